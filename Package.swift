@@ -1,0 +1,61 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Continuous integration sets HALCYON_STRICT so that no warning lands; a package that depends on Halcyon
+/// is never failed by a newer compiler's opinion.
+let strict: [SwiftSetting] =
+    Context.environment["HALCYON_STRICT"] == nil ? [] : [.treatAllWarnings(as: .error)]
+
+let package = Package(
+    name: "Halcyon",
+    platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+    products: [
+        .library(name: "HalcyonEviction", targets: ["HalcyonEviction"]),
+        .library(name: "HalcyonModel", targets: ["HalcyonModel"]),
+        .library(name: "HalcyonTrace", targets: ["HalcyonTrace"]),
+        .library(name: "HalcyonSimulation", targets: ["HalcyonSimulation"]),
+        .executable(name: "replay", targets: ["replay"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
+    ],
+    targets: [
+        .systemLibrary(
+            name: "COpenBLAS", pkgConfig: "openblas", providers: [.apt(["libopenblas-dev"]), .brew(["openblas"])]),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
+        .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"]), .brew(["zstd"])]),
+
+        .target(name: "HalcyonEviction", swiftSettings: strict),
+        .target(
+            name: "HalcyonModel",
+            dependencies: ["HalcyonEviction", .target(name: "COpenBLAS", condition: .when(platforms: [.linux]))],
+            swiftSettings: strict),
+        .target(name: "HalcyonTrace", dependencies: ["CZlib", "CZstd"], swiftSettings: strict),
+        .target(
+            name: "HalcyonSimulation", dependencies: ["HalcyonEviction", "HalcyonModel", "HalcyonTrace"],
+            swiftSettings: strict),
+        .executableTarget(
+            name: "replay",
+            dependencies: [
+                "HalcyonSimulation", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: strict),
+
+        .target(
+            name: "HalcyonTestSupport", dependencies: ["HalcyonEviction", "HalcyonTrace", "HalcyonSimulation"],
+            path: "Tests/HalcyonTestSupport", swiftSettings: strict),
+        .testTarget(
+            name: "HalcyonEvictionTests", dependencies: ["HalcyonEviction", "HalcyonTestSupport"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "HalcyonModelTests", dependencies: ["HalcyonModel", "HalcyonTestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "HalcyonTraceTests", dependencies: ["HalcyonTrace", "HalcyonTestSupport", "CZlib", "CZstd"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "HalcyonSimulationTests", dependencies: ["HalcyonSimulation", "HalcyonTestSupport"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "ReplayTests", dependencies: ["replay", "HalcyonTestSupport"], swiftSettings: strict),
+    ]
+)

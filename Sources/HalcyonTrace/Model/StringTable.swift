@@ -1,0 +1,44 @@
+/// Names numbered from 0, their UTF-8 laid end to end: 8 bytes a name beside the name itself.
+public struct StringTable: Sendable {
+    private var bytes: [UInt8] = []
+    private var ends: [Int] = []
+
+    /// An empty table.
+    public init() {}
+
+    /// A table of `names`, numbered in the order given.
+    public init(_ names: some Sequence<String>) {
+        for name in names { append(name) }
+    }
+
+    /// The number of names.
+    public var count: Int { ends.count }
+
+    /// Adds a name and returns its number. O(length), amortised.
+    @discardableResult
+    public mutating func append(_ name: String) -> UInt32 {
+        append(utf8: name.utf8)
+    }
+
+    /// Adds a name from its UTF-8 and returns its number. O(length), amortised.
+    @discardableResult
+    public mutating func append(utf8 name: some Collection<UInt8>) -> UInt32 {
+        bytes.append(contentsOf: name)
+        ends.append(bytes.count)
+        return UInt32(ends.count - 1)
+    }
+
+    /// The UTF-8 of name `number`.
+    public func utf8(_ number: UInt32) -> ArraySlice<UInt8> {
+        let index = Int(number)
+        return bytes[(index == 0 ? 0 : ends[index - 1])..<ends[index]]
+    }
+
+    /// Name `number`; bytes that are not UTF-8 are repaired with U+FFFD.
+    public subscript(number: UInt32) -> String {
+        String(decoding: utf8(number), as: UTF8.self)
+    }
+
+    /// The heap bytes the table holds.
+    public var byteCount: Int { bytes.count + ends.count * 8 }
+}

@@ -1,0 +1,1 @@
+@main struct R { static func main() {} }
