@@ -1,0 +1,56 @@
+/// A bounded cache with any policy, behind closures that were compiled for that very policy.
+///
+/// Calling through an existential for each request would cost more than most policies take; a call a batch costs nothing.
+public struct CacheRun {
+    /// Serves a batch; see ``BoundedIndex/replay(_:outcomes:)``.
+    public let replay: (RequestBatch, UnsafeMutablePointer<AccessOutcome>) -> Void
+    /// Serves one access.
+    public let access: (Access) -> AccessOutcome
+    /// Takes an entry out.
+    public let remove: (EntryID) -> Void
+    /// Tells the policy the members of a category set.
+    public let define: (CategorySetID, [UInt32]) -> Void
+    /// The state as of now.
+    public let state: () -> CacheState
+
+    /// A cache around `policy`, compiled for its type.
+    @inline(__always)
+    public init<Policy: EvictionPolicy & ~Copyable>(_ policy: consuming Policy, context: PolicyContext) {
+        let box = Box(
+            BoundedIndex(
+                policy: policy, capacity: context.capacity, everyCostIsOne: context.everyCostIsOne,
+                entries: context.entries))
+        replay = { batch, outcomes in box.index.replay(batch, outcomes: outcomes) }
+        access = { access in box.index.access(access) }
+        remove = { entry in box.index.remove(entry) }
+        define = { set, members in box.index.policy.define(categorySet: set, members: members) }
+        state = {
+            CacheState(
+                used: box.index.used, count: box.index.count, evictions: box.index.evictions,
+                expirations: box.index.expirations, metadataBytes: box.index.metadataBytes,
+                metrics: box.index.policy.metrics)
+        }
+    }
+
+    private final class Box<Policy: EvictionPolicy & ~Copyable> {
+        var index: BoundedIndex<Policy>
+
+        init(_ index: consuming BoundedIndex<Policy>) { self.index = index }
+    }
+}
+
+/// The counters of a cache.
+public struct CacheState: Sendable, Equatable {
+    /// What is used of the capacity.
+    public let used: Int
+    /// The number of residents.
+    public let count: Int
+    /// How many entries were evicted to make room.
+    public let evictions: Int
+    /// How many residents were found expired or of another size.
+    public let expirations: Int
+    /// The heap bytes of bookkeeping.
+    public let metadataBytes: Int
+    /// What the policy publishes about itself.
+    public let metrics: [PolicyMetric]
+}

@@ -1,0 +1,60 @@
+/// A policy that can be asked for by name.
+public protocol CataloguedPolicy: EvictionPolicy, SendableMetatype, ~Copyable {
+    /// What can be set; ``NoParameters`` if nothing.
+    associatedtype Parameters: PolicyParameters = NoParameters
+    /// Its name, meaning, source and traits.
+    static var card: PolicyCard { get }
+    /// An empty policy.
+    init(_ parameters: Parameters, context: PolicyContext)
+}
+
+/// What is known of a policy before it runs.
+public struct PolicyCard: Sendable {
+    /// The name it is asked for by, in kebab case.
+    public let name: String
+    /// What it does, in a few words.
+    public let summary: String
+    /// The paper or code it follows.
+    public let source: String
+    /// What it needs and honours.
+    public let traits: PolicyTraits
+
+    /// A card.
+    public init(name: String, summary: String, source: String, traits: PolicyTraits = []) {
+        self.name = name
+        self.summary = summary
+        self.source = source
+        self.traits = traits
+    }
+}
+
+/// What a policy needs and honours; a run provides only the columns that are used.
+public struct PolicyTraits: OptionSet, Sendable {
+    /// The set as bits.
+    public let rawValue: UInt8
+
+    /// A set from bits.
+    public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    /// Needs ``FutureKnowledge``: cannot serve a live cache or a stream.
+    public static let needsFuture = PolicyTraits(rawValue: 1 << 0)
+    /// Weighs entries by their cost, beyond fitting them in.
+    public static let honoursCost = PolicyTraits(rawValue: 1 << 1)
+    /// Looks at ``Access/categories``.
+    public static let usesCategories = PolicyTraits(rawValue: 1 << 2)
+    /// Looks at ``Access/time``.
+    public static let usesTime = PolicyTraits(rawValue: 1 << 3)
+    /// Looks at ``Access/user``.
+    public static let usesUsers = PolicyTraits(rawValue: 1 << 4)
+    /// Draws random numbers: decisions depend on the seed.
+    public static let isRandomised = PolicyTraits(rawValue: 1 << 5)
+    /// May refuse entries.
+    public static let hasAdmission = PolicyTraits(rawValue: 1 << 6)
+
+    /// The traits by name, in the order in which they are listed.
+    public static let names: [(trait: PolicyTraits, name: String)] = [
+        (.needsFuture, "needs_future"), (.honoursCost, "honours_cost"), (.usesCategories, "uses_categories"),
+        (.usesTime, "uses_time"), (.usesUsers, "uses_users"), (.isRandomised, "is_randomised"),
+        (.hasAdmission, "has_admission"),
+    ]
+}

@@ -1,0 +1,6 @@
+extension PolicyCatalogue {
+    /// Every policy of this module: one line each.
+    public static let classical = PolicyCatalogue([
+        PolicyEntry(LRU.self)
+    ])
+}

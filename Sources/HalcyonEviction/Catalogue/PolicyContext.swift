@@ -1,0 +1,25 @@
+/// What a policy is told when it is made.
+public struct PolicyContext: Sendable {
+    /// The capacity of the cache it will serve, in the unit of ``Access/cost``.
+    public var capacity: Int
+    /// How many entries to make room for from the start: the objects of the trace, or 0.
+    public var entries: Int
+    /// Whether every access will cost 1.
+    public var everyCostIsOne: Bool
+    /// The seed of everything random.
+    public var seed: UInt64
+    /// For policies that need the future: the whole sequence of requests. `nil` in a live cache and in a stream.
+    public var future: FutureKnowledge?
+
+    /// A context; everything but the capacity has a neutral default.
+    public init(
+        capacity: Int, entries: Int = 0, everyCostIsOne: Bool = true, seed: UInt64 = 0,
+        future: FutureKnowledge? = nil
+    ) {
+        self.capacity = capacity
+        self.entries = entries
+        self.everyCostIsOne = everyCostIsOne
+        self.seed = seed
+        self.future = future
+    }
+}

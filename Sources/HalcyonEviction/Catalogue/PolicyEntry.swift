@@ -1,0 +1,84 @@
+/// A policy in the catalogue: its card, its parameters, and how to make a cache with it.
+public struct PolicyEntry: Sendable {
+    /// One settable value, without its owner's type.
+    public struct ParameterCard: Sendable {
+        /// The name.
+        public let name: String
+        /// What it does.
+        public let help: String
+        /// What is accepted, in words.
+        public let accepts: String
+        /// The default, as one would write it.
+        public let defaultValue: String
+    }
+
+    /// Its name, meaning, source and traits.
+    public let card: PolicyCard
+    /// What can be set.
+    public let parameters: [ParameterCard]
+
+    private let resolve: @Sendable ([PolicySpec.Setting]) throws(PolicyError) -> Resolved
+
+    struct Resolved {
+        let values: [(name: String, value: String)]
+        let make: @Sendable (PolicyContext) -> CacheRun
+    }
+
+    /// The entry of a policy; compiled for its type where it is called with one.
+    @inline(__always)
+    public init<Policy: CataloguedPolicy & ~Copyable>(_ policy: Policy.Type) {
+        let card = Policy.card
+        let defaults = Policy.Parameters()
+        self.card = card
+        parameters = Policy.Parameters.table.map {
+            ParameterCard(name: $0.name, help: $0.help, accepts: $0.accepts, defaultValue: $0.read(defaults))
+        }
+        resolve = { settings throws(PolicyError) in
+            let values = try Policy.Parameters.applying(settings, policy: card.name)
+            return Resolved(
+                values: Policy.Parameters.table.map { ($0.name, $0.read(values)) },
+                make: { context in CacheRun(Policy(values, context: context), context: context) })
+        }
+    }
+
+    /// The policy with these settings.
+    ///
+    /// - Throws: ``PolicyError`` if a parameter does not exist or its value is not accepted.
+    public func configured(_ settings: [PolicySpec.Setting] = []) throws(PolicyError) -> ConfiguredPolicy {
+        let resolved = try resolve(settings)
+        return ConfiguredPolicy(
+            card: card, settings: settings, parameters: resolved.values, makeRun: resolved.make)
+    }
+}
+
+/// A policy with its parameters set, ready to make caches.
+public struct ConfiguredPolicy: Sendable {
+    /// Its name, meaning, source and traits.
+    public let card: PolicyCard
+    /// What was set by hand.
+    public let settings: [PolicySpec.Setting]
+    /// Every parameter with its value.
+    public let parameters: [(name: String, value: String)]
+    let makeRun: @Sendable (PolicyContext) -> CacheRun
+
+    /// The name with what was set by hand: `s3-fifo(small=0.2)`.
+    public var label: String { PolicySpec(name: card.name, settings: settings).description }
+
+    /// An empty cache under this policy.
+    public func makeCache(_ context: PolicyContext) -> CacheRun { makeRun(context) }
+}
+
+extension PolicyParameters {
+    static func applying(_ settings: [PolicySpec.Setting], policy: String) throws(PolicyError) -> Self {
+        var values = Self()
+        for setting in settings {
+            guard let parameter = table.first(where: { $0.name == setting.name }) else {
+                throw .unknownParameter(setting.name, policy: policy, accepted: table.map(\.name))
+            }
+            guard parameter.write(&values, setting.value) else {
+                throw .badValue(setting.value, parameter: setting.name, policy: policy, accepts: parameter.accepts)
+            }
+        }
+        return values
+    }
+}

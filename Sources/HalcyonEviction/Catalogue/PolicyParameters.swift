@@ -1,0 +1,78 @@
+/// The settable values of a policy: a struct with defaults, and a table that gives each a name.
+///
+/// ```swift
+/// struct Parameters: PolicyParameters {
+///     var small = 0.1
+///     static let table = [Parameter<Self>.real("small", \.small, in: 0...1, "share of the capacity for new entries")]
+/// }
+/// ```
+public protocol PolicyParameters: Sendable {
+    /// The defaults.
+    init()
+    /// The name, range and meaning of each value.
+    static var table: [Parameter<Self>] { get }
+}
+
+/// The parameters of a policy that has none.
+public struct NoParameters: PolicyParameters {
+    /// Nothing to set.
+    public static let table: [Parameter<NoParameters>] = []
+
+    /// Nothing to set.
+    public init() {}
+}
+
+/// One settable value: its name, what it means, what is accepted, how to read and write it.
+public struct Parameter<Owner>: Sendable {
+    /// The name, in kebab case.
+    public let name: String
+    /// What it does, in a few words.
+    public let help: String
+    /// What is accepted, in words: `a number from 0 to 1`.
+    public let accepts: String
+    let read: @Sendable (Owner) -> String
+    let write: @Sendable (inout Owner, String) -> Bool
+
+    /// A real number in a range.
+    public static func real(
+        _ name: String, _ path: WritableKeyPath<Owner, Double> & Sendable, in range: ClosedRange<Double>, _ help: String
+    ) -> Parameter {
+        Parameter(
+            name: name, help: help, accepts: "a number from \(range.lowerBound) to \(range.upperBound)",
+            read: { "\($0[keyPath: path])" },
+            write: { owner, text in
+                guard let value = Double(text), range.contains(value) else { return false }
+                owner[keyPath: path] = value
+                return true
+            })
+    }
+
+    /// A whole number in a range.
+    public static func integer(
+        _ name: String, _ path: WritableKeyPath<Owner, Int> & Sendable, in range: ClosedRange<Int>, _ help: String
+    ) -> Parameter {
+        Parameter(
+            name: name, help: help, accepts: "a whole number from \(range.lowerBound) to \(range.upperBound)",
+            read: { "\($0[keyPath: path])" },
+            write: { owner, text in
+                guard let value = Int(text), range.contains(value) else { return false }
+                owner[keyPath: path] = value
+                return true
+            })
+    }
+
+    /// One of several words.
+    public static func choice<Value: CaseIterable & RawRepresentable & Sendable>(
+        _ name: String, _ path: WritableKeyPath<Owner, Value> & Sendable, _ help: String
+    ) -> Parameter where Value.RawValue == String {
+        Parameter(
+            name: name, help: help,
+            accepts: "one of " + Value.allCases.map(\.rawValue).joined(separator: ", "),
+            read: { $0[keyPath: path].rawValue },
+            write: { owner, text in
+                guard let value = Value(rawValue: text) else { return false }
+                owner[keyPath: path] = value
+                return true
+            })
+    }
+}

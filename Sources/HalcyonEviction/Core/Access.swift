@@ -1,0 +1,44 @@
+/// A cached object, as a small dense integer handed out by whoever owns the keys.
+///
+/// In a replay it is the object's number in the trace. A live storage hands one out for each key it holds and takes it
+/// back when the policy has forgotten the entry.
+public typealias EntryID = UInt32
+
+/// A set of categories, as a small dense integer; 0 is the empty set. See ``EvictionPolicy/define(categorySet:members:)``.
+public typealias CategorySetID = UInt32
+
+extension EntryID {
+    /// No entry: the end of a list, an empty place.
+    public static let none = EntryID.max
+}
+
+/// What a policy may know at the moment of a request, and nothing later.
+@frozen
+public struct Access: Sendable, Equatable {
+    /// What is asked for.
+    public var entry: EntryID
+    /// How many requests came before this one (the logical time).
+    public var index: Int
+    /// The wall time in microseconds.
+    public var time: Int64
+    /// What the entry takes of the capacity: bytes, or 1 where every object counts 1.
+    public var cost: Int
+    /// The categories of the object as of now.
+    public var categories: CategorySetID
+    /// Who asks; `UInt32.max` if unknown.
+    public var user: UInt32
+
+    /// An access; everything but the entry has a neutral default.
+    @inlinable
+    public init(
+        entry: EntryID, index: Int = 0, time: Int64 = 0, cost: Int = 1, categories: CategorySetID = 0,
+        user: UInt32 = .max
+    ) {
+        self.entry = entry
+        self.index = index
+        self.time = time
+        self.cost = cost
+        self.categories = categories
+        self.user = user
+    }
+}

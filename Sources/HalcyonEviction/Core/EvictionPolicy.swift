@@ -1,0 +1,104 @@
+/// Who stays when a bounded cache is full.
+///
+/// A policy sees dense integers, never keys, and is told five things: an entry was hit, an entry was asked for and is
+/// absent (may it come in?), room is needed (who goes?), an entry was inserted, an entry was removed from outside. It
+/// decides; ``BoundedIndex`` keeps residency, cost and expiration and calls the verbs in this order:
+///
+/// - resident: ``hit(_:)``;
+/// - absent: ``admit(_:)``, then, if admitted, ``victim(for:)`` until there is room, then ``insert(_:)``;
+/// - expired, replaced or removed by the owner: ``remove(_:)``.
+///
+/// A policy must be causal (decide from what it has been told and nothing else) and deterministic (the same verbs and the
+/// same seed give the same answers). A plain `struct` with arrays will do; see `Experiments/CustomPolicy`.
+/// The policies of this module are non-copyable because their state lives in ``SlotArray``s.
+public protocol EvictionPolicy: ~Copyable {
+    /// A resident entry was asked for.
+    mutating func hit(_ access: Access)
+
+    /// An absent entry was asked for. Returns whether it may come in; a policy that remembers evicted entries learns here
+    /// that one of them came back. Called once a miss, before room is made. By default everything is admitted.
+    mutating func admit(_ access: Access) -> Bool
+
+    /// Chooses a resident entry to evict for the benefit of `access` and stops counting it as resident. Called only
+    /// while at least one entry is resident.
+    mutating func victim(for access: Access) -> EntryID
+
+    /// The entry came in.
+    mutating func insert(_ access: Access)
+
+    /// A resident entry was taken out from outside: expired, replaced, removed by the owner.
+    mutating func remove(_ entry: EntryID)
+
+    /// Whether an entry that is not resident still has a place in the policy's memory (a ghost). The owner of the keys
+    /// reuses the number of an entry only when this is false. By default nothing is remembered.
+    func remembers(_ entry: EntryID) -> Bool
+
+    /// What the members of a category set are; told once, before the first access that carries the set. By default ignored.
+    mutating func define(categorySet: CategorySetID, members: [UInt32])
+
+    /// How the policy wants the cache around it to behave: expiration, trimming. By default neither.
+    var behaviour: CacheBehaviour { get }
+
+    /// The heap bytes the policy holds for its bookkeeping.
+    var metadataBytes: Int { get }
+
+    /// Named quantities that the policy publishes (`adaptation target`, `ghost hits`); every report shows them. By default none.
+    var metrics: [PolicyMetric] { get }
+}
+
+extension EvictionPolicy where Self: ~Copyable {
+    /// Admits everything.
+    @inlinable
+    public mutating func admit(_ access: Access) -> Bool { true }
+
+    /// Remembers nothing.
+    @inlinable
+    public func remembers(_ entry: EntryID) -> Bool { false }
+
+    /// Has no use for categories.
+    @inlinable
+    public mutating func define(categorySet: CategorySetID, members: [UInt32]) {}
+
+    /// Neither expiration nor trimming.
+    @inlinable
+    public var behaviour: CacheBehaviour { CacheBehaviour() }
+
+    /// Unknown, reported as 0.
+    @inlinable
+    public var metadataBytes: Int { 0 }
+
+    /// None.
+    @inlinable
+    public var metrics: [PolicyMetric] { [] }
+}
+
+/// How a policy wants the cache around it to behave.
+public struct CacheBehaviour: Sendable, Equatable {
+    /// How long an entry lives, in microseconds; `nil` for ever.
+    public var lifetime: Int64?
+    /// Whether a hit starts the lifetime anew.
+    public var hitsExtendLifetime: Bool
+    /// The share of the capacity down to which room is made once room is needed; 1 evicts no more than necessary.
+    public var lowWaterMark: Double
+
+    /// By default entries live for ever and no more is evicted than necessary.
+    public init(lifetime: Int64? = nil, hitsExtendLifetime: Bool = false, lowWaterMark: Double = 1) {
+        self.lifetime = lifetime
+        self.hitsExtendLifetime = hitsExtendLifetime
+        self.lowWaterMark = lowWaterMark
+    }
+}
+
+/// A quantity that a policy publishes about itself.
+public struct PolicyMetric: Sendable, Equatable {
+    /// What it is, in snake case.
+    public var name: String
+    /// Its value at the end of the run.
+    public var value: Double
+
+    /// A named quantity.
+    public init(_ name: String, _ value: Double) {
+        self.name = name
+        self.value = value
+    }
+}

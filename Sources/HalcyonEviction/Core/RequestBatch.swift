@@ -1,0 +1,48 @@
+/// A run of consecutive requests, as columns; what a column does not say has its neutral value.
+///
+/// The pointers belong to the caller and are read only during the call they are passed to.
+public struct RequestBatch {
+    /// How many requests came before the first of these.
+    public var firstIndex: Int
+    /// What is asked for.
+    public var entries: UnsafeBufferPointer<EntryID>
+    /// The cost of each; 1 where `nil`.
+    public var costs: UnsafePointer<Int>?
+    /// The time of each in microseconds; 0 where `nil`.
+    public var times: UnsafePointer<Int64>?
+    /// The category set of each; 0 where `nil`.
+    public var categories: UnsafePointer<CategorySetID>?
+    /// The user of each; unknown where `nil`.
+    public var users: UnsafePointer<UInt32>?
+
+    /// A batch over the caller's columns.
+    public init(
+        firstIndex: Int, entries: UnsafeBufferPointer<EntryID>, costs: UnsafePointer<Int>? = nil,
+        times: UnsafePointer<Int64>? = nil, categories: UnsafePointer<CategorySetID>? = nil,
+        users: UnsafePointer<UInt32>? = nil
+    ) {
+        self.firstIndex = firstIndex
+        self.entries = entries
+        self.costs = costs
+        self.times = times
+        self.categories = categories
+        self.users = users
+    }
+
+    /// The access at `position` of the batch.
+    @inline(__always)
+    public func access(_ position: Int) -> Access {
+        Access(
+            entry: entries[position], index: firstIndex &+ position, time: times?[position] ?? 0,
+            cost: costs?[position] ?? 1, categories: categories?[position] ?? 0, user: users?[position] ?? .max)
+    }
+}
+
+extension BoundedIndex where Policy: ~Copyable {
+    /// Serves the requests of a batch in order and writes what became of each to `outcomes`.
+    public mutating func replay(_ batch: RequestBatch, outcomes: UnsafeMutablePointer<AccessOutcome>) {
+        for position in 0..<batch.entries.count {
+            outcomes[position] = access(batch.access(position))
+        }
+    }
+}
