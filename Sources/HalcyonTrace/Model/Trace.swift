@@ -48,9 +48,11 @@ public struct Trace: Sendable {
         precondition(users.isEmpty || users.count == entries.count, "a user for each request, or none")
         precondition(requestSizes.isEmpty || requestSizes.count == entries.count, "a size for each request, or none")
         precondition(
-            requestCategories.isEmpty || requestCategories.count == entries.count, "categories for each request, or none")
+            requestCategories.isEmpty || requestCategories.count == entries.count,
+            "categories for each request, or none")
         precondition(
-            objectCategories.isEmpty || objectCategories.count == objectSizes.count, "categories for each object, or none")
+            objectCategories.isEmpty || objectCategories.count == objectSizes.count,
+            "categories for each object, or none")
         self.entries = entries
         self.times = times
         self.users = users
