@@ -6,6 +6,10 @@ public struct CacheRun {
     public let replay: (RequestBatch, UnsafeMutablePointer<AccessOutcome>) -> Void
     /// Serves one access.
     public let access: (Access) -> AccessOutcome
+    /// Whether an entry is resident.
+    public let contains: (EntryID) -> Bool
+    /// Whether the policy remembers an entry that is not resident; see ``EvictionPolicy/remembers(_:)``.
+    public let remembers: (EntryID) -> Bool
     /// Takes an entry out.
     public let remove: (EntryID) -> Void
     /// Tells the policy the members of a category set.
@@ -22,6 +26,8 @@ public struct CacheRun {
                 entries: context.entries))
         replay = { batch, outcomes in box.index.replay(batch, outcomes: outcomes) }
         access = { access in box.index.access(access) }
+        contains = { entry in box.index.contains(entry) }
+        remembers = { entry in box.index.policy.remembers(entry) }
         remove = { entry in box.index.remove(entry) }
         define = { set, members in box.index.policy.define(categorySet: set, members: members) }
         state = {

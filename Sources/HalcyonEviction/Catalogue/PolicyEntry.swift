@@ -22,6 +22,7 @@ public struct PolicyEntry: Sendable {
     struct Resolved {
         let values: [(name: String, value: String)]
         let make: @Sendable (PolicyContext) -> CacheRun
+        let makeDecorated: @Sendable (PolicyContext, any PolicyDecorator) -> CacheRun
     }
 
     /// The entry of a policy; compiled for its type where it is called with one.
@@ -37,7 +38,10 @@ public struct PolicyEntry: Sendable {
             let values = try Policy.Parameters.applying(settings, policy: card.name)
             return Resolved(
                 values: Policy.Parameters.table.map { ($0.name, $0.read(values)) },
-                make: { context in CacheRun(Policy(values, context: context), context: context) })
+                make: { context in CacheRun(Policy(values, context: context), context: context) },
+                makeDecorated: { context, decorator in
+                    decorator.makeCache(around: Policy(values, context: context), context: context)
+                })
         }
     }
 
@@ -47,7 +51,8 @@ public struct PolicyEntry: Sendable {
     public func configured(_ settings: [PolicySpec.Setting] = []) throws(PolicyError) -> ConfiguredPolicy {
         let resolved = try resolve(settings)
         return ConfiguredPolicy(
-            card: card, settings: settings, parameters: resolved.values, makeRun: resolved.make)
+            card: card, settings: settings, parameters: resolved.values, makeRun: resolved.make,
+            makeDecoratedRun: resolved.makeDecorated)
     }
 }
 
@@ -60,12 +65,18 @@ public struct ConfiguredPolicy: Sendable {
     /// Every parameter with its value.
     public let parameters: [(name: String, value: String)]
     let makeRun: @Sendable (PolicyContext) -> CacheRun
+    let makeDecoratedRun: @Sendable (PolicyContext, any PolicyDecorator) -> CacheRun
 
     /// The name with what was set by hand: `s3-fifo(small=0.2)`.
     public var label: String { PolicySpec(name: card.name, settings: settings).description }
 
     /// An empty cache under this policy.
     public func makeCache(_ context: PolicyContext) -> CacheRun { makeRun(context) }
+
+    /// An empty cache under this policy with something around it; slower, because not compiled for the policy's type.
+    public func makeCache(_ context: PolicyContext, decorator: some PolicyDecorator) -> CacheRun {
+        makeDecoratedRun(context, decorator)
+    }
 }
 
 extension PolicyParameters {

@@ -1,0 +1,131 @@
+import HalcyonEviction
+
+/// A policy inside another that watches the order of the verbs, asks for the victim to be a resident, and writes
+/// everything down.
+///
+/// A breach is recorded in ``PolicyRecord/breaches``, not trapped on, so that a test can report all of them.
+public struct CheckedPolicy<Wrapped: EvictionPolicy & ~Copyable>: ~Copyable, EvictionPolicy {
+    private var wrapped: Wrapped
+    private let record: PolicyRecord
+    private let capacity: Int
+
+    /// A watch around `wrapped`.
+    public init(_ wrapped: consuming Wrapped, capacity: Int, record: PolicyRecord) {
+        self.wrapped = wrapped
+        self.capacity = capacity
+        self.record = record
+    }
+
+    public mutating func hit(_ access: Access) {
+        record.require(record.costs[access.entry] != nil, "hit on \(access.entry), which is not resident")
+        record.require(record.pending == nil, "hit while \(record.pending ?? 0) is being brought in")
+        record.events.append(.hit(access.entry))
+        wrapped.hit(access)
+    }
+
+    public mutating func admit(_ access: Access) -> Bool {
+        record.require(record.costs[access.entry] == nil, "admit of \(access.entry), which is resident")
+        let admitted = wrapped.admit(access)
+        // What does not fit is not brought in whatever the policy says.
+        let comes = admitted && access.cost <= capacity && access.cost >= 0
+        record.pending = comes ? access.entry : nil
+        if !comes { record.events.append(.refusal(access.entry)) }
+        return admitted
+    }
+
+    public mutating func victim(for access: Access) -> EntryID {
+        record.require(!record.costs.isEmpty, "asked for a victim while nothing is resident")
+        record.require(record.pending == access.entry, "asked for a victim for \(access.entry), which was not admitted")
+        let victim = wrapped.victim(for: access)
+        guard record.costs.removeValue(forKey: victim) != nil else {
+            record.require(false, "the victim \(victim) is not resident")
+            // A resident in its place, so that the run can go on.
+            let standIn = record.costs.keys.min() ?? victim
+            record.costs[standIn] = nil
+            return standIn
+        }
+        record.events.append(.eviction(victim))
+        return victim
+    }
+
+    public mutating func insert(_ access: Access) {
+        record.require(record.costs[access.entry] == nil, "insert of \(access.entry), which is resident")
+        record.require(record.pending == access.entry, "insert of \(access.entry), which was not admitted")
+        record.pending = nil
+        record.costs[access.entry] = access.cost
+        record.events.append(.insertion(access.entry))
+        wrapped.insert(access)
+    }
+
+    public mutating func remove(_ entry: EntryID) {
+        record.require(record.costs[entry] != nil, "removal of \(entry), which is not resident")
+        record.costs[entry] = nil
+        record.events.append(.removal(entry))
+        wrapped.remove(entry)
+    }
+
+    public func remembers(_ entry: EntryID) -> Bool { wrapped.remembers(entry) }
+
+    public mutating func define(categorySet: CategorySetID, members: [UInt32]) {
+        wrapped.define(categorySet: categorySet, members: members)
+    }
+
+    public var behaviour: CacheBehaviour { wrapped.behaviour }
+    public var metadataBytes: Int { wrapped.metadataBytes }
+    public var metrics: [PolicyMetric] { wrapped.metrics }
+}
+
+/// What happened to a policy, and which rules were broken.
+public final class PolicyRecord {
+    /// One verb and what came of it.
+    public enum Event: Equatable, Sendable {
+        case hit(EntryID)
+        case refusal(EntryID)
+        case eviction(EntryID)
+        case insertion(EntryID)
+        case removal(EntryID)
+    }
+
+    /// Every verb in order.
+    public fileprivate(set) var events: [Event] = []
+    /// Which rules were broken, in order.
+    public fileprivate(set) var breaches: [String] = []
+    /// The residents by the verbs alone, with what each costs.
+    public fileprivate(set) var costs: [EntryID: Int] = [:]
+    fileprivate var pending: EntryID?
+
+    /// Nothing happened yet.
+    public init() {}
+
+    /// The entries evicted, in order.
+    public var victims: [EntryID] {
+        events.compactMap { if case .eviction(let entry) = $0 { entry } else { nil } }
+    }
+
+    /// The entries hit, in order.
+    public var hits: [EntryID] {
+        events.compactMap { if case .hit(let entry) = $0 { entry } else { nil } }
+    }
+
+    /// What the residents cost together.
+    public var used: Int { costs.values.reduce(0, +) }
+
+    /// Notes a breach unless `condition` holds.
+    public func require(_ condition: Bool, _ breach: @autoclosure () -> String) {
+        if !condition { breaches.append("after \(events.count) verbs: \(breach())") }
+    }
+}
+
+/// Puts a ``CheckedPolicy`` around a policy of the catalogue.
+public struct PolicyChecker: PolicyDecorator {
+    private let record: PolicyRecord
+
+    /// A checker that writes to `record`.
+    public init(_ record: PolicyRecord) { self.record = record }
+
+    public func makeCache<Policy: EvictionPolicy & ~Copyable>(
+        around policy: consuming Policy, context: PolicyContext
+    ) -> CacheRun {
+        CacheRun(CheckedPolicy(policy, capacity: context.capacity, record: record), context: context)
+    }
+}
