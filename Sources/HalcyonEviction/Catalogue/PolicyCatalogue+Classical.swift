@@ -1,6 +1,7 @@
 extension PolicyCatalogue {
     /// Every policy of this module: one line each.
     public static let classical = PolicyCatalogue([
-        PolicyEntry(LRU.self)
+        PolicyEntry(LRU.self),
+        PolicyEntry(GDSF.self),
     ])
 }

@@ -105,7 +105,7 @@ public struct BoundedIndex<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
     @inline(__always)
     private mutating func bringIn(_ access: Access) -> Bool {
         guard policy.admit(access), access.cost <= capacity, access.cost >= 0 else { return false }
-        if used &+ access.cost > capacity { makeRoom(for: access) }
+        if used &+ access.cost > capacity && !makeRoom(for: access) { return false }
         resident[access.entry] = true
         if !everyCostIsOne { costs[access.entry] = access.cost }
         if let lifetime = behaviour.lifetime { deadlines[access.entry] = access.time &+ lifetime }
@@ -116,14 +116,16 @@ public struct BoundedIndex<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
     }
 
     @inline(__always)
-    private mutating func makeRoom(for access: Access) {
+    private mutating func makeRoom(for access: Access) -> Bool {
         let limit = max(roomLimit, access.cost)
         while used &+ access.cost > limit && count > 0 {
             let victim = policy.victim(for: access)
+            if victim == access.entry { return false }
             precondition(resident[victim], "the policy evicted an entry that is not resident")
             release(victim)
             evictions &+= 1
         }
+        return true
     }
 
     @inline(__always)

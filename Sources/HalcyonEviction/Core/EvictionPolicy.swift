@@ -20,7 +20,8 @@ public protocol EvictionPolicy: ~Copyable {
     mutating func admit(_ access: Access) -> Bool
 
     /// Chooses a resident entry to evict for the benefit of `access` and stops counting it as resident. Called only
-    /// while at least one entry is resident.
+    /// while at least one entry is resident. The answer may be the entry of `access` itself: the newcomer is worth the
+    /// least and is refused after all, and who went before stays out.
     mutating func victim(for access: Access) -> EntryID
 
     /// The entry came in.

@@ -37,6 +37,12 @@ public struct CheckedPolicy<Wrapped: EvictionPolicy & ~Copyable>: ~Copyable, Evi
         record.require(!record.costs.isEmpty, "asked for a victim while nothing is resident")
         record.require(record.pending == access.entry, "asked for a victim for \(access.entry), which was not admitted")
         let victim = wrapped.victim(for: access)
+        if victim == access.entry {
+            // The newcomer itself is refused after all.
+            record.pending = nil
+            record.events.append(.refusal(victim))
+            return victim
+        }
         guard record.costs.removeValue(forKey: victim) != nil else {
             record.require(false, "the victim \(victim) is not resident")
             // A resident in its place, so that the run can go on.
