@@ -23,7 +23,7 @@ public struct CacheRun {
         let box = Box(
             BoundedIndex(
                 policy: policy, capacity: context.capacity, everyCostIsOne: context.everyCostIsOne,
-                entries: context.entries))
+                entries: context.entries, lifetime: context.lifetime))
         replay = { batch, outcomes in box.index.replay(batch, outcomes: outcomes) }
         access = { access in box.index.access(access) }
         contains = { entry in box.index.contains(entry) }
@@ -36,6 +36,22 @@ public struct CacheRun {
                 expirations: box.index.expirations, metadataBytes: box.index.metadataBytes,
                 metrics: box.index.policy.metrics)
         }
+    }
+
+    /// A cache from its verbs, for caches that are made of caches.
+    public init(
+        replay: @escaping (RequestBatch, UnsafeMutablePointer<AccessOutcome>) -> Void,
+        access: @escaping (Access) -> AccessOutcome, contains: @escaping (EntryID) -> Bool,
+        remembers: @escaping (EntryID) -> Bool, remove: @escaping (EntryID) -> Void,
+        define: @escaping (CategorySetID, [UInt32]) -> Void, state: @escaping () -> CacheState
+    ) {
+        self.replay = replay
+        self.access = access
+        self.contains = contains
+        self.remembers = remembers
+        self.remove = remove
+        self.define = define
+        self.state = state
     }
 
     private final class Box<Policy: EvictionPolicy & ~Copyable> {

@@ -8,6 +8,16 @@ public protocol CataloguedPolicy: EvictionPolicy, SendableMetatype, ~Copyable {
     init(_ parameters: Parameters, context: PolicyContext)
 }
 
+/// A policy whose caches can share what they learn: one model for a fleet of devices.
+public protocol ModelSharingPolicy: CataloguedPolicy, ~Copyable {
+    /// What is shared.
+    associatedtype Model: AnyObject
+    /// A model that has learnt nothing yet.
+    static func makeModel(_ parameters: Parameters, context: PolicyContext) -> Model
+    /// An empty policy that learns from and decides by `model`.
+    init(_ parameters: Parameters, context: PolicyContext, model: Model)
+}
+
 /// What is known of a policy before it runs.
 public struct PolicyCard: Sendable {
     /// The name it is asked for by, in kebab case.

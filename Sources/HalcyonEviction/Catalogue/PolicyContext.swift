@@ -10,16 +10,19 @@ public struct PolicyContext: Sendable {
     public var seed: UInt64
     /// For policies that need the future: the whole sequence of requests. `nil` in a live cache and in a stream.
     public var future: FutureKnowledge?
+    /// How long an entry lives, in microseconds, its hits starting that anew; `nil` leaves it to the policy.
+    public var lifetime: Int64?
 
     /// A context; everything but the capacity has a neutral default.
     public init(
         capacity: Int, entries: Int = 0, everyCostIsOne: Bool = true, seed: UInt64 = 0,
-        future: FutureKnowledge? = nil
+        future: FutureKnowledge? = nil, lifetime: Int64? = nil
     ) {
         self.capacity = capacity
         self.entries = entries
         self.everyCostIsOne = everyCostIsOne
         self.seed = seed
         self.future = future
+        self.lifetime = lifetime
     }
 }

@@ -23,11 +23,35 @@ public struct PolicyEntry: Sendable {
         let values: [(name: String, value: String)]
         let make: @Sendable (PolicyContext) -> CacheRun
         let makeDecorated: @Sendable (PolicyContext, any PolicyDecorator) -> CacheRun
+        let makeFleet: FleetMaker?
     }
+
+    /// Given the context of a fleet, makes what makes its caches.
+    typealias FleetMaker = @Sendable (PolicyContext) -> (PolicyContext) -> CacheRun
 
     /// The entry of a policy; compiled for its type where it is called with one.
     @inline(__always)
     public init<Policy: CataloguedPolicy & ~Copyable>(_ policy: Policy.Type) {
+        self.init(policy, fleet: { _ in nil })
+    }
+
+    /// The entry of a policy whose caches can share a model; compiled for its type where it is called with one.
+    @inline(__always)
+    public init<Policy: ModelSharingPolicy & ~Copyable>(_ policy: Policy.Type) {
+        self.init(
+            policy,
+            fleet: { values in
+                { fleet in
+                    let model = Policy.makeModel(values, context: fleet)
+                    return { CacheRun(Policy(values, context: $0, model: model), context: $0) }
+                }
+            })
+    }
+
+    @inline(__always)
+    private init<Policy: CataloguedPolicy & ~Copyable>(
+        _ policy: Policy.Type, fleet: @escaping @Sendable (Policy.Parameters) -> FleetMaker?
+    ) {
         let card = Policy.card
         let defaults = Policy.Parameters()
         self.card = card
@@ -41,7 +65,8 @@ public struct PolicyEntry: Sendable {
                 make: { context in CacheRun(Policy(values, context: context), context: context) },
                 makeDecorated: { context, decorator in
                     decorator.makeCache(around: Policy(values, context: context), context: context)
-                })
+                },
+                makeFleet: fleet(values))
         }
     }
 
@@ -52,7 +77,7 @@ public struct PolicyEntry: Sendable {
         let resolved = try resolve(settings)
         return ConfiguredPolicy(
             card: card, settings: settings, parameters: resolved.values, makeRun: resolved.make,
-            makeDecoratedRun: resolved.makeDecorated)
+            makeDecoratedRun: resolved.makeDecorated, makeFleet: resolved.makeFleet)
     }
 }
 
@@ -66,6 +91,7 @@ public struct ConfiguredPolicy: Sendable {
     public let parameters: [(name: String, value: String)]
     let makeRun: @Sendable (PolicyContext) -> CacheRun
     let makeDecoratedRun: @Sendable (PolicyContext, any PolicyDecorator) -> CacheRun
+    let makeFleet: PolicyEntry.FleetMaker?
 
     /// The name with what was set by hand: `s3-fifo(small=0.2)`.
     public var label: String { PolicySpec(name: card.name, settings: settings).description }
@@ -76,6 +102,11 @@ public struct ConfiguredPolicy: Sendable {
     /// An empty cache under this policy with something around it; slower, because not compiled for the policy's type.
     public func makeCache(_ context: PolicyContext, decorator: some PolicyDecorator) -> CacheRun {
         makeDecoratedRun(context, decorator)
+    }
+
+    /// What makes the caches of a fleet that share one model; `nil` for a policy that has none.
+    public func sharedModelCaches(_ fleet: PolicyContext) -> ((PolicyContext) -> CacheRun)? {
+        makeFleet.map { $0(fleet) }
     }
 }
 

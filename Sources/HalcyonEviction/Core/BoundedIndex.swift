@@ -1,16 +1,3 @@
-/// What became of an access.
-@frozen
-public enum AccessOutcome: UInt8, Sendable {
-    /// Absent, fetched and kept.
-    case miss = 0
-    /// Resident.
-    case hit = 1
-    /// Absent, fetched and not kept: larger than the cache or refused by the policy.
-    case refused = 2
-    /// Resident but expired or of another size than what is asked for now; fetched anew and kept.
-    case stale = 3
-}
-
 /// The state machine of a bounded cache: who is resident, at what cost, until when; who is admitted; who is evicted.
 ///
 /// There is one of these in every storage and one in the replayer, so that what is measured is what ships. All verbs are
@@ -45,8 +32,17 @@ public struct BoundedIndex<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
     ///   - capacity: what may be used; nothing is ever kept in a cache of 0 or less.
     ///   - everyCostIsOne: whether every access will cost 1, which saves 8 bytes an entry.
     ///   - entries: how many entries to make room for from the start.
-    public init(policy: consuming Policy, capacity: Int, everyCostIsOne: Bool = false, entries: Int = 0) {
-        behaviour = policy.behaviour
+    ///   - lifetime: how long an entry lives in microseconds, hits starting that anew; `nil` leaves it to the policy.
+    public init(
+        policy: consuming Policy, capacity: Int, everyCostIsOne: Bool = false, entries: Int = 0,
+        lifetime: Int64? = nil
+    ) {
+        var behaviour = policy.behaviour
+        if let lifetime {
+            behaviour.lifetime = lifetime
+            behaviour.hitsExtendLifetime = true
+        }
+        self.behaviour = behaviour
         self.policy = policy
         self.capacity = max(capacity, 0)
         self.everyCostIsOne = everyCostIsOne
