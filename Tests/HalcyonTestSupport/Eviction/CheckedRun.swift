@@ -1,0 +1,56 @@
+import HalcyonEviction
+
+/// A cache with a ``CheckedPolicy`` inside, ready to serve a ``MicroTrace``.
+public struct CheckedRun {
+    /// The cache.
+    public let cache: CacheRun
+    /// What its policy was told.
+    public let record: PolicyRecord
+
+    /// An empty cache under `policy`, with the categories of micro-traces defined.
+    public init(_ policy: ConfiguredPolicy, _ context: PolicyContext) {
+        let record = PolicyRecord()
+        cache = policy.makeCache(context, decorator: PolicyChecker(record))
+        self.record = record
+        for set in 1..<MicroTrace.categorySetCount { cache.define(CategorySetID(set), [UInt32(set - 1)]) }
+    }
+
+    /// Serves all accesses one by one.
+    @discardableResult
+    public func serve(_ accesses: some Sequence<Access>) -> [AccessOutcome] {
+        accesses.map { cache.access($0) }
+    }
+
+    /// Serves all accesses in batches of `size`.
+    public func serve(_ accesses: [Access], batchesOf size: Int) -> [AccessOutcome] {
+        let entries = accesses.map(\.entry)
+        let costs = accesses.map(\.cost)
+        let times = accesses.map(\.time)
+        let categories = accesses.map(\.categories)
+        let users = accesses.map(\.user)
+        var outcomes = [AccessOutcome](repeating: .refused, count: accesses.count)
+        for start in stride(from: 0, to: accesses.count, by: size) {
+            let end = min(start + size, accesses.count)
+            outcomes.withUnsafeMutableBufferPointer { outcomes in
+                entries.withUnsafeBufferPointer { entries in
+                    costs.withUnsafeBufferPointer { costs in
+                        times.withUnsafeBufferPointer { times in
+                            categories.withUnsafeBufferPointer { categories in
+                                users.withUnsafeBufferPointer { users in
+                                    let batch = RequestBatch(
+                                        firstIndex: start, entries: UnsafeBufferPointer(rebasing: entries[start..<end]),
+                                        costs: costs.baseAddress.map { $0 + start },
+                                        times: times.baseAddress.map { $0 + start },
+                                        categories: categories.baseAddress.map { $0 + start },
+                                        users: users.baseAddress.map { $0 + start })
+                                    if let base = outcomes.baseAddress { cache.replay(batch, base + start) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        return outcomes
+    }
+}

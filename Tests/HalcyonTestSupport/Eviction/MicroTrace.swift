@@ -1,0 +1,110 @@
+import HalcyonEviction
+
+/// A small made-up sequence of accesses that touches what policies trip over.
+///
+/// A second passes between accesses; object `n` has category set `n mod 5 + 1` and costs what ``Costs`` says.
+public struct MicroTrace: Sendable, CustomStringConvertible {
+    /// Which objects follow which.
+    public enum Pattern: String, Sendable, CaseIterable {
+        /// Few objects take most of the requests.
+        case zipf
+        /// Every object once.
+        case scan
+        /// The same objects round and round.
+        case loop
+        /// Zipf, loops and scans in turn, so that adaptive policies change their mind.
+        case mixed
+    }
+
+    /// What an object costs.
+    public enum Costs: String, Sendable, CaseIterable {
+        /// 1 each.
+        case unit
+        /// 0 to 60, the same at every request.
+        case varied
+        /// As ``varied``, but one request in 16 finds the object at another cost.
+        case changing
+    }
+
+    /// Which objects follow which.
+    public let pattern: Pattern
+    /// What they cost.
+    public let costs: Costs
+    /// The requests.
+    public let accesses: [Access]
+    /// One more than the largest entry.
+    public let objectCount: Int
+
+    /// The number of category sets, the empty one included.
+    public static let categorySetCount = 6
+
+    /// A trace of `count` requests for `objects` objects; the same seed gives the same trace.
+    public init(_ pattern: Pattern, costs: Costs, count: Int = 1500, objects: Int = 120, seed: UInt64 = 1) {
+        var random = SplitMix64(seed: seed)
+        var accesses: [Access] = []
+        var largest: EntryID = 0
+        for index in 0..<count {
+            let entry = MicroTrace.entry(pattern, index: index, objects: objects, random: &random)
+            largest = max(largest, entry)
+            accesses.append(
+                Access(
+                    entry: entry, index: index, time: Int64(index) * 1_000_000,
+                    cost: MicroTrace.cost(costs, of: entry, random: &random),
+                    categories: entry % 5 + 1, user: entry % 3))
+        }
+        self.pattern = pattern
+        self.costs = costs
+        self.accesses = accesses
+        objectCount = Int(largest) + 1
+    }
+
+    /// Every pattern at every kind of cost.
+    public static let all: [MicroTrace] = Pattern.allCases.flatMap { pattern in
+        Costs.allCases.map { MicroTrace(pattern, costs: $0) }
+    }
+
+    /// The pattern and the costs.
+    public var description: String { "\(pattern.rawValue), \(costs.rawValue) costs" }
+
+    /// The entries in order.
+    public var entries: [EntryID] { accesses.map(\.entry) }
+
+    /// What a policy is told about a cache of `capacity` that serves this trace.
+    public func context(
+        for policy: ConfiguredPolicy, capacity: Int, seed: UInt64 = 7, roomForEntries: Bool = true
+    ) -> PolicyContext {
+        PolicyContext(
+            capacity: capacity, entries: roomForEntries ? objectCount : 0, everyCostIsOne: costs == .unit, seed: seed,
+            future: policy.card.traits.contains(.needsFuture)
+                ? FutureKnowledge(entries: entries, entryCount: objectCount) : nil)
+    }
+
+    private static func entry(
+        _ pattern: Pattern, index: Int, objects: Int, random: inout SplitMix64
+    ) -> EntryID {
+        switch pattern {
+        case .zipf:
+            // A power of a uniform number: close enough to Zipf for this.
+            let unit = random.nextUnit()
+            return EntryID(Double(objects) * unit * unit * unit)
+        case .scan:
+            return EntryID(index)
+        case .loop:
+            return EntryID(index % (objects / 2))
+        case .mixed:
+            let patterns: [Pattern] = [.zipf, .loop, .zipf, .scan]
+            let phase = patterns[index / 150 % patterns.count]
+            let entry = MicroTrace.entry(phase, index: index, objects: objects, random: &random)
+            return phase == .scan ? entry + EntryID(objects) : entry
+        }
+    }
+
+    private static func cost(_ costs: Costs, of entry: EntryID, random: inout SplitMix64) -> Int {
+        let own = Int(SplitMix64.mix(UInt64(entry)) % 61)
+        switch costs {
+        case .unit: return 1
+        case .varied: return own
+        case .changing: return random.next(below: 16) == 0 ? own + 1 : own
+        }
+    }
+}
