@@ -1,0 +1,48 @@
+import HalcyonEviction
+import HalcyonTestSupport
+import Testing
+
+/// What a policy keeps in mind about an entry, measured against what its doc comment states.
+@Suite("Bytes per entry")
+struct MetadataBytesTests {
+    /// Bytes an entry at most, as in the doc comments: (for every entry ever seen, for each resident on top of that).
+    static let stated: [String: (entry: Double, resident: Double)] = [
+        "gdsf": (8, 16),
+        "lru": (8, 0),
+    ]
+
+    @Test("No more than stated", arguments: ConformanceTests.names)
+    func bytes(name: String) throws {
+        let policy = try PolicyCatalogue.classical.policy(name)
+        guard let stated = Self.stated[name] else {
+            Issue.record("\(name) has no line in the table of stated bytes")
+            return
+        }
+        // What grows with the number of entries, so that tables of fixed size do not count.
+        let small = measure(policy, objects: 1 << 13)
+        let large = measure(policy, objects: 1 << 14)
+        let perEntry = Double(large - small) / Double(1 << 13)
+        // A tenth of the entries is resident; arrays that grow by themselves may be half empty.
+        let allowed = stated.entry + stated.resident * 0.1 * 2
+        #expect(perEntry <= allowed, "\(name): \(perEntry) bytes an entry, stated \(stated)")
+        #expect(perEntry > 0, "\(name) states nothing")
+    }
+
+    /// The policy's own bytes after two rounds over `objects` objects in a cache for a tenth of them.
+    private func measure(_ policy: ConfiguredPolicy, objects: Int) -> Int {
+        let capacity = objects / 10
+        var random = SplitMix64(seed: 5)
+        let entries = (0..<objects * 2).map { index in
+            index % 2 == 0 ? EntryID(index / 2) : EntryID(random.next(below: index / 2 + 1))
+        }
+        let future =
+            policy.card.traits.contains(.needsFuture)
+            ? FutureKnowledge(entries: entries, entryCount: objects) : nil
+        let cache = policy.makeCache(PolicyContext(capacity: capacity, entries: objects, future: future))
+        for (index, entry) in entries.enumerated() {
+            _ = cache.access(Access(entry: entry, index: index, time: Int64(index)))
+        }
+        // The index keeps a byte an entry of its own, and a deadline where entries expire.
+        return cache.state().metadataBytes - objects
+    }
+}

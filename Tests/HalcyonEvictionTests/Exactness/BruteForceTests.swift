@@ -1,0 +1,105 @@
+import HalcyonEviction
+import HalcyonTestSupport
+import Testing
+
+/// The simplest policies against the simplest code that could be right, on thousands of small random traces.
+@Suite("Against brute force")
+struct BruteForceTests {
+    static let references: [String: @Sendable ([Access], Int) -> [Bool]] = [
+        "fifo": { BruteForce.fifo($0, capacity: $1) }, "lru": { BruteForce.lru($0, capacity: $1) },
+        "lfu": { BruteForce.lfu($0, capacity: $1) }, "belady": { BruteForce.belady($0, capacity: $1) },
+    ]
+
+    @Test("Hit for hit, every object at cost 1", arguments: references.keys.sorted())
+    func unitCosts(name: String) throws {
+        try compare(name, traces: 2000, largestCost: 1)
+    }
+
+    // With costs, whom Belady evicts among those that never come again matters and is not laid down.
+    @Test("Hit for hit, objects of different cost", arguments: ["fifo", "lfu", "lru"])
+    func variedCosts(name: String) throws {
+        try compare(name, traces: 2000, largestCost: 5)
+    }
+
+    private func compare(_ name: String, traces: Int, largestCost: Int) throws {
+        let reference = try #require(Self.references[name])
+        guard let policy = try? PolicyCatalogue.classical.policy(name) else { return }
+        var random = SplitMix64(seed: 11)
+        for number in 0..<traces {
+            let objects = 2 + random.next(below: 12)
+            let capacity = random.next(below: 12 * largestCost)
+            let costs = (0..<objects).map { _ in 1 + random.next(below: largestCost) }
+            let accesses = (0..<60).map { index in
+                let entry = random.next(below: objects)
+                return Access(entry: EntryID(entry), index: index, cost: costs[entry])
+            }
+            let cache = policy.makeCache(
+                PolicyContext(
+                    capacity: capacity, entries: objects, everyCostIsOne: largestCost == 1,
+                    future: FutureKnowledge(entries: accesses.map(\.entry), entryCount: objects)))
+            let hits = accesses.map { cache.access($0) == .hit }
+            guard hits != reference(accesses, capacity) else { continue }
+            Issue.record("\(name), trace \(number), capacity \(capacity): \(accesses.map { ($0.entry, $0.cost) })")
+            return
+        }
+    }
+}
+
+/// Caches as lists of residents that are searched from end to end.
+enum BruteForce {
+    /// In order of arrival; the first goes.
+    static func fifo(_ accesses: [Access], capacity: Int) -> [Bool] {
+        serve(accesses, capacity: capacity) { residents, _ in residents.min { $0.arrival < $1.arrival } }
+    }
+
+    /// Whoever was asked for longest ago goes.
+    static func lru(_ accesses: [Access], capacity: Int) -> [Bool] {
+        serve(accesses, capacity: capacity) { residents, _ in residents.min { $0.last < $1.last } }
+    }
+
+    /// Whoever was asked for least often since it came in goes, among equals the one asked for longest ago.
+    static func lfu(_ accesses: [Access], capacity: Int) -> [Bool] {
+        serve(accesses, capacity: capacity) { residents, _ in
+            residents.min { ($0.uses, $0.last) < ($1.uses, $1.last) }
+        }
+    }
+
+    /// Whoever is asked for again latest goes.
+    static func belady(_ accesses: [Access], capacity: Int) -> [Bool] {
+        serve(accesses, capacity: capacity) { residents, now in
+            func nextUse(_ entry: EntryID) -> Int {
+                accesses[(now + 1)...].first { $0.entry == entry }?.index ?? .max
+            }
+            return residents.max { nextUse($0.entry) < nextUse($1.entry) }
+        }
+    }
+
+    private struct Resident {
+        let entry: EntryID
+        let cost: Int
+        let arrival: Int
+        var last: Int
+        var uses = 1
+    }
+
+    private static func serve(
+        _ accesses: [Access], capacity: Int, victim: ([Resident], Int) -> Resident?
+    ) -> [Bool] {
+        var residents: [Resident] = []
+        return accesses.map { access in
+            if let place = residents.firstIndex(where: { $0.entry == access.entry }) {
+                residents[place].last = access.index
+                residents[place].uses += 1
+                return true
+            }
+            guard access.cost <= capacity else { return false }
+            while residents.reduce(0, { $0 + $1.cost }) + access.cost > capacity {
+                guard let leaving = victim(residents, access.index) else { break }
+                residents.removeAll { $0.entry == leaving.entry }
+            }
+            residents.append(
+                Resident(entry: access.entry, cost: access.cost, arrival: access.index, last: access.index))
+            return false
+        }
+    }
+}
