@@ -76,6 +76,7 @@ public struct BoundedIndex<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
                     deadlines[access.entry] = access.time &+ lifetime
                 }
                 policy.hit(access)
+                while policy.overflows && count > 0 { evict(policy.victim(for: access)) }
                 return .hit
             }
             remove(access.entry)
@@ -101,7 +102,9 @@ public struct BoundedIndex<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
     @inline(__always)
     private mutating func bringIn(_ access: Access) -> Bool {
         guard policy.admit(access), access.cost <= capacity, access.cost >= 0 else { return false }
-        if used &+ access.cost > capacity && !makeRoom(for: access) { return false }
+        if used &+ access.cost > capacity || policy.overflows {
+            guard makeRoom(for: access) else { return false }
+        }
         resident[access.entry] = true
         if !everyCostIsOne { costs[access.entry] = access.cost }
         if let lifetime = behaviour.lifetime { deadlines[access.entry] = access.time &+ lifetime }
@@ -113,15 +116,20 @@ public struct BoundedIndex<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
 
     @inline(__always)
     private mutating func makeRoom(for access: Access) -> Bool {
-        let limit = max(roomLimit, access.cost)
-        while used &+ access.cost > limit && count > 0 {
+        let limit = used &+ access.cost > capacity ? max(roomLimit, access.cost) : capacity
+        while (used &+ access.cost > limit || policy.overflows) && count > 0 {
             let victim = policy.victim(for: access)
             if victim == access.entry { return false }
-            precondition(resident[victim], "the policy evicted an entry that is not resident")
-            release(victim)
-            evictions &+= 1
+            evict(victim)
         }
         return true
+    }
+
+    @inline(__always)
+    private mutating func evict(_ victim: EntryID) {
+        precondition(resident[victim], "the policy evicted an entry that is not resident")
+        release(victim)
+        evictions &+= 1
     }
 
     @inline(__always)

@@ -4,8 +4,9 @@
 /// absent (may it come in?), room is needed (who goes?), an entry was inserted, an entry was removed from outside. It
 /// decides; ``BoundedIndex`` keeps residency, cost and expiration and calls the verbs in this order:
 ///
-/// - resident: ``hit(_:)``;
-/// - absent: ``admit(_:)``, then, if admitted, ``victim(for:)`` until there is room, then ``insert(_:)``;
+/// - resident: ``hit(_:)``, then ``victim(for:)`` while the policy ``overflows``;
+/// - absent: ``admit(_:)``, then, if admitted, ``victim(for:)`` until there is room and nothing overflows, then
+///   ``insert(_:)``;
 /// - expired, replaced or removed by the owner: ``remove(_:)``.
 ///
 /// A policy must be causal (decide from what it has been told and nothing else) and deterministic (the same verbs and the
@@ -34,6 +35,10 @@ public protocol EvictionPolicy: ~Copyable {
     /// reuses the number of an entry only when this is false. By default nothing is remembered.
     func remembers(_ entry: EntryID) -> Bool
 
+    /// Whether a resident must go although the cache as a whole has room, because a part of it has outgrown its share.
+    /// Asked after a hit and before an insertion; ``victim(for:)`` is called until it is false. By default never.
+    var overflows: Bool { get }
+
     /// What the members of a category set are; told once, before the first access that carries the set. By default ignored.
     mutating func define(categorySet: CategorySetID, members: [UInt32])
 
@@ -55,6 +60,10 @@ extension EvictionPolicy where Self: ~Copyable {
     /// Remembers nothing.
     @inlinable
     public func remembers(_ entry: EntryID) -> Bool { false }
+
+    /// Never: only the cache as a whole has a limit.
+    @inlinable
+    public var overflows: Bool { false }
 
     /// Has no use for categories.
     @inlinable

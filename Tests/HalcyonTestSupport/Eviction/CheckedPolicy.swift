@@ -35,7 +35,8 @@ public struct CheckedPolicy<Wrapped: EvictionPolicy & ~Copyable>: ~Copyable, Evi
 
     public mutating func victim(for access: Access) -> EntryID {
         record.require(!record.costs.isEmpty, "asked for a victim while nothing is resident")
-        record.require(record.pending == access.entry, "asked for a victim for \(access.entry), which was not admitted")
+        let isDue = record.pending == access.entry || wrapped.overflows
+        record.require(isDue, "asked for a victim for \(access.entry), which was not admitted")
         let victim = wrapped.victim(for: access)
         if victim == access.entry {
             // The newcomer itself is refused after all.
@@ -76,6 +77,7 @@ public struct CheckedPolicy<Wrapped: EvictionPolicy & ~Copyable>: ~Copyable, Evi
         wrapped.define(categorySet: categorySet, members: members)
     }
 
+    public var overflows: Bool { wrapped.overflows }
     public var behaviour: CacheBehaviour { wrapped.behaviour }
     public var metadataBytes: Int { wrapped.metadataBytes }
     public var metrics: [PolicyMetric] { wrapped.metrics }
