@@ -3,5 +3,6 @@ extension PolicyCatalogue {
     public static let classical = PolicyCatalogue([
         PolicyEntry(LRU.self),
         PolicyEntry(GDSF.self),
+        PolicyEntry(Belady.self),
     ])
 }
