@@ -1,0 +1,78 @@
+import HalcyonTrace
+
+/// Makes the exact LRU miss-ratio curve of a stream of requests in one pass.
+///
+/// In objects, the curve gives the very misses of an LRU cache of every capacity, for LRU has the inclusion property:
+/// a larger cache holds all that a smaller one holds. O(log n) a request.
+///
+/// In bytes, it states the LRU *byte stack distance*: a request counts as a hit at capacity C if its object and all
+/// objects accessed since its last access take C bytes or less together. That is exact where all sizes are equal. With
+/// unequal sizes it is an approximation of a real cache, which evicts whole objects (and so may hold less than fits, or
+/// still hold an object that a slightly larger cache has lost: inclusion does not hold) and refuses objects larger than itself.
+/// Byte distances are kept in buckets of at most 1/512 of their value, at whose upper ends the curve has its points.
+public struct ExactMissRatioCurve {
+    /// What capacities count.
+    public let unit: CostUnit
+    private var objects = ObjectStackDistances()
+    private var bytes = ByteStackDistances()
+    /// How many requests have each distance in objects.
+    private var objectHistogram: [Int] = []
+    private var byteHistogram = LogLinearHistogram()
+    private var requests = 0
+
+    /// A curve of no requests, in objects or in bytes.
+    public init(unit: CostUnit) {
+        self.unit = unit
+    }
+
+    /// Counts a request for `entry`, whose `cost` matters in bytes only. O(log n), amortised.
+    public mutating func record(entry: UInt32, cost: UInt64) {
+        requests += 1
+        switch unit {
+        case .objects:
+            guard let distance = objects.record(entry) else { return }
+            if distance >= objectHistogram.count {
+                let missing = max(distance + 1, objectHistogram.count * 2) - objectHistogram.count
+                objectHistogram.append(contentsOf: repeatElement(0, count: missing))
+            }
+            objectHistogram[distance] += 1
+        case .bytes:
+            guard let distance = bytes.record(entry, size: cost) else { return }
+            byteHistogram.add(1, at: distance)
+        }
+    }
+
+    /// The curve of the requests so far. O(distinct distances).
+    public func curve() -> MissRatioCurve {
+        var points: [MissRatioCurve.Point] = []
+        var misses = requests
+        func add(_ hits: Int, at capacity: UInt64) {
+            misses -= hits
+            points.append(
+                MissRatioCurve.Point(
+                    capacity: capacity, missRatio: Double(misses) / Double(requests), standardError: nil))
+        }
+        switch unit {
+        case .objects:
+            for (distance, hits) in objectHistogram.enumerated() where hits > 0 { add(hits, at: UInt64(distance)) }
+        case .bytes:
+            for (bucket, hits) in byteHistogram.weights.enumerated() where hits > 0 {
+                add(Int(hits), at: LogLinearHistogram.upperBound(of: bucket))
+            }
+        }
+        return MissRatioCurve(
+            unit: unit, method: .exact, requests: requests,
+            measuredObjects: unit == .objects ? objects.count : bytes.count, samplingRate: 1, points: points)
+    }
+}
+
+extension MissRatioCurve {
+    /// The exact curve of `trace` in the unit of its costs, or in objects if asked. O(requests · log objects).
+    public static func exact(of trace: Trace, unit: CostUnit? = nil) -> MissRatioCurve {
+        var maker = ExactMissRatioCurve(unit: unit ?? trace.costUnit)
+        for index in 0..<trace.count {
+            maker.record(entry: trace.entries[index], cost: trace.cost(ofRequest: index))
+        }
+        return maker.curve()
+    }
+}

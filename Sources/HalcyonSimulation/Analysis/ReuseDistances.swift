@@ -1,0 +1,65 @@
+import HalcyonTrace
+
+/// The distribution of a trace's LRU stack distances, in objects: a cache of n objects under LRU hits the accesses
+/// with a distance of n or less.
+public struct ReuseDistances: Sendable, Codable, Equatable {
+    /// Accesses of objects that were accessed before.
+    public let reaccesses: Int
+    /// The distances that 10, 25, 50, 75, 90 and 99 % of the re-accesses do not exceed; nil without any.
+    public let percentiles: Percentiles?
+    /// Re-accesses by distance: bucket i counts the distances from 2ⁱ to 2ⁱ⁺¹ - 1.
+    public let log2Histogram: [Int]
+
+    /// Distances by the share of re-accesses that do not exceed them.
+    public struct Percentiles: Sendable, Codable, Equatable {
+        /// The 10th percentile.
+        public let p10: Int
+        /// The 25th percentile.
+        public let p25: Int
+        /// The median.
+        public let p50: Int
+        /// The 75th percentile.
+        public let p75: Int
+        /// The 90th percentile.
+        public let p90: Int
+        /// The 99th percentile.
+        public let p99: Int
+    }
+
+    /// Measures `trace`. O(requests · log objects).
+    public init(of trace: Trace) {
+        var stack = ObjectStackDistances()
+        var histogram: [Int] = Array(repeating: 0, count: trace.objectCount + 1)
+        for index in 0..<trace.count {
+            if let distance = stack.record(trace.entries[index]) { histogram[distance] += 1 }
+        }
+        var octaves: [Int] = []
+        var total = 0
+        for (distance, count) in histogram.enumerated() where count > 0 {
+            let octave = Int.bitWidth - 1 - distance.leadingZeroBitCount
+            if octave >= octaves.count {
+                octaves.append(contentsOf: repeatElement(0, count: octave + 1 - octaves.count))
+            }
+            octaves[octave] += count
+            total += count
+        }
+        reaccesses = total
+        log2Histogram = octaves
+        guard total > 0 else {
+            percentiles = nil
+            return
+        }
+        func percentile(_ percent: Int) -> Int {
+            let needed = (total * percent + 99) / 100
+            var seen = 0
+            for (distance, count) in histogram.enumerated() {
+                seen += count
+                if seen >= needed { return distance }
+            }
+            return histogram.count - 1
+        }
+        percentiles = Percentiles(
+            p10: percentile(10), p25: percentile(25), p50: percentile(50), p75: percentile(75), p90: percentile(90),
+            p99: percentile(99))
+    }
+}

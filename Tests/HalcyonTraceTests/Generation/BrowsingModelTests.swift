@@ -1,0 +1,153 @@
+import Testing
+
+@testable import HalcyonTrace
+
+@Suite struct BrowsingModelTests {
+    /// A model small enough for a debug build.
+    private func small() -> BrowsingModel {
+        var model = BrowsingModel.informative
+        model.requests = 20_000
+        return model
+    }
+
+    @Test func aLabelThatTellsAllIsTheGroup() throws {
+        let outcome = try small().generateWithTruth(seed: 3)
+        #expect(outcome.groups == labels(of: outcome))
+    }
+
+    @Test func theSignalChangesLabelsOnly() throws {
+        var model = small()
+        model.medianSize = 50_000
+        let told = try model.generateWithTruth(seed: 3)
+        model.categorySignal = 0
+        let untold = try model.generateWithTruth(seed: 3)
+        #expect(told.trace.entries == untold.trace.entries)
+        #expect(told.trace.users == untold.trace.users)
+        #expect(told.trace.times.elementsEqual(untold.trace.times))
+        #expect(told.trace.objectSizes == untold.trace.objectSizes)
+        #expect(told.groups == untold.groups)
+        #expect(told.trace.objectCategories != untold.trace.objectCategories)
+    }
+
+    @Test(arguments: [0, 0.5]) func theSignalIsTheShareOfTrueLabels(signal: Double) throws {
+        var model = small()
+        model.categorySignal = signal
+        let outcome = try model.generateWithTruth(seed: 3)
+        let labels = labels(of: outcome)
+        let agreeing = zip(outcome.groups, labels).reduce(0) { $0 + ($1.0 == $1.1 ? 1 : 0) }
+        // By chance one label in 24 agrees.
+        let expected = signal + (1 - signal) / 24
+        let count = Double(labels.count)
+        let deviation = (expected * (1 - expected) / count).squareRoot()
+        #expect(abs(Double(agreeing) / count - expected) < 5 * deviation)
+    }
+
+    @Test func uninformativeLabelsAreIndependentOfTheGroups() throws {
+        var model = small()
+        model.categorySignal = 0
+        model.categories = 6
+        let outcome = try model.generateWithTruth(seed: 8)
+        let labels = labels(of: outcome)
+        var table = [Double](repeating: 0, count: 36)
+        for (group, label) in zip(outcome.groups, labels) { table[Int(group) * 6 + Int(label)] += 1 }
+        let total = table.reduce(0, +)
+        var statistic = 0.0
+        for group in 0..<6 {
+            let row = (0..<6).reduce(0.0) { $0 + table[group * 6 + $1] }
+            for label in 0..<6 {
+                let column = (0..<6).reduce(0.0) { $0 + table[$1 * 6 + label] }
+                let expected = row * column / total
+                let difference = table[group * 6 + label] - expected
+                statistic += difference * difference / expected
+            }
+        }
+        // Pearson's statistic of 25 degrees of freedom exceeds 61 once in ten thousand draws.
+        #expect(statistic < 61)
+    }
+
+    @Test func knobsDoWhatTheySay() throws {
+        var model = small()
+        model.repeatShare = 0
+        model.scanShare = 0
+        model.oneHitShare = 0.5
+        model.categoryContrast = 0
+        let trace = try model.generate(seed: 1)
+        var counts = [Int](repeating: 0, count: trace.objectCount)
+        for entry in trace.entries { counts[Int(entry)] += 1 }
+        // Half of the requests create an object of their own; keys of those lie above the catalogue's or are arrivals.
+        let once = counts.reduce(0) { $0 + ($1 == 1 ? 1 : 0) }
+        #expect(once > 10_000 - 400)
+
+        model.oneHitShare = 0
+        model.arrivals = 0
+        #expect(try model.generate(seed: 1).objectCount <= model.categories * model.objectsPerCategory)
+
+        model.stay = 1
+        model.sessionLength = 1_000_000
+        model.concurrentSessions = 1
+        let one = try model.generate(seed: 1)
+        #expect(one.userCount == 1)
+        #expect(one.categoryCount == 1)
+    }
+
+    @Test func scansWalkThroughTheCatalogue() throws {
+        var model = small()
+        model.requests = 300
+        model.concurrentSessions = 1
+        model.scanShare = 1
+        model.scanLength = 100
+        model.arrivals = 0
+        let trace = try model.generate(seed: 4)
+        let keys = trace.entries.map { Int(trace.names.keys[$0].dropFirst()) ?? -1 }
+        for (index, key) in keys.enumerated() where index % 100 > 0 {
+            #expect(key == keys[index - 1] + 1 || key == keys[index - 1] + 1 - model.objectsPerCategory)
+        }
+    }
+
+    @Test func sizesFollowTheGroup() throws {
+        var model = small()
+        model.medianSize = 50_000
+        model.sizeSpread = 0
+        model.categorySizeRatio = 16
+        let outcome = try model.generateWithTruth(seed: 4)
+        #expect(outcome.trace.costUnit == .bytes)
+        let sizes = Set(outcome.trace.objectSizes)
+        #expect(sizes.count == 24)
+        #expect(sizes.min() == 12_500 || sizes.min() == 12_499)
+        #expect(sizes.max() == 200_000 || sizes.max() == 199_999)
+        for (object, group) in outcome.groups.enumerated() {
+            let first = outcome.groups.firstIndex(of: group)
+            #expect(first.map { outcome.trace.objectSizes[$0] } == outcome.trace.objectSizes[object])
+            if object > 300 { break }
+        }
+    }
+
+    @Test func timesNeverRunBackwards() throws {
+        let trace = try small().generate(seed: 2)
+        for index in 1..<trace.count { #expect(trace.times[index] >= trace.times[index - 1]) }
+        // 20,000 requests at 0.05 a second take 4.6 days.
+        #expect(abs(Double(trace.times[trace.count - 1]) / 86_400e6 - 4.63) < 0.4)
+    }
+
+    @Test func senselessKnobsAreRefused() {
+        var model = small()
+        model.stay = 1.2
+        #expect(throws: GenerationError(knob: "stay", value: "1.2", accepted: "from 0.0 to 1.0")) {
+            try model.generate(seed: 1)
+        }
+        model = small()
+        model.concurrentSessions = model.users + 1
+        #expect(throws: GenerationError.self) { try model.generate(seed: 1) }
+    }
+
+    @Test func everyPresetHasItsName() {
+        #expect(BrowsingModel.presetNames.allSatisfy { BrowsingModel.preset(named: $0) != nil })
+        #expect(BrowsingModel.preset(named: "market") == nil)
+    }
+
+    private func labels(of outcome: BrowsingOutcome) -> [UInt32] {
+        outcome.trace.objectCategories.map { set in
+            outcome.groupOfCategory[Int(outcome.trace.categorySets[set].first ?? .max)]
+        }
+    }
+}
