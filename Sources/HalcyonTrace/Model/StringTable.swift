@@ -34,6 +34,18 @@ public struct StringTable: Sendable {
         return bytes[(index == 0 ? 0 : ends[index - 1])..<ends[index]]
     }
 
+    /// Whether name `number` is these bytes. O(length).
+    @inline(__always)
+    func equals(_ number: UInt32, _ start: UnsafePointer<UInt8>, _ length: Int) -> Bool {
+        let index = Int(number)
+        let from = index == 0 ? 0 : ends[index - 1]
+        guard ends[index] - from == length else { return false }
+        return bytes.withUnsafeBufferPointer { all in
+            for offset in 0..<length where all[from + offset] != start[offset] { return false }
+            return true
+        }
+    }
+
     /// Name `number`; bytes that are not UTF-8 are repaired with U+FFFD.
     public subscript(number: UInt32) -> String {
         String(decoding: utf8(number), as: UTF8.self)

@@ -136,6 +136,8 @@ public struct LoadReport: Sendable, Equatable {
     public var noSizes = false
     /// Whether the source had no times, so that request n is taken to happen n seconds after the first.
     public var noTimes = false
+    /// Reads in a Twitter trace that found nothing, whose object has no known size and which are left out.
+    public var unansweredReads = 0
     /// Requests that were put in order of time under `--sort`.
     public var outOfOrder = 0
 

@@ -1,0 +1,54 @@
+/// Parses vSCSI block traces the way libCacheSim does: the logical block number is the key, the length the size, the
+/// time counts microseconds, and every command, whether it reads or writes, is a request.
+///
+/// Version 1 records have 32 bytes (`u32 sn, u32 len, u32 nSG, u16 cmd, u16 ver, u64 lbn, u64 ts`), version 2 records 40
+/// (`u16 cmd, u16 ver, u32 sn, u32 len, u32 nSG, u64 lbn, u64 ts, u64 rt`); the upper byte of `ver` tells which.
+struct VSCSIParser: RowParser {
+    let recordBytes: Int
+    private let lengthOffset: Int
+    private let blockOffset: Int
+    private let timeOffset: Int
+    private let sorts: Bool
+
+    /// The parser for the version that the first two records show, or `nil` if they are of none.
+    init?(head: [UInt8], sorts: Bool) {
+        let isVersion = { (version: UInt8, offset: Int, size: Int) in
+            let marks = stride(from: offset + 1, to: head.count, by: size).prefix(2)
+            return head.count >= size && marks.allSatisfy { head[$0] == version }
+        }
+        self.sorts = sorts
+        if isVersion(2, 2, 40) {
+            (recordBytes, lengthOffset, blockOffset, timeOffset) = (40, 8, 16, 24)
+        } else if isVersion(1, 14, 32) {
+            (recordBytes, lengthOffset, blockOffset, timeOffset) = (32, 4, 16, 24)
+        } else {
+            return nil
+        }
+    }
+
+    var present: PresentColumns { [.times, .sizes] }
+    var shortestRow: Int { recordBytes }
+
+    func parse(_ bytes: UnsafeMutablePointer<UInt8>, count: Int, into rows: RowScratch) {
+        let records = UnsafeRawPointer(bytes)
+        let total = count / recordBytes
+        var last = Int64.min
+        for row in 0..<total {
+            let record = records + row &* recordBytes
+            let stamp = UInt64(littleEndian: record.loadUnaligned(fromByteOffset: timeOffset, as: UInt64.self))
+            let time = Int64(clamping: stamp)
+            if time < last, !sorts {
+                rows.problem = RowProblem.backwards(row, column: nil, time, last, .microseconds)
+                rows.finish(records: row)
+                return
+            }
+            last = time
+            rows.times[row] = time
+            rows.keys.bits[row] = UInt64(
+                littleEndian: record.loadUnaligned(fromByteOffset: blockOffset, as: UInt64.self))
+            rows.sizes[row] = UInt64(
+                UInt32(littleEndian: record.loadUnaligned(fromByteOffset: lengthOffset, as: UInt32.self)))
+        }
+        rows.finish(records: total)
+    }
+}

@@ -1,0 +1,92 @@
+/// Finds the columns of a CSV by the names in its header.
+struct CSVHeader {
+    let path: String
+    let names: [String]
+    let delimiter: UInt8
+
+    /// Splits a header line.
+    init(line: [UInt8], delimiter: UInt8, path: String) {
+        self.path = path
+        self.delimiter = delimiter
+        names = CSVHeader.split(line, delimiter).map { CSVHeader.trimmed($0) }
+    }
+
+    /// What each column is for. Throws a sentence if a column that was asked for, or the key, is missing or doubled.
+    func roles(_ wanted: ColumnNames) throws(TraceError) -> [CSVRole] {
+        var roles = [CSVRole](repeating: .ignored, count: names.count)
+        let table: [(CSVRole, String, String?, [String])] = [
+            (.key, "key", wanted.key, ["key", "id", "obj_id", "object_id"]),
+            (.time, "time", wanted.time, ["time", "timestamp"]),
+            (.size, "size", wanted.size, ["size", "bytes", "obj_size"]),
+            (.category, "category", wanted.category, ["category", "categories", "tags"]),
+            (.user, "user", wanted.user, ["user", "user_id", "profile", "client"]),
+        ]
+        for (role, title, name, usual) in table {
+            guard let column = try find(title, name, usual) else { continue }
+            guard roles[column] == .ignored else {
+                throw fault("column \(quoted(names[column])) is asked for twice; each may have one meaning")
+            }
+            roles[column] = role
+        }
+        guard roles.contains(.key) else {
+            throw fault(
+                "no column is named 'key' (or id, obj_id, object_id); the columns are \(list)\(hint). A header such as "
+                    + "time,key,size,category,user is needed, or the name of the key's column")
+        }
+        return roles
+    }
+
+    private func find(_ title: String, _ name: String?, _ usual: [String]) throws(TraceError) -> Int? {
+        for candidate in name.map({ [$0] }) ?? usual {
+            let low = candidate.lowercased()
+            let exact = names.indices.filter { names[$0] == candidate }
+            let found = exact.isEmpty ? names.indices.filter { names[$0].lowercased() == low } : exact
+            if found.count > 1 { throw fault("column \(quoted(candidate)) occurs \(found.count) times in the header") }
+            if let column = found.first { return column }
+        }
+        if let name {
+            throw fault("there is no column \(quoted(name)) for the \(title); the columns are \(list)\(hint)")
+        }
+        return nil
+    }
+
+    /// The names, for a message.
+    private var list: String {
+        let shown = names.prefix(12).map { quoted($0) }.joined(separator: ", ")
+        return names.count > 12 ? "\(shown), …" : shown
+    }
+
+    /// Another delimiter, if the header looks like it.
+    private var hint: String {
+        guard names.count == 1, let only = names.first else { return "" }
+        for (byte, title) in [(UInt8(ascii: ","), "','"), (59, "';'"), (9, "a tab"), (124, "'|'")]
+        where byte != delimiter && only.utf8.contains(byte) {
+            return " (is the delimiter \(title)?)"
+        }
+        return ""
+    }
+
+    private func fault(_ message: String) -> TraceError { TraceError(file: path, line: 1, message: message) }
+
+    /// The fields of a line, quotes taken off.
+    private static func split(_ line: [UInt8], _ delimiter: UInt8) -> [[UInt8]] {
+        var fields: [[UInt8]] = [[]]
+        var inQuotes = false
+        for byte in line {
+            if byte == UInt8(ascii: "\"") {
+                inQuotes.toggle()
+            } else if byte == delimiter, !inQuotes {
+                fields.append([])
+            } else {
+                fields[fields.count - 1].append(byte)
+            }
+        }
+        return fields
+    }
+
+    private static func trimmed(_ bytes: [UInt8]) -> String {
+        let isSpace = { (byte: UInt8) in byte == 32 || byte == 9 }
+        let core = bytes.drop(while: isSpace).reversed().drop(while: isSpace).reversed()
+        return String(decoding: Array(core), as: UTF8.self)
+    }
+}

@@ -1,0 +1,120 @@
+/// Parses lines of delimited text.
+///
+/// Lines of plain fields are read in one pass without allocating. A field in double quotes may hold delimiters and, as
+/// `""`, quotes; it may not hold line breaks, because a line is where threads meet. Lines may end with LF or CR LF;
+/// empty lines are passed over. Keys are taken as bytes, so text that is not UTF-8 is kept as it is.
+struct CSVRowParser: RowParser {
+    /// What each field is for.
+    let roles: [CSVRole]
+    let delimiter: UInt8
+    let timeUnit: TimeUnit
+    let skipsBadLines: Bool
+    /// Whether a time before the last one is no problem.
+    let sorts: Bool
+    let present: PresentColumns
+
+    init(roles: [CSVRole], delimiter: UInt8, options: LoadOptions, timeUnit: TimeUnit) {
+        self.roles = roles
+        self.delimiter = delimiter
+        self.timeUnit = timeUnit
+        skipsBadLines = options.skipBadLines
+        sorts = options.sort
+        var present: PresentColumns = []
+        for role in roles {
+            switch role {
+            case .time: present.insert(.times)
+            case .size, .valueSize: present.insert(.sizes)
+            case .category: present.insert(.categories)
+            case .user: present.insert(.users)
+            case .ignored, .key, .operation: break
+            }
+        }
+        self.present = present
+    }
+
+    var shortestRow: Int { 2 }
+
+    func parse(_ bytes: UnsafeMutablePointer<UInt8>, count: Int, into rows: RowScratch) {
+        var position = 0
+        roles.withUnsafeBufferPointer { roles in
+            while position < count {
+                if bytes[position] == 10 || (bytes[position] == 13 && bytes[position + 1] == 10) {
+                    position += bytes[position] == 10 ? 1 : 2
+                    rows.lines += 1
+                    continue
+                }
+                do throws(LineFault) {
+                    let end = try line(bytes, from: position, roles, into: rows)
+                    if end - position > ChunkReader.longestLine + 1 { throw LineFault.tooLong(bytes + position) }
+                    rows.commit()
+                    position = end
+                } catch {
+                    guard skipsBadLines, !error.stopsAlways else {
+                        rows.problem = RowProblem(line: rows.lines, column: error.column, message: error.message)
+                        return
+                    }
+                    rows.badLines += 1
+                    while bytes[position] != 10 { position += 1 }
+                    position += 1
+                }
+                rows.lines += 1
+            }
+        }
+    }
+
+    /// Reads one line into the next row, which is not yet counted, and returns where the next line starts.
+    @inline(__always)
+    private func line(
+        _ bytes: UnsafeMutablePointer<UInt8>, from start: Int, _ roles: UnsafeBufferPointer<CSVRole>,
+        into rows: RowScratch
+    ) throws(LineFault) -> Int {
+        let fields = CSVFields(bytes: bytes, line: start, delimiter: delimiter)
+        let row = rows.count
+        let last = roles.count - 1
+        var position = start
+        var time: Int64 = 0
+        var timeAt = start
+        var size: UInt64 = 0
+        var isRead = false
+        var hasValue = false
+        for field in 0...last {
+            switch roles[field] {
+            case .ignored: position = try fields.text(at: position).next
+            case .key: position = try fields.key(at: position, row, rows.keys)
+            case .category: position = try fields.token(at: position, row, rows.categories)
+            case .user: position = try fields.token(at: position, row, rows.users)
+            case .time:
+                timeAt = position
+                position = try fields.time(at: position, timeUnit, &time)
+            case .size:
+                position = try fields.size(at: position, &size)
+            case .valueSize:
+                let keySize = size
+                position = try fields.size(at: position, &size)
+                hasValue = size > 0
+                size += keySize
+            case .operation: position = try fields.isRead(at: position, &isRead)
+            }
+            if field < last {
+                guard bytes[position] == delimiter else {
+                    throw LineFault.tooFew(field + 1, of: roles.count, bytes + start)
+                }
+                position += 1
+            }
+        }
+        if bytes[position] == 13 { position += 1 }
+        guard bytes[position] == 10 else { throw LineFault.tooMany(roles.count, bytes + start) }
+        if present.contains(.sizes) { rows.sizes[row] = size }
+        if present.contains(.times) {
+            rows.times[row] = time
+            if row == 0 { rows.firstTimeColumn = timeAt - start + 1 }
+            if time < rows.lastTime, !sorts {
+                let problem = RowProblem.backwards(
+                    rows.lines, column: timeAt - start + 1, time, rows.lastTime, timeUnit)
+                throw LineFault(column: problem.column, message: problem.message, stopsAlways: true)
+            }
+        }
+        if isRead, !hasValue { rows.dropsRow = true }
+        return position + 1
+    }
+}

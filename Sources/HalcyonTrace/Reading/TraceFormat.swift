@@ -1,0 +1,71 @@
+/// How requests are written in a file.
+public enum TraceFormat: String, Sendable, CaseIterable {
+    /// Text with a header line; extensions `.csv`, `.tsv` (delimited by tabs) and `.txt`.
+    case csv
+    /// libCacheSim's 24-byte records (`u32 time, u64 key, u32 size, i64 next`); extensions `.oracleGeneral`, `.bin`.
+    case oracleGeneral
+    /// VMware's vSCSI block traces, versions 1 and 2, as libCacheSim reads them; extension `.vscsi`.
+    case vscsi
+    /// The text of Twitter's published cache traces, seven fields and no header; extensions `.twitter`, `.twr`.
+    case twitter
+
+    /// The format that a file's name announces, whatever compression follows it, or `nil`.
+    ///
+    /// Parts of the name between dots are looked at from the last to the first, so that
+    /// `cluster52.oracleGeneral.sample10.zst` is recognised.
+    public init?(path: String) {
+        for part in FileName.parts(of: path).reversed() {
+            switch part {
+            case "csv", "tsv", "txt": self = .csv
+            case "oraclegeneral", "bin": self = .oracleGeneral
+            case "vscsi": self = .vscsi
+            case "twitter", "twr": self = .twitter
+            default: continue
+            }
+            return
+        }
+        return nil
+    }
+
+    /// Whether a request is a record of fixed length rather than a line.
+    var isBinary: Bool { self == .oracleGeneral || self == .vscsi }
+}
+
+/// How a file's bytes are packed.
+public enum Compression: String, Sendable, CaseIterable {
+    /// As they are.
+    case none
+    /// gzip (RFC 1952), also of several members; extension `.gz`.
+    case gzip
+    /// Zstandard (RFC 8878), also of several frames; extensions `.zst`, `.zstd`.
+    case zstd
+
+    /// The compression that a file's name announces.
+    public init(path: String) {
+        switch FileName.parts(of: path).last {
+        case "gz", "gzip": self = .gzip
+        case "zst", "zstd": self = .zstd
+        default: self = .none
+        }
+    }
+
+    /// The compression that the first bytes of a file show.
+    init(magic: some Collection<UInt8>) {
+        if magic.starts(with: [0x1f, 0x8b]) {
+            self = .gzip
+        } else if magic.starts(with: [0x28, 0xb5, 0x2f, 0xfd]) {
+            self = .zstd
+        } else {
+            self = .none
+        }
+    }
+}
+
+/// What a file's name says about it.
+enum FileName {
+    /// The parts behind the first dot, in lower case.
+    static func parts(of path: String) -> [String] {
+        let name = path.split(separator: "/").last.map(String.init) ?? path
+        return name.split(separator: ".", omittingEmptySubsequences: false).dropFirst().map { $0.lowercased() }
+    }
+}

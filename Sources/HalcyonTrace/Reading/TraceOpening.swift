@@ -1,0 +1,73 @@
+/// A source whose header has been read: the rest of it in chunks, and the parser for them.
+struct TraceOpening {
+    var reader: ChunkReader
+    let parser: any RowParser
+    /// The lines before the first chunk.
+    let linesBefore: Int
+    /// What a request is called in messages.
+    let isBinary: Bool
+    let path: String
+    /// The unit in which the source counts time.
+    let timeUnit: TimeUnit
+
+    /// Opens a trace. Throws a sentence if the file cannot be read, is empty, or has no header that fits.
+    init(_ path: String, _ options: LoadOptions) throws(TraceError) {
+        self.path = path
+        guard let format = options.format ?? TraceFormat(path: path) else {
+            _ = try FileSource(path: path)
+            let known = TraceFormat.allCases.map(\.rawValue).joined(separator: ", ")
+            throw TraceError(
+                file: path, message: "the name does not tell the format; give one of \(known)")
+        }
+        isBinary = format.isBinary
+        switch format {
+        case .csv, .twitter: timeUnit = options.timeUnit
+        case .oracleGeneral: timeUnit = .seconds
+        case .vscsi: timeUnit = .microseconds
+        }
+        let source = try openSource(path, format: format, compression: options.compression)
+        reader = ChunkReader(source: source, path: path, target: options.chunkBytes)
+        if try reader.peek(1).isEmpty {
+            throw TraceError(file: path, message: "is empty; a trace has at least one request")
+        }
+        switch format {
+        case .csv:
+            let delimiter = try TraceOpening.delimiter(options, path)
+            if try reader.peek(3).elementsEqual([0xef, 0xbb, 0xbf]) { reader.drop(3) }
+            let line = try reader.takeLine() ?? []
+            if let byte = line.first(where: { $0 < 32 && $0 != 9 }) {
+                throw TraceError(
+                    file: path, line: 1, message: "\(quoted(line)) holds the control byte \(byte); this is no CSV")
+            }
+            let roles = try CSVHeader(line: line, delimiter: delimiter, path: path).roles(options.columns)
+            parser = CSVRowParser(roles: roles, delimiter: delimiter, options: options, timeUnit: options.timeUnit)
+            linesBefore = 1
+        case .twitter:
+            // timestamp, anonymized key, key size, value size, client, operation, time to live
+            parser = CSVRowParser(
+                roles: [.time, .key, .size, .valueSize, .user, .operation, .ignored],
+                delimiter: try TraceOpening.delimiter(options, path), options: options, timeUnit: options.timeUnit)
+            linesBefore = 0
+        case .oracleGeneral:
+            parser = OracleGeneralParser(sorts: options.sort)
+            reader.framing = .records(OracleGeneralParser.recordBytes)
+            linesBefore = 0
+        case .vscsi:
+            guard let vscsi = VSCSIParser(head: Array(try reader.peek(80)), sorts: options.sort) else {
+                throw TraceError(
+                    file: path, message: "the first records are of neither version 1 nor 2 of vSCSI traces")
+            }
+            parser = vscsi
+            reader.framing = .records(vscsi.recordBytes)
+            linesBefore = 0
+        }
+    }
+
+    private static func delimiter(_ options: LoadOptions, _ path: String) throws(TraceError) -> UInt8 {
+        let delimiter = options.delimiter ?? (FileName.parts(of: path).contains("tsv") ? 9 : UInt8(ascii: ","))
+        guard delimiter != 10, delimiter != 13, delimiter != UInt8(ascii: "\""), delimiter != 0 else {
+            throw TraceError(file: path, message: "a line break, a quote or NUL cannot be the delimiter")
+        }
+        return delimiter
+    }
+}
