@@ -1,1 +1,2 @@
-// filled next
+import HalcyonEviction
+extension PolicyCatalogue { public static let standard = classical }

@@ -75,4 +75,16 @@ public struct CacheState: Sendable, Equatable {
     public let metadataBytes: Int
     /// What the policy publishes about itself.
     public let metrics: [PolicyMetric]
+
+    /// A state from its counters.
+    public init(
+        used: Int, count: Int, evictions: Int, expirations: Int, metadataBytes: Int, metrics: [PolicyMetric]
+    ) {
+        self.used = used
+        self.count = count
+        self.evictions = evictions
+        self.expirations = expirations
+        self.metadataBytes = metadataBytes
+        self.metrics = metrics
+    }
 }

@@ -1,0 +1,39 @@
+import HalcyonEviction
+
+/// How a replay makes the caches it needs, and what they want to be told.
+struct CacheMaker {
+    let make: (PolicyContext) -> CacheRun
+    let traits: PolicyTraits
+    /// Whether time matters beside the policy: entries expire.
+    var usesTime = false
+    /// What accesses cost in time, where there are tiers.
+    var latency: LatencyModel?
+
+    /// Caches of one tier.
+    init(_ policy: ConfiguredPolicy) {
+        make = policy.makeCache
+        traits = policy.card.traits
+    }
+
+    /// Caches that share a model; `nil` for a policy that has none.
+    init?(sharingModelOf policy: ConfiguredPolicy, fleet: PolicyContext) {
+        guard let make = policy.sharedModelCaches(fleet) else { return nil }
+        self.make = make
+        traits = policy.card.traits
+    }
+
+    /// Caches of two tiers, each under the policy of `single`, with these capacities.
+    init(_ single: CacheMaker, tiers: TierOptions, memoryCapacity: Int, diskCapacity: Int) {
+        make = { context in
+            var (memory, disk) = (context, context)
+            memory.capacity = memoryCapacity
+            memory.lifetime = tiers.memoryLifetime
+            disk.capacity = diskCapacity
+            disk.lifetime = tiers.diskLifetime
+            return TieredCache(memory: single.make(memory), disk: single.make(disk)).asOne
+        }
+        traits = single.traits
+        usesTime = tiers.memoryLifetime != nil || tiers.diskLifetime != nil
+        latency = tiers.latency
+    }
+}

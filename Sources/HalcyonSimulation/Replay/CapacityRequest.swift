@@ -1,0 +1,85 @@
+import HalcyonTrace
+
+/// A capacity as one asks for it: `1%`, `64MB` or `1000`.
+public enum CapacityRequest: Sendable, Equatable, CustomStringConvertible {
+    /// A share of the distinct bytes or objects of the trace, 0…1.
+    case share(Double, text: String)
+    /// A number of bytes.
+    case bytes(Int, text: String)
+    /// A number in the unit that costs are counted in: bytes where sizes are honoured, otherwise objects.
+    case number(Int)
+
+    /// Reads a share (`0.5%`), a size with a unit (`64MB`, `1GiB`) or a bare whole number.
+    ///
+    /// - Throws: ``ReplayError`` if `text` is none of these.
+    public init(parsing text: String) throws(ReplayError) {
+        if text.last == "%" {
+            guard let percent = Double(text.dropLast()), percent > 0, percent <= 100 else {
+                throw ReplayError.usage("'\(text)' is not a share: write a percentage above 0% and at most 100%.")
+            }
+            self = .share(percent / 100, text: text)
+        } else if let number = Int(text) {
+            guard number >= 0 else {
+                throw ReplayError.usage("A capacity cannot be negative, and '\(text)' is.")
+            }
+            self = .number(number)
+        } else if let bytes = ByteCount(argument: text) {
+            self = .bytes(Int(clamping: bytes.value), text: text)
+        } else {
+            throw ReplayError.usage(
+                "'\(text)' is not a capacity: write a share (1%), a size with a unit (64MB) or a whole number (1000).")
+        }
+    }
+
+    /// Reads several, separated by commas.
+    public static func list(parsing text: String) throws(ReplayError) -> [CapacityRequest] {
+        var list: [CapacityRequest] = []
+        for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+            list.append(try CapacityRequest(parsing: part.trimmingSpaces))
+        }
+        return list
+    }
+
+    /// The capacity as it was asked for.
+    public var description: String {
+        switch self {
+        case .share(_, let text), .bytes(_, let text): text
+        case .number(let number): "\(number)"
+        }
+    }
+
+    /// The capacity in the unit of costs.
+    ///
+    /// A share is rounded down, but never to nothing.
+    ///
+    /// - Parameter distinct: the cost of all distinct objects together; `nil` where it is not known, in a stream.
+    /// - Throws: ``ReplayError`` where bytes are asked for and objects are counted, or a share of what is not known.
+    public func resolved(unit: CostUnit, distinct: Int?) throws(ReplayError) -> Int {
+        switch self {
+        case .number(let number): return number
+        case .bytes(let bytes, let text):
+            guard unit == .bytes else {
+                throw ReplayError.usage(
+                    "The capacity \(text) is in bytes, but in this trace every object counts 1: "
+                        + "write a share (1%) or a number of objects.")
+            }
+            return bytes
+        case .share(let share, let text):
+            guard let distinct else {
+                throw ReplayError.usage(
+                    "The capacity \(text) is a share of the distinct objects, which a stream does not know in advance: "
+                        + "write a number or a size.")
+            }
+            return max(1, Int(share * Double(distinct)))
+        }
+    }
+}
+
+extension Substring {
+    var trimmingSpaces: String {
+        var part = self
+        while part.first == " " { part.removeFirst() }
+        while part.last == " " { part.removeLast() }
+        return String(part)
+    }
+}

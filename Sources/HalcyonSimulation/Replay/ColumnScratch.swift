@@ -1,0 +1,115 @@
+import HalcyonEviction
+import HalcyonTrace
+
+/// Which columns a replay needs beside the entries.
+struct ColumnNeeds {
+    var costs: Bool
+    var times: Bool
+    var categories: Bool
+    var users: Bool
+
+    init(trace: Trace, maker: CacheMaker, options: ReplayOptions) {
+        let traits = maker.traits
+        costs = trace.costUnit == .bytes
+        times = maker.usesTime || traits.contains(.usesTime)
+        categories = trace.hasCategories && (traits.contains(.usesCategories) || options.byCategory)
+        users = trace.hasUsers && (traits.contains(.usesUsers) || options.byUser)
+    }
+}
+
+/// Room for the columns of one batch, filled from a trace for whichever requests come next.
+///
+/// It owns its memory and reuses it batch after batch, so that a replay allocates nothing as it goes.
+struct ColumnScratch: ~Copyable {
+    static let batchLength = 4096
+
+    let needs: ColumnNeeds
+    private let costs: UnsafeMutablePointer<Int>
+    private let times: UnsafeMutablePointer<Int64>
+    private let categories: UnsafeMutablePointer<CategorySetID>
+    private let users: UnsafeMutablePointer<UInt32>
+    private let outcomes: UnsafeMutablePointer<AccessOutcome>
+
+    init(needs: ColumnNeeds) {
+        self.needs = needs
+        costs = .allocate(capacity: Self.batchLength)
+        times = .allocate(capacity: Self.batchLength)
+        categories = .allocate(capacity: Self.batchLength)
+        users = .allocate(capacity: Self.batchLength)
+        outcomes = .allocate(capacity: Self.batchLength)
+        costs.initialize(repeating: 1, count: Self.batchLength)
+        times.initialize(repeating: 0, count: Self.batchLength)
+        categories.initialize(repeating: 0, count: Self.batchLength)
+        users.initialize(repeating: .max, count: Self.batchLength)
+        outcomes.initialize(repeating: .miss, count: Self.batchLength)
+    }
+
+    deinit {
+        costs.deallocate()
+        times.deallocate()
+        categories.deallocate()
+        users.deallocate()
+        outcomes.deallocate()
+    }
+
+    /// Fills the needed columns for the requests that `position` gives for 0..<count.
+    @inline(__always)
+    func fill(from trace: Trace, count: Int, position: (Int) -> Int) {
+        if needs.costs {
+            if trace.requestSizes.isEmpty {
+                trace.entries.withUnsafeBufferPointer { entries in
+                    trace.objectSizes.withUnsafeBufferPointer { sizes in
+                        for index in 0..<count {
+                            costs[index] = Int(clamping: sizes[Int(entries[position(index)])])
+                        }
+                    }
+                }
+            } else {
+                for index in 0..<count { costs[index] = Int(trace.requestSizes[position(index)]) }
+            }
+        }
+        if needs.times {
+            for index in 0..<count { times[index] = trace.times[position(index)] }
+        }
+        if needs.categories {
+            for index in 0..<count { categories[index] = trace.categorySet(ofRequest: position(index)) }
+        }
+        if needs.users {
+            trace.users.withUnsafeBufferPointer { all in
+                for index in 0..<count { users[index] = all[position(index)] }
+            }
+        }
+    }
+
+    /// Serves the filled requests, of which `entries` are the entries as the cache numbers them.
+    @inline(__always)
+    func serve(_ entries: UnsafeBufferPointer<EntryID>, firstIndex: Int, by cache: CacheRun) {
+        cache.replay(
+            RequestBatch(
+                firstIndex: firstIndex, entries: entries, costs: needs.costs ? UnsafePointer(costs) : nil,
+                times: needs.times ? UnsafePointer(times) : nil,
+                categories: needs.categories ? UnsafePointer(categories) : nil,
+                users: needs.users ? UnsafePointer(users) : nil),
+            outcomes)
+    }
+
+    /// Counts what became of consecutive requests of one stretch.
+    @inline(__always)
+    func tally(_ count: Int, from position: Int, into counts: inout Counts) {
+        counts.count(
+            from: position, UnsafeBufferPointer(start: outcomes, count: count),
+            costs: needs.costs ? UnsafePointer(costs) : nil,
+            categories: needs.categories ? UnsafePointer(categories) : nil,
+            users: needs.users ? UnsafePointer(users) : nil)
+    }
+
+    /// Counts what became of requests that lie anywhere.
+    @inline(__always)
+    func tallyScattered(_ count: Int, into counts: inout Counts, position: (Int) -> Int) {
+        for index in 0..<count {
+            counts.count(
+                at: position(index), outcomes[index], cost: needs.costs ? costs[index] : 1,
+                categories: categories[index], user: users[index])
+        }
+    }
+}

@@ -1,0 +1,29 @@
+/// How a trace is replayed, beside policy and capacity.
+public struct ReplayOptions: Sendable, Equatable {
+    /// The share of the requests, 0…1, that is served first and left out of every count.
+    public var warmup: Double
+    /// The seed of everything random.
+    public var seed: UInt64
+    /// Into how many stretches of equal length the counted requests are divided for the series over time.
+    public var windows: Int
+    /// Whether hits are also counted by category.
+    public var byCategory: Bool
+    /// Whether hits are also counted by user.
+    public var byUser: Bool
+
+    /// By default the whole trace counts, in ten windows, without tables by category and user.
+    public init(
+        warmup: Double = 0, seed: UInt64 = 1, windows: Int = 10, byCategory: Bool = false, byUser: Bool = false
+    ) {
+        self.warmup = warmup
+        self.seed = seed
+        self.windows = windows
+        self.byCategory = byCategory
+        self.byUser = byUser
+    }
+
+    /// The number of requests, of `count`, that are left out of the counts.
+    public func warmupRequests(of count: Int) -> Int {
+        min(count, max(0, Int((warmup * Double(count)).rounded(.down))))
+    }
+}

@@ -1,0 +1,104 @@
+import HalcyonEviction
+import HalcyonTrace
+
+/// What came of one trace × policy × capacity.
+public struct RunResult: Sendable, Codable {
+    /// The policy's name.
+    public var policy: String
+    /// The policy as it was asked for, with the parameters set by hand.
+    public var label: String
+    /// Every parameter of the policy with its value.
+    public var parameters: [String: String]
+    /// What the policy needs and honours.
+    public var traits: [String]
+    /// The capacity of the cache, or of each user's, in ``capacityUnit``.
+    public var capacity: Int
+    /// The capacity as it was asked for: `1%`.
+    public var capacityAsked: String
+    /// What capacity counts.
+    public var capacityUnit: CostUnit
+    /// Which caches there were.
+    public var mode: ReplayMode
+    /// How many caches there were: 1, or one a user.
+    public var caches: Int
+    /// The requests counted, the warm-up left out.
+    public var requests: Int
+    /// Those that found their object.
+    public var hits: Int
+    /// Hits by requests, 0…1.
+    public var objectHitRatio: Double
+    /// Bytes hit by bytes requested, 0…1; the object hit ratio where every object counts 1.
+    public var byteHitRatio: Double
+    /// What was fetched, in ``capacityUnit``.
+    public var bytesFetched: Int
+    /// Entries evicted to make room.
+    public var evictions: Int
+    /// Requests whose object was not kept: larger than the cache or refused by the policy.
+    public var admissionsRefused: Int
+    /// Requests that found their object expired, or of another size than what was asked for.
+    public var stale: Int
+    /// The requests left out of the counts.
+    public var warmupRequests: Int
+    /// The seed of everything random.
+    public var seed: UInt64
+    /// The time it took, in seconds: of the machine and the moment, not of the policy alone.
+    public var seconds: Double
+    /// Requests a second, the warm-up included.
+    public var requestsPerSecond: Double
+    /// The heap bytes of bookkeeping by the entries they cover: the distinct objects that each cache was asked for.
+    public var metadataBytesPerEntry: Double
+    /// What the policy publishes about itself (of the last cache, where there are several).
+    public var metrics: [String: Double]
+    /// Hits over time, in stretches of equal length.
+    public var windows: [Tally]
+    /// Hits by category; a request with several categories counts in each. `nil` unless asked for.
+    public var categories: [String: Tally]?
+    /// Hits by user. `nil` unless asked for.
+    public var users: [String: Tally]?
+    /// How the hit ratio is spread over users; `nil` in shared mode.
+    public var userDistribution: UserDistribution?
+    /// Hits by tier and latency; `nil` without tiers.
+    public var tiers: TierResult?
+}
+
+/// Whether one cache serves all, or each user has one.
+public enum ReplayMode: String, Sendable, Codable {
+    /// One cache serves every request.
+    case shared
+    /// Every user has a cache of their own.
+    case perUser = "per_user"
+}
+
+/// The spread of a ratio over the users of a fleet, each user counting once.
+public struct UserDistribution: Sendable, Codable, Equatable {
+    /// The users with at least one counted request.
+    public var users: Int
+    /// The mean of the users' hit ratios.
+    public var mean: Double
+    /// The 10th percentile: a tenth of the users fare no better.
+    public var p10: Double
+    /// The lower quartile.
+    public var p25: Double
+    /// The median.
+    public var p50: Double
+    /// The upper quartile.
+    public var p75: Double
+    /// The 90th percentile.
+    public var p90: Double
+
+    /// The spread of `ratios` by the nearest-rank method; `nil` for none. O(n log n).
+    public init?(_ ratios: [Double]) {
+        guard !ratios.isEmpty else { return nil }
+        let sorted = ratios.sorted()
+        func percentile(_ share: Double) -> Double {
+            sorted[min(sorted.count - 1, max(0, Int((share * Double(sorted.count)).rounded(.up)) - 1))]
+        }
+        users = sorted.count
+        mean = sorted.reduce(0, +) / Double(sorted.count)
+        p10 = percentile(0.1)
+        p25 = percentile(0.25)
+        p50 = percentile(0.5)
+        p75 = percentile(0.75)
+        p90 = percentile(0.9)
+    }
+}

@@ -1,0 +1,40 @@
+import Foundation
+
+extension ReplayReport {
+    /// The report as CSV: a header, then a row a run.
+    public func csv() -> Data {
+        var text = Self.columns.map(\.name).joined(separator: ",") + "\n"
+        for run in runs {
+            text += Self.columns.map { Self.quoted($0.value(self, run)) }.joined(separator: ",") + "\n"
+        }
+        return Data(text.utf8)
+    }
+
+    private typealias Column = (name: String, value: (ReplayReport, RunResult) -> String)
+
+    private static var columns: [Column] {
+        [
+            ("trace", { report, _ in report.trace.path }), ("fingerprint", { report, _ in report.trace.fingerprint }),
+            ("mode", { $1.mode.rawValue }), ("policy", { $1.policy }), ("label", { $1.label }),
+            ("capacity", { "\($1.capacity)" }), ("capacity_asked", { $1.capacityAsked }),
+            ("capacity_unit", { $1.capacityUnit.rawValue }), ("caches", { "\($1.caches)" }),
+            ("requests", { "\($1.requests)" }), ("hits", { "\($1.hits)" }),
+            ("object_hit_ratio", { "\($1.objectHitRatio)" }), ("byte_hit_ratio", { "\($1.byteHitRatio)" }),
+            ("bytes_fetched", { "\($1.bytesFetched)" }), ("evictions", { "\($1.evictions)" }),
+            ("admissions_refused", { "\($1.admissionsRefused)" }), ("stale", { "\($1.stale)" }),
+            ("warmup_requests", { "\($1.warmupRequests)" }), ("seed", { "\($1.seed)" }),
+            ("seconds", { "\($1.seconds)" }), ("requests_per_second", { "\($1.requestsPerSecond)" }),
+            ("metadata_bytes_per_entry", { "\($1.metadataBytesPerEntry)" }),
+            ("memory_hits", { $1.tiers.map { "\($0.memoryHits)" } ?? "" }),
+            ("disk_hits", { $1.tiers.map { "\($0.diskHits)" } ?? "" }),
+            ("mean_latency_ms", { $1.tiers.map { "\($0.meanLatency)" } ?? "" }),
+            ("p99_latency_ms", { $1.tiers.map { "\($0.p99Latency)" } ?? "" }),
+            ("halcyon_version", { report, _ in report.halcyonVersion }),
+        ]
+    }
+
+    private static func quoted(_ field: String) -> String {
+        guard field.contains(where: { $0 == "," || $0 == "\"" || $0.isNewline }) else { return field }
+        return "\"" + field.replacingOccurrences(of: "\"", with: "\"\"") + "\""
+    }
+}

@@ -1,0 +1,122 @@
+import Foundation
+
+extension ReplayReport {
+    /// The report for people: a table of runs, best in bold, the optimum last.
+    ///
+    /// - Parameter emphasis: whether bold is set, as on a terminal.
+    public func table(emphasis: Bool = false) -> String {
+        var text = header
+        var capacities: [(capacity: Int, asked: String)] = []
+        for run in runs where !capacities.contains(where: { $0.capacity == run.capacity }) {
+            capacities.append((run.capacity, run.capacityAsked))
+        }
+        for (capacity, asked) in capacities {
+            let group = runs.filter { $0.capacity == capacity }
+            text += "\n" + title(group[0], asked: asked) + "\n" + table(of: group, emphasis: emphasis)
+        }
+        return text
+    }
+
+    private var header: String {
+        let unit = trace.costUnit == .bytes ? ", \(trace.distinctCost.bytesForPeople)" : ""
+        var text = "\(trace.path): \(trace.requests.grouped) requests, \(trace.objects.grouped) objects\(unit)"
+        if trace.users > 0 { text += ", \(trace.users.grouped) users" }
+        if trace.categories > 0 { text += ", \(trace.categories.grouped) categories" }
+        text += "\n"
+        for note in trace.notes { text += "  note: \(note)\n" }
+        if let run = runs.first, run.warmupRequests > 0 {
+            text += "  note: the first \(run.warmupRequests.grouped) requests warm the cache and are not counted.\n"
+        }
+        return text
+    }
+
+    private func title(_ run: RunResult, asked: String) -> String {
+        var text: String
+        if let tiers = run.tiers {
+            text = "memory \(amount(tiers.memoryCapacity, run)), disk \(amount(tiers.diskCapacity, run))"
+        } else {
+            text = "capacity \(amount(run.capacity, run))"
+            if asked != "\(run.capacity)", asked.last == "%" { text += " (\(asked))" }
+        }
+        if run.mode == .perUser { text += " a user, \(run.caches.grouped) users" }
+        return text + ", \(run.requests.grouped) requests counted"
+    }
+
+    private func amount(_ capacity: Int, _ run: RunResult) -> String {
+        run.capacityUnit == .bytes ? capacity.bytesForPeople : "\(capacity.grouped) objects"
+    }
+
+    private func table(of group: [RunResult], emphasis: Bool) -> String {
+        let hasBytes = trace.costUnit == .bytes
+        let hasTiers = group.contains { $0.tiers != nil }
+        let lru = group.first { $0.label == "lru" }?.objectHitRatio
+        let optimum = group.first { $0.traits.contains("needs_future") }?.objectHitRatio
+        let online = group.filter { !$0.traits.contains("needs_future") }
+        let best = online.map(\.objectHitRatio).max()
+        let bestBytes = online.map(\.byteHitRatio).max()
+
+        var columns: [(String, TextTable.Alignment)] = [("policy", .left), ("hit ratio", .right)]
+        if hasBytes { columns.append(("byte hit ratio", .right)) }
+        if lru != nil && optimum != nil { columns.append(("gap closed", .right)) }
+        if hasTiers { columns += [("memory", .right), ("disk", .right), ("mean ms", .right), ("p99 ms", .right)] }
+        columns += [("evictions", .right), ("M req/s", .right), ("bytes/entry", .right)]
+        var table = TextTable(columns.map { (title: $0.0, alignment: $0.1) })
+        for run in online + group.filter({ $0.traits.contains("needs_future") }) {
+            let isOnline = !run.traits.contains("needs_future")
+            var row: [TextTable.Cell] = [
+                .init(run.label), .init(run.objectHitRatio.percent, isBold: isOnline && run.objectHitRatio == best),
+            ]
+            if hasBytes {
+                row.append(.init(run.byteHitRatio.percent, isBold: isOnline && run.byteHitRatio == bestBytes))
+            }
+            if let lru, let optimum {
+                row.append(.init(optimum > lru ? ((run.objectHitRatio - lru) / (optimum - lru)).percent : "-"))
+            }
+            if hasTiers, let tiers = run.tiers {
+                let requests = Double(max(1, run.requests))
+                row += [
+                    .init((Double(tiers.memoryHits) / requests).percent),
+                    .init((Double(tiers.diskHits) / requests).percent), .init(tiers.meanLatency.decimals(2)),
+                    .init(tiers.p99Latency.decimals(2)),
+                ]
+            }
+            row += [
+                .init(run.evictions.grouped), .init((run.requestsPerSecond / 1e6).decimals(2)),
+                .init(run.metadataBytesPerEntry.decimals(0)),
+            ]
+            table.add(row)
+        }
+        return table.rendered(emphasis: emphasis)
+    }
+}
+
+extension Double {
+    /// With this many decimals.
+    public func decimals(_ count: Int) -> String { String(format: "%.\(count)f", self) }
+    /// As a percentage with two decimals.
+    public var percent: String { (self * 100).decimals(2) + " %" }
+}
+
+extension Int {
+    /// With a comma between thousands.
+    public var grouped: String {
+        var digits = String(magnitude)
+        var groups: [String] = []
+        while digits.count > 3 {
+            groups.insert(String(digits.suffix(3)), at: 0)
+            digits.removeLast(3)
+        }
+        return (self < 0 ? "-" : "") + ([digits] + groups).joined(separator: ",")
+    }
+
+    /// As a number of bytes with a unit of powers of 1000.
+    public var bytesForPeople: String {
+        let units = ["B", "KB", "MB", "GB", "TB", "PB"]
+        var (value, unit) = (Double(self), 0)
+        while value >= 999.95, unit < units.count - 1 {
+            value /= 1000
+            unit += 1
+        }
+        return unit == 0 ? "\(self) B" : "\(value.decimals(1)) \(units[unit])"
+    }
+}

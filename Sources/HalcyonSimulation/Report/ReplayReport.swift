@@ -1,0 +1,63 @@
+import Foundation
+import HalcyonTrace
+
+/// Everything that one replay command found; the JSON of `--format json` is this.
+///
+/// The schema is an interface: fields are added, not changed or removed, without a new number in ``schema``.
+/// Names are snake case, ratios 0…1, times seconds unless the name says otherwise.
+public struct ReplayReport: Sendable, Codable {
+    /// The version of this structure.
+    public var schema = "halcyon.replay/1"
+    /// The version of Halcyon that made it.
+    public var halcyonVersion = Halcyon.version
+    /// What was replayed.
+    public var trace: TraceSummary
+    /// One run a policy × capacity, policies in the order asked, capacities within.
+    public var runs: [RunResult]
+
+    /// A report.
+    public init(trace: TraceSummary, runs: [RunResult]) {
+        self.trace = trace
+        self.runs = runs
+    }
+
+    /// The report as one JSON object, keys sorted.
+    public func json() throws -> Data {
+        var data = try Self.encoder(pretty: true).encode(self)
+        data.append(UInt8(ascii: "\n"))
+        return data
+    }
+
+    /// The report as one JSON object a line and run, each with the trace it belongs to.
+    public func jsonLines() throws -> Data {
+        struct Line: Encodable {
+            let schema: String
+            let halcyonVersion: String
+            let trace: TraceSummary
+            let run: RunResult
+        }
+        var lines = Data()
+        for run in runs {
+            lines += try Self.encoder(pretty: false).encode(
+                Line(schema: schema, halcyonVersion: halcyonVersion, trace: trace, run: run))
+            lines.append(UInt8(ascii: "\n"))
+        }
+        return lines
+    }
+
+    static func encoder(pretty: Bool) -> JSONEncoder {
+        let encoder = JSONEncoder()
+        encoder.keyEncodingStrategy = .convertToSnakeCase
+        encoder.outputFormatting =
+            pretty
+            ? [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+            : [.sortedKeys, .withoutEscapingSlashes]
+        return encoder
+    }
+}
+
+/// Facts about this build.
+public enum Halcyon {
+    /// The version, which every result carries.
+    public static let version = "0.1.0"
+}

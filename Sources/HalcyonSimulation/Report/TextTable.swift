@@ -1,0 +1,57 @@
+/// Rows of text in aligned columns, for people.
+public struct TextTable: Sendable {
+    /// How a column is aligned.
+    public enum Alignment: Sendable {
+        /// Words.
+        case left
+        /// Figures.
+        case right
+    }
+
+    /// One place of a row.
+    public struct Cell: Sendable {
+        /// What it says.
+        public var text: String
+        /// Whether it stands out, on a terminal.
+        public var isBold: Bool
+
+        /// A cell.
+        public init(_ text: String, isBold: Bool = false) {
+            self.text = text
+            self.isBold = isBold
+        }
+    }
+
+    private let columns: [(title: String, alignment: Alignment)]
+    private var rows: [[Cell]] = []
+
+    /// A table with these columns.
+    public init(_ columns: [(title: String, alignment: Alignment)]) { self.columns = columns }
+
+    /// Adds a row of as many cells as there are columns.
+    public mutating func add(_ row: [Cell]) {
+        precondition(row.count == columns.count, "a cell for each column")
+        rows.append(row)
+    }
+
+    /// The table, each line ended.
+    ///
+    /// - Parameter emphasis: whether bold cells are set in bold by terminal sequences.
+    public func rendered(emphasis: Bool = false) -> String {
+        let all = [columns.map { Cell($0.title) }] + rows
+        let widths = columns.indices.map { column in all.map { $0[column].text.count }.max() ?? 0 }
+        var text = ""
+        for row in all {
+            var line = ""
+            for (column, cell) in row.enumerated() {
+                let padding = String(repeating: " ", count: widths[column] - cell.text.count)
+                let shown = emphasis && cell.isBold ? "\u{1B}[1m\(cell.text)\u{1B}[0m" : cell.text
+                line +=
+                    (column == 0 ? "" : "  ") + (columns[column].alignment == .left ? shown + padding : padding + shown)
+            }
+            while line.last == " " { line.removeLast() }
+            text += line + "\n"
+        }
+        return text
+    }
+}

@@ -1,0 +1,57 @@
+import HalcyonTrace
+
+/// What a report says of the trace it is about.
+public struct TraceSummary: Sendable, Codable {
+    /// The file as it was named.
+    public var path: String
+    /// A hash of what was replayed, the same for the same requests in any file format.
+    public var fingerprint: String
+    /// The requests.
+    public var requests: Int
+    /// The distinct objects.
+    public var objects: Int
+    /// The cost of all distinct objects, in ``costUnit``.
+    public var distinctCost: Int
+    /// Whether costs are bytes or every object counts 1.
+    public var costUnit: CostUnit
+    /// The distinct users; 0 where none is known.
+    public var users: Int
+    /// The distinct categories; 0 where none is known.
+    public var categories: Int
+    /// What was noticed while loading and changes what the figures mean, a sentence each.
+    public var notes: [String]
+
+    /// A summary of `trace`. O(requests), for the fingerprint.
+    ///
+    /// - Parameter notes: what else the reader should know.
+    public init(_ trace: Trace, path: String, notes: [String] = []) {
+        self.path = path
+        fingerprint = trace.fingerprint
+        requests = trace.count
+        objects = trace.objectCount
+        distinctCost = Int(clamping: trace.distinctCost)
+        costUnit = trace.costUnit
+        users = trace.userCount
+        categories = trace.categoryCount
+        self.notes = trace.report.sentences + notes
+    }
+}
+
+extension LoadReport {
+    /// What was noticed, a sentence each.
+    public var sentences: [String] {
+        var sentences: [String] = []
+        if noSizes { sentences.append("No size is known: every object counts 1.") }
+        if unknownSizes > 0 {
+            sentences.append("\(unknownSizes) objects have no size and count 1 byte each.")
+        }
+        if sizeDisagreements > 0 {
+            sentences.append(
+                "\(sizeDisagreements) requests state another size than their object's first, which is kept.")
+        }
+        if badLines > 0 { sentences.append("\(badLines) bad lines were left out.") }
+        if outOfOrder > 0 { sentences.append("\(outOfOrder) requests were put in order of time.") }
+        if noTimes { sentences.append("No time is known: request n is taken to happen n seconds after the first.") }
+        return sentences
+    }
+}

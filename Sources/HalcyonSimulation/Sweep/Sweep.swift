@@ -1,0 +1,166 @@
+import HalcyonEviction
+import HalcyonModel
+import HalcyonTrace
+
+/// Many policies × many capacities over one trace, loaded once, on all cores.
+///
+/// ```swift
+/// let trace = try Trace.load("shop.csv")
+/// let sweep = try Sweep(
+///     trace: trace, policies: ["lru", "s3-fifo(small=0.2)"], capacities: ["1%", "10%"])
+/// for run in await sweep.run() { print(run.label, run.capacity, run.objectHitRatio) }
+/// ```
+///
+/// Results do not depend on the number of threads.
+public struct Sweep: Sendable {
+    /// What is replayed.
+    public let trace: Trace
+    /// The policies, in the order in which results come.
+    public let policies: [ConfiguredPolicy]
+    /// The capacities, in the order in which results come within a policy.
+    public let capacities: [CapacityRequest]
+    /// Warm-up, seed, tables.
+    public var options: ReplayOptions
+    /// One cache for all, or one a user.
+    public let mode: ReplayMode
+    /// Whether the caches of a fleet share what they learn, where their policy learns.
+    public var sharesModels: Bool
+    /// Two tiers in place of one cache. Capacities are then ignored.
+    public let tiers: TierOptions?
+
+    private let distinct: Int
+    private let plan: FleetPlan?
+
+    /// A sweep.
+    ///
+    /// - Parameters:
+    ///   - trace: what is replayed; in ``ReplayMode/perUser`` every request must have a user, see
+    ///     ``HalcyonTrace/Trace/selection(skip:limit:withUserOnly:)``.
+    ///   - policies: at least one.
+    ///   - capacities: at least one, unless there are tiers.
+    /// - Throws: ``ReplayError`` if the trace is empty, has no users where each is to have a cache, a capacity is in
+    ///   bytes where objects are counted, or an offline policy is asked to serve two tiers.
+    public init(
+        trace: Trace, policies: [ConfiguredPolicy], capacities: [CapacityRequest],
+        options: ReplayOptions = ReplayOptions(), mode: ReplayMode = .shared, sharesModels: Bool = true,
+        tiers: TierOptions? = nil
+    ) throws(ReplayError) {
+        guard trace.count > 0 else { throw ReplayError.data("There is no request to replay.") }
+        if mode == .perUser {
+            guard trace.hasUsers, !trace.users.contains(Trace.noUser) else {
+                throw ReplayError.data("A cache for each user needs a user in every request.")
+            }
+        }
+        distinct = Int(clamping: trace.distinctCost)
+        if let tiers {
+            if let offline = policies.first(where: { $0.card.traits.contains(.needsFuture) }) {
+                throw ReplayError.usage(
+                    "\(offline.card.name) knows the future of one cache, and cannot serve two tiers.")
+            }
+            _ = try tiers.memory.resolved(unit: trace.costUnit, distinct: distinct)
+            _ = try tiers.disk.resolved(unit: trace.costUnit, distinct: distinct)
+            self.capacities = [tiers.disk]
+        } else {
+            for capacity in capacities { _ = try capacity.resolved(unit: trace.costUnit, distinct: distinct) }
+            self.capacities = capacities
+        }
+        self.trace = trace
+        self.policies = policies
+        self.options = options
+        self.mode = mode
+        self.sharesModels = sharesModels
+        self.tiers = tiers
+        plan = mode == .perUser ? FleetPlan(trace) : nil
+    }
+
+    /// A sweep over policies and capacities as one writes them.
+    ///
+    /// - Throws: ``HalcyonEviction/PolicyError`` or ``ReplayError``.
+    public init(
+        trace: Trace, policies: [String], capacities: [String], catalogue: PolicyCatalogue = .standard,
+        options: ReplayOptions = ReplayOptions()
+    ) throws {
+        try self.init(
+            trace: trace, policies: policies.map { try catalogue.policy($0) },
+            capacities: capacities.map { try CapacityRequest(parsing: $0) }, options: options)
+    }
+
+    /// The number of runs.
+    public var runCount: Int { policies.count * capacities.count }
+
+    /// A progress to hand to ``run(workers:progress:)`` and look at meanwhile.
+    public func makeProgress() -> ReplayProgress { ReplayProgress(total: runCount * trace.count) }
+
+    /// Runs everything and returns the results, policies in their order, capacities within.
+    ///
+    /// - Parameters:
+    ///   - workers: how many runs go on at once; by default one a core.
+    ///   - progress: told of the requests served.
+    public func run(workers: Int? = nil, progress: ReplayProgress? = nil) async -> [RunResult] {
+        let future =
+            mode == .shared && policies.contains { $0.card.traits.contains(.needsFuture) }
+            ? FutureKnowledge(entries: trace.entries, entryCount: trace.objectCount) : nil
+        let jobs = policies.flatMap { policy in capacities.map { (policy, $0) } }
+        var results = [RunResult?](repeating: nil, count: jobs.count)
+        await withTaskGroup(of: (Int, RunResult).self) { group in
+            var next = 0
+            func start() {
+                guard next < jobs.count else { return }
+                let (number, job) = (next, jobs[next])
+                next += 1
+                group.addTask { (number, result(of: job.0, at: job.1, future: future, progress: progress)) }
+            }
+            for _ in 0..<max(1, workers ?? coreCount) { start() }
+            for await (number, result) in group {
+                results[number] = result
+                start()
+            }
+        }
+        return results.compactMap { $0 }
+    }
+
+    /// Runs one policy at one capacity on this thread.
+    public func result(of policy: ConfiguredPolicy, at capacity: CapacityRequest) -> RunResult {
+        let future =
+            mode == .shared && policy.card.traits.contains(.needsFuture)
+            ? FutureKnowledge(entries: trace.entries, entryCount: trace.objectCount) : nil
+        return result(of: policy, at: capacity, future: future, progress: nil)
+    }
+
+    private func result(
+        of policy: ConfiguredPolicy, at request: CapacityRequest, future: FutureKnowledge?,
+        progress: ReplayProgress?
+    ) -> RunResult {
+        let capacity = resolved(request)
+        let tierCapacities = tiers.map { (resolved($0.memory), resolved($0.disk)) }
+        func tiered(_ maker: CacheMaker) -> CacheMaker {
+            guard let tiers, let (memory, disk) = tierCapacities else { return maker }
+            return CacheMaker(maker, tiers: tiers, memoryCapacity: memory, diskCapacity: disk)
+        }
+        let measured: Measured
+        if let plan {
+            let replay = FleetReplay(trace: trace, plan: plan, options: options, progress: progress)
+            let fleet = PolicyContext(
+                capacity: capacity, everyCostIsOne: trace.costUnit == .objects, seed: options.seed)
+            if sharesModels, let maker = CacheMaker(sharingModelOf: policy, fleet: fleet) {
+                measured = replay.run(inOrderOfTime: tiered(maker), capacity: capacity)
+            } else {
+                measured = replay.run(tiered(CacheMaker(policy)), capacity: capacity)
+            }
+        } else {
+            measured = SharedReplay(trace: trace, options: options, progress: progress)
+                .run(tiered(CacheMaker(policy)), capacity: capacity, future: future)
+        }
+        let entries = plan?.objectCounts.reduce(0, +) ?? trace.objectCount
+        var result = RunResult(policy, trace: trace, mode: mode, options: options, measured, entries: entries)
+        result.capacity = capacity
+        result.capacityAsked = request.description
+        result.tiers = tierCapacities.flatMap { measured.counts.latency?.result(memoryCapacity: $0, diskCapacity: $1) }
+        return result
+    }
+
+    private func resolved(_ request: CapacityRequest) -> Int {
+        // The initialiser has resolved every capacity once, so none fails here.
+        (try? request.resolved(unit: trace.costUnit, distinct: distinct)) ?? 0
+    }
+}

@@ -1,0 +1,4 @@
+// Until the fingerprint lands.
+extension Trace {
+    public var fingerprint: String { "0" }
+}
