@@ -3,6 +3,8 @@ extension PolicyCatalogue {
     public static let classical = PolicyCatalogue([
         PolicyEntry(LRU.self),
         PolicyEntry(ARC.self),
+        PolicyEntry(CAR.self),
+        PolicyEntry(LRUK.self),
         PolicyEntry(GDSF.self),
         PolicyEntry(Belady.self),
     ])

@@ -1,0 +1,127 @@
+/// Clock with adaptive replacement: ARC with clocks in place of LRU lists, so that a hit sets one bit and moves nothing.
+///
+/// Residents seen once (T1) and again (T2) stand on two clocks, each with a memory of those it lost (B1, B2). The pseudo-code
+/// of the paper, with costs in place of counts: before the newcomer comes in, ghosts are forgotten until |T1| + |B1| fits
+/// in c and all four in 2c.
+///
+/// `rules=libcachesim` gives the counts of libCacheSim 0.3.5 exactly. That release adapts the target before it makes room
+/// instead of after, by whole numbers; it forgets a ghost of B1 on ghost hits too; and it never forgets one of B2, the
+/// condition for it being one that the preceding branch has taken, so that its memory grows with the trace. Over
+/// seven traces at four sizes the paper misses from 4.3 % less to 4.1 % more than the release, 0.3 % more on average.
+///
+/// A hit and an insertion are O(1), an eviction amortised O(1). Bytes an entry: 10, and 8 more where costs differ; it remembers
+/// about as much as it holds.
+public struct CAR: ~Copyable, CataloguedPolicy {
+    /// What can be set.
+    public struct Parameters: PolicyParameters {
+        /// Whose pseudo-code is followed.
+        public enum Rules: String, CaseIterable, Sendable {
+            case paper, libcachesim
+        }
+
+        /// Whose pseudo-code is followed.
+        public var rules = Rules.paper
+        public static let table = [
+            Parameter<Self>.choice("rules", \.rules, "the paper, or libCacheSim 0.3.5 with unbounded ghosts")
+        ]
+
+        public init() {}
+    }
+
+    public static let card = PolicyCard(
+        name: "car", summary: "clock with adaptive replacement: ARC whose hits only set a bit",
+        source: "Bansal, Modha: CAR: Clock with adaptive replacement, FAST 2004")
+
+    private static let t1: UInt8 = 0, t2: UInt8 = 1, b1: UInt8 = 2, b2: UInt8 = 3
+
+    private let capacity: Int
+    private let followsPaper: Bool
+    private var lists: ListFamily
+    private var referenced: SlotArray<Bool>
+    /// The target cost of T1: p in the paper.
+    private var target = 0.0
+    /// The ghost list on which the entry asked for was found, or none.
+    private var ghostHit = ListFamily.none
+
+    public init(_ parameters: Parameters, context: PolicyContext) {
+        capacity = context.capacity
+        followsPaper = parameters.rules == .paper
+        lists = ListFamily(count: 4, context: context)
+        referenced = SlotArray(repeating: false, capacity: context.entries)
+    }
+
+    public mutating func hit(_ access: Access) { referenced[access.entry] = true }
+
+    public mutating func admit(_ access: Access) -> Bool {
+        ghostHit = lists.list(of: access.entry)
+        if !followsPaper { leaveGhosts(access.entry) }
+        return true
+    }
+
+    public mutating func victim(for access: Access) -> EntryID {
+        let victim = replace()
+        if followsPaper {
+            if ghostHit == ListFamily.none { forgetGhosts(for: access.cost) }
+        } else if cost1 &+ lists.cost(ofList: CAR.b1) >= capacity {
+            lists.popTail(ofList: CAR.b1)
+        }
+        return victim
+    }
+
+    public mutating func insert(_ access: Access) {
+        if followsPaper { leaveGhosts(access.entry) }
+        referenced[access.entry] = false
+        lists.pushHead(access.entry, cost: access.cost, to: ghostHit == ListFamily.none ? CAR.t1 : CAR.t2)
+    }
+
+    public mutating func remove(_ entry: EntryID) { lists.remove(entry) }
+    public func remembers(_ entry: EntryID) -> Bool {
+        lists.list(of: entry) == CAR.b1 || lists.list(of: entry) == CAR.b2
+    }
+    public var metadataBytes: Int { lists.byteCount + referenced.byteCount }
+    public var metrics: [PolicyMetric] {
+        [
+            PolicyMetric("adaptation_target", target),
+            PolicyMetric("ghosts", Double(lists.count(ofList: CAR.b1) + lists.count(ofList: CAR.b2))),
+        ]
+    }
+
+    private var cost1: Int { lists.cost(ofList: CAR.t1) }
+
+    /// replace() of the paper: the clock of T1 if it is above its target, otherwise that of T2.
+    private mutating func replace() -> EntryID {
+        while true {
+            let first = lists.isEmpty(CAR.t2) || (!lists.isEmpty(CAR.t1) && Double(cost1) >= max(1, target))
+            let candidate = lists.tail(ofList: first ? CAR.t1 : CAR.t2)
+            if !referenced[candidate] {
+                lists.moveToHead(candidate, of: first ? CAR.b1 : CAR.b2)
+                return candidate
+            }
+            referenced[candidate] = false
+            lists.moveToHead(candidate, of: CAR.t2)
+        }
+    }
+
+    private mutating func forgetGhosts(for cost: Int) {
+        while cost1 &+ lists.cost(ofList: CAR.b1) &+ cost > capacity && !lists.isEmpty(CAR.b1) {
+            lists.popTail(ofList: CAR.b1)
+        }
+        let others = cost1 &+ lists.cost(ofList: CAR.t2) &+ cost
+        while others &+ lists.cost(ofList: CAR.b1) &+ lists.cost(ofList: CAR.b2) > 2 &* capacity
+            && !lists.isEmpty(CAR.b2)
+        {
+            lists.popTail(ofList: CAR.b2)
+        }
+    }
+
+    /// Adapts the target to the ghost list on which `entry` was found, and takes it off.
+    private mutating func leaveGhosts(_ entry: EntryID) {
+        if ghostHit == ListFamily.none { return }
+        let lost1 = Double(max(lists.cost(ofList: CAR.b1), 1))
+        let lost2 = Double(max(lists.cost(ofList: CAR.b2), 1))
+        let step = max(ghostHit == CAR.b1 ? lost2 / lost1 : lost1 / lost2, 1)
+        let whole = followsPaper ? step : step.rounded(.down)
+        target = ghostHit == CAR.b1 ? min(target + whole, Double(capacity)) : max(target - whole, 0)
+        lists.remove(entry)
+    }
+}

@@ -1,0 +1,94 @@
+/// LRU-K: the entry whose K-th last access lies furthest back goes, those with fewer than K accesses first.
+///
+/// As in the paper the history outlives residency: of evicted entries it is retained for the latest ones, up to `retained`
+/// times the capacity (the paper retains it for a time, which it leaves open), and among those with fewer than K accesses
+/// the least recently used goes. The correlated reference period is 0: every access counts.
+///
+/// `retained=0` gives the counts of libCacheSim 0.3.5 exactly, where nothing outlives residency. On seven traces at four
+/// sizes the paper misses from 70 % less to 3 % more than that release, 8 % less on average.
+///
+/// Every verb is O(k + log n). Bytes an entry: 13 + 8k, and 8 more where costs differ; 16 a resident.
+public struct LRUK: ~Copyable, CataloguedPolicy {
+    /// What can be set.
+    public struct Parameters: PolicyParameters {
+        /// How many accesses are looked back.
+        public var k = 2
+        /// What the evicted entries whose history is retained may cost, as a share of the capacity.
+        public var retained = 1.0
+        public static let table = [
+            Parameter<Self>.integer("k", \.k, in: 1...64, "how many accesses are looked back"),
+            .real("retained", \.retained, in: 0...64, "cost of the evicted whose history is kept, in capacities"),
+        ]
+
+        public init() {}
+    }
+
+    public static let card = PolicyCard(
+        name: "lru-k", summary: "furthest K-th last access goes",
+        source: "O'Neil, O'Neil, Weikum: The LRU-K page replacement algorithm, SIGMOD 1993")
+
+    private static let residents: UInt8 = 0, ghosts: UInt8 = 1
+    private static let unknown = -1
+
+    private let k: Int
+    private let retainedCost: Int
+    private var lists: ListFamily
+    /// The times of the last `k` accesses of each entry, the latest first.
+    private var history: SlotArray<Int>
+    private var heap: IndexedHeap<Int>
+
+    public init(_ parameters: Parameters, context: PolicyContext) {
+        k = parameters.k
+        retainedCost = Int(min(parameters.retained * Double(context.capacity), 0x1p62))
+        lists = ListFamily(count: 2, context: context)
+        history = SlotArray(repeating: LRUK.unknown, capacity: context.entries * parameters.k)
+        heap = IndexedHeap(capacity: context.entries)
+    }
+
+    public mutating func hit(_ access: Access) {
+        record(access)
+        heap.update(access.entry, key: rank(access))
+    }
+
+    public mutating func victim(for access: Access) -> EntryID {
+        guard let furthest = heap.popSmallest() else { return access.entry }
+        lists.moveToHead(furthest.entry, of: LRUK.ghosts)
+        while lists.cost(ofList: LRUK.ghosts) > retainedCost { forget(lists.popTail(ofList: LRUK.ghosts)) }
+        return furthest.entry
+    }
+
+    public mutating func insert(_ access: Access) {
+        if lists.list(of: access.entry) == LRUK.ghosts { lists.remove(access.entry) }
+        record(access)
+        lists.pushHead(access.entry, cost: access.cost, to: LRUK.residents)
+        heap.insert(access.entry, key: rank(access))
+    }
+
+    public mutating func remove(_ entry: EntryID) {
+        heap.remove(entry)
+        lists.remove(entry)
+        forget(entry)
+    }
+
+    public func remembers(_ entry: EntryID) -> Bool { lists.list(of: entry) == LRUK.ghosts }
+    public var metadataBytes: Int { lists.byteCount + history.byteCount + heap.byteCount }
+
+    /// The time of the K-th last access; where there is none, the time of the last one, before all those.
+    private func rank(_ access: Access) -> Int {
+        let earliest = history[slot(access.entry, k - 1)]
+        return earliest != LRUK.unknown ? earliest : Int.min + access.index
+    }
+
+    private func slot(_ entry: EntryID, _ age: Int) -> UInt32 { UInt32(truncatingIfNeeded: Int(entry) * k + age) }
+
+    private mutating func record(_ access: Access) {
+        for age in stride(from: k - 1, to: 0, by: -1) {
+            history[slot(access.entry, age)] = history[slot(access.entry, age - 1)]
+        }
+        history[slot(access.entry, 0)] = access.index
+    }
+
+    private mutating func forget(_ entry: EntryID) {
+        for age in 0..<k { history[slot(entry, age)] = LRUK.unknown }
+    }
+}
