@@ -1,11 +1,19 @@
 extension PolicyCatalogue {
     /// Every policy of this module: one line each.
     public static let classical = PolicyCatalogue([
+        PolicyEntry(RandomEviction.self),
+        PolicyEntry(FIFO.self),
         PolicyEntry(LRU.self),
+        PolicyEntry(MRU.self),
+        PolicyEntry(LFU.self),
+        PolicyEntry(LFUDA.self),
+        PolicyEntry(Clock.self),
+        PolicyEntry(LRUK.self),
         PolicyEntry(ARC.self),
         PolicyEntry(CAR.self),
-        PolicyEntry(LRUK.self),
+        PolicyEntry(SIEVE.self),
         PolicyEntry(GDSF.self),
+        PolicyEntry(SizeEviction.self),
         PolicyEntry(Belady.self),
     ])
 }

@@ -7,8 +7,16 @@ import Testing
 struct MetadataBytesTests {
     /// Bytes an entry at most, as in the doc comments: (for every entry ever seen, for each resident on top of that).
     static let stated: [String: (entry: Double, resident: Double)] = [
+        "clock": (9, 0),
+        "fifo": (8, 0),
         "gdsf": (8, 16),
+        "lfu": (12, 0),
+        "lfuda": (8, 24),
         "lru": (8, 0),
+        "mru": (8, 0),
+        "random": (4, 4),
+        "sieve": (9, 0),
+        "size": (4, 24),
     ]
 
     @Test("No more than stated", arguments: ConformanceTests.names)

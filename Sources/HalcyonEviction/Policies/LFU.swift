@@ -1,0 +1,27 @@
+/// Least frequently used: the entry with the fewest accesses since it came in goes; among equals the one that has had
+/// that many for longest.
+///
+/// An evicted entry's accesses are forgotten (in-cache LFU), as in libCacheSim. Every verb is O(1). Bytes an entry: 12,
+/// and 32 for each frequency that occurs at once.
+public struct LFU: ~Copyable, CataloguedPolicy {
+    public static let card = PolicyCard(
+        name: "lfu", summary: "least frequently used since it came in",
+        source: "Coffman, Denning: Operating systems theory, 1973; in O(1) after Shah, Mitra, Matani, 2010")
+
+    private var lists: FrequencyLists
+
+    public init(_ parameters: NoParameters, context: PolicyContext) {
+        lists = FrequencyLists(capacity: context.entries)
+    }
+
+    public mutating func hit(_ access: Access) { lists.raise(access.entry) }
+    public mutating func insert(_ access: Access) { lists.insert(access.entry) }
+    public mutating func remove(_ entry: EntryID) { lists.remove(entry) }
+    public var metadataBytes: Int { lists.byteCount }
+
+    public mutating func victim(for access: Access) -> EntryID {
+        let victim = lists.leastFrequent
+        lists.remove(victim)
+        return victim
+    }
+}
