@@ -9,6 +9,7 @@ extension PolicyCatalogue {
         PolicyEntry(LFUDA.self),
         PolicyEntry(Clock.self),
         PolicyEntry(LRUK.self),
+        PolicyEntry(MQ.self),
         PolicyEntry(ARC.self),
         PolicyEntry(CAR.self),
         PolicyEntry(SIEVE.self),
