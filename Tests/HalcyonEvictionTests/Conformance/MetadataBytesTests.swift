@@ -7,6 +7,7 @@ import Testing
 struct MetadataBytesTests {
     /// Bytes an entry at most, as in the doc comments: (for every entry ever seen, for each resident on top of that).
     static let stated: [String: (entry: Double, resident: Double)] = [
+        "2q": (9, 0),
         "clock": (9, 0),
         "fifo": (8, 0),
         "gdsf": (8, 16),
@@ -14,9 +15,12 @@ struct MetadataBytesTests {
         "lfuda": (8, 24),
         "lru": (8, 0),
         "mru": (8, 0),
+        "qd-lp-fifo": (10, 0),
         "random": (4, 4),
+        "s3-fifo": (10, 0),
         "sieve": (9, 0),
         "size": (4, 24),
+        "slru": (9, 0),
     ]
 
     @Test("No more than stated", arguments: ConformanceTests.names)
