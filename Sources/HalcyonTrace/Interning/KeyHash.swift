@@ -5,6 +5,10 @@ func mix(_ left: UInt64, _ right: UInt64) -> UInt64 {
     return product.high ^ product.low
 }
 
+/// A 64-bit hash of a number, the same in every run and on every machine.
+@inline(__always)
+func hashNumber(_ value: UInt64) -> UInt64 { mix(value ^ 0xa076_1d64_78bd_642f, 0xe703_7ed1_a0b4_28db) }
+
 /// A 64-bit hash of bytes, the same in every run and on every machine; not cryptographic.
 ///
 /// Eight bytes at a time are folded by a multiplication, the manner of wyhash. O(length).

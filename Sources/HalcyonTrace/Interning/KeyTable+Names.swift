@@ -26,7 +26,7 @@ extension KeyTable {
         let byNumber = slotsByNumber()
         return order.map { number in
             let slot = byNumber[Int(number)]
-            return slot.text == 0 ? mix(slot.bits ^ 0xa076_1d64_78bd_642f, 0xe703_7ed1_a0b4_28db) : slot.bits
+            return slot.text == 0 ? hashNumber(slot.bits) : slot.bits
         }
     }
 }

@@ -22,14 +22,15 @@ struct KeyTable: Sendable {
     /// The number of distinct names.
     private(set) var count = 0
 
-    /// Numbers `count` tokens, whose texts lie at `base`, into `numbers`.
+    /// Numbers some tokens, whose texts lie at `base`, into `numbers`.
     mutating func intern(
-        _ tokens: TokenColumn, count: Int, base: UnsafePointer<UInt8>, into numbers: UnsafeMutablePointer<UInt32>
+        _ tokens: TokenColumn, _ rows: Range<Int>, base: UnsafePointer<UInt8>,
+        into numbers: UnsafeMutablePointer<UInt32>
     ) {
-        var row = 0
+        var row = rows.lowerBound
         while true {
-            row = internRun(tokens, from: row, to: count, base: base, into: numbers)
-            if row == count { return }
+            row = internRun(tokens, from: row, to: rows.upperBound, base: base, into: numbers - rows.lowerBound)
+            if row == rows.upperBound { return }
             grow()
         }
     }

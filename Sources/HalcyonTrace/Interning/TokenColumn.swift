@@ -38,6 +38,12 @@ final class TokenColumn {
         kinds[row] = Kind.text
     }
 
+    /// A hash of the name in a row, which depends on nothing but the name.
+    func hash(_ row: Int, base: UnsafePointer<UInt8>) -> UInt64 {
+        let word = bits[row]
+        return kinds[row] == Kind.text ? hashBytes(base + Int(word >> 32), Int(word & 0xffff_ffff)) : hashNumber(word)
+    }
+
     @inline(__always)
     func setNone(_ row: Int) { kinds[row] = Kind.none }
 }

@@ -11,6 +11,10 @@ struct ChunkRows: Sendable {
     var categories: [UInt32] = []
     /// Empty without users.
     var users: [UInt32] = []
+    /// Of the keys; empty unless asked for.
+    var hashes: [UInt64] = []
+    /// The requests left out at the start.
+    var skipped = 0
     var lines = 0
     var badLines = 0
     var unansweredReads = 0

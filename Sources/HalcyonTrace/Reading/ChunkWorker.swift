@@ -2,56 +2,49 @@
 struct ChunkWorker {
     let parser: any RowParser
     let index: Int
+    let skipsBadLines: Bool
+    /// Whether ``ChunkRows/hashes`` are wanted.
+    var wantsHashes = false
     var tables = NameTables()
     private var scratch: RowScratch?
 
-    init(parser: any RowParser, index: Int) {
+    init(parser: any RowParser, index: Int, skipsBadLines: Bool) {
         self.parser = parser
+        self.skipsBadLines = skipsBadLines
         self.index = index
     }
 
     /// Parses the first bytes of `buffer`, which may be rewritten.
-    mutating func parse(_ buffer: inout [UInt8], _ chunk: ChunkReader.Chunk, skipsBadLines: Bool) -> ChunkRows {
-        var result = ChunkRows()
-        result.worker = index
-        if chunk.isOversized {
-            result.lines = 1
-            if skipsBadLines {
-                result.badLines = 1
-            } else {
-                let start = quoted(buffer.prefix(chunk.count))
-                result.problem = RowProblem(
-                    line: 0,
-                    message: "the line that starts with \(start) is longer than \(ChunkReader.longestLine) bytes, "
-                        + "the most accepted")
-            }
-            return result
-        }
-        let capacity = buffer.count / parser.shortestRow + 1
-        let rows: RowScratch
-        if let scratch, scratch.capacity >= capacity {
-            rows = scratch
-            rows.reset()
-        } else {
-            rows = RowScratch(capacity: capacity, present: parser.present)
-            scratch = rows
-        }
+    ///
+    /// - Parameters:
+    ///   - skip: The requests to leave out at the start; their names are not numbered.
+    ///   - lastTime: The time that the first request must not be before, in microseconds.
+    mutating func parse(
+        _ buffer: inout [UInt8], _ chunk: ChunkReader.Chunk, skip: Int = 0, after lastTime: Int64 = .min
+    ) -> ChunkRows {
+        if chunk.isOversized { return oversized(buffer.prefix(chunk.count)) }
+        let rows = scratch(for: buffer.count)
+        rows.lastTime = lastTime
+        var result = ChunkRows(worker: index)
         buffer.withUnsafeMutableBufferPointer { bytes in
             guard let base = bytes.baseAddress else { return }
             parser.parse(base, count: chunk.count, into: rows)
-            result.keys = ChunkWorker.number(rows.keys, rows.count, base, &tables.keys)
+            let kept = min(skip, rows.count)..<rows.count
+            result.skipped = kept.lowerBound
+            if wantsHashes { result.hashes = kept.map { rows.keys.hash($0, base: base) } }
+            result.keys = ChunkWorker.number(rows.keys, kept, base, &tables.keys)
             if parser.present.contains(.categories) {
-                result.categories = ChunkWorker.number(rows.categories, rows.count, base, &tables.categories)
+                result.categories = ChunkWorker.number(rows.categories, kept, base, &tables.categories)
             }
             if parser.present.contains(.users) {
-                result.users = ChunkWorker.number(rows.users, rows.count, base, &tables.users)
+                result.users = ChunkWorker.number(rows.users, kept, base, &tables.users)
             }
-        }
-        if parser.present.contains(.times) {
-            result.times = Array(UnsafeBufferPointer(start: rows.times, count: rows.count))
-        }
-        if parser.present.contains(.sizes) {
-            result.sizes = Array(UnsafeBufferPointer(start: rows.sizes, count: rows.count))
+            if parser.present.contains(.times) {
+                result.times = Array(UnsafeBufferPointer(start: rows.times + kept.lowerBound, count: kept.count))
+            }
+            if parser.present.contains(.sizes) {
+                result.sizes = Array(UnsafeBufferPointer(start: rows.sizes + kept.lowerBound, count: kept.count))
+            }
         }
         result.lines = rows.lines
         result.badLines = rows.badLines
@@ -62,14 +55,34 @@ struct ChunkWorker {
         return result
     }
 
+    /// A line that is too long to be read.
+    private func oversized(_ head: ArraySlice<UInt8>) -> ChunkRows {
+        var result = ChunkRows(worker: index, lines: 1)
+        if skipsBadLines {
+            result.badLines = 1
+        } else {
+            result.problem = RowProblem(line: 0, message: LineFault.tooLong(head).message)
+        }
+        return result
+    }
+
+    private mutating func scratch(for bytes: Int) -> RowScratch {
+        let capacity = bytes / parser.shortestRow + 1
+        if let scratch, scratch.capacity >= capacity {
+            scratch.reset()
+            return scratch
+        }
+        let wider = RowScratch(capacity: capacity, present: parser.present)
+        scratch = wider
+        return wider
+    }
+
     private static func number(
-        _ tokens: TokenColumn, _ count: Int, _ base: UnsafeMutablePointer<UInt8>, _ table: inout KeyTable
+        _ tokens: TokenColumn, _ rows: Range<Int>, _ base: UnsafeMutablePointer<UInt8>, _ table: inout KeyTable
     ) -> [UInt32] {
-        [UInt32](unsafeUninitializedCapacity: count) { numbers, initialized in
-            if let start = numbers.baseAddress {
-                table.intern(tokens, count: count, base: base, into: start)
-            }
-            initialized = count
+        [UInt32](unsafeUninitializedCapacity: rows.count) { numbers, initialized in
+            if let start = numbers.baseAddress { table.intern(tokens, rows, base: base, into: start) }
+            initialized = rows.count
         }
     }
 }

@@ -33,12 +33,12 @@ struct ParallelParser {
         let feed = Mutex(Feed(reader: opening.reader))
         let progress = Mutex(Progress(tables: Array(repeating: NameTables(), count: threads)))
         DispatchQueue.concurrentPerform(iterations: threads) { index in
-            var worker = ChunkWorker(parser: parser, index: index)
+            var worker = ChunkWorker(parser: parser, index: index, skipsBadLines: skipsBadLines)
             var buffer: [UInt8] = []
             while let (number, chunk) = take(feed, &buffer) {
                 let rows: ChunkRows
                 switch chunk {
-                case .success(let chunk): rows = worker.parse(&buffer, chunk, skipsBadLines: skipsBadLines)
+                case .success(let chunk): rows = worker.parse(&buffer, chunk)
                 case .failure(let error): rows = ChunkRows(failure: error)
                 }
                 let isEnough = progress.withLock { $0.add(rows, number, wanted) }

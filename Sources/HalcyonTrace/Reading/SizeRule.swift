@@ -1,5 +1,3 @@
-import Foundation
-
 /// How objects get their sizes.
 public enum SizeRule: Sendable, Equatable {
     /// An object keeps the size of its first request; later ones that differ are counted.
@@ -47,14 +45,10 @@ public enum SizeRule: Sendable, Equatable {
     /// The largest size that an object may have: 2⁴⁸ − 1 bytes.
     public static let largest: UInt64 = 1 << 48 - 1
 
-    /// The log-normal size of the key with this hash: `median · exp(sigma · z)`, z by Box and Muller's transform of two
-    /// uniform numbers that are made from the hash.
+    /// The log-normal size of the key with this hash: `median · exp(sigma · z)`, z drawn with the hash as the seed.
     static func drawLognormal(hash: UInt64, median: Double, sigma: Double) -> UInt64 {
-        let first = Double(mix(hash, 0x9e37_79b9_7f4a_7c15) >> 11) + 0.5
-        let second = Double(mix(hash, 0xd1b5_4a32_d192_ed03) >> 11) + 0.5
-        let scale = 1.0 / 9_007_199_254_740_992
-        let normal = (-2 * log(first * scale)).squareRoot() * cos(2 * .pi * second * scale)
-        let size = (median * exp(sigma * normal)).rounded()
+        var random = SeededGenerator(seed: hash)
+        let size = (median * PortableMath.exp(sigma * PortableMath.normal(using: &random))).rounded()
         return UInt64(min(max(size, 1), Double(largest)))
     }
 }

@@ -12,8 +12,7 @@ extension Trace {
     ///   is left.
     public static func load(_ path: String, _ options: LoadOptions = LoadOptions()) throws(TraceError) -> Trace {
         let opening = try TraceOpening(path, options)
-        let place = RowPlace(
-            path: path, linesBefore: opening.linesBefore, isBinary: opening.isBinary, timeUnit: opening.timeUnit)
+        let place = RowPlace(opening)
         let present = opening.parser.present
         let threads = max(1, options.threads ?? ProcessInfo.processInfo.activeProcessorCount)
         let end = options.limit.map { $0.addingReportingOverflow(options.skip) }.map {
@@ -32,6 +31,13 @@ struct RowPlace: Sendable {
     let linesBefore: Int
     let isBinary: Bool
     let timeUnit: TimeUnit
+
+    init(_ opening: TraceOpening) {
+        path = opening.path
+        linesBefore = opening.linesBefore
+        isBinary = opening.isBinary
+        timeUnit = opening.timeUnit
+    }
 
     /// The error for a problem in a chunk before which there are so many lines.
     func error(_ problem: RowProblem, linesAbove: Int) -> TraceError {

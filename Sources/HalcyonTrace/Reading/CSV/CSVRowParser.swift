@@ -45,7 +45,9 @@ struct CSVRowParser: RowParser {
                 }
                 do throws(LineFault) {
                     let end = try line(bytes, from: position, roles, into: rows)
-                    if end - position > ChunkReader.longestLine + 1 { throw LineFault.tooLong(bytes + position) }
+                    if end - position > ChunkReader.longestLine + 1 {
+                        throw LineFault.tooLong(UnsafeBufferPointer(start: bytes + position, count: 61))
+                    }
                     rows.commit()
                     position = end
                 } catch {

@@ -18,9 +18,11 @@ struct LineFault: Error {
             message: "\(quotedLine(line)) has more than the \(wanted) field\(wanted == 1 ? "" : "s") of the header")
     }
 
-    static func tooLong(_ line: UnsafeMutablePointer<UInt8>) -> LineFault {
+    static func tooLong(_ start: some Sequence<UInt8>) -> LineFault {
+        // As many bytes as a cut line still has, wherever its chunk ends.
         LineFault(
-            message: "the line that starts with \(quotedLine(line)) is longer than \(ChunkReader.longestLine) bytes, "
+            message:
+                "the line that starts with \(quoted(start.prefix(61))) is longer than \(ChunkReader.longestLine) bytes, "
                 + "the most accepted")
     }
 

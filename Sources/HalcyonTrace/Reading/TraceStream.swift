@@ -1,0 +1,123 @@
+/// A trace that is read piece by piece, for traces larger than memory.
+///
+/// ```swift
+/// var stream = try TraceStream("huge.oracleGeneral.zst")
+/// var batch = RequestBatch()
+/// while try stream.next(into: &batch) {
+///     for index in batch.entries.indices { … }
+/// }
+/// ```
+///
+/// Numbers are those that ``Trace/load(_:_:)`` would give. Beside one piece, the stream holds at most 64 bytes a distinct
+/// key, and the text of keys that are no numbers, because two keys are only the same if their bytes are.
+///
+/// What can only be known at the end is different from a loaded trace: where no size is known an object still costs 1,
+/// and ``LoadReport/noSizes`` is right once the last piece has been read.
+public struct TraceStream {
+    /// What was noticed so far.
+    public private(set) var report = LoadReport()
+    /// What the numbers of category sets mean, so far.
+    public var categorySets: CategorySets { splitter.sets }
+    /// The distinct objects so far.
+    public var objectCount: Int { worker.tables.keys.count }
+    /// The distinct users so far.
+    public var userCount: Int { worker.tables.users.count }
+    /// The distinct categories so far.
+    public var categoryCount: Int { splitter.names.count }
+    /// What costs count: bytes as soon as a size was met.
+    public var costUnit: CostUnit { costs.unit }
+
+    private var reader: ChunkReader
+    private var worker: ChunkWorker
+    private let place: RowPlace
+    private let present: PresentColumns
+    private var buffer: [UInt8] = []
+    private var costs: StreamCosts
+    private var splitter = CategorySplitter()
+    private var sets: [UInt32] = []
+    private var toSkip: Int
+    private var toGive: Int
+    private var given = 0
+    private var lines = 0
+    private var lastTime = Int64.min
+    private var failure: TraceError?
+
+    /// Opens a trace.
+    ///
+    /// - Throws: ``TraceError`` as ``Trace/load(_:_:)`` does, and if sorting is asked for, which needs the whole trace.
+    public init(_ path: String, _ options: LoadOptions = LoadOptions()) throws(TraceError) {
+        if options.sort {
+            throw TraceError(
+                file: path, message: "a trace that is streamed cannot be sorted; load it, or sort the file")
+        }
+        let opening = try TraceOpening(path, options)
+        place = RowPlace(opening)
+        present = opening.parser.present
+        reader = opening.reader
+        worker = ChunkWorker(parser: opening.parser, index: 0, skipsBadLines: options.skipBadLines)
+        costs = StreamCosts(rule: options.sizes)
+        worker.wantsHashes = costs.needsHashes
+        toSkip = max(options.skip, 0)
+        toGive = max(options.limit ?? .max, 0)
+        report.noTimes = !present.contains(.times)
+    }
+
+    /// Puts the next requests into `batch`, whatever it held, and tells whether there are any.
+    ///
+    /// - Throws: ``TraceError`` where the source cannot be read further; the requests before have then been given.
+    public mutating func next(into batch: inout RequestBatch) throws(TraceError) -> Bool {
+        while toGive > 0 {
+            if let failure { throw failure }
+            guard let chunk = try reader.next(into: &buffer) else { break }
+            var rows = worker.parse(&buffer, chunk, skip: toSkip, after: lastTime)
+            toSkip -= rows.skipped
+            if let problem = rows.problem { failure = place.error(problem, linesAbove: lines) }
+            lines += rows.lines
+            lastTime = rows.times.last ?? lastTime
+            report.badLines += rows.badLines
+            report.unansweredReads += rows.unansweredReads
+            if rows.count == 0 { continue }
+            if rows.count > toGive { rows.keep(0..<toGive) }
+            toGive -= rows.count
+            fill(&batch, rows)
+            return true
+        }
+        report.noSizes = costs.areNone
+        return false
+    }
+
+    private mutating func fill(_ batch: inout RequestBatch, _ rows: ChunkRows) {
+        batch.entries = rows.keys
+        batch.times = rows.times
+        if rows.times.isEmpty { batch.times = (given..<(given + rows.count)).map { Int64($0) * 1_000_000 } }
+        given += rows.count
+        costs.add(rows, to: &batch.costs)
+        report.sizeDisagreements = costs.disagreements
+        report.unknownSizes = costs.areNone ? 0 : costs.unknown
+        batch.users = rows.users
+        let fields = worker.tables.categories
+        if sets.count < fields.count {
+            let names = fields.names((UInt32(sets.count)..<UInt32(fields.count)).map { $0 })
+            for name in 0..<names.count { sets.append(splitter.set(of: names.utf8(UInt32(name)))) }
+        }
+        let sets = sets
+        batch.categorySets = rows.categories.map { $0 == KeyTable.none ? 0 : sets[Int($0)] }
+    }
+}
+
+/// Consecutive requests of a stream, in columns.
+public struct RequestBatch: Sendable {
+    /// The object of each request, numbered in order of first request.
+    public internal(set) var entries: [UInt32] = []
+    /// The time of each request, in microseconds.
+    public internal(set) var times: [Int64] = []
+    /// The cost of each request, in the stream's ``TraceStream/costUnit``.
+    public internal(set) var costs: [UInt64] = []
+    /// The user of each request, ``Trace/noUser`` where unknown; empty without users.
+    public internal(set) var users: [UInt32] = []
+    /// The category set of each request; empty without categories.
+    public internal(set) var categorySets: [UInt32] = []
+
+    /// No requests.
+    public init() {}
+}

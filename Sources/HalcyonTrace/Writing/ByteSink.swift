@@ -1,0 +1,72 @@
+/// Takes bytes one after the other.
+protocol ByteSink: AnyObject {
+    /// Adds bytes.
+    func write(_ bytes: UnsafeRawBufferPointer) throws(TraceError)
+    /// Writes what is still held back and puts the file in its place.
+    func finish() throws(TraceError)
+}
+
+extension AtomicFile: ByteSink {}
+
+/// A sink for a file, packed as its name says.
+func openSink(_ path: String, compression: Compression?) throws(TraceError) -> any ByteSink {
+    let file = try AtomicFile(path: path)
+    switch compression ?? Compression(path: path) {
+    case .none: return file
+    case .gzip: return try GzipSink(file, path: path)
+    case .zstd: return try ZstdSink(file, path: path)
+    }
+}
+
+/// Collects small pieces for a sink.
+struct BufferedSink {
+    private let sink: any ByteSink
+    private var buffer: [UInt8] = []
+    private let limit = 1 << 18
+
+    init(_ sink: any ByteSink) {
+        self.sink = sink
+        buffer.reserveCapacity(limit + 4_096)
+    }
+
+    @inline(__always)
+    mutating func append(_ byte: UInt8) { buffer.append(byte) }
+
+    @inline(__always)
+    mutating func append(_ bytes: some Collection<UInt8>) { buffer.append(contentsOf: bytes) }
+
+    /// A decimal number.
+    mutating func append(decimal value: UInt64) {
+        var rest = value
+        let start = buffer.count
+        repeat {
+            buffer.append(48 + UInt8(rest % 10))
+            rest /= 10
+        } while rest > 0
+        buffer[start...].reverse()
+    }
+
+    /// A number's bytes, the lowest first.
+    @inline(__always)
+    mutating func append(littleEndian value: some FixedWidthInteger) {
+        withUnsafeBytes(of: value.littleEndian) { buffer.append(contentsOf: $0) }
+    }
+
+    /// Hands on what is collected if that is much.
+    @inline(__always)
+    mutating func flushIfFull() throws(TraceError) {
+        if buffer.count >= limit { try flush() }
+    }
+
+    private mutating func flush() throws(TraceError) {
+        let sink = sink
+        try buffer.withUnsafeBufferPointer { bytes throws(TraceError) in try sink.write(UnsafeRawBufferPointer(bytes)) }
+        buffer.removeAll(keepingCapacity: true)
+    }
+
+    /// Hands on the rest and closes the sink.
+    mutating func finish() throws(TraceError) {
+        try flush()
+        try sink.finish()
+    }
+}

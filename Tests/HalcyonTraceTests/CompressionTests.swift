@@ -1,0 +1,66 @@
+import Foundation
+import Testing
+
+@testable import HalcyonTrace
+
+@Suite struct CompressionTests {
+    let folder: TemporaryFolder
+    let plain: String
+
+    init() throws {
+        folder = try TemporaryFolder()
+        plain = "time,key\n" + (0..<20_000).map { "\($0),\($0 * $0 % 7_919)\n" }.joined()
+    }
+
+    func packed(_ name: String) throws -> [UInt8] {
+        let path = "\(folder.path)/\(name)"
+        let sink = try openSink(path, compression: nil)
+        try Array(plain.utf8).withUnsafeBytes { bytes in try sink.write(bytes) }
+        try sink.finish()
+        return Array(try Data(contentsOf: URL(fileURLWithPath: path)))
+    }
+
+    @Test(arguments: ["a.csv.gz", "a.csv.zst"]) func unpacksAndFindsTruncation(name: String) throws {
+        let whole = try Trace.load(folder.file("a.csv", plain))
+        let bytes = try packed(name)
+        #expect(bytes.count < plain.utf8.count / 2)
+        #expect(try Trace.load("\(folder.path)/\(name)").fingerprint == whole.fingerprint)
+        for part in [bytes.count - 1, bytes.count / 2, 5] {
+            let message = fault(try folder.file(name, Array(bytes.prefix(part))))
+            #expect(message?.contains("ends early: the file is truncated") == true, "\(part): \(message ?? "-")")
+        }
+        var damaged = bytes
+        for index in (bytes.count / 2)..<(bytes.count / 2 + 50) { damaged[index] ^= 0x5a }
+        #expect(fault(try folder.file(name, damaged)) != nil)
+        #expect(fault(try folder.file(name, bytes + [1, 2, 3, 4, 5])) != nil)
+        #expect(fault(try folder.file(name, [])) != nil)
+    }
+
+    @Test(arguments: ["a.csv.gz", "a.csv.zst"]) func severalMembersAreOneFile(name: String) throws {
+        let bytes = try packed(name)
+        let doubled = try folder.file(name, bytes + bytes)
+        // The second member's header is a line of the whole and no request.
+        #expect(fault(doubled)?.contains(":20002:1: time 'time' is no number") == true)
+    }
+
+    @Test func recognisedByTheFirstBytesAndOverridden() throws {
+        let gzip = try packed("a.csv.gz")
+        #expect(try Trace.load(folder.file("b.csv", gzip)).count == 20_000)
+        #expect(try Trace.load(folder.file("b.dat", gzip), .with { $0.format = .csv }).count == 20_000)
+        #expect(
+            fault(try folder.file("c.csv.gz", plain))
+                == "c.csv.gz: does not start as gzip data does, although its name or --compression says so")
+        #expect(
+            try Trace.load(folder.file("c.csv.gz", plain), .with { $0.compression = Compression.none }).count == 20_000)
+    }
+
+    @Test func formatsByName() {
+        #expect(TraceFormat(path: "/x.y/w.csv.gz") == .csv)
+        #expect(TraceFormat(path: "cluster52.oracleGeneral.sample10.zst") == .oracleGeneral)
+        #expect(TraceFormat(path: "a.bin") == .oracleGeneral)
+        #expect(TraceFormat(path: "trace.vscsi") == .vscsi)
+        #expect(TraceFormat(path: "cluster001.twitter.zst") == .twitter)
+        #expect(TraceFormat(path: "csv") == nil)
+        #expect(Compression(path: "a.csv.GZ") == .gzip)
+    }
+}

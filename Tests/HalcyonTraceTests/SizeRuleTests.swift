@@ -1,0 +1,53 @@
+import Testing
+
+@testable import HalcyonTrace
+
+@Suite struct SizeRuleTests {
+    @Test func arguments() {
+        #expect(SizeRule(argument: "per-request") == .perRequest)
+        #expect(SizeRule(argument: "unit") == .unit)
+        #expect(SizeRule(argument: "first") == .firstRequest)
+        #expect(SizeRule(argument: "lognormal:median=40KB,sigma=1.1") == .lognormal(median: 40_000, sigma: 1.1))
+        #expect(SizeRule(argument: "lognormal:sigma=0") == .lognormal(median: 40_000, sigma: 0))
+        for bad in ["", "lognormal:", "lognormal:median=0", "lognormal:sigma=-1", "lognormal:mean=3", "units"] {
+            #expect(SizeRule(argument: bad) == nil, "\(bad)")
+        }
+    }
+
+    @Test func byteCounts() {
+        #expect(ByteCount(argument: "512")?.value == 512)
+        #expect(ByteCount(argument: "64MB")?.value == 64_000_000)
+        #expect(ByteCount(argument: "1.5 GiB")?.value == 1_610_612_736)
+        for bad in ["", "MB", "-1", "1XB", "1e3", "99999999999TB"] {
+            #expect(ByteCount(argument: bad) == nil, "\(bad)")
+        }
+    }
+
+    @Test func drawnSizesDependOnTheKeyAlone() throws {
+        let folder = try TemporaryFolder()
+        let options = LoadOptions.with { $0.sizes = .lognormal(median: 40_000, sigma: 1.1) }
+        let rows = (0..<4_001).map { "k\($0)\n" }
+        let forward = try Trace.load(folder.file("a.csv", "key\n" + rows.joined()), options)
+        let backward = try Trace.load(folder.file("b.csv", "key\n" + rows.reversed().joined()), options)
+        #expect(forward.objectSizes == backward.objectSizes.reversed())
+        #expect(forward.costUnit == .bytes)
+        let sorted = forward.objectSizes.sorted()
+        // Quantiles of the log-normal distribution, within what 4,001 draws allow.
+        #expect((38_000...42_000).contains(sorted[2_000]))
+        #expect((110_000...135_000).contains(sorted[3_366]))
+        var stream = try TraceStream("\(folder.path)/a.csv", options)
+        var batch = RequestBatch()
+        var costs: [UInt64] = []
+        while try stream.next(into: &batch) { costs += batch.costs }
+        #expect(costs == forward.objectSizes)
+    }
+
+    @Test func perRequestSizesAreLimited() throws {
+        let folder = try TemporaryFolder()
+        let path = try folder.file("t.csv", "key,size\na,1\na,4294967296\n")
+        #expect(
+            fault(path, .with { $0.sizes = .perRequest })
+                == "t.csv: a request of 4294967296 bytes is too large for --sizes per-request, which takes sizes up to "
+                + "4294967295 bytes")
+    }
+}
