@@ -29,100 +29,73 @@ public struct QDLPFIFO: ~Copyable, CataloguedPolicy {
             + "demotion, HotOS 2023",
         traits: .hasAdmission)
 
-    private static let small: UInt8 = 0, clock: UInt8 = 1, ghost: UInt8 = 2
-
-    private var queues: ListFamily
-    private var frequency: SlotArray<UInt8>
+    private var queues: FilteredClock
     private let capacity: Int
-    private let smallLimit: Int
-    private let clockLimit: Int
-    private let ghostLimit: Int
     private let threshold: UInt8
-    /// The entry at the end of the small queue that waits for room in the clock.
+    /// The oldest newcomer, while it waits for room in the clock.
     private var promoted: EntryID = .none
-    /// What the newcomer costs that is bound for the clock; -1 if it is not.
+    /// What the one to be inserted costs if it is bound for the clock, -1 if not.
     private var returningCost = -1
 
     public init(_ parameters: Parameters, context: PolicyContext) {
-        queues = ListFamily(count: 3, context: context)
-        frequency = SlotArray(repeating: 0, capacity: context.entries)
+        queues = FilteredClock(small: parameters.small, ghost: parameters.ghost, context: context)
         capacity = context.capacity
-        let share = Int(Double(capacity) * parameters.small)
-        smallLimit = max(share, context.everyCostIsOne ? 1 : 0)
-        clockLimit = capacity - smallLimit
-        ghostLimit = Int(Double(capacity) * parameters.ghost)
         threshold = UInt8(parameters.threshold)
     }
 
     public var overflows: Bool {
-        promoted != .none || (returningCost >= 0 && !fitsClock(returningCost) && !queues.isEmpty(QDLPFIFO.clock))
+        promoted != .none || (returningCost >= 0 && !fitsClock(returningCost) && !queues.isMainEmpty)
     }
 
-    public mutating func hit(_ access: Access) {
-        frequency[access.entry] = min(frequency[access.entry] &+ 1, 3)
-    }
+    public mutating func hit(_ access: Access) { queues.hit(access.entry) }
 
     public mutating func admit(_ access: Access) -> Bool {
-        let isReturning = queues.list(of: access.entry) == QDLPFIFO.ghost
+        let isReturning = queues.remembers(access.entry)
         if isReturning { queues.remove(access.entry) }
         returningCost = isReturning ? access.cost : -1
-        return isReturning || access.cost <= smallLimit
+        return isReturning || access.cost <= queues.smallLimit
     }
 
     public mutating func victim(for access: Access) -> EntryID {
         while promoted == .none {
-            let used = queues.cost(ofList: QDLPFIFO.small) &+ queues.cost(ofList: QDLPFIFO.clock)
-            let tail = queues.tail(ofList: QDLPFIFO.small)
-            if tail == .none || used &+ access.cost <= capacity { return evictFromClock() }
-            if frequency[tail] < threshold {
-                queues.remember(tail, on: QDLPFIFO.ghost, limit: ghostLimit)
-                return tail
+            let oldest = queues.oldestNewcomer
+            let fits = queues.smallCost &+ queues.mainCost &+ access.cost <= capacity
+            if oldest == .none || fits { return queues.evictFromMain() }
+            if queues.count(of: oldest) < threshold {
+                queues.turnAway(oldest)
+                return oldest
             }
-            promoted = tail
+            promoted = oldest
             promoteIfItFits()
         }
-        if queues.isEmpty(QDLPFIFO.clock) {
-            // Larger than the whole clock.
-            let tail = promoted
-            promoted = .none
-            queues.remove(tail)
-            return tail
+        if queues.isMainEmpty {
+            // It is larger than the whole clock.
+            defer { promoted = .none }
+            queues.remove(promoted)
+            return promoted
         }
-        let victim = evictFromClock()
+        let victim = queues.evictFromMain()
         promoteIfItFits()
         return victim
     }
 
     public mutating func insert(_ access: Access) {
-        frequency[access.entry] = 0
-        queues.pushHead(
-            access.entry, cost: access.cost, to: returningCost >= 0 ? QDLPFIFO.clock : QDLPFIFO.small)
+        queues.insert(access, intoMain: returningCost >= 0)
         returningCost = -1
     }
 
     public mutating func remove(_ entry: EntryID) { queues.remove(entry) }
-    public func remembers(_ entry: EntryID) -> Bool { queues.list(of: entry) == QDLPFIFO.ghost }
-    public var metadataBytes: Int { queues.byteCount + frequency.byteCount }
+    public func remembers(_ entry: EntryID) -> Bool { queues.remembers(entry) }
+    public var metadataBytes: Int { queues.byteCount }
+    public var metrics: [PolicyMetric] { [PolicyMetric("ghosts", Double(queues.ghostCount))] }
 
     @inline(__always)
-    private func fitsClock(_ cost: Int) -> Bool { queues.cost(ofList: QDLPFIFO.clock) &+ cost <= clockLimit }
+    private func fitsClock(_ cost: Int) -> Bool { queues.mainCost &+ cost <= queues.mainLimit }
 
     @inline(__always)
     private mutating func promoteIfItFits() {
         guard fitsClock(queues.cost(of: promoted)) else { return }
-        frequency[promoted] = 0
-        queues.moveToHead(promoted, of: QDLPFIFO.clock)
+        queues.promote(promoted)
         promoted = .none
-    }
-
-    private mutating func evictFromClock() -> EntryID {
-        var tail = queues.tail(ofList: QDLPFIFO.clock)
-        while frequency[tail] > 0 {
-            frequency[tail] &-= 1
-            queues.moveToHead(tail, of: QDLPFIFO.clock)
-            tail = queues.tail(ofList: QDLPFIFO.clock)
-        }
-        queues.remove(tail)
-        return tail
     }
 }

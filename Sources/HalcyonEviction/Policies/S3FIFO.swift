@@ -57,77 +57,47 @@ public struct S3FIFO: ~Copyable, CataloguedPolicy {
         source: "Yang, Zhang, Qiu, Yue, Rashmi: FIFO queues are all you need for cache eviction, SOSP 2023",
         traits: .hasAdmission)
 
-    private static let small: UInt8 = 0, main: UInt8 = 1, ghost: UInt8 = 2
-
-    private var queues: ListFamily
-    private var frequency: SlotArray<UInt8>
-    private let smallLimit: Int
-    private let mainLimit: Int
-    private let ghostLimit: Int
+    private var queues: FilteredClock
     private let threshold: UInt8
     private let refusedCost: Int
     private var fillsMain: Bool
     private var isReturning = false
 
     public init(_ parameters: Parameters, context: PolicyContext) {
-        queues = ListFamily(count: 3, context: context)
-        frequency = SlotArray(repeating: 0, capacity: context.entries)
-        let share = Int(Double(context.capacity) * parameters.small)
-        smallLimit = max(share, context.everyCostIsOne ? 1 : 0)
-        mainLimit = context.capacity - smallLimit
-        ghostLimit = Int(Double(context.capacity) * parameters.ghost)
+        queues = FilteredClock(small: parameters.small, ghost: parameters.ghost, context: context)
         threshold = UInt8(parameters.threshold)
-        refusedCost = parameters.refuse == .larger ? smallLimit + 1 : smallLimit
+        refusedCost = queues.smallLimit + (parameters.refuse == .larger ? 1 : 0)
         fillsMain = parameters.fill == .main
     }
 
-    public mutating func hit(_ access: Access) {
-        // Written in any case: a store costs less than a branch that nobody can foresee.
-        frequency[access.entry] = min(frequency[access.entry] &+ 1, 3)
-    }
+    public mutating func hit(_ access: Access) { queues.hit(access.entry) }
 
     public mutating func admit(_ access: Access) -> Bool {
-        isReturning = queues.list(of: access.entry) == S3FIFO.ghost
+        isReturning = queues.remembers(access.entry)
         if isReturning { queues.remove(access.entry) }
         return isReturning || access.cost < refusedCost
     }
 
     public mutating func victim(for access: Access) -> EntryID {
         fillsMain = false
-        if queues.cost(ofList: S3FIFO.main) <= mainLimit {
-            while !queues.isEmpty(S3FIFO.small) {
-                let tail = queues.tail(ofList: S3FIFO.small)
-                if frequency[tail] < threshold {
-                    queues.remember(tail, on: S3FIFO.ghost, limit: ghostLimit)
-                    return tail
-                }
-                frequency[tail] = 0
-                queues.moveToHead(tail, of: S3FIFO.main)
+        if queues.mainCost > queues.mainLimit { return queues.evictFromMain() }
+        while queues.oldestNewcomer != .none {
+            let oldest = queues.oldestNewcomer
+            if queues.count(of: oldest) < threshold {
+                queues.turnAway(oldest)
+                return oldest
             }
+            queues.promote(oldest)
         }
-        return evictMain()
+        return queues.evictFromMain()
     }
 
     public mutating func insert(_ access: Access) {
-        frequency[access.entry] = 0
-        let isSmallFull = queues.cost(ofList: S3FIFO.small) >= smallLimit
-        let queue = isReturning || (fillsMain && isSmallFull) ? S3FIFO.main : S3FIFO.small
-        queues.pushHead(access.entry, cost: access.cost, to: queue)
+        queues.insert(access, intoMain: isReturning || (fillsMain && queues.smallCost >= queues.smallLimit))
     }
 
     public mutating func remove(_ entry: EntryID) { queues.remove(entry) }
-    public func remembers(_ entry: EntryID) -> Bool { queues.list(of: entry) == S3FIFO.ghost }
-    public var metadataBytes: Int { queues.byteCount + frequency.byteCount }
-    public var metrics: [PolicyMetric] { [PolicyMetric("ghosts", Double(queues.count(ofList: S3FIFO.ghost)))] }
-
-    private mutating func evictMain() -> EntryID {
-        var tail = queues.tail(ofList: S3FIFO.main)
-        while frequency[tail] > 0 {
-            frequency[tail] &-= 1
-            queues.moveToHead(tail, of: S3FIFO.main)
-            tail = queues.tail(ofList: S3FIFO.main)
-        }
-        queues.remove(tail)
-        return tail
-    }
+    public func remembers(_ entry: EntryID) -> Bool { queues.remembers(entry) }
+    public var metadataBytes: Int { queues.byteCount }
+    public var metrics: [PolicyMetric] { [PolicyMetric("ghosts", Double(queues.ghostCount))] }
 }
