@@ -3,8 +3,14 @@ public struct PolicyCatalogue: Sendable {
     /// The policies, in the order in which they are listed.
     public private(set) var entries: [PolicyEntry]
 
+    /// Other names of policies.
+    public let aliases: [String: String]
+
     /// A catalogue of these policies.
-    public init(_ entries: [PolicyEntry]) { self.entries = entries }
+    public init(_ entries: [PolicyEntry], aliases: [String: String] = [:]) {
+        self.entries = entries
+        self.aliases = aliases
+    }
 
     /// Adds a policy, in place of one of the same name if there is one.
     public mutating func add(_ entry: PolicyEntry) {
@@ -17,7 +23,8 @@ public struct PolicyCatalogue: Sendable {
     /// - Throws: ``PolicyError``; for an unknown name it lists the nearest ones.
     public func policy(_ text: String) throws(PolicyError) -> ConfiguredPolicy {
         let spec = try PolicySpec(parsing: text)
-        guard let entry = entries.first(where: { $0.card.name == spec.name }) else {
+        let name = aliases[spec.name] ?? spec.name
+        guard let entry = entries.first(where: { $0.card.name == name }) else {
             throw .unknownPolicy(spec.name, nearest: nearest(to: spec.name))
         }
         return try entry.configured(spec.settings)

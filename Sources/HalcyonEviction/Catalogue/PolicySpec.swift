@@ -55,6 +55,18 @@ public struct PolicySpec: Sendable, Equatable, CustomStringConvertible {
         }
     }
 
+    /// Divides `lru,s3-fifo(small=0.2,ghost=1)` into its policies: at the commas that are not within parentheses.
+    public static func split(_ text: String) -> [String] {
+        var parts = [""]
+        var depth = 0
+        for character in text {
+            if character == "(" { depth += 1 }
+            if character == ")" { depth -= 1 }
+            if character == ",", depth == 0 { parts.append("") } else { parts[parts.count - 1].append(character) }
+        }
+        return parts
+    }
+
     /// The policy as one writes it.
     public var description: String {
         settings.isEmpty ? name : name + "(" + settings.map { "\($0.name)=\($0.value)" }.joined(separator: ",") + ")"

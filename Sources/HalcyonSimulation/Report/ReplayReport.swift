@@ -22,11 +22,7 @@ public struct ReplayReport: Sendable, Codable {
     }
 
     /// The report as one JSON object, keys sorted.
-    public func json() throws -> Data {
-        var data = try Self.encoder(pretty: true).encode(self)
-        data.append(UInt8(ascii: "\n"))
-        return data
-    }
+    public func json() throws -> Data { try JSONReport.data(self) }
 
     /// The report as one JSON object a line and run, each with the trace it belongs to.
     public func jsonLines() throws -> Data {
@@ -36,23 +32,8 @@ public struct ReplayReport: Sendable, Codable {
             let trace: TraceSummary
             let run: RunResult
         }
-        var lines = Data()
-        for run in runs {
-            lines += try Self.encoder(pretty: false).encode(
-                Line(schema: schema, halcyonVersion: halcyonVersion, trace: trace, run: run))
-            lines.append(UInt8(ascii: "\n"))
-        }
-        return lines
-    }
-
-    static func encoder(pretty: Bool) -> JSONEncoder {
-        let encoder = JSONEncoder()
-        encoder.keyEncodingStrategy = .convertToSnakeCase
-        encoder.outputFormatting =
-            pretty
-            ? [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-            : [.sortedKeys, .withoutEscapingSlashes]
-        return encoder
+        return try JSONReport.lines(
+            runs.map { Line(schema: schema, halcyonVersion: halcyonVersion, trace: trace, run: $0) })
     }
 }
 

@@ -1,0 +1,24 @@
+import Foundation
+import HalcyonEviction
+import HalcyonModel
+import HalcyonSimulation
+import HalcyonTrace
+
+/// Runs a policy of one's own against the built-in ones on a synthetic trace.
+@main
+struct Main {
+    static func main() async throws {
+        var catalogue = PolicyCatalogue.standard
+        catalogue.add(PolicyEntry(SecondGlance.self))
+
+        let trace = try ZipfModel(requests: 50_000, objects: 5_000, alpha: 0.9).generate(seed: 1)
+        let sweep = try Sweep(
+            trace: trace, policies: ["second-glance", "fifo", "lru", "s3-fifo", "belady"], capacities: ["1%", "5%"],
+            catalogue: catalogue)
+        let report = ReplayReport(trace: TraceSummary(trace, path: "zipf"), runs: await sweep.run())
+        print(report.table(), terminator: "")
+
+        let own = report.runs.filter { $0.policy == "second-glance" }
+        guard own.count == 2, own.allSatisfy({ $0.hits > 0 }) else { exit(1) }
+    }
+}

@@ -1,0 +1,46 @@
+# demo: the learned policy beside its baselines on a bundled trace.   test: all tests.   bench: timings beside libCacheSim.
+# lint: format and spelling of the code.   docs: the API documentation.   Missing system packages are installed on the way.
+
+REPLAY := .build/release/replay
+PYTHON := python3
+VENV   := .build/venv
+
+.PHONY: demo test bench lint docs release dependencies example clean
+
+demo: release
+	@echo
+	@$(REPLAY) Traces/shop.csv --policy learned --policy w-tinylfu --capacity 1%,5%
+
+test: dependencies
+	swift build --build-tests
+	swift test --skip-build
+	$(MAKE) example
+
+# A policy of one's own in a package of one's own, run against the built-in ones.
+example: dependencies
+	swift run --package-path Experiments/CustomPolicy
+
+bench: release $(VENV)/libcachesim
+	$(VENV)/bin/python Experiments/Benchmarks/bench.py --replay $(REPLAY)
+
+lint:
+	swift format lint --strict --recursive Package.swift Sources Tests Experiments
+
+docs: dependencies
+	HALCYON_DOCS=1 swift package --allow-writing-to-directory .build/docs generate-documentation \
+	    --target HalcyonSimulation --target HalcyonEviction --target HalcyonTrace --target HalcyonModel \
+	    --enable-experimental-combined-documentation --output-path .build/docs
+
+release: dependencies
+	swift build -c release --product replay
+
+dependencies:
+	@.ci/install-dependencies
+
+$(VENV)/libcachesim: Experiments/Benchmarks/requirements.txt
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/pip install --quiet --requirement Experiments/Benchmarks/requirements.txt
+	touch $@
+
+clean:
+	swift package clean

@@ -1,0 +1,38 @@
+import ArgumentParser
+import Foundation
+import HalcyonSimulation
+import HalcyonTrace
+
+/// `replay convert IN OUT`: a trace in another format.
+struct ConvertCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "convert", abstract: "Write a trace in another format: CSV or libCacheSim's oracleGeneral.")
+
+    @OptionGroup var trace: TraceArguments
+
+    @Argument(help: "The file to write: .csv or .oracleGeneral, with .gz or .zst if wanted.")
+    var output: String
+
+    @Option(help: "The format to write; by default by the extension of the file.")
+    var outputFormat: TraceFormat?
+
+    @Option(help: "Write at most so many requests.")
+    var limit: Int?
+
+    @Option(help: "Leave out so many requests from the start.")
+    var skip: Int = 0
+
+    func run() async throws {
+        try await reportingFailure {
+            if let limit, limit < 1 { throw ReplayError.usage("--limit \(limit) leaves nothing: give at least 1.") }
+            if skip < 0 { throw ReplayError.usage("--skip \(skip) is negative: give 0 or more.") }
+            var options = try trace.reading.options(names: .all)
+            options.limit = limit
+            options.skip = skip
+            let requests = try Trace.load(trace.trace, options)
+            for sentence in requests.report.sentences { Terminal.say("note: \(sentence)") }
+            try TraceWriter.write(requests, to: output, format: outputFormat)
+            Terminal.say("\(output): \(requests.count.grouped) requests, \(requests.objectCount.grouped) objects")
+        }
+    }
+}

@@ -1,0 +1,67 @@
+import ArgumentParser
+import Foundation
+import HalcyonSimulation
+import HalcyonTrace
+
+/// `replay curve TRACE`: the miss ratio of LRU at every capacity.
+struct CurveCommand: AsyncParsableCommand {
+    enum Unit: String, CaseIterable, ExpressibleByArgument {
+        case objects, bytes
+    }
+
+    static let configuration = CommandConfiguration(
+        commandName: "curve",
+        abstract: "The miss-ratio curve of LRU, exact in one pass, or sampled (SHARDS) for large traces.")
+
+    @OptionGroup var trace: TraceArguments
+
+    @Option(help: "Sample this share of the objects (SHARDS) instead of all: 0.01.")
+    var sample: Double?
+
+    @Option(help: "With --sample: keep at most so many objects, lowering the rate as needed.")
+    var maximumObjects: Int?
+
+    @Option(help: "What capacities count; by default bytes where sizes are known.")
+    var unit: Unit?
+
+    @Option(help: "At how many capacities the curve is given, evenly spaced by ratio; 0 gives every point.")
+    var points: Int = 20
+
+    @Option(help: "The seed of the sample.")
+    var seed: UInt64 = 1
+
+    @OptionGroup(title: "Output") var output: OutputArguments
+
+    func run() async throws {
+        try await reportingFailure {
+            if let sample, !(sample > 0 && sample <= 1) {
+                throw ReplayError.usage("--sample \(sample) is not a share: give a number above 0 and at most 1.")
+            }
+            if let maximumObjects, maximumObjects < 1 || sample == nil {
+                throw ReplayError.usage("--maximum-objects needs --sample and at least 1.")
+            }
+            if points < 0 { throw ReplayError.usage("--points \(points) is negative: give 0 or more.") }
+            let requests = try Trace.load(trace.trace, trace.reading.options(names: []))
+            let unit = unit.map { $0 == .bytes ? CostUnit.bytes : .objects }
+            if unit == .bytes, requests.costUnit == .objects {
+                throw ReplayError.data("\(trace.trace) has no sizes, so that there is no curve over bytes.")
+            }
+            var curve =
+                if let sample {
+                    MissRatioCurve.sampled(
+                        of: requests, unit: unit, rate: sample, maximumObjects: maximumObjects, seed: seed)
+                } else {
+                    MissRatioCurve.exact(of: requests, unit: unit)
+                }
+            if points > 0 { curve = curve.thinned(to: points) }
+            let data =
+                switch output.format {
+                case .table: Data(curve.table().utf8)
+                case .csv: curve.csv()
+                case .json: try JSONReport.data(curve)
+                case .jsonl: try JSONReport.lines(curve.points)
+                }
+            try Output.write(data, to: output.output)
+        }
+    }
+}

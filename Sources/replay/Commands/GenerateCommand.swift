@@ -1,0 +1,71 @@
+import ArgumentParser
+import Foundation
+import HalcyonSimulation
+import HalcyonTrace
+
+/// `replay generate MODEL`: synthetic traces whose truth is known.
+struct GenerateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "generate", abstract: "Make a synthetic trace from a documented model.",
+        discussion: """
+            Models: \(ModelName.all.joined(separator: ", ")).
+            'replay generate <model> --knobs' lists what can be set. The same model, knobs and seed give the same bytes.
+            """)
+
+    @Argument(help: "The model.")
+    var model: String
+
+    @Option(name: .customLong("set"), help: ArgumentHelp("Set a knob. May be repeated.", valueName: "knob=value"))
+    var settings: [String] = []
+
+    @Option(help: "The seed.")
+    var seed: UInt64 = 1
+
+    @Flag(help: "List the model's knobs with their values, and make nothing.")
+    var knobs = false
+
+    @Option(
+        name: [.short, .long],
+        help: "The file to write, .csv or .oracleGeneral, with .gz or .zst if wanted; by default CSV on standard output.")
+    var output: String?
+
+    func run() async throws {
+        try await reportingFailure {
+            guard var generator = ModelName.generator(model) else {
+                throw ReplayError.usage(
+                    "There is no model '\(model)': write one of \(ModelName.all.joined(separator: ", ")).")
+            }
+            for setting in settings {
+                let sides = setting.split(separator: "=", maxSplits: 1).map(String.init)
+                guard sides.count == 2 else {
+                    throw ReplayError.usage("'\(setting)' does not set a knob: write knob=value.")
+                }
+                generator = try generator.setting(sides[0], to: sides[1])
+            }
+            if knobs {
+                let lines = generator.knobs.map { "\($0.name)=\($0.value)\n" }.joined()
+                return try Output.write(Data(lines.utf8), to: output)
+            }
+            let trace = try generator.generate(seed: seed)
+            if let output {
+                try TraceWriter.write(trace, to: output)
+            } else {
+                try TraceWriter.writeCSV(trace, to: .standardOutput)
+            }
+        }
+    }
+}
+
+/// The models by the name that the command line knows them by.
+enum ModelName {
+    static let all = BrowsingModel.presetNames + ["zipf", "loop", "scan"]
+
+    static func generator(_ name: String) -> (any TraceGenerator & Codable)? {
+        switch name {
+        case "zipf": ZipfModel()
+        case "loop": LoopModel()
+        case "scan": ScanModel()
+        default: BrowsingModel.preset(named: name)
+        }
+    }
+}

@@ -1,0 +1,36 @@
+import ArgumentParser
+import Foundation
+import HalcyonSimulation
+import HalcyonTrace
+
+/// `replay inspect TRACE`: what is in a trace.
+struct InspectCommand: AsyncParsableCommand {
+    enum Format: String, CaseIterable, ExpressibleByArgument {
+        case text, json
+    }
+
+    static let configuration = CommandConfiguration(
+        commandName: "inspect",
+        abstract: "Say what is in a trace: requests, objects, popularity, categories, users, reuse distances.")
+
+    @OptionGroup var trace: TraceArguments
+
+    @Option(help: "The form of the result.")
+    var format: Format = .text
+
+    @Option(name: [.short, .long], help: "The file to write; by default standard output.")
+    var output: String?
+
+    @Option(help: "How many of the largest categories and users are listed.")
+    var top: Int = 5
+
+    func run() async throws {
+        try await reportingFailure {
+            if top < 0 { throw ReplayError.usage("--top \(top) is negative: give 0 or more.") }
+            let requests = try Trace.load(trace.trace, trace.reading.options(names: [.categories, .users]))
+            let inspection = TraceInspection(of: requests, top: top)
+            let data = format == .json ? try JSONReport.data(inspection) : Data(inspection.text.utf8)
+            try Output.write(data, to: output)
+        }
+    }
+}

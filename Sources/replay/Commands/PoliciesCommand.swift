@@ -1,0 +1,33 @@
+import ArgumentParser
+import Foundation
+import HalcyonEviction
+import HalcyonModel
+import HalcyonSimulation
+
+/// `replay policies`: every policy there is.
+struct PoliciesCommand: AsyncParsableCommand {
+    enum Format: String, CaseIterable, ExpressibleByArgument {
+        case text, json
+    }
+
+    static let configuration = CommandConfiguration(
+        commandName: "policies", abstract: "List the policies, with traits, parameters and source.")
+
+    @Argument(help: "Only this policy.")
+    var name: String?
+
+    @Option(help: "The form of the list.")
+    var format: Format = .text
+
+    func run() async throws {
+        try await reportingFailure {
+            var entries = PolicyCatalogue.standard.entries
+            if let name {
+                let wanted = try PolicyCatalogue.standard.policy(name).card.name
+                entries = entries.filter { $0.card.name == wanted }
+            }
+            let list = PolicyList(entries)
+            try Output.write(format == .json ? try JSONReport.data(list) : Data(list.text.utf8), to: nil)
+        }
+    }
+}

@@ -1,0 +1,170 @@
+import ArgumentParser
+import Foundation
+import HalcyonEviction
+import HalcyonModel
+import HalcyonSimulation
+import HalcyonTrace
+
+/// `replay TRACE`: every policy at every capacity.
+struct RunCommand: AsyncParsableCommand {
+    enum Devices: String, CaseIterable, ExpressibleByArgument {
+        case user
+    }
+
+    enum Table: String, CaseIterable, ExpressibleByArgument {
+        case category, user
+    }
+
+    enum Models: String, CaseIterable, ExpressibleByArgument {
+        case shared, own
+    }
+
+    static let configuration = CommandConfiguration(
+        commandName: "run", abstract: "Replay a trace through policies (the default).")
+
+    @OptionGroup var trace: TraceArguments
+
+    @Option(
+        name: [.short, .long],
+        help: "A policy, with parameters if any: 's3-fifo(small=0.2)'. May be repeated; several may be separated by commas.")
+    var policy: [String] = []
+
+    @Option(name: [.short, .long], help: "Capacities, separated by commas: 1%, 64MB, or a bare number of bytes or objects.")
+    var capacity: String = "1%,10%"
+
+    @Flag(help: "Only the policies that were asked for, without the baselines beside them.")
+    var only = false
+
+    @Option(help: "Give each 'user' a cache of their own, of the stated capacity.")
+    var per: Devices?
+
+    @Option(help: "With --per user: whether caches whose policy learns share one model.")
+    var models: Models = .shared
+
+    @Option(help: "Two tiers in place of one cache: memory=64MB,disk=1GB.")
+    var tiers: String?
+
+    @Option(help: "With --tiers: how long an entry lives in memory after its last access, such as 300s.")
+    var memoryExpiration: String?
+
+    @Option(help: "With --tiers: how long an entry lives on disk after its last access, such as 7d.")
+    var diskExpiration: String?
+
+    @Option(help: "With --tiers: milliseconds an access takes, memory=0.001,disk=10,network=150, and bandwidth=5MB a second.")
+    var latency: String?
+
+    @Option(help: "Replay at most so many requests.")
+    var limit: Int?
+
+    @Option(help: "Leave out so many requests from the start.")
+    var skip: Int = 0
+
+    @Option(help: "The share of the requests that warms the cache and is not counted, 0 to 1.")
+    var warmup: Double = 0
+
+    @Option(help: "The seed of everything random.")
+    var seed: UInt64 = 1
+
+    @Option(help: "The number of stretches of time in the series over time.")
+    var windows: Int = 10
+
+    @Option(help: "Also count hits by 'category' or by 'user'. May be repeated.")
+    var by: [Table] = []
+
+    @Option(help: "How many runs go on at once; by default one a core.")
+    var threads: Int?
+
+    @Flag(help: "Read the trace as it is replayed, for traces larger than memory. No shares, no future, no --per user.")
+    var stream = false
+
+    @OptionGroup(title: "Output") var output: OutputArguments
+
+    func run() async throws {
+        try await reportingFailure {
+            try validateNumbers()
+            let report = try await stream ? streamed() : loaded()
+            let data =
+                switch output.format {
+                case .table:
+                    Data(report.table(emphasis: Terminal.allowsEmphasis && output.output == nil).utf8)
+                case .json: try report.json()
+                case .csv: report.csv()
+                case .jsonl: try report.jsonLines()
+                }
+            try Output.write(data, to: output.output)
+        }
+    }
+
+    private func loaded() async throws -> ReplayReport {
+        let policies = try chosenPolicies()
+        let capacities = try CapacityRequest.list(parsing: capacity)
+        let tiers = try tierOptions()
+        var names: NameKinds = []
+        if by.contains(.category) { names.insert(.categories) }
+        if by.contains(.user) { names.insert(.users) }
+        var load = try trace.reading.options(names: names)
+        if per == nil {
+            load.limit = limit
+            load.skip = skip
+        }
+        var requests = try Trace.load(trace.trace, load)
+        var notes: [String] = []
+        if per == .user {
+            guard requests.hasUsers else {
+                throw ReplayError.data("\(trace.trace) names no user, so that there is no cache for each.")
+            }
+            let part = requests.selection(skip: skip, limit: limit, withUserOnly: true)
+            requests = part.trace
+            if part.withoutUser > 0 {
+                notes.append("\(part.withoutUser.grouped) requests without a user are left out.")
+            }
+        }
+        let options = ReplayOptions(
+            warmup: warmup, seed: seed, windows: windows, byCategory: by.contains(.category),
+            byUser: by.contains(.user))
+        let sweep = try Sweep(
+            trace: requests, policies: policies, capacities: capacities, options: options,
+            mode: per == .user ? .perUser : .shared, sharesModels: models == .shared, tiers: tiers)
+        let progress = sweep.makeProgress()
+        let runs = await showingProgress(progress) { await sweep.run(workers: threads, progress: progress) }
+        return ReplayReport(trace: TraceSummary(requests, path: trace.trace, notes: notes), runs: runs)
+    }
+
+    private func chosenPolicies() throws -> [ConfiguredPolicy] {
+        let catalogue = PolicyCatalogue.standard
+        var chosen = try policy.flatMap(PolicySpec.split).map { try catalogue.policy($0) }
+        if chosen.isEmpty { chosen = [try catalogue.policy("learned")] }
+        if !only {
+            for name in ["lru", "lfu", "kingfisher", "s3-fifo", "gdsf", "belady"] {
+                let baseline = try catalogue.policy(name)
+                if tiers != nil || stream, baseline.card.traits.contains(.needsFuture) { continue }
+                if !chosen.contains(where: { $0.label == baseline.label }) { chosen.append(baseline) }
+            }
+        }
+        return chosen
+    }
+
+    private func tierOptions() throws -> TierOptions? {
+        guard let tiers else {
+            if memoryExpiration != nil || diskExpiration != nil || latency != nil {
+                throw ReplayError.usage("--memory-expiration, --disk-expiration and --latency need --tiers.")
+            }
+            return nil
+        }
+        var options = try TierOptions(parsing: tiers)
+        options.memoryLifetime = try memoryExpiration.map { try TimeSpan(parsing: $0).microseconds }
+        options.diskLifetime = try diskExpiration.map { try TimeSpan(parsing: $0).microseconds }
+        if let latency { options.latency = try LatencyModel(parsing: latency) }
+        return options
+    }
+
+    private func validateNumbers() throws {
+        if let limit, limit < 1 { throw ReplayError.usage("--limit \(limit) leaves nothing: give at least 1.") }
+        if skip < 0 { throw ReplayError.usage("--skip \(skip) is negative: give 0 or more.") }
+        if !(0..<1).contains(warmup) {
+            throw ReplayError.usage("--warmup \(warmup) is not a share: give a number from 0 to less than 1.")
+        }
+        if windows < 1 || windows > 100_000 { throw ReplayError.usage("--windows \(windows): give 1 to 100000.") }
+        if let threads, threads < 1 { throw ReplayError.usage("--threads \(threads): give at least 1.") }
+    }
+}

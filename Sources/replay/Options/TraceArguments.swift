@@ -1,0 +1,92 @@
+import ArgumentParser
+import HalcyonSimulation
+import HalcyonTrace
+
+extension TraceFormat: ExpressibleByArgument {}
+extension Compression: ExpressibleByArgument {}
+extension TimeUnit: ExpressibleByArgument {}
+
+/// The trace and how it is read.
+struct TraceArguments: ParsableArguments {
+    @Argument(help: "The trace: CSV with a header, oracleGeneral, vSCSI or Twitter's text, plain, gzip or zstd.")
+    var trace: String
+
+    @OptionGroup(title: "Reading") var reading: ReadingArguments
+}
+
+/// How a trace is read.
+struct ReadingArguments: ParsableArguments {
+    @Option(help: "The format of the trace; by default by its name's extension.")
+    var traceFormat: TraceFormat?
+
+    @Option(help: "The compression of the trace; by default by its name's extension and first bytes.")
+    var compression: Compression?
+
+    @Option(help: "The character between the fields of a CSV; 'tab' for a tab.")
+    var delimiter: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Names of columns that differ from the usual ones: key=item,time=ts,category=brand.",
+            valueName: "role=name,…"))
+    var columns: String?
+
+    @Option(help: "What a time in a CSV counts.")
+    var timeUnit: TimeUnit = .seconds
+
+    @Option(
+        help: ArgumentHelp(
+            "How objects get their sizes: \(SizeRule.accepted).", valueName: "rule"))
+    var sizes: String = "first"
+
+    @Flag(help: "Leave out lines that cannot be read, and report how many.")
+    var skipBadLines = false
+
+    @Flag(help: "Put requests in order of time instead of stopping where time runs backwards.")
+    var sort = false
+
+    /// The options for the reader.
+    func options(names: NameKinds) throws -> LoadOptions {
+        var options = LoadOptions()
+        options.format = traceFormat
+        options.compression = compression
+        options.timeUnit = timeUnit
+        options.skipBadLines = skipBadLines
+        options.sort = sort
+        options.names = names
+        guard let rule = SizeRule(argument: sizes) else {
+            throw ReplayError.usage("'\(sizes)' is not a rule for sizes: write \(SizeRule.accepted).")
+        }
+        options.sizes = rule
+        if let delimiter {
+            let text = ["tab": "\t", "\\t": "\t"][delimiter] ?? delimiter
+            guard text.utf8.count == 1, let byte = text.utf8.first else {
+                throw ReplayError.usage("'\(delimiter)' is not a delimiter: write one ASCII character, or tab.")
+            }
+            options.delimiter = byte
+        }
+        if let columns { options.columns = try columnNames(columns) }
+        return options
+    }
+
+    private func columnNames(_ text: String) throws(ReplayError) -> ColumnNames {
+        var names = ColumnNames()
+        for part in text.split(separator: ",") {
+            let sides = part.split(separator: "=", maxSplits: 1).map(String.init)
+            guard sides.count == 2 else { throw Self.badColumns(String(part)) }
+            switch sides[0] {
+            case "key": names.key = sides[1]
+            case "time": names.time = sides[1]
+            case "size": names.size = sides[1]
+            case "category": names.category = sides[1]
+            case "user": names.user = sides[1]
+            default: throw Self.badColumns(String(part))
+            }
+        }
+        return names
+    }
+
+    private static func badColumns(_ part: String) -> ReplayError {
+        .usage("'\(part)' does not name a column: write key=…, time=…, size=…, category=… or user=…, separated by commas.")
+    }
+}

@@ -1,1 +1,0 @@
-@main struct R { static func main() {} }

@@ -1,0 +1,42 @@
+import ArgumentParser
+import Foundation
+import HalcyonEviction
+import HalcyonSimulation
+import HalcyonTrace
+
+/// The exit codes of the command beside 0.
+enum Exit {
+    /// A check failed.
+    static let failedCheck = ExitCode(1)
+    /// The question cannot be asked like this.
+    static let usage = ExitCode(64)
+    /// The data does not hold what was expected.
+    static let data = ExitCode(65)
+    /// The output could not be written.
+    static let output = ExitCode(74)
+}
+
+/// Runs `body`; an error becomes one sentence on standard error and the exit code of its kind.
+func reportingFailure<Result>(_ body: () async throws -> Result) async throws -> Result {
+    do {
+        return try await body()
+    } catch let error as TraceError {
+        throw failure(error.description, Exit.data)
+    } catch let error as ReplayError {
+        switch error {
+        case .usage(let sentence): throw failure(sentence, Exit.usage)
+        case .data(let sentence): throw failure(sentence, Exit.data)
+        }
+    } catch let error as PolicyError {
+        throw failure(error.description, Exit.usage)
+    } catch let error as GenerationError {
+        throw failure(error.description, Exit.usage)
+    } catch let error as OutputError {
+        throw failure(error.description, Exit.output)
+    }
+}
+
+private func failure(_ sentence: String, _ code: ExitCode) -> ExitCode {
+    Terminal.say("replay: \(sentence)")
+    return code
+}

@@ -1,0 +1,35 @@
+import Foundation
+import HalcyonSimulation
+
+/// Shows how far a replay has come, with its rate and the time left, while `body` runs; only on a terminal.
+func showingProgress<Result: Sendable>(
+    _ progress: ReplayProgress, _ body: () async throws -> Result
+) async rethrows -> Result {
+    guard Terminal.allowsProgress else { return try await body() }
+    let clock = ContinuousClock()
+    let began = clock.now
+    let painter = Task {
+        try await Task.sleep(for: .milliseconds(700))
+        while !Task.isCancelled {
+            let seconds = Double((clock.now - began).components.seconds) + 1e-3
+            FileHandle.standardError.write(Data(("\r" + bar(progress, seconds: seconds) + "\u{1B}[K").utf8))
+            try await Task.sleep(for: .milliseconds(200))
+        }
+    }
+    defer {
+        painter.cancel()
+        FileHandle.standardError.write(Data("\r\u{1B}[K".utf8))
+    }
+    return try await body()
+}
+
+private func bar(_ progress: ReplayProgress, seconds: Double) -> String {
+    let done = min(progress.completed, progress.total)
+    let share = progress.total == 0 ? 1 : Double(done) / Double(progress.total)
+    let filled = Int(share * 30)
+    let rate = Double(done) / seconds
+    var line = "[" + String(repeating: "#", count: filled) + String(repeating: ".", count: 30 - filled) + "] "
+    line += "\(Int(share * 100)) %  \((rate / 1e6).decimals(1)) M requests/s"
+    if share > 0, share < 1 { line += "  \(Int(seconds / share - seconds) + 1) s left" }
+    return line
+}

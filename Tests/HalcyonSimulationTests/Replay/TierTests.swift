@@ -1,0 +1,81 @@
+import HalcyonEviction
+import HalcyonModel
+import HalcyonSimulation
+import HalcyonTrace
+import Testing
+
+@Suite("Two tiers")
+struct TierTests {
+    func run(_ trace: Trace, _ tiers: TierOptions) async throws -> (RunResult, TierResult) {
+        let sweep = try Sweep(
+            trace: trace, policies: [try PolicyCatalogue.standard.policy("lru")], capacities: [], tiers: tiers)
+        let result = try #require(await sweep.run().first)
+        return (result, try #require(result.tiers))
+    }
+
+    @Test("a hand-worked sequence: promotion, hits by tier, latencies")
+    func handWorked() async throws {
+        // Memory holds 1 object, disk 2.
+        // a: network; memory a, disk a.   b: network; memory b, disk b a.   a: disk; memory a.   a: memory.
+        // c: network; disk's last used is a, so b goes: disk c a.   b: network.
+        var tiers = try TierOptions(parsing: "memory=1,disk=2")
+        tiers.latency.memory = 1
+        tiers.latency.disk = 10
+        tiers.latency.network = 100
+        let (result, tier) = try await run(TinyTraces.unit([0, 1, 0, 0, 2, 1]), tiers)
+        #expect(tier.memoryHits == 1)
+        #expect(tier.diskHits == 1)
+        #expect(tier.networkFetches == 4)
+        #expect(result.hits == 2)
+        #expect(tier.meanLatency == (1 + 10 + 400) / 6.0)
+        #expect(tier.p99Latency == 100)
+    }
+
+    @Test("the network takes longer for larger objects")
+    func bandwidth() async throws {
+        var tiers = try TierOptions(parsing: "memory=1KB,disk=2KB")
+        tiers.latency = try LatencyModel(parsing: "network=50,bandwidth=1KB")
+        let (_, tier) = try await run(TinyTraces.sized([0, 0], sizes: [500]), tiers)
+        #expect(tier.meanLatency == (50 + 500 + 0.001) / 2)
+    }
+
+    @Test("entries expire in a tier after their last access there")
+    func expiration() async throws {
+        // Seconds 0, 200, 600 and 1,300; memory forgets after 300 s, disk after 500 s.
+        let times: [Int64] = [0, 200, 600, 1_300].map { $0 * 1_000_000 }
+        var tiers = try TierOptions(parsing: "memory=10,disk=10")
+        tiers.memoryLifetime = try TimeSpan(parsing: "300s").microseconds
+        tiers.diskLifetime = try TimeSpan(parsing: "500s").microseconds
+        let (result, tier) = try await run(TinyTraces.sized([0, 0, 0, 0], sizes: [1], times: times), tiers)
+        // 200 s: memory. 600 s: 400 s after memory's last, 600 s after the disk's: both stale. 1,300 s: both stale.
+        #expect(tier.memoryHits == 1)
+        #expect(tier.diskHits == 0)
+        #expect(result.stale == 2)
+        tiers.diskLifetime = try TimeSpan(parsing: "1h").microseconds
+        let (_, longer) = try await run(TinyTraces.sized([0, 0, 0, 0], sizes: [1], times: times), tiers)
+        #expect(longer.memoryHits == 1)
+        #expect(longer.diskHits == 2)
+    }
+
+    @Test("an infinite memory is a single cache; with no memory the disk is")
+    func degenerate() async throws {
+        let trace = TinyTraces.scrambled(count: 5_000, objects: 200)
+        let book = bookLRUHits(trace.entries, capacity: 30).count { $0 }
+        let (_, noMemory) = try await run(trace, TierOptions(memory: .number(0), disk: .number(30)))
+        #expect(noMemory.diskHits == book)
+        let (_, equal) = try await run(trace, TierOptions(memory: .number(30), disk: .number(0)))
+        #expect(equal.memoryHits == book)
+    }
+
+    @Test("tiers that make no sense are refused", arguments: ["", "memory=1", "memory=1,disk=x", "disk=1,disk=2", "a=1,disk=2"])
+    func refused(text: String) {
+        #expect(throws: ReplayError.self) { try TierOptions(parsing: text) }
+    }
+
+    @Test("lengths of time", arguments: [("300s", 300), ("5min", 300), ("2h", 7_200), ("7d", 604_800), ("1w", 604_800)])
+    func spans(text: String, seconds: Int64) throws {
+        #expect(try TimeSpan(parsing: text).microseconds == seconds * 1_000_000)
+        #expect(throws: ReplayError.self) { try TimeSpan(parsing: "-1s") }
+        #expect(throws: ReplayError.self) { try TimeSpan(parsing: "7") }
+    }
+}
