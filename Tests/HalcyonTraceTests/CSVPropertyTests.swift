@@ -31,8 +31,8 @@ import Testing
             fingerprints.insert(trace.fingerprint)
 
             var stream = try TraceStream(path, options)
-            var batch = RequestBatch()
-            var streamed = RequestBatch()
+            var batch = StreamBatch()
+            var streamed = StreamBatch()
             while try stream.next(into: &batch) {
                 streamed.entries += batch.entries
                 streamed.times += batch.times
@@ -87,7 +87,7 @@ import Testing
             var stream = try TraceStream(path, options)
             var entries: [UInt32] = []
             var users: [UInt32] = []
-            var batch = RequestBatch()
+            var batch = StreamBatch()
             while try stream.next(into: &batch) {
                 entries += batch.entries
                 users += batch.users

@@ -36,7 +36,7 @@ import Testing
         #expect((38_000...42_000).contains(sorted[2_000]))
         #expect((110_000...135_000).contains(sorted[3_366]))
         var stream = try TraceStream("\(folder.path)/a.csv", options)
-        var batch = RequestBatch()
+        var batch = StreamBatch()
         var costs: [UInt64] = []
         while try stream.next(into: &batch) { costs += batch.costs }
         #expect(costs == forward.objectSizes)

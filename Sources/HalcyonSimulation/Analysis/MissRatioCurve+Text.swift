@@ -8,7 +8,8 @@ extension MissRatioCurve {
         switch method {
         case .exact: text += "exact\n"
         case .sampled:
-            text += "sampled: \(measuredObjects.grouped) objects measured, at a rate of "
+            text +=
+                "sampled: \(measuredObjects.grouped) objects measured, at a rate of "
                 + "\((samplingRate * 100).decimals(4)) % in the end\n"
         }
         var columns: [(title: String, alignment: TextTable.Alignment)] = [

@@ -16,15 +16,23 @@ struct Counts {
     private(set) var latency: LatencyCounts?
 
     init(trace: Trace, options: ReplayOptions, latency: LatencyModel?) {
-        let count = trace.count
-        warmup = options.warmupRequests(of: count)
-        let counted = count - warmup
+        warmup = options.warmupRequests(of: trace.count)
+        let counted = trace.count - warmup
         let windowCount = max(1, min(options.windows, counted))
         windowLength = max(1, (counted + windowCount - 1) / windowCount)
         windows = Array(repeating: Tally(), count: max(1, (counted + windowLength - 1) / windowLength))
         byCategorySet = options.byCategory ? Array(repeating: Tally(), count: trace.categorySets.count) : []
         byUser = options.byUser ? Array(repeating: Tally(), count: trace.userCount) : []
         self.latency = latency.map { LatencyCounts(model: $0, sizesAreBytes: trace.costUnit == .bytes) }
+    }
+
+    /// Counts of a stream, whose length nobody knows: no warm-up, and windows of a fixed length.
+    init(windowLength: Int) {
+        warmup = 0
+        self.windowLength = windowLength
+        windows = []
+        byCategorySet = []
+        byUser = []
     }
 
     /// Counts a run of consecutive requests that lies within one window, or wholly within the warm-up.
@@ -49,7 +57,9 @@ struct Counts {
                 stale &+= outcome == .stale ? 1 : 0
             }
         }
-        windows[(position - warmup) / windowLength].add(tally)
+        let window = (position - warmup) / windowLength
+        if window == windows.count { windows.append(Tally()) }
+        windows[window].add(tally)
         total.add(tally)
         if latency != nil {
             for index in 0..<outcomes.count { latency?.count(outcomes[index], cost: costs?[index] ?? 1) }

@@ -2,12 +2,32 @@ import HalcyonEviction
 import HalcyonTrace
 
 extension RunResult {
-    /// Gives names to what was measured.
+    /// Gives names to what was measured in a loaded trace.
     ///
     /// - Parameter entries: the entries that the bookkeeping covers, over all caches.
     init(
         _ policy: ConfiguredPolicy, trace: Trace, mode: ReplayMode, options: ReplayOptions, _ measured: Measured,
         entries: Int
+    ) {
+        let counts = measured.counts
+        self.init(
+            policy, unit: trace.costUnit, requests: trace.count, mode: mode, options: options, measured,
+            entries: entries)
+        categories = options.byCategory ? Self.byCategory(counts.byCategorySet, trace) : nil
+        users = options.byUser ? Self.byUser(counts.byUser, trace) : nil
+        userDistribution =
+            mode == .perUser
+            ? UserDistribution(counts.byUser.filter { $0.requests > 0 }.map(\.objectHitRatio)) : nil
+    }
+
+    /// Gives names to what was measured, without tables.
+    ///
+    /// - Parameters:
+    ///   - requests: the requests served, the warm-up included.
+    ///   - entries: the entries that the bookkeeping covers, over all caches.
+    init(
+        _ policy: ConfiguredPolicy, unit: CostUnit, requests: Int, mode: ReplayMode, options: ReplayOptions,
+        _ measured: Measured, entries: Int
     ) {
         let counts = measured.counts
         func difference(_ value: (CacheState) -> Int) -> Int {
@@ -17,22 +37,17 @@ extension RunResult {
         self.init(
             policy: policy.card.name, label: policy.label,
             parameters: Dictionary(policy.parameters.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 }),
-            traits: policy.card.traits.nameList, capacity: 0, capacityAsked: "", capacityUnit: trace.costUnit,
+            traits: policy.card.traits.nameList, capacity: 0, capacityAsked: "", capacityUnit: unit,
             mode: mode, caches: measured.caches.count, requests: counts.total.requests, hits: counts.total.hits,
             objectHitRatio: counts.total.objectHitRatio, byteHitRatio: counts.total.byteHitRatio,
             bytesFetched: counts.total.bytesFetched, evictions: difference(\.evictions),
             admissionsRefused: counts.refused, stale: counts.stale, warmupRequests: counts.warmup,
             seed: options.seed, seconds: measured.seconds,
-            requestsPerSecond: measured.seconds > 0 ? Double(trace.count) / measured.seconds : 0,
+            requestsPerSecond: measured.seconds > 0 ? Double(requests) / measured.seconds : 0,
             metadataBytesPerEntry: entries > 0 ? Double(metadata) / Double(entries) : 0,
             metrics: Dictionary(
                 measured.caches.last?.after.metrics.map { ($0.name, $0.value) } ?? [], uniquingKeysWith: { $1 }),
-            windows: counts.windows,
-            categories: options.byCategory ? Self.byCategory(counts.byCategorySet, trace) : nil,
-            users: options.byUser ? Self.byUser(counts.byUser, trace) : nil,
-            userDistribution: mode == .perUser
-                ? UserDistribution(counts.byUser.filter { $0.requests > 0 }.map(\.objectHitRatio)) : nil,
-            tiers: nil)
+            windows: counts.windows)
     }
 
     private static func byCategory(_ tallies: [Tally], _ trace: Trace) -> [String: Tally] {

@@ -21,6 +21,19 @@ public struct TraceSummary: Sendable, Codable {
     /// What was noticed while loading and changes what the figures mean, a sentence each.
     public var notes: [String]
 
+    /// A summary of a stream that has been read to its end.
+    init(_ stream: TraceStream, path: String, requests: Int, distinctCost: Int, fingerprint: String) {
+        self.path = path
+        self.fingerprint = fingerprint
+        self.requests = requests
+        objects = stream.objectCount
+        self.distinctCost = distinctCost
+        costUnit = stream.costUnit
+        users = stream.userCount
+        categories = stream.categoryCount
+        notes = stream.report.sentences
+    }
+
     /// A summary of `trace`. O(requests), for the fingerprint.
     ///
     /// - Parameter notes: what else the reader should know.

@@ -17,7 +17,8 @@ extension TraceGenerator where Self: Codable {
         let known = knobs.map(\.name)
         guard var values = try? Self.values(of: self), let key = values.keys.first(where: { Self.kebab($0) == knob })
         else {
-            throw GenerationError(knob: knob, value: value, accepted: "one of the knobs " + known.joined(separator: ", "))
+            throw GenerationError(
+                knob: knob, value: value, accepted: "one of the knobs " + known.joined(separator: ", "))
         }
         if values[key] is [Any] {
             values[key] = value.split(separator: "|").map(String.init)

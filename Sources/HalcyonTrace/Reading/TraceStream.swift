@@ -2,7 +2,7 @@
 ///
 /// ```swift
 /// var stream = try TraceStream("huge.oracleGeneral.zst")
-/// var batch = RequestBatch()
+/// var batch = StreamBatch()
 /// while try stream.next(into: &batch) {
 ///     for index in batch.entries.indices { … }
 /// }
@@ -65,7 +65,7 @@ public struct TraceStream {
     /// Puts the next requests into `batch`, whatever it held, and tells whether there are any.
     ///
     /// - Throws: ``TraceError`` where the source cannot be read further; the requests before have then been given.
-    public mutating func next(into batch: inout RequestBatch) throws(TraceError) -> Bool {
+    public mutating func next(into batch: inout StreamBatch) throws(TraceError) -> Bool {
         while toGive > 0 {
             if let failure { throw failure }
             guard let chunk = try reader.next(into: &buffer) else { break }
@@ -86,7 +86,7 @@ public struct TraceStream {
         return false
     }
 
-    private mutating func fill(_ batch: inout RequestBatch, _ rows: ChunkRows) {
+    private mutating func fill(_ batch: inout StreamBatch, _ rows: ChunkRows) {
         batch.entries = rows.keys
         batch.times = rows.times
         if rows.times.isEmpty { batch.times = (given..<(given + rows.count)).map { Int64($0) * 1_000_000 } }
@@ -106,7 +106,7 @@ public struct TraceStream {
 }
 
 /// Consecutive requests of a stream, in columns.
-public struct RequestBatch: Sendable {
+public struct StreamBatch: Sendable {
     /// The object of each request, numbered in order of first request.
     public internal(set) var entries: [UInt32] = []
     /// The time of each request, in microseconds.

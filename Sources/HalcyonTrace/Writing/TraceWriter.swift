@@ -2,12 +2,19 @@
 ///
 /// A file appears only when it is whole; an error leaves nothing, and what was there before as it was.
 public enum TraceWriter {
-    /// Writes a trace in a format.
+    /// Writes a trace in a format; `nil` goes by the file's name.
     ///
-    /// - Throws: ``TraceError`` if the format cannot hold the trace or is none that is written, or the disk fails.
+    /// - Throws: ``TraceError`` if the name tells no format, the format cannot hold the trace or is none that is written,
+    ///   or the disk fails.
     public static func write(
-        _ trace: Trace, to path: String, format: TraceFormat, compression: Compression? = nil
+        _ trace: Trace, to path: String, format: TraceFormat? = nil, compression: Compression? = nil
     ) throws(TraceError) {
+        guard let format = format ?? TraceFormat(path: path) else {
+            throw TraceError(
+                file: path,
+                message: "the name does not say in which format to write; end it in .csv or .oracleGeneral, "
+                    + "with .gz or .zst behind if wanted")
+        }
         switch format {
         case .csv: try writeCSV(trace, to: path, compression: compression)
         case .oracleGeneral: try writeOracleGeneral(trace, to: path, compression: compression)

@@ -26,7 +26,8 @@ struct GenerateCommand: AsyncParsableCommand {
 
     @Option(
         name: [.short, .long],
-        help: "The file to write, .csv or .oracleGeneral, with .gz or .zst if wanted; by default CSV on standard output.")
+        help:
+            "The file to write, .csv or .oracleGeneral, with .gz or .zst if wanted; by default CSV on standard output.")
     var output: String?
 
     func run() async throws {
@@ -50,7 +51,7 @@ struct GenerateCommand: AsyncParsableCommand {
             if let output {
                 try TraceWriter.write(trace, to: output)
             } else {
-                try TraceWriter.writeCSV(trace, to: .standardOutput)
+                try TraceWriter.writeCSV(trace, to: "/dev/stdout")
             }
         }
     }

@@ -26,10 +26,13 @@ struct RunCommand: AsyncParsableCommand {
 
     @Option(
         name: [.short, .long],
-        help: "A policy, with parameters if any: 's3-fifo(small=0.2)'. May be repeated; several may be separated by commas.")
+        help:
+            "A policy, with parameters if any: 's3-fifo(small=0.2)'. May be repeated; several may be separated by commas."
+    )
     var policy: [String] = []
 
-    @Option(name: [.short, .long], help: "Capacities, separated by commas: 1%, 64MB, or a bare number of bytes or objects.")
+    @Option(
+        name: [.short, .long], help: "Capacities, separated by commas: 1%, 64MB, or a bare number of bytes or objects.")
     var capacity: String = "1%,10%"
 
     @Flag(help: "Only the policies that were asked for, without the baselines beside them.")
@@ -50,7 +53,9 @@ struct RunCommand: AsyncParsableCommand {
     @Option(help: "With --tiers: how long an entry lives on disk after its last access, such as 7d.")
     var diskExpiration: String?
 
-    @Option(help: "With --tiers: milliseconds an access takes, memory=0.001,disk=10,network=150, and bandwidth=5MB a second.")
+    @Option(
+        help:
+            "With --tiers: milliseconds an access takes, memory=0.001,disk=10,network=150, and bandwidth=5MB a second.")
     var latency: String?
 
     @Option(help: "Replay at most so many requests.")
@@ -82,7 +87,7 @@ struct RunCommand: AsyncParsableCommand {
     func run() async throws {
         try await reportingFailure {
             try validateNumbers()
-            let report = try await stream ? streamed() : loaded()
+            let report = stream ? try streamed() : try await loaded()
             let data =
                 switch output.format {
                 case .table:
@@ -128,6 +133,20 @@ struct RunCommand: AsyncParsableCommand {
         let progress = sweep.makeProgress()
         let runs = await showingProgress(progress) { await sweep.run(workers: threads, progress: progress) }
         return ReplayReport(trace: TraceSummary(requests, path: trace.trace, notes: notes), runs: runs)
+    }
+
+    private func streamed() throws -> ReplayReport {
+        if per != nil || tiers != nil || !by.isEmpty || warmup > 0 {
+            throw ReplayError.usage(
+                "--stream goes with none of --per, --tiers, --by and --warmup: they need the whole trace.")
+        }
+        var load = try trace.reading.options(names: [])
+        load.limit = limit
+        load.skip = skip
+        return try StreamReplay(
+            path: trace.trace, load: load, policies: try chosenPolicies(),
+            capacities: try CapacityRequest.list(parsing: capacity), seed: seed
+        ).run()
     }
 
     private func chosenPolicies() throws -> [ConfiguredPolicy] {

@@ -87,6 +87,7 @@ struct ReadingArguments: ParsableArguments {
     }
 
     private static func badColumns(_ part: String) -> ReplayError {
-        .usage("'\(part)' does not name a column: write key=…, time=…, size=…, category=… or user=…, separated by commas.")
+        .usage(
+            "'\(part)' does not name a column: write key=…, time=…, size=…, category=… or user=…, separated by commas.")
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import HalcyonTrace
 
 /// Where the result goes: standard output, or a file that appears whole or not at all.
 enum Output {
@@ -11,17 +12,16 @@ enum Output {
             return
         }
         do {
-            try data.write(to: URL(fileURLWithPath: path), options: .atomic)
+            let file = try AtomicFile(path: path)
+            try file.write(Array(data))
+            try file.finish()
         } catch {
-            throw OutputError(path: path, reason: (error as NSError).localizedDescription)
+            throw OutputError(description: error.description)
         }
     }
 }
 
-/// A result that could not be written.
+/// A result that could not be written, in one sentence.
 struct OutputError: Error, CustomStringConvertible {
-    let path: String
-    let reason: String
-
-    var description: String { "\(path) cannot be written: \(reason)" }
+    let description: String
 }

@@ -17,10 +17,12 @@ struct CapacityRequestTests {
         #expect(try CapacityRequest(parsing: "1GiB").resolved(unit: .bytes, distinct: nil) == 1 << 30)
         #expect(try CapacityRequest(parsing: "1000").resolved(unit: .bytes, distinct: nil) == 1_000)
         #expect(try CapacityRequest(parsing: "1000").resolved(unit: .objects, distinct: nil) == 1_000)
-        #expect(try CapacityRequest.list(parsing: "1%, 5%,64MB,1000").map(\.description) == ["1%", "5%", "64MB", "1000"])
+        #expect(
+            try CapacityRequest.list(parsing: "1%, 5%,64MB,1000").map(\.description) == ["1%", "5%", "64MB", "1000"])
     }
 
-    @Test("anything else is refused", arguments: ["", "%", "0%", "101%", "-1", "-1%", "x", "1X", "nan%", "inf%", "1%,"])
+    @Test(
+        "anything else is refused", arguments: ["", "%", "0%", "101%", "-1", "-1%", "x", "1X", "nan%", "inf%", "1%,"])
     func refused(text: String) {
         #expect(throws: ReplayError.self) { try CapacityRequest.list(parsing: text) }
     }

@@ -116,7 +116,9 @@ struct SharedReplayTests {
 
     @Test("an empty trace, a stream's share and bytes of objects are refused with a sentence")
     func refusedQuestions() {
-        #expect(throws: ReplayError.self) { try Sweep(trace: TinyTraces.unit([]), policies: ["lru"], capacities: ["1"]) }
+        #expect(throws: ReplayError.self) {
+            try Sweep(trace: TinyTraces.unit([]), policies: ["lru"], capacities: ["1"])
+        }
         #expect(throws: ReplayError.self) {
             try Sweep(trace: TinyTraces.unit([0]), policies: ["lru"], capacities: ["1MB"])
         }

@@ -67,12 +67,15 @@ struct TierTests {
         #expect(equal.memoryHits == book)
     }
 
-    @Test("tiers that make no sense are refused", arguments: ["", "memory=1", "memory=1,disk=x", "disk=1,disk=2", "a=1,disk=2"])
+    @Test(
+        "tiers that make no sense are refused",
+        arguments: ["", "memory=1", "memory=1,disk=x", "disk=1,disk=2", "a=1,disk=2"])
     func refused(text: String) {
         #expect(throws: ReplayError.self) { try TierOptions(parsing: text) }
     }
 
-    @Test("lengths of time", arguments: [("300s", 300), ("5min", 300), ("2h", 7_200), ("7d", 604_800), ("1w", 604_800)])
+    @Test(
+        "lengths of time", arguments: [("300s", 300), ("5min", 300), ("2h", 7_200), ("7d", 604_800), ("1w", 604_800)])
     func spans(text: String, seconds: Int64) throws {
         #expect(try TimeSpan(parsing: text).microseconds == seconds * 1_000_000)
         #expect(throws: ReplayError.self) { try TimeSpan(parsing: "-1s") }

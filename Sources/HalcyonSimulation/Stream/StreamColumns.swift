@@ -1,0 +1,41 @@
+import HalcyonEviction
+import HalcyonTrace
+
+/// The columns of a piece of a stream in the form that caches take.
+struct StreamColumns {
+    private(set) var entries: [UInt32] = []
+    private var costs: [Int] = []
+    private var times: [Int64] = []
+    private var users: [UInt32] = []
+    private var sets: [UInt32] = []
+
+    /// Takes over a piece, in place of whatever was there.
+    mutating func fill(_ batch: StreamBatch) {
+        entries = batch.entries
+        costs = batch.costs.map { Int(clamping: $0) }
+        times = batch.times
+        users = batch.users
+        sets = batch.categorySets
+    }
+
+    /// Calls `body` with the columns as one batch.
+    func withBatch(firstIndex: Int, _ body: (RequestBatch) -> Void) {
+        entries.withUnsafeBufferPointer { entries in
+            costs.withUnsafeBufferPointer { costs in
+                times.withUnsafeBufferPointer { times in
+                    users.withUnsafeBufferPointer { users in
+                        sets.withUnsafeBufferPointer { sets in
+                            body(
+                                RequestBatch(
+                                    firstIndex: firstIndex, entries: entries,
+                                    costs: costs.isEmpty ? nil : costs.baseAddress,
+                                    times: times.isEmpty ? nil : times.baseAddress,
+                                    categories: sets.isEmpty ? nil : sets.baseAddress,
+                                    users: users.isEmpty ? nil : users.baseAddress))
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
