@@ -12,6 +12,7 @@ extension PolicyCatalogue {
         PolicyEntry(TwoQ.self),
         PolicyEntry(LRUK.self),
         PolicyEntry(MQ.self),
+        PolicyEntry(LIRS.self),
         PolicyEntry(ARC.self),
         PolicyEntry(CAR.self),
         PolicyEntry(SIEVE.self),
