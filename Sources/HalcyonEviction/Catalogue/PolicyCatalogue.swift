@@ -36,20 +36,25 @@ public struct PolicyCatalogue: Sendable {
     }
 }
 
-/// The number of insertions, deletions and substitutions between two words (Levenshtein), where an insertion at either
-/// end of the shorter word counts half, so that `fifo` is near `s3-fifo`.
+/// How far two words are apart: twice the insertions, deletions, substitutions and swaps of neighbours between them
+/// (optimal string alignment), where what stands before or after the shorter word counts half, so that `fifo` is near
+/// `s3-fifo`.
 func editDistance(_ left: String, _ right: String) -> Int {
     let (a, b) = (Array(left.utf8), Array(right.utf8))
-    var row = (0...b.count).map { $0 * 2 }
-    for (i, x) in a.enumerated() {
-        var diagonal = row[0]
-        row[0] = (i + 1) * 2
-        for (j, y) in b.enumerated() {
-            let substituted = diagonal + (x == y ? 0 : 2)
-            diagonal = row[j + 1]
-            let gap = i + 1 == a.count || i == 0 ? 1 : 2
-            row[j + 1] = min(substituted, row[j] + gap, diagonal + 2)
+    var cost = Array(repeating: Array(repeating: 0, count: b.count + 1), count: a.count + 1)
+    for i in 0...a.count {
+        for j in 0...b.count {
+            if i == 0 || j == 0 {
+                cost[i][j] = i == 0 ? j : i * 2
+                continue
+            }
+            let substituted = cost[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 2)
+            let inserted = cost[i][j - 1] + (i == a.count ? 1 : 2)
+            cost[i][j] = min(substituted, inserted, cost[i - 1][j] + 2)
+            if i > 1, j > 1, a[i - 1] == b[j - 2], a[i - 2] == b[j - 1] {
+                cost[i][j] = min(cost[i][j], cost[i - 2][j - 2] + 2)
+            }
         }
     }
-    return row[b.count]
+    return cost[a.count][b.count]
 }

@@ -13,7 +13,7 @@ struct FleetReplay {
     /// Users do not meet, so they are replayed one after another, which keeps each small cache in the processor's.
     func run(_ maker: CacheMaker, capacity: Int) -> Measured {
         var counts = makeCounts(maker)
-        let scratch = ColumnScratch(needs: ColumnNeeds(trace: trace, maker: maker, options: options))
+        let scratch = ColumnScratch(needs: ColumnNeeds(trace: trace, maker: maker, options: countingOptions))
         var states: [(CacheState, CacheState)] = []
         states.reserveCapacity(plan.userCount)
         let clock = ContinuousClock()
@@ -75,8 +75,13 @@ struct FleetReplay {
     }
 
     func makeCounts(_ maker: CacheMaker) -> Counts {
+        Counts(trace: trace, options: countingOptions, latency: maker.latency)
+    }
+
+    /// A fleet always counts by user, because it reports how users differ.
+    var countingOptions: ReplayOptions {
         var options = options
         options.byUser = true
-        return Counts(trace: trace, options: options, latency: maker.latency)
+        return options
     }
 }

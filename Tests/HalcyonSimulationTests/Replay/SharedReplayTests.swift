@@ -122,7 +122,7 @@ struct SharedReplayTests {
         #expect(throws: ReplayError.self) {
             try Sweep(trace: TinyTraces.unit([0]), policies: ["lru"], capacities: ["1MB"])
         }
-        #expect(throws: PolicyError.unknownPolicy("lur", nearest: ["lru", "lfu", "mru"])) {
+        #expect(throws: PolicyError.unknownPolicy("lur", nearest: ["lru", "slru", "car"])) {
             try Sweep(trace: TinyTraces.unit([0]), policies: ["lur"], capacities: ["1"])
         }
     }
