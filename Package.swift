@@ -6,6 +6,11 @@ import PackageDescription
 let strict: [SwiftSetting] =
     Context.environment["HALCYON_STRICT"] == nil ? [] : [.treatAllWarnings(as: .error)]
 
+/// `make docs` sets HALCYON_DOCS; nobody else has to fetch the documentation plugin.
+let documentation: [Package.Dependency] =
+    Context.environment["HALCYON_DOCS"] == nil
+    ? [] : [.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0")]
+
 let package = Package(
     name: "Halcyon",
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
@@ -18,7 +23,7 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
-    ],
+    ] + documentation,
     targets: [
         .systemLibrary(
             name: "COpenBLAS", pkgConfig: "openblas", providers: [.apt(["libopenblas-dev"]), .brew(["openblas"])]),

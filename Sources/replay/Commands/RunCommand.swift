@@ -112,18 +112,7 @@ struct RunCommand: AsyncParsableCommand {
             load.limit = limit
             load.skip = skip
         }
-        var requests = try Trace.load(trace.trace, load)
-        var notes: [String] = []
-        if per == .user {
-            guard requests.hasUsers else {
-                throw ReplayError.data("\(trace.trace) names no user, so that there is no cache for each.")
-            }
-            let part = requests.selection(skip: skip, limit: limit, withUserOnly: true)
-            requests = part.trace
-            if part.withoutUser > 0 {
-                notes.append("\(part.withoutUser.grouped) requests without a user are left out.")
-            }
-        }
+        let (requests, notes) = try perUserPart(of: Trace.load(trace.trace, load))
         let options = ReplayOptions(
             warmup: warmup, seed: seed, windows: windows, byCategory: by.contains(.category),
             byUser: by.contains(.user))
@@ -131,8 +120,21 @@ struct RunCommand: AsyncParsableCommand {
             trace: requests, policies: policies, capacities: capacities, options: options,
             mode: per == .user ? .perUser : .shared, sharesModels: models == .shared, tiers: tiers)
         let progress = sweep.makeProgress()
+        // The fingerprint takes a pass over all columns: meanwhile the runs begin.
+        async let summary = TraceSummary(requests, path: trace.trace, notes: notes)
         let runs = await showingProgress(progress) { await sweep.run(workers: threads, progress: progress) }
-        return ReplayReport(trace: TraceSummary(requests, path: trace.trace, notes: notes), runs: runs)
+        return await ReplayReport(trace: summary, runs: runs)
+    }
+
+    /// What of the trace is replayed where each user has a cache, and what the reader should know of it.
+    private func perUserPart(of trace: Trace) throws -> (trace: Trace, notes: [String]) {
+        guard per == .user else { return (trace, []) }
+        guard trace.hasUsers else {
+            throw ReplayError.data("\(self.trace.trace) names no user, so that there is no cache for each.")
+        }
+        let part = trace.selection(skip: skip, limit: limit, withUserOnly: true)
+        let note = "\(part.withoutUser.grouped) requests without a user are left out."
+        return (part.trace, part.withoutUser > 0 ? [note] : [])
     }
 
     private func streamed() throws -> ReplayReport {
