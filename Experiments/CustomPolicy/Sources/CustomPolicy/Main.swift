@@ -13,12 +13,16 @@ struct Main {
 
         let trace = try ZipfModel(requests: 50_000, objects: 5_000, alpha: 0.9).generate(seed: 1)
         let sweep = try Sweep(
-            trace: trace, policies: ["second-glance", "fifo", "lru", "s3-fifo", "belady"], capacities: ["1%", "5%"],
+            trace: trace, policies: ["second-glance", "clock", "lru", "s3-fifo", "belady"], capacities: ["1%", "5%"],
             catalogue: catalogue)
         let report = ReplayReport(trace: TraceSummary(trace, path: "zipf"), runs: await sweep.run())
         print(report.table(), terminator: "")
 
-        let own = report.runs.filter { $0.policy == "second-glance" }
-        guard own.count == 2, own.allSatisfy({ $0.hits > 0 }) else { exit(1) }
+        // This policy is CLOCK with another name, so that it must hit exactly as often.
+        let hits = Dictionary(grouping: report.runs, by: \.policy).mapValues { $0.map(\.hits) }
+        guard let own = hits["second-glance"], own == hits["clock"] else {
+            print("second-glance and clock differ")
+            exit(1)
+        }
     }
 }

@@ -1,39 +1,38 @@
 import HalcyonEviction
 
-/// Keeps two FIFO queues: entries seen once, and entries hit since. The queue of those seen once gives way first.
+/// FIFO with a second glance: the oldest entry goes, unless it was hit since it came in; then it queues once more.
 ///
-/// A plain struct with arrays and a dictionary is a policy: the thirty lines below are all it takes.
+/// A plain struct with an array and a dictionary is a policy. These thirty lines are all it takes.
 struct SecondGlance: CataloguedPolicy {
     static let card = PolicyCard(
-        name: "second-glance", summary: "FIFO of entries seen once, then FIFO of entries hit since",
-        source: "an example")
+        name: "second-glance", summary: "FIFO in which an entry that was hit queues once more", source: "an example")
 
-    private var once: [EntryID] = []
-    private var again: [EntryID] = []
-    private var isHit: Set<EntryID> = []
-    private var isResident: Set<EntryID> = []
+    private var queue: [EntryID] = []
+    private var wasHit: [EntryID: Bool] = [:]
 
     init(_ parameters: NoParameters, context: PolicyContext) {}
 
     mutating func hit(_ access: Access) {
-        if isHit.insert(access.entry).inserted { again.append(access.entry) }
+        wasHit[access.entry] = true
     }
 
     mutating func insert(_ access: Access) {
-        isResident.insert(access.entry)
-        once.append(access.entry)
-    }
-
-    mutating func remove(_ entry: EntryID) {
-        isResident.remove(entry)
-        isHit.remove(entry)
-        once.removeAll { $0 == entry }
-        again.removeAll { $0 == entry }
+        queue.append(access.entry)
+        wasHit[access.entry] = false
     }
 
     mutating func victim(for access: Access) -> EntryID {
-        let entry = once.first { !isHit.contains($0) } ?? again[0]
-        remove(entry)
-        return entry
+        while wasHit[queue[0]] == true {
+            let entry = queue.removeFirst()
+            queue.append(entry)
+            wasHit[entry] = false
+        }
+        wasHit[queue[0]] = nil
+        return queue.removeFirst()
+    }
+
+    mutating func remove(_ entry: EntryID) {
+        queue.removeAll { $0 == entry }
+        wasHit[entry] = nil
     }
 }
