@@ -23,15 +23,11 @@ import Testing
         var table = KeyTable()
         let tokens = TokenColumn(capacity: 100_000)
         for row in 0..<100_000 { tokens.setNumber(row, UInt64(row) &* 1_000_003) }
-        var numbers = [UInt32](repeating: 0, count: 100_000)
-        let base: [UInt8] = [0]
-        numbers.withUnsafeMutableBufferPointer { numbers in
-            base.withUnsafeBufferPointer { base in
-                guard let base = base.baseAddress, let numbers = numbers.baseAddress else { return }
-                table.intern(tokens, 0..<100_000, base: base, into: numbers)
-            }
+        let names = [UInt8(0)].withUnsafeBufferPointer { base in
+            base.baseAddress.map { table.intern(tokens, 0..<100_000, base: $0) }
         }
-        #expect(numbers == Array(0..<100_000))
+        #expect(names?.numbers == Array(0..<100_000))
+        #expect(names?.firsts == Array(0..<100_000))
         #expect(table.slots.count * 16 <= 48 * table.count)
     }
 

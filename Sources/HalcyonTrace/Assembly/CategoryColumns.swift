@@ -15,7 +15,7 @@ extension TraceAssembler {
         var columns = CategoryColumns()
         guard present.contains(.categories) else { return columns }
         let fields = Numbering(
-            chunks, \.categories, maps.map(\.categories), known: tables.categories.count, count: count)
+            chunks, \.categories, maps.map(\.categories), known: tables.categories.count)
         var splitter = CategorySplitter()
         let texts = tables.categories.names(fields.order)
         let sets = (0..<texts.count).map { splitter.set(of: texts.utf8(UInt32($0))) }
@@ -35,17 +35,16 @@ extension TraceAssembler {
     /// The users, or `nil` if none is known.
     func userColumn(count: Int) -> Numbering? {
         guard present.contains(.users) else { return nil }
-        let users = Numbering(chunks, \.users, maps.map(\.users), known: tables.users.count, count: count)
+        let users = Numbering(chunks, \.users, maps.map(\.users), known: tables.users.count)
         return users.order.isEmpty ? nil : users
     }
 
     /// The times, in the narrowest form that is exact.
-    mutating func timeColumn(count: Int) -> TimeColumn {
+    func timeColumn(count: Int) -> TimeColumn {
         guard present.contains(.times) else {
-            report.noTimes = true
             return TimeColumn(count: count)
         }
-        return TimeColumn(chunks.flatMap(\.times))
+        return TimeColumn(joining: chunks.map(\.times))
     }
 }
 

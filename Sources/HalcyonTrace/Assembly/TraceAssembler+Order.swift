@@ -48,28 +48,30 @@ extension TraceAssembler {
             order.sort { (times[Int($0)], $0) < (times[Int($1)], $1) }
         }
         var sorted = ChunkRows()
-        sorted.times = order.map { times[Int($0)] }
+        sorted.times = TimeColumn(order.map { times[Int($0)] })
         sorted.keys = gathered(\.keys, maps.map(\.keys), order)
         sorted.categories = gathered(\.categories, maps.map(\.categories), order)
         sorted.users = gathered(\.users, maps.map(\.users), order)
-        let sizes = chunks.flatMap(\.sizes)
-        sorted.sizes = sizes.isEmpty ? [] : order.map { sizes[Int($0)] }
+        let sizes = chunks.flatMap { chunk in (0..<chunk.sizes.count).map { chunk.sizes[$0] } }
+        sorted.sizes = sizes.isEmpty ? .empty : .wide(order.map { sizes[Int($0)] })
         chunks = [sorted]
         maps = [NameMaps()]
     }
 
     /// A column of names of all chunks, in the numbers of the table of all, in another order.
-    private func gathered(_ column: (ChunkRows) -> [UInt32], _ maps: [[UInt32]], _ order: [UInt32]) -> [UInt32] {
+    private func gathered(_ column: KeyPath<ChunkRows, NameColumn>, _ maps: [[UInt32]], _ order: [UInt32]) -> NameColumn
+    {
         var all: [UInt32] = []
         for chunk in chunks {
             let map = maps[chunk.worker]
             if map.isEmpty {
-                all += column(chunk)
+                all += chunk[keyPath: column].numbers
             } else {
-                all += column(chunk).map { $0 == KeyTable.none ? $0 : map[Int($0)] }
+                all += chunk[keyPath: column].numbers.map { $0 == KeyTable.none ? $0 : map[Int($0)] }
             }
         }
-        return all.isEmpty ? [] : order.map { all[Int($0)] }
+        if all.isEmpty { return NameColumn() }
+        return NameColumn(numbers: order.map { all[Int($0)] }, firsts: order.indices.map { UInt32($0) })
     }
 
     /// Leaves the requests that `skip` and `limit` want.
@@ -81,7 +83,7 @@ extension TraceAssembler {
             let count = chunks[index].count
             let from = min(toSkip, count)
             let kept = min(count - from, toKeep)
-            if kept < count { chunks[index].keep(from..<(from + kept)) }
+            if kept < count || options.skip > 0 { chunks[index].keep(from..<(from + kept)) }
             toSkip -= from
             toKeep -= kept
         }

@@ -1,5 +1,5 @@
 /// Puts the chunks of a parsed source together to a trace.
-struct TraceAssembler {
+struct TraceAssembler: Sendable {
     var chunks: [ChunkRows]
     var tables: NameTables
     var maps: [NameMaps]
@@ -34,15 +34,16 @@ struct TraceAssembler {
             throw TraceError(
                 file: place.path, message: report.badLines > 0 ? "\(left) (\(report.badLines) bad lines)" : left)
         }
-        let keys = Numbering(chunks, \.keys, maps.map(\.keys), known: tables.keys.count, count: count)
+        let assembler = self
+        let ((keys, sized), (times, users)) = concurrently(
+            { assembler.numberedKeys(count: count) },
+            { (assembler.timeColumn(count: count), assembler.userColumn(count: count)) })
+        let sizes = try sized.get()
         let categories = categoryColumns(keys: keys, count: count)
-        let users = userColumn(count: count)
-        let sizes = try SizeColumns(
-            chunks, keys: keys, tables.keys, rule: options.sizes, hasColumn: present.contains(.sizes), path: place.path)
         report.sizeDisagreements = sizes.disagreements
         report.unknownSizes = sizes.unknown
         report.noSizes = sizes.areNone
-        let times = timeColumn(count: count)
+        report.noTimes = !present.contains(.times)
         chunks = []
         var names = TraceNames()
         if options.names.contains(.keys) { names.keys = tables.keys.names(keys.order) }
@@ -53,5 +54,18 @@ struct TraceAssembler {
             requestSizes: sizes.requests, objectCategories: categories.objects, requestCategories: categories.requests,
             categorySets: categories.sets, categoryCount: categories.names.count, userCount: users?.order.count ?? 0,
             costUnit: sizes.unit, names: names, report: report)
+    }
+
+    /// The objects by first request, and their sizes.
+    private func numberedKeys(count: Int) -> (Numbering, Result<ObjectSizes, TraceError>) {
+        let keys = Numbering(chunks, \.keys, maps.map(\.keys), known: tables.keys.count)
+        do throws(TraceError) {
+            let sizes = try ObjectSizes(
+                chunks, keys: keys, tables.keys, rule: options.sizes, hasColumn: present.contains(.sizes),
+                path: place.path)
+            return (keys, .success(sizes))
+        } catch {
+            return (keys, .failure(error))
+        }
     }
 }

@@ -22,23 +22,27 @@ struct KeyTable: Sendable {
     /// The number of distinct names.
     private(set) var count = 0
 
-    /// Numbers some tokens, whose texts lie at `base`, into `numbers`.
-    mutating func intern(
-        _ tokens: TokenColumn, _ rows: Range<Int>, base: UnsafePointer<UInt8>,
-        into numbers: UnsafeMutablePointer<UInt32>
-    ) {
-        var row = rows.lowerBound
-        while true {
-            row = internRun(tokens, from: row, to: rows.upperBound, base: base, into: numbers - rows.lowerBound)
-            if row == rows.upperBound { return }
-            grow()
+    /// Numbers some tokens, whose texts lie at `base`.
+    mutating func intern(_ tokens: TokenColumn, _ rows: Range<Int>, base: UnsafePointer<UInt8>) -> NameColumn {
+        var firsts: [UInt32] = []
+        let numbers = [UInt32](unsafeUninitializedCapacity: rows.count) { numbers, initialized in
+            guard let start = numbers.baseAddress else { return }
+            var row = rows.lowerBound
+            while true {
+                row = internRun(
+                    tokens, row..<rows.upperBound, base: base, into: start - rows.lowerBound, newAt: &firsts)
+                if row == rows.upperBound { break }
+                grow()
+            }
+            initialized = rows.count
         }
+        return NameColumn(numbers: numbers, firsts: firsts.map { $0 - UInt32(rows.lowerBound) })
     }
 
-    /// Goes on until `end` or until the table is full, and returns the next row.
+    /// Goes on until the last row or until the table is full, and returns the next row.
     private mutating func internRun(
-        _ tokens: TokenColumn, from start: Int, to end: Int, base: UnsafePointer<UInt8>,
-        into numbers: UnsafeMutablePointer<UInt32>
+        _ tokens: TokenColumn, _ rows: Range<Int>, base: UnsafePointer<UInt8>,
+        into numbers: UnsafeMutablePointer<UInt32>, newAt firsts: inout [UInt32]
     ) -> Int {
         var slots: [Slot] = []
         var texts = StringTable()
@@ -49,7 +53,8 @@ struct KeyTable: Sendable {
         let bits = tokens.bits
         let kinds = tokens.kinds
         let mask = slots.count - 1
-        var row = start
+        let end = rows.upperBound
+        var row = rows.lowerBound
         slots.withUnsafeMutableBufferPointer { buffer in
             guard let table = buffer.baseAddress else { return }
             while row < end, known < limit {
@@ -67,6 +72,7 @@ struct KeyTable: Sendable {
                             let number = UInt32(truncatingIfNeeded: known)
                             table[index] = Slot(bits: word, number: number, text: 0)
                             numbers[row] = number
+                            firsts.append(UInt32(truncatingIfNeeded: row))
                             known += 1
                             break
                         }
@@ -84,6 +90,7 @@ struct KeyTable: Sendable {
                             let place = texts.append(utf8: UnsafeBufferPointer(start: text, count: length))
                             table[index] = Slot(bits: hash, number: number, text: place + 1)
                             numbers[row] = number
+                            firsts.append(UInt32(truncatingIfNeeded: row))
                             known += 1
                             break
                         }

@@ -44,6 +44,11 @@ public struct TimeColumn: Sendable, RandomAccessCollection {
         storage = .compact(base: base, unit: unit, offsets: offsets)
     }
 
+    /// Full 64-bit microseconds.
+    init(wide times: [Int64]) {
+        storage = .wide(times)
+    }
+
     /// The position of the first time, always 0.
     public var startIndex: Int { 0 }
 

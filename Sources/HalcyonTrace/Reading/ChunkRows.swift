@@ -2,15 +2,15 @@
 struct ChunkRows: Sendable {
     /// Whose numbers these are.
     var worker = 0
-    var keys: [UInt32] = []
-    /// Microseconds; empty without times.
-    var times: [Int64] = []
-    /// Bytes, 0 for unknown; empty without sizes.
-    var sizes: [UInt64] = []
+    var keys = NameColumn()
+    /// Empty without times.
+    var times = TimeColumn([])
+    /// 0 for unknown; empty without sizes.
+    var sizes = SizeColumn.empty
     /// Numbers of category fields as they are written (`a|b` is one); empty without categories.
-    var categories: [UInt32] = []
+    var categories = NameColumn()
     /// Empty without users.
-    var users: [UInt32] = []
+    var users = NameColumn()
     /// Of the keys; empty unless asked for.
     var hashes: [UInt64] = []
     /// The requests left out at the start.
@@ -24,15 +24,15 @@ struct ChunkRows: Sendable {
     /// What stopped the reading of the source behind the chunks before.
     var failure: TraceError?
 
-    var count: Int { keys.count }
+    var count: Int { keys.numbers.count }
 
     /// Keeps only these requests.
     mutating func keep(_ range: Range<Int>) {
-        keys = Array(keys[range])
-        if !times.isEmpty { times = Array(times[range]) }
-        if !sizes.isEmpty { sizes = Array(sizes[range]) }
-        if !categories.isEmpty { categories = Array(categories[range]) }
-        if !users.isEmpty { users = Array(users[range]) }
+        keys = keys.kept(range)
+        categories = categories.kept(range)
+        users = users.kept(range)
+        if !times.isEmpty { times = TimeColumn(times[range].map { $0 }) }
+        if !sizes.isEmpty { sizes = sizes.kept(range) }
     }
 }
 

@@ -32,18 +32,20 @@ struct ChunkWorker {
             let kept = min(skip, rows.count)..<rows.count
             result.skipped = kept.lowerBound
             if wantsHashes { result.hashes = kept.map { rows.keys.hash($0, base: base) } }
-            result.keys = ChunkWorker.number(rows.keys, kept, base, &tables.keys)
+            result.keys = tables.keys.intern(rows.keys, kept, base: base)
             if parser.present.contains(.categories) {
-                result.categories = ChunkWorker.number(rows.categories, kept, base, &tables.categories)
+                result.categories = tables.categories.intern(rows.categories, kept, base: base)
             }
             if parser.present.contains(.users) {
-                result.users = ChunkWorker.number(rows.users, kept, base, &tables.users)
+                result.users = tables.users.intern(rows.users, kept, base: base)
             }
             if parser.present.contains(.times) {
-                result.times = Array(UnsafeBufferPointer(start: rows.times + kept.lowerBound, count: kept.count))
+                result.times = TimeColumn(
+                    coarse: UnsafeBufferPointer(start: rows.times + kept.lowerBound, count: kept.count))
             }
             if parser.present.contains(.sizes) {
-                result.sizes = Array(UnsafeBufferPointer(start: rows.sizes + kept.lowerBound, count: kept.count))
+                result.sizes = SizeColumn(
+                    UnsafeBufferPointer(start: rows.sizes + kept.lowerBound, count: kept.count))
             }
         }
         result.lines = rows.lines
@@ -75,14 +77,5 @@ struct ChunkWorker {
         let wider = RowScratch(capacity: capacity, present: parser.present)
         scratch = wider
         return wider
-    }
-
-    private static func number(
-        _ tokens: TokenColumn, _ rows: Range<Int>, _ base: UnsafeMutablePointer<UInt8>, _ table: inout KeyTable
-    ) -> [UInt32] {
-        [UInt32](unsafeUninitializedCapacity: rows.count) { numbers, initialized in
-            if let start = numbers.baseAddress { table.intern(tokens, rows, base: base, into: start) }
-            initialized = rows.count
-        }
     }
 }

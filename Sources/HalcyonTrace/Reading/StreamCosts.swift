@@ -27,7 +27,7 @@ struct StreamCosts {
         switch rule {
         case .unit: costs.append(contentsOf: repeatElement(1, count: rows.count))
         case .lognormal(let median, let sigma):
-            for (entry, hash) in zip(rows.keys, rows.hashes) {
+            for (entry, hash) in zip(rows.keys.numbers, rows.hashes) {
                 if Int(entry) == objects.count {
                     objects.append(SizeRule.drawLognormal(hash: hash, median: median, sigma: sigma))
                 }
@@ -35,7 +35,7 @@ struct StreamCosts {
             }
         case .firstRequest, .perRequest:
             for row in 0..<rows.count {
-                let entry = Int(rows.keys[row])
+                let entry = Int(rows.keys.numbers[row])
                 let size = rows.sizes.isEmpty ? 0 : rows.sizes[row]
                 if entry == objects.count {
                     objects.append(max(size, 1))

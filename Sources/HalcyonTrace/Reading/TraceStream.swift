@@ -87,21 +87,21 @@ public struct TraceStream {
     }
 
     private mutating func fill(_ batch: inout StreamBatch, _ rows: ChunkRows) {
-        batch.entries = rows.keys
-        batch.times = rows.times
+        batch.entries = rows.keys.numbers
+        batch.times = Array(rows.times)
         if rows.times.isEmpty { batch.times = (given..<(given + rows.count)).map { Int64($0) * 1_000_000 } }
         given += rows.count
         costs.add(rows, to: &batch.costs)
         report.sizeDisagreements = costs.disagreements
         report.unknownSizes = costs.areNone ? 0 : costs.unknown
-        batch.users = rows.users
+        batch.users = rows.users.numbers
         let fields = worker.tables.categories
         if sets.count < fields.count {
             let names = fields.names((UInt32(sets.count)..<UInt32(fields.count)).map { $0 })
             for name in 0..<names.count { sets.append(splitter.set(of: names.utf8(UInt32(name)))) }
         }
         let sets = sets
-        batch.categorySets = rows.categories.map { $0 == KeyTable.none ? 0 : sets[Int($0)] }
+        batch.categorySets = rows.categories.numbers.map { $0 == KeyTable.none ? 0 : sets[Int($0)] }
     }
 }
 

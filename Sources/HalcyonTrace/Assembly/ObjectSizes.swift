@@ -1,5 +1,8 @@
+import Dispatch
+import Synchronization
+
 /// The sizes of objects and requests under a rule.
-struct SizeColumns {
+struct ObjectSizes: Sendable {
     var objects: [UInt64] = []
     /// Empty unless requests differ from their objects and that is honoured.
     var requests: [UInt32] = []
@@ -21,8 +24,7 @@ struct SizeColumns {
         case .lognormal(let median, let sigma):
             objects = table.hashes(keys.order).map { SizeRule.drawLognormal(hash: $0, median: median, sigma: sigma) }
         case .firstRequest, .perRequest:
-            let sizes = chunks.lazy.map(\.sizes)
-            guard hasColumn, sizes.contains(where: { $0.contains { $0 > 0 } }) else {
+            guard hasColumn, chunks.contains(where: { ObjectSizes.hasAny($0.sizes) }) else {
                 areNone = true
                 unit = .objects
                 objects = Array(repeating: 1, count: keys.order.count)
@@ -52,28 +54,45 @@ struct SizeColumns {
 
     /// Requests that state another size than their object's; one that states none agrees.
     private mutating func countDisagreements(_ chunks: [ChunkRows], _ keys: Numbering) {
-        var request = 0
-        var differing = 0
-        keys.numbers.withUnsafeBufferPointer { numbers in
-            objects.withUnsafeBufferPointer { objects in
-                for chunk in chunks {
-                    chunk.sizes.withUnsafeBufferPointer { sizes in
-                        for size in sizes {
-                            if size != 0, size != objects[Int(numbers[request])] { differing += 1 }
-                            request += 1
-                        }
-                    }
+        var starts = [0]
+        for chunk in chunks { starts.append(starts[starts.count - 1] + chunk.count) }
+        let total = Atomic(0)
+        let objects = objects
+        let bounds = starts
+        DispatchQueue.concurrentPerform(iterations: chunks.count) { index in
+            let entries = keys.numbers[bounds[index]..<bounds[index + 1]]
+            let differing =
+                switch chunks[index].sizes {
+                case .narrow(let sizes): ObjectSizes.differing(sizes, entries, objects)
+                case .wide(let sizes): ObjectSizes.differing(sizes, entries, objects)
                 }
-            }
+            total.wrappingAdd(differing, ordering: .relaxed)
         }
-        disagreements = differing
+        disagreements = total.load(ordering: .relaxed)
+    }
+
+    @inline(__always)
+    private static func differing(
+        _ sizes: [some UnsignedInteger & FixedWidthInteger], _ entries: ArraySlice<UInt32>, _ objects: [UInt64]
+    ) -> Int {
+        var count = 0
+        for (size, entry) in zip(sizes, entries) where size != 0 && UInt64(size) != objects[Int(entry)] { count += 1 }
+        return count
+    }
+
+    private static func hasAny(_ sizes: SizeColumn) -> Bool {
+        switch sizes {
+        case .narrow(let sizes): sizes.contains { $0 > 0 }
+        case .wide(let sizes): sizes.contains { $0 > 0 }
+        }
     }
 
     /// Each request's own size, its object's where it states none.
     private mutating func takeEach(_ chunks: [ChunkRows], _ keys: Numbering, _ path: String) throws(TraceError) {
         requests.reserveCapacity(keys.numbers.count)
         for chunk in chunks {
-            for size in chunk.sizes {
+            for row in 0..<chunk.sizes.count {
+                let size = chunk.sizes[row]
                 let honoured = size == 0 ? objects[Int(keys.numbers[requests.count])] : size
                 guard let short = UInt32(exactly: honoured) else {
                     throw TraceError(
