@@ -40,8 +40,20 @@ public struct StringTable: Sendable {
         let index = Int(number)
         let from = index == 0 ? 0 : ends[index - 1]
         guard ends[index] - from == length else { return false }
-        return bytes.withUnsafeBufferPointer { all in
-            for offset in 0..<length where all[from + offset] != start[offset] { return false }
+        return bytes.withUnsafeBytes { all in
+            guard let own = all.baseAddress.map({ $0 + from }) else { return true }
+            let other = UnsafeRawPointer(start)
+            var offset = 0
+            while offset + 8 <= length {
+                let word = own.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+                if word != other.loadUnaligned(fromByteOffset: offset, as: UInt64.self) { return false }
+                offset += 8
+            }
+            while offset < length {
+                let byte = own.load(fromByteOffset: offset, as: UInt8.self)
+                if byte != other.load(fromByteOffset: offset, as: UInt8.self) { return false }
+                offset += 1
+            }
             return true
         }
     }
