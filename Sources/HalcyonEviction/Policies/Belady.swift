@@ -8,7 +8,7 @@
 ///
 /// Without ``PolicyContext/future`` nobody is ever used again, and the last comer goes.
 ///
-/// Every verb is O(log₆₄ n) in the number of requests. Bytes a request: 8 for the future and 1/8; bytes an entry: 4, and
+/// Every verb is O(log₆₄ n) in the number of requests. Bytes a request: 4 for the future and 1/8; bytes an entry: 4, and
 /// 4 for each resident that is never used again.
 public struct Belady: ~Copyable, CataloguedPolicy {
     public static let card = PolicyCard(

@@ -8,12 +8,18 @@ struct MetadataBytesTests {
     /// Bytes an entry at most, as in the doc comments: (for every entry ever seen, for each resident on top of that).
     static let stated: [String: (entry: Double, resident: Double)] = [
         "2q": (9, 0),
+        "arc": (9, 0),
+        "belady": (13, 4),
+        "car": (10, 0),
         "clock": (9, 0),
         "fifo": (8, 0),
         "gdsf": (8, 16),
         "lfu": (12, 0),
         "lfuda": (8, 24),
+        "lirs": (18, 0),
         "lru": (8, 0),
+        "lru-k": (29, 16),
+        "mq": (21, 0),
         "mru": (8, 0),
         "qd-lp-fifo": (10, 0),
         "random": (4, 4),

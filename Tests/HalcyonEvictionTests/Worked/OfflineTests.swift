@@ -1,0 +1,43 @@
+import HalcyonEviction
+import HalcyonTestSupport
+import Testing
+
+/// The offline policies against sequences worked by hand, and the bitmap they rest on.
+@Suite("Offline policies by hand")
+struct OfflineTests {
+    /// Capacity 2. At c, a comes next at 3 and b at 4: b goes. At b, c never comes again and goes; so does b at d.
+    @Test("Belady: the furthest next use goes")
+    func belady() throws {
+        let worked = WorkedSequence("a- b- c-b a+ b-c d-b a+")
+        #expect(try worked.played(by: "belady", capacity: 2) == worked.expected)
+    }
+
+    @Test("Belady without a future keeps to the capacity")
+    func noFuture() throws {
+        let cache = try PolicyCatalogue.classical.policy("belady").makeCache(PolicyContext(capacity: 2))
+        for index in 0..<10 { _ = cache.access(Access(entry: EntryID(index % 5), index: index)) }
+        #expect(cache.state().used == 2)
+    }
+
+    @Test("The largest member of a hierarchical bitmap", arguments: [1, 63, 64, 65, 4096, 4097, 300_000])
+    func largest(capacity: Int) {
+        var bitmap = HierarchicalBitmap(capacity: capacity)
+        var members: Set<UInt32> = []
+        var random = SplitMix64(seed: 3)
+        for _ in 0..<500 {
+            let member = UInt32(random.next(below: capacity))
+            if members.remove(member) == nil {
+                members.insert(member)
+                bitmap.insert(member)
+            } else {
+                bitmap.remove(member)
+            }
+            #expect(bitmap.largest == members.max())
+        }
+        while let member = bitmap.largest {
+            #expect(members.remove(member) != nil)
+            bitmap.remove(member)
+        }
+        #expect(members.isEmpty)
+    }
+}
