@@ -1,0 +1,50 @@
+import HalcyonEviction
+
+/// The members of each category set, as the policy was told them. Lookup O(1). Bytes: 8 a set, 4 a member.
+struct CategorySetTable: ~Copyable {
+    private var spans: SlotArray<Span>
+    private var members: HeapArray<UInt32>
+    private var used = 0
+
+    struct Span: BitwiseCopyable {
+        var start: UInt32 = 0
+        var count: UInt32 = 0
+    }
+
+    init() {
+        spans = SlotArray(repeating: Span())
+        members = HeapArray(repeating: 0, count: 64)
+    }
+
+    var byteCount: Int { spans.byteCount + members.byteCount }
+
+    /// The members of `set`; empty for the empty set and one that was never defined.
+    @inline(__always)
+    subscript(set: CategorySetID) -> UnsafeBufferPointer<UInt32> {
+        let span = spans[set]
+        return UnsafeBufferPointer(start: members.base + Int(span.start), count: Int(span.count))
+    }
+
+    /// Takes note of the members of `set`. A set keeps the members that it was first given.
+    mutating func define(_ set: CategorySetID, members new: [UInt32]) {
+        guard spans[set].count == 0, !new.isEmpty else { return }
+        if used + new.count > members.count { members.grow(to: max(members.count * 2, used + new.count), filling: 0) }
+        spans[set] = Span(start: UInt32(used), count: UInt32(new.count))
+        for member in new {
+            members[used] = member
+            used += 1
+        }
+    }
+
+    /// The share of the members of `set` that are also in `other`. O(|set| × |other|).
+    @inline(__always)
+    func overlap(of set: CategorySetID, with other: CategorySetID) -> Float {
+        if set == 0 || other == 0 { return 0 }
+        if set == other { return 1 }
+        let (left, right) = (self[set], self[other])
+        if left.count == 1 && right.count == 1 { return left[0] == right[0] ? 1 : 0 }
+        var common = 0
+        for member in left where right.contains(member) { common &+= 1 }
+        return Float(common) / Float(max(left.count, 1))
+    }
+}

@@ -1,0 +1,93 @@
+import HalcyonEviction
+
+/// Turns what is known at an instant into a row of features, a byte each, and keeps what is known of categories and users.
+///
+/// It knows nothing but the accesses it was told of. A row is O(1 + categories of the object).
+struct FeatureAssembler: ~Copyable {
+    let groups: FeatureGroups
+    var sets = CategorySetTable()
+    private var categories = CategoryProfiles()
+    private var users = UserProfiles()
+    /// The categories of the latest access.
+    private var current: CategorySetID = 0
+    private var dayPhase: UInt8 = 0
+    private var dayQuadrature: UInt8 = 0
+
+    init(groups: FeatureGroups) { self.groups = groups }
+
+    var byteCount: Int { sets.byteCount + categories.byteCount + users.byteCount }
+
+    /// Takes an access into account; `gap` is the object's time since the last one in octaves, 255 if there was none.
+    mutating func note(_ access: Access, now: UInt32, second: UInt32, gap: UInt8) {
+        current = access.categories
+        if !groups.isDisjoint(with: .time) {
+            let phase = Float(second % 86_400) / 86_400
+            dayPhase = FastMath.share(abs(2 * phase - 1))
+            let shifted = phase < 0.75 ? phase + 0.25 : phase - 0.75
+            dayQuadrature = FastMath.share(abs(2 * shifted - 1))
+        }
+        if access.categories == 0 && access.user == .max { return }
+        let members = sets[access.categories]
+        if !groups.isDisjoint(with: .category) {
+            for category in members { categories.note(category, now: now, gap: gap) }
+        }
+        if access.user != .max && !groups.isDisjoint(with: [.user, .session]) {
+            users.note(access.user, categories: access.categories, members: members, now: now)
+        }
+    }
+
+    /// Writes the features of an object as of `now`.
+    @inline(__always)
+    func write(
+        _ record: ObjectRecord, clock: Float, now: UInt32, second: UInt32, into row: UnsafeMutablePointer<UInt8>
+    ) {
+        let age = now &- record.last
+        let ageOctaves = FastMath.octaves(age)
+        if !groups.isDisjoint(with: .recency) {
+            row[Feature.age] = ageOctaves
+            row[Feature.gap1] = record.gap1
+            row[Feature.gap2] = record.gap2
+            row[Feature.gap3] = record.gap3
+            row[Feature.sinceFirst] = FastMath.octaves(now &- record.first)
+            row[Feature.overdue] = UInt8(truncatingIfNeeded: 128 &+ (Int(ageOctaves) &- Int(record.gap1)) / 2)
+        }
+        if !groups.isDisjoint(with: .frequency) {
+            var counts = record.counts
+            counts.decay(by: age)
+            row[Feature.count0] = FastMath.fineOctaves(counts.c0)
+            row[Feature.count1] = FastMath.fineOctaves(counts.c1)
+            row[Feature.count2] = FastMath.fineOctaves(counts.c2)
+            row[Feature.count3] = FastMath.fineOctaves(counts.c3)
+            row[Feature.accesses] = FastMath.fineOctaves(Float(record.accesses))
+            row[Feature.residentAccesses] = FastMath.fineOctaves(Float(record.residentAccesses))
+            row[Feature.worth] = GreedyDual.octaves(record.priority - clock)
+        }
+        if !groups.isDisjoint(with: .size) { row[Feature.size] = UInt8(min(record.logCost * 8, 255)) }
+        if !groups.isDisjoint(with: .popularity) {
+            let changes = Float(record.userChanges)
+            row[Feature.userChanges] = FastMath.fineOctaves(changes)
+            row[Feature.foreignShare] = FastMath.share(changes / max(Float(record.accesses), 1))
+        }
+        if !groups.isDisjoint(with: .time) {
+            row[Feature.seconds] = FastMath.octaves(second &- record.lastSecond)
+            row[Feature.dayPhase] = dayPhase
+            row[Feature.dayQuadrature] = dayQuadrature
+        }
+        if record.categories != 0 || record.user != .max { writeContext(record, now: now, into: row) }
+    }
+
+    @inline(__always)
+    private func writeContext(_ record: ObjectRecord, now: UInt32, into row: UnsafeMutablePointer<UInt8>) {
+        let members = sets[record.categories]
+        if members.count > 0 && !groups.isDisjoint(with: .category) { categories.write(members, now: now, into: row) }
+        if !groups.isDisjoint(with: .session) {
+            row[Feature.asNow] = FastMath.share(sets.overlap(of: record.categories, with: current))
+        }
+        guard !groups.isDisjoint(with: [.user, .session]), let profile = users.profile(of: record.user) else { return }
+        if members.count > 0 && !groups.isDisjoint(with: .user) { users.write(profile, members: members, into: row) }
+        if !groups.isDisjoint(with: .session) {
+            row[Feature.active] = FastMath.share(sets.overlap(of: record.categories, with: profile.active))
+            row[Feature.sinceUser] = FastMath.octaves(now &- profile.last)
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import HalcyonEviction
+
+/// What is known of a resident object: 72 bytes.
+struct ObjectRecord: BitwiseCopyable {
+    /// No other record, no pending sample.
+    static let none = UInt32.max
+    /// Not among the candidates.
+    static let notCandidate = UInt8.max
+
+    /// The object; `.none` if the record is free.
+    var entry = EntryID.none
+    /// The next more recent resident, or the next free record.
+    var newer = none
+    /// The next less recent resident.
+    var older = none
+    /// The request of the last access.
+    var last: UInt32 = 0
+    /// The request of the first access that is remembered.
+    var first: UInt32 = 0
+    /// The second of the last access.
+    var lastSecond: UInt32 = 0
+    /// The category set at the last access.
+    var categories: CategorySetID = 0
+    /// Who asked last.
+    var user = UInt32.max
+    /// The newest pending sample of this object.
+    var pending = none
+    /// Accesses decayed with each of ``DecayedCounts/halfLives``, as of the last access.
+    var counts = DecayedCounts()
+    /// The binary logarithm of what the object costs.
+    var logCost: Float = 0
+    /// What the heuristic gives the object; see ``GreedyDual``.
+    var priority: Float = 0
+    /// All accesses that are remembered.
+    var accesses: UInt16 = 0
+    /// Accesses since the object came in.
+    var residentAccesses: UInt16 = 0
+    /// How often the user was another than the time before.
+    var userChanges: UInt16 = 0
+    /// The last three times between accesses in octaves, the latest first; 255 where there was none.
+    var gap1 = UInt8.max
+    var gap2 = UInt8.max
+    var gap3 = UInt8.max
+    /// The object's place among the candidates.
+    var candidate = notCandidate
+
+    /// Takes an access at request `now` into account.
+    @inline(__always)
+    mutating func note(_ access: Access, now: UInt32, second: UInt32) {
+        if accesses > 0 {
+            let gap = now &- last
+            gap3 = gap2
+            gap2 = gap1
+            gap1 = min(FastMath.octaves(gap), 254)
+            counts.decay(by: gap)
+            if access.user != user { userChanges = min(userChanges, .max - 1) &+ 1 }
+        } else {
+            first = now
+        }
+        counts.increment()
+        accesses = min(accesses, .max - 1) &+ 1
+        residentAccesses = min(residentAccesses, .max - 1) &+ 1
+        last = now
+        lastSecond = second
+        categories = access.categories
+        user = access.user
+    }
+}
+

@@ -1,0 +1,64 @@
+/// The residents among which the next victims are chosen, with their scores: least first out. O(candidates) a choice.
+struct CandidateSet: ~Copyable {
+    let limit: Int
+    private(set) var count = 0
+    let slots: HeapArray<UInt32>
+    let scores: HeapArray<Float>
+
+    init(limit: Int) {
+        self.limit = limit
+        slots = HeapArray(repeating: ObjectRecord.none, count: limit)
+        scores = HeapArray(repeating: 0, count: limit)
+    }
+
+    var byteCount: Int { slots.byteCount + scores.byteCount }
+    var isFull: Bool { count == limit }
+
+    /// The place of the one with the least score; only if there is one.
+    func least() -> Int {
+        let values = scores.base
+        var (best, score) = (0, values[0])
+        var place = 1
+        while place < count {
+            let value = values[place]
+            if value < score {
+                score = value
+                best = place
+            }
+            place &+= 1
+        }
+        return best
+    }
+
+    /// Adds a resident that is no candidate yet; without a score, which then is to follow.
+    @inline(__always)
+    mutating func add(_ slot: UInt32, score: Float = 0, records: UnsafeMutablePointer<ObjectRecord>) {
+        records[Int(slot)].candidate = UInt8(truncatingIfNeeded: count)
+        slots[count] = slot
+        scores[count] = score
+        count &+= 1
+    }
+
+    /// Takes the one at `place` out.
+    @inline(__always)
+    mutating func remove(at place: Int, records: UnsafeMutablePointer<ObjectRecord>) {
+        records[Int(slots[place])].candidate = ObjectRecord.notCandidate
+        count &-= 1
+        if place == count { return }
+        slots[place] = slots[count]
+        scores[place] = scores[count]
+        records[Int(slots[place])].candidate = UInt8(truncatingIfNeeded: place)
+    }
+
+    /// Lets those go whose score is above the mean.
+    mutating func dropBetterHalf(records: UnsafeMutablePointer<ObjectRecord>) {
+        var sum: Float = 0
+        for place in 0..<count { sum += scores[place] }
+        let mean = sum / Float(max(count, 1))
+        var place = count - 1
+        while place >= 0 {
+            if scores[place] >= mean { remove(at: place, records: records) }
+            place -= 1
+        }
+    }
+}

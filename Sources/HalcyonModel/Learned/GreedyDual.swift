@@ -1,0 +1,28 @@
+/// The heuristic that decides until the learner does better: GreedyDual-Size-Frequency (Cherkasova, 1998), which is LFU
+/// with aging where every object costs the same.
+///
+/// An object is worth the clock at its last access plus its accesses since it came in over its cost; when one goes, the
+/// clock moves to what that one was worth. Costs are counted in units of the first one seen, to keep the sums' digits.
+struct GreedyDual: BitwiseCopyable {
+    private(set) var clock: Float = 0
+    private var unit: Float = -1
+
+    /// Gives a record its worth as of its access now.
+    @inline(__always)
+    mutating func rate(_ record: inout ObjectRecord) {
+        if unit < 0 { unit = record.logCost }
+        let weight = unit == record.logCost ? 1 : FastMath.exp2(unit - record.logCost)
+        record.priority = clock + Float(record.residentAccesses) * weight
+    }
+
+    /// Moves the clock to what the one that goes was worth.
+    @inline(__always)
+    mutating func advance(to priority: Float) { clock = max(clock, priority) }
+
+    /// A worth above the clock as a byte: eight steps an octave, from 2⁻¹⁶ to 2¹⁶.
+    @inline(__always)
+    static func octaves(_ worth: Float) -> UInt8 {
+        if worth < 0x1p-16 { return 0 }
+        return UInt8(truncatingIfNeeded: Int32(max(min(FastMath.log2(worth) * 8 + 128, 255), 0)))
+    }
+}

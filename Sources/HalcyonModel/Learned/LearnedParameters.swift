@@ -1,0 +1,65 @@
+import HalcyonEviction
+
+/// The settable values of ``LearnedPolicy``.
+public struct LearnedParameters: PolicyParameters {
+    enum Decider: String, CaseIterable, Sendable {
+        case contest, network, heuristic
+    }
+
+    enum Switch: String, CaseIterable, Sendable {
+        case on, off
+    }
+
+    var objective = Objective.objects
+    var horizon = 2.0
+    var hidden = 32
+    var candidates = 64
+    var evictions = 8
+    var sampling = 1.5
+    var rate = 0.002
+    var history = 2.0
+    var decider = Decider.contest
+    var recency = Switch.on
+    var frequency = Switch.on
+    var size = Switch.on
+    var popularity = Switch.on
+    var category = Switch.on
+    var user = Switch.on
+    var session = Switch.on
+    var time = Switch.on
+
+    /// The defaults.
+    public init() {}
+
+    /// The name, range and meaning of each value.
+    public static let table: [Parameter<LearnedParameters>] = [
+        .choice("objective", \.objective, "what to save: requests, or bytes"),
+        .real("horizon", \.horizon, in: 0.1...16, "the label: asked for again within so many turnovers of the cache"),
+        .integer("hidden", \.hidden, in: 4...256, "hidden units of the network"),
+        .integer("candidates", \.candidates, in: 8...128, "residents scored together"),
+        .integer("evictions", \.evictions, in: 1...32, "evictions served from one scoring"),
+        .real("sampling", \.sampling, in: 0...4, "samples a request before the network has settled"),
+        .real("rate", \.rate, in: 0.00001...0.1, "step size of the optimizer"),
+        .real("history", \.history, in: 0...64, "objects remembered after they left, for each resident"),
+        .choice("decider", \.decider, "who decides once the network is ready: whoever is better, or one of them"),
+        .choice("recency", \.recency, "feature group: age and gaps"),
+        .choice("frequency", \.frequency, "feature group: counts at several time scales"),
+        .choice("size", \.size, "feature group: cost"),
+        .choice("popularity", \.popularity, "feature group: over how many users"),
+        .choice("category", \.category, "feature group: the categories over all users"),
+        .choice("user", \.user, "feature group: the user's history with the categories"),
+        .choice("session", \.session, "feature group: the categories in use now"),
+        .choice("time", \.time, "feature group: wall time and time of day"),
+    ]
+
+    var groups: FeatureGroups {
+        var groups: FeatureGroups = []
+        for (group, state) in [
+            (FeatureGroups.recency, recency), (.frequency, frequency), (.size, size), (.popularity, popularity),
+            (.category, category), (.user, user), (.session, session), (.time, time),
+        ] where state == .on {
+            groups.insert(group)
+        }
+        return groups
+    }
+}

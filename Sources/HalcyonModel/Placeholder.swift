@@ -1,2 +1,0 @@
-import HalcyonEviction
-extension PolicyCatalogue { public static let standard = classical }

@@ -1,0 +1,113 @@
+import HalcyonEviction
+
+/// Learns from labelled samples as they come: predict, hold the prediction against the label, then learn.
+///
+/// New samples are gathered to groups of ``group``. Each group is first predicted, which feeds the ``Contest``; then it
+/// goes into the replay buffer, of which a batch is drawn for a step of Adam whenever enough new samples have come. A
+/// step costs about 20 µs, so steps get rarer once the network has settled.
+struct OnlineTrainer: ~Copyable {
+    static let group = 32
+    static let batch = 256
+    /// Steps before the network may decide.
+    static let fewestSteps = 60
+
+    private(set) var network: Perceptron
+    private(set) var contest = Contest()
+    private(set) var steps = 0
+    private(set) var samples = 0
+
+    private var optimizer: Adam
+    private var buffer: ReplayBuffer
+    private var fresh: HeapArray<UInt8>
+    private var freshCount = 0
+    private var owed = 0
+    private var input: HeapArray<Float>
+    private var logits: HeapArray<Float>
+    private var labels: HeapArray<Float>
+    private var generator: SplitMix64
+    private let objective: Objective
+    private let rate: Float
+    private let patience: Int
+
+    init(hidden: Int, bufferBound: Int, objective: Objective, rate: Float, patience: Int, seed: UInt64) {
+        self.objective = objective
+        self.rate = rate
+        self.patience = patience
+        network = Perceptron(
+            inputs: Feature.width, hidden: hidden, largestBatch: OnlineTrainer.batch, seed: seed)
+        optimizer = Adam(parameters: Perceptron.parameterCount(inputs: Feature.width, hidden: hidden))
+        buffer = ReplayBuffer(bound: bufferBound)
+        fresh = HeapArray(repeating: 0, count: OnlineTrainer.group * Sample.width)
+        input = HeapArray(repeating: 0, count: OnlineTrainer.batch * Feature.width)
+        logits = HeapArray(repeating: 0, count: OnlineTrainer.batch)
+        labels = HeapArray(repeating: 0, count: OnlineTrainer.batch)
+        generator = SplitMix64(seed: seed ^ 0x5EED)
+    }
+
+    var byteCount: Int {
+        network.byteCount + optimizer.byteCount + buffer.byteCount + fresh.byteCount + input.byteCount
+            + logits.byteCount + labels.byteCount
+    }
+
+    /// Whether the network has learnt enough to be asked.
+    var isReady: Bool { steps >= OnlineTrainer.fewestSteps }
+
+    /// How many new samples a step waits for: few while there is much to learn.
+    var interval: Int { steps < patience ? 32 : steps < patience * 4 ? 64 : 128 }
+
+    /// Takes a sample whose label has become known.
+    mutating func add(_ row: UnsafePointer<UInt8>, label: UInt8) {
+        let place = fresh.base + freshCount * Sample.width
+        place.update(from: row, count: Sample.width)
+        place[Sample.label] = label
+        freshCount += 1
+        if freshCount == OnlineTrainer.group { digest() }
+    }
+
+    /// The network's logits for rows of ``Sample/width`` bytes, at most ``batch`` of them.
+    mutating func predict(_ rows: UnsafePointer<UInt8>, count: Int, logits: UnsafeMutablePointer<Float>) {
+        var index = 0
+        while index < count {
+            Feature.decode(rows + index * Sample.width, into: input.base + index * Feature.width)
+            index &+= 1
+        }
+        network.forward(input.base, rows: count, logits: logits)
+    }
+
+    private mutating func digest() {
+        predict(fresh.base, count: freshCount, logits: logits.base)
+        for index in 0..<freshCount {
+            let row = fresh.base + index * Sample.width
+            let logCost = Float(row[Sample.cost]) / 8
+            contest.note(
+                Contest.Verdicts(
+                    network: objective.value(logit: logits[index], logCost: logCost),
+                    greedyDual: Float(row[Sample.worth]), recency: -Float(row[Sample.age]),
+                    weight: objective == .objects ? FastMath.exp2(10 - logCost) : 1),
+                isPositive: row[Sample.label] == 1)
+            buffer.add(row)
+        }
+        samples += freshCount
+        owed += freshCount
+        freshCount = 0
+        if owed >= interval {
+            owed = 0
+            learn()
+        }
+    }
+
+    private mutating func learn() {
+        let rows = OnlineTrainer.batch
+        var index = 0
+        while index < rows {
+            let row = buffer.draw(&generator)
+            Feature.decode(row, into: input.base + index * Feature.width)
+            labels[index] = Float(row[Sample.label])
+            index &+= 1
+        }
+        network.forward(input.base, rows: rows, logits: logits.base)
+        _ = network.backward(input.base, rows: rows, logits: logits.base, labels: labels.base)
+        optimizer.step(network.parameters.base, against: network.gradients.base, rate: steps < patience ? rate : rate / 3)
+        steps += 1
+    }
+}
