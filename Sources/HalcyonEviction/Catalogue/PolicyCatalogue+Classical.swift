@@ -21,5 +21,6 @@ extension PolicyCatalogue {
         PolicyEntry(GDSF.self),
         PolicyEntry(SizeEviction.self),
         PolicyEntry(Belady.self),
+        PolicyEntry(BeladySize.self),
     ])
 }

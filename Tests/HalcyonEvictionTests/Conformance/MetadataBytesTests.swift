@@ -10,6 +10,7 @@ struct MetadataBytesTests {
         "2q": (9, 0),
         "arc": (9, 0),
         "belady": (13, 4),
+        "belady-size": (12, 20),
         "car": (10, 0),
         "clock": (9, 0),
         "fifo": (8, 0),

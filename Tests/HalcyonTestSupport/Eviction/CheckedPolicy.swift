@@ -38,7 +38,7 @@ public struct CheckedPolicy<Wrapped: EvictionPolicy & ~Copyable>: ~Copyable, Evi
         let isDue = record.pending == access.entry || wrapped.overflows
         record.require(isDue, "asked for a victim for \(access.entry), which was not admitted")
         let victim = wrapped.victim(for: access)
-        if victim == access.entry {
+        if victim == access.entry && record.pending == victim {
             // The newcomer itself is refused after all.
             record.pending = nil
             record.events.append(.refusal(victim))
