@@ -1,0 +1,52 @@
+import HalcyonTestSupport
+import Testing
+
+/// The policies of one order, against sequences worked by hand.
+@Suite("One order by hand")
+struct SingleQueueTests {
+    /// A hit does not help a: it came in first.
+    @Test("FIFO")
+    func fifo() throws {
+        let worked = WorkedSequence("a- b- c- a+ d-a a-b b-c")
+        #expect(try worked.played(by: "fifo", capacity: 3) == worked.expected)
+    }
+
+    @Test("MRU: whoever was hit last goes")
+    func mru() throws {
+        let worked = WorkedSequence("a- b- c- a+ d-a b+ e-b c+ f-c")
+        #expect(try worked.played(by: "mru", capacity: 3) == worked.expected)
+    }
+
+    @Test("Random has no choice in a cache for one")
+    func random() throws {
+        let worked = WorkedSequence("a- b-a b+ a-b")
+        #expect(try worked.played(by: "random", capacity: 1) == worked.expected)
+    }
+
+    /// After `d+` a and d have 2 accesses and e has 1. After `f+` all have 2, and a has had them for longest.
+    @Test("LFU, ties by who got there first")
+    func lfu() throws {
+        let worked = WorkedSequence("a- b- c- a+ d-b e-c d+ f-e f+ g-a")
+        #expect(try worked.played(by: "lfu", capacity: 3) == worked.expected)
+    }
+
+    /// Capacity 2; L is the age.
+    ///
+    ///     a a a   a 3
+    ///     b       b 1
+    ///     c       b goes.                        L = 1, c 2
+    ///     d       c goes.                        L = 2, d 3
+    ///     e       a and d are worth 3, and a was accessed before d: a goes, which LFU would keep for ever.
+    @Test("LFU-DA: what was popular ages")
+    func lfuda() throws {
+        let worked = WorkedSequence("a- a+ a+ b- c-b d-c e-a")
+        #expect(try worked.played(by: "lfuda", capacity: 2) == worked.expected)
+    }
+
+    /// Capacity 6; a costs 3, b 1, the others 2. Among equals the least recently used goes.
+    @Test("Size: the largest goes")
+    func size() throws {
+        let worked = WorkedSequence("a- b- c- d-a e-c d+ f-e", costs: ["a": 3, "c": 2, "d": 2, "e": 2, "f": 2])
+        #expect(try worked.played(by: "size", capacity: 6) == worked.expected)
+    }
+}
