@@ -19,13 +19,13 @@ extension ReplayReport {
 
     private var header: String {
         let unit = trace.costUnit == .bytes ? ", \(trace.distinctCost.bytesForPeople)" : ""
-        var text = "\(trace.path): \(trace.requests.grouped) requests, \(trace.objects.grouped) objects\(unit)"
-        if trace.users > 0 { text += ", \(trace.users.grouped) users" }
-        if trace.categories > 0 { text += ", \(trace.categories.grouped) categories" }
+        var text = "\(trace.path): \(trace.requests.counted("request")), \(trace.objects.counted("object"))\(unit)"
+        if trace.users > 0 { text += ", \(trace.users.counted("user"))" }
+        if trace.categories > 0 { text += ", \(trace.categories.grouped) \(trace.categories == 1 ? "category" : "categories")" }
         text += "\n"
         for note in trace.notes { text += "  note: \(note)\n" }
         if let run = runs.first, run.warmupRequests > 0 {
-            text += "  note: the first \(run.warmupRequests.grouped) requests warm the cache and are not counted.\n"
+            text += "  note: the first \(run.warmupRequests.counted("request")) only warm the cache, uncounted.\n"
         }
         return text
     }
@@ -38,12 +38,12 @@ extension ReplayReport {
             text = "capacity \(amount(run.capacity, run))"
             if asked != "\(run.capacity)", asked.last == "%" { text += " (\(asked))" }
         }
-        if run.mode == .perUser { text += " a user, \(run.caches.grouped) users" }
-        return text + ", \(run.requests.grouped) requests counted"
+        if run.mode == .perUser { text += " a user, \(run.caches.counted("user"))" }
+        return text + ", \(run.requests.counted("request")) counted"
     }
 
     private func amount(_ capacity: Int, _ run: RunResult) -> String {
-        run.capacityUnit == .bytes ? capacity.bytesForPeople : "\(capacity.grouped) objects"
+        run.capacityUnit == .bytes ? capacity.bytesForPeople : capacity.counted("object")
     }
 
     private func table(of group: [RunResult], emphasis: Bool) -> String {
@@ -87,36 +87,5 @@ extension ReplayReport {
             table.add(row)
         }
         return table.rendered(emphasis: emphasis)
-    }
-}
-
-extension Double {
-    /// With this many decimals.
-    public func decimals(_ count: Int) -> String { String(format: "%.\(count)f", self) }
-    /// As a percentage with two decimals.
-    public var percent: String { (self * 100).decimals(2) + " %" }
-}
-
-extension Int {
-    /// With a comma between thousands.
-    public var grouped: String {
-        var digits = String(magnitude)
-        var groups: [String] = []
-        while digits.count > 3 {
-            groups.insert(String(digits.suffix(3)), at: 0)
-            digits.removeLast(3)
-        }
-        return (self < 0 ? "-" : "") + ([digits] + groups).joined(separator: ",")
-    }
-
-    /// As a number of bytes with a unit of powers of 1000.
-    public var bytesForPeople: String {
-        let units = ["B", "KB", "MB", "GB", "TB", "PB"]
-        var (value, unit) = (Double(self), 0)
-        while value >= 999.95, unit < units.count - 1 {
-            value /= 1000
-            unit += 1
-        }
-        return unit == 0 ? "\(self) B" : "\(value.decimals(1)) \(units[unit])"
     }
 }

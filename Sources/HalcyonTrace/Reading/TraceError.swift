@@ -8,17 +8,21 @@ public struct TraceError: Error, Sendable, Equatable, CustomStringConvertible {
     public let column: Int?
     /// What is wrong and what is accepted, without the place.
     public let message: String
+    /// Whether a file could not be written, which says nothing of the trace.
+    public let isOfOutput: Bool
 
     /// A fault in `file`, at a line and column where there is one.
-    public init(file: String, line: Int? = nil, column: Int? = nil, message: String) {
+    public init(file: String, line: Int? = nil, column: Int? = nil, message: String, isOfOutput: Bool = false) {
         self.file = file
         self.line = line
         self.column = column
         self.message = message
+        self.isOfOutput = isOfOutput
     }
 
     /// `file:line:column: message`.
     public var description: String {
+        if file.isEmpty { return message }
         var place = file
         if let line { place += ":\(line)" }
         if let column { place += ":\(column)" }

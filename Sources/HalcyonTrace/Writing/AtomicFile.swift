@@ -1,52 +1,72 @@
 import Foundation
+import Synchronization
 
 /// A file that appears under its name only when it is whole.
 ///
 /// Bytes go to a file beside it, on Linux one without a name where the file system can, so that even a killed process
-/// leaves nothing behind; ``finish()`` gives it the name. What is no plain file, such as `/dev/stdout`, is written to as it is.
+/// leaves nothing behind; ``finish()`` gives it the name. A link stays, and the file it leads to is replaced, which
+/// keeps its permissions. What is no plain file (a pipe, a device) is written to as it is; `-` and `/dev/stdout` are the
+/// standard output.
 public final class AtomicFile {
+    /// The file as it was named by the caller.
+    private let name: String
+    /// The file itself, links followed.
     private let path: String
     private let descriptor: Int32
     /// The name that the file has for now; `nil` if none.
     private var temporary: String?
     private let isDirect: Bool
-    private var isFinished = false
+
+    /// The names that files have while they are not whole.
+    private static let unfinished = Mutex<Set<String>>([])
 
     /// Starts a file.
     ///
     /// - Throws: ``TraceError`` if nothing can be written there.
-    public init(path: String) throws(TraceError) {
-        self.path = path
-        var status = stat()
-        if stat(path, &status) == 0 {
-            if status.st_mode & S_IFMT == S_IFDIR {
-                throw TraceError(file: path, message: "is a directory; the name of a file is needed")
-            }
-            isDirect = status.st_mode & S_IFMT != S_IFREG
-        } else {
-            isDirect = false
-        }
-        if isDirect {
-            descriptor = open(path, O_WRONLY | O_CLOEXEC)
+    public init(path name: String) throws(TraceError) {
+        let target = try Target(name)
+        self.name = target.isStandardOutput ? "standard output" : name
+        path = target.path
+        isDirect = target.isDirect
+        if target.isStandardOutput {
+            descriptor = dup(STDOUT_FILENO)
+        } else if isDirect {
+            descriptor = open(path, O_WRONLY | O_APPEND | O_CLOEXEC)
         } else {
             let nameless = AtomicFile.openNameless(beside: path)
             if nameless >= 0 {
                 descriptor = nameless
             } else {
                 let beside = AtomicFile.nameBeside(path)
-                temporary = beside
                 descriptor = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+                if descriptor >= 0 { give(name: beside) }
             }
         }
-        if descriptor < 0 {
-            temporary = nil
-            throw fault("cannot be written")
+        if descriptor < 0 { throw fault("cannot be written") }
+        if let mode = target.mode { fchmod(descriptor, mode) }
+    }
+
+    /// Throws what ``init(path:)`` would, and leaves no trace: to be asked before a long work.
+    ///
+    /// - Throws: ``TraceError`` if nothing can be written there.
+    public static func verify(_ name: String) throws(TraceError) {
+        if try !Target(name).isDirect { _ = try AtomicFile(path: name) }
+    }
+
+    /// Removes whatever files beside others there are: for a process that is about to be ended by a signal.
+    public static func discardUnfinished() {
+        unfinished.withLock { names in
+            for name in names { unlink(name) }
+            names = []
         }
     }
 
     deinit {
         if descriptor >= 0 { close(descriptor) }
-        if let temporary, !isFinished { unlink(temporary) }
+        if let temporary {
+            unlink(temporary)
+            AtomicFile.unfinished.withLock { _ = $0.remove(temporary) }
+        }
     }
 
     /// Adds bytes.
@@ -85,14 +105,20 @@ public final class AtomicFile {
             guard linkat(AT_FDCWD, "/proc/self/fd/\(descriptor)", AT_FDCWD, beside, AT_SYMLINK_FOLLOW) == 0 else {
                 throw fault("cannot be written")
             }
-            temporary = beside
+            give(name: beside)
         }
         guard let temporary, rename(temporary, path) == 0 else { throw fault("cannot be put in place") }
-        isFinished = true
+        AtomicFile.unfinished.withLock { _ = $0.remove(temporary) }
+        self.temporary = nil
+    }
+
+    private func give(name: String) {
+        temporary = name
+        AtomicFile.unfinished.withLock { _ = $0.insert(name) }
     }
 
     private func fault(_ what: String) -> TraceError {
-        TraceError(file: path, message: "\(what): \(String(cString: strerror(errno)))")
+        TraceError(file: name, message: "\(what): \(String(cString: strerror(errno)))", isOfOutput: true)
     }
 
     private static func nameBeside(_ path: String) -> String {
@@ -108,5 +134,39 @@ public final class AtomicFile {
         #else
             return -1
         #endif
+    }
+}
+
+/// Where the bytes for a name go.
+private struct Target {
+    /// The file, links followed.
+    let path: String
+    let isStandardOutput: Bool
+    /// Whether it is written to as it is, because it cannot be replaced.
+    let isDirect: Bool
+    /// The permissions of the file that will be replaced.
+    let mode: mode_t?
+
+    init(_ name: String) throws(TraceError) {
+        isStandardOutput = name == "-" || name == "/dev/stdout"
+        var (link, status) = (stat(), stat())
+        if isStandardOutput || name.isEmpty || lstat(name, &link) != 0 {
+            (path, isDirect, mode) = (name, isStandardOutput, nil)
+            if name.isEmpty { throw Target.fault(name, "the name of the file to write is empty") }
+            return
+        }
+        guard stat(name, &status) == 0 else { throw Target.fault(name, "is a link that leads nowhere") }
+        if status.st_mode & S_IFMT == S_IFDIR {
+            throw Target.fault(name, "is a directory; the name of a file is needed")
+        }
+        let isLink = link.st_mode & S_IFMT == S_IFLNK
+        // Links such as /dev/fd/3 stand for what a process has open, which no other file may replace.
+        isDirect = status.st_mode & S_IFMT != S_IFREG || isLink && ["/dev/", "/proc/"].contains(where: name.hasPrefix)
+        path = isLink && !isDirect ? URL(fileURLWithPath: name).resolvingSymlinksInPath().path : name
+        mode = isDirect ? nil : status.st_mode & 0o7777
+    }
+
+    private static func fault(_ name: String, _ message: String) -> TraceError {
+        TraceError(file: name, message: message, isOfOutput: true)
     }
 }

@@ -10,7 +10,7 @@ struct ConvertCommand: AsyncParsableCommand {
 
     @OptionGroup var trace: TraceArguments
 
-    @Argument(help: "The file to write: .csv or .oracleGeneral, with .gz or .zst if wanted.")
+    @Argument(help: "The file to write: .csv or .oracleGeneral, with .gz or .zst if wanted; - is standard output, as CSV.")
     var output: String
 
     @Option(help: "The format to write; by default by the extension of the file.")
@@ -26,13 +26,15 @@ struct ConvertCommand: AsyncParsableCommand {
         try await reportingFailure {
             if let limit, limit < 1 { throw ReplayError.usage("--limit \(limit) leaves nothing: give at least 1.") }
             if skip < 0 { throw ReplayError.usage("--skip \(skip) is negative: give 0 or more.") }
-            var options = try trace.reading.options(names: .all)
+            let format = try Output.traceFormat(outputFormat, for: output)
+            try AtomicFile.verify(output)
+            var options = try trace.options(names: .all)
             options.limit = limit
             options.skip = skip
-            let requests = try Trace.load(trace.trace, options)
+            let requests = try Trace.load(trace.path, options)
             for sentence in requests.report.sentences { Terminal.say("note: \(sentence)") }
-            try TraceWriter.write(requests, to: output, format: outputFormat)
-            Terminal.say("\(output): \(requests.count.grouped) requests, \(requests.objectCount.grouped) objects")
+            try TraceWriter.write(requests, to: output, format: format)
+            Terminal.say("\(output): \(requests.count.counted("request")), \(requests.objectCount.counted("object"))")
         }
     }
 }

@@ -41,7 +41,7 @@ struct CurveCommand: AsyncParsableCommand {
                 throw ReplayError.usage("--maximum-objects needs --sample and at least 1.")
             }
             if points < 0 { throw ReplayError.usage("--points \(points) is negative: give 0 or more.") }
-            let requests = try Trace.load(trace.trace, trace.reading.options(names: []))
+            let requests = try Trace.load(trace.path, trace.options(names: []))
             let unit = unit.map { $0 == .bytes ? CostUnit.bytes : .objects }
             if unit == .bytes, requests.costUnit == .objects {
                 throw ReplayError.data("\(trace.trace) has no sizes, so that there is no curve over bytes.")

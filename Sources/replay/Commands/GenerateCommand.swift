@@ -47,12 +47,10 @@ struct GenerateCommand: AsyncParsableCommand {
                 let lines = generator.knobs.map { "\($0.name)=\($0.value)\n" }.joined()
                 return try Output.write(Data(lines.utf8), to: output)
             }
-            let trace = try generator.generate(seed: seed)
-            if let output {
-                try TraceWriter.write(trace, to: output)
-            } else {
-                try TraceWriter.writeCSV(trace, to: "/dev/stdout")
-            }
+            let file = output ?? "-"
+            let format = try Output.traceFormat(nil, for: file)
+            try AtomicFile.verify(file)
+            try TraceWriter.write(try generator.generate(seed: seed), to: file, format: format)
         }
     }
 }

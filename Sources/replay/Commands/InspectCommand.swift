@@ -27,7 +27,7 @@ struct InspectCommand: AsyncParsableCommand {
     func run() async throws {
         try await reportingFailure {
             if top < 0 { throw ReplayError.usage("--top \(top) is negative: give 0 or more.") }
-            let requests = try Trace.load(trace.trace, trace.reading.options(names: [.categories, .users]))
+            let requests = try Trace.load(trace.path, trace.options(names: [.categories, .users]))
             let inspection = TraceInspection(of: requests, top: top)
             let data = format == .json ? try JSONReport.data(inspection) : Data(inspection.text.utf8)
             try Output.write(data, to: output)

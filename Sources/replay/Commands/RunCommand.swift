@@ -107,12 +107,12 @@ struct RunCommand: AsyncParsableCommand {
         var names: NameKinds = []
         if by.contains(.category) { names.insert(.categories) }
         if by.contains(.user) { names.insert(.users) }
-        var load = try trace.reading.options(names: names)
+        var load = try trace.options(names: names)
         if per == nil {
             load.limit = limit
             load.skip = skip
         }
-        let (requests, notes) = try perUserPart(of: Trace.load(trace.trace, load))
+        let (requests, notes) = try perUserPart(of: Trace.load(trace.path, load))
         let options = ReplayOptions(
             warmup: warmup, seed: seed, windows: windows, byCategory: by.contains(.category),
             byUser: by.contains(.user))
@@ -121,7 +121,7 @@ struct RunCommand: AsyncParsableCommand {
             mode: per == .user ? .perUser : .shared, sharesModels: models == .shared, tiers: tiers)
         let progress = sweep.makeProgress()
         // The fingerprint takes a pass over all columns: meanwhile the runs begin.
-        async let summary = TraceSummary(requests, path: trace.trace, notes: notes)
+        async let summary = TraceSummary(requests, path: trace.path, notes: notes)
         let runs = await showingProgress(progress) { await sweep.run(workers: threads, progress: progress) }
         return await ReplayReport(trace: summary, runs: runs)
     }
@@ -142,11 +142,11 @@ struct RunCommand: AsyncParsableCommand {
             throw ReplayError.usage(
                 "--stream goes with none of --per, --tiers, --by and --warmup: they need the whole trace.")
         }
-        var load = try trace.reading.options(names: [])
+        var load = try trace.options(names: [])
         load.limit = limit
         load.skip = skip
         return try StreamReplay(
-            path: trace.trace, load: load, policies: try chosenPolicies(),
+            path: trace.path, load: load, policies: try chosenPolicies(),
             capacities: try CapacityRequest.list(parsing: capacity), seed: seed
         ).run()
     }

@@ -8,10 +8,20 @@ extension TimeUnit: ExpressibleByArgument {}
 
 /// The trace and how it is read.
 struct TraceArguments: ParsableArguments {
-    @Argument(help: "The trace: CSV with a header, oracleGeneral, vSCSI or Twitter's text, plain, gzip or zstd.")
+    @Argument(help: "The trace: CSV with a header, oracleGeneral, vSCSI or Twitter's text, plain, gzip or zstd; - is standard input.")
     var trace: String
 
     @OptionGroup(title: "Reading") var reading: ReadingArguments
+
+    /// The file to read.
+    var path: String { trace == "-" ? "/dev/stdin" : trace }
+
+    /// The options for the reader; standard input is CSV unless told otherwise.
+    func options(names: NameKinds) throws -> LoadOptions {
+        var options = try reading.options(names: names)
+        if trace == "-", options.format == nil { options.format = .csv }
+        return options
+    }
 }
 
 /// How a trace is read.

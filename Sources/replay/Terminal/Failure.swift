@@ -21,7 +21,7 @@ func reportingFailure<Result>(_ body: () async throws -> Result) async throws ->
     do {
         return try await body()
     } catch let error as TraceError {
-        throw failure(error.description, Exit.data)
+        throw failure(error.description, error.isOfOutput ? Exit.output : Exit.data)
     } catch let error as ReplayError {
         switch error {
         case .usage(let sentence): throw failure(sentence, Exit.usage)
@@ -31,8 +31,6 @@ func reportingFailure<Result>(_ body: () async throws -> Result) async throws ->
         throw failure(error.description, Exit.usage)
     } catch let error as GenerationError {
         throw failure(error.description, Exit.usage)
-    } catch let error as OutputError {
-        throw failure(error.description, Exit.output)
     }
 }
 

@@ -1,27 +1,34 @@
 import Foundation
+import HalcyonSimulation
 import HalcyonTrace
 
 /// Where the result goes: standard output, or a file that appears whole or not at all.
 enum Output {
     /// Writes `data` to `path`, or to standard output where there is none.
     ///
-    /// - Throws: ``OutputError`` if the file cannot be written; what was there before is then still there.
+    /// - Throws: ``HalcyonTrace/TraceError`` if that fails; what was in the file before is then still there.
     static func write(_ data: Data, to path: String?) throws {
-        guard let path else {
-            FileHandle.standardOutput.write(data)
-            return
-        }
-        do {
-            let file = try AtomicFile(path: path)
-            try file.write(Array(data))
-            try file.finish()
-        } catch {
-            throw OutputError(description: error.description)
-        }
+        let file = try AtomicFile(path: path ?? "-")
+        try file.write(Array(data))
+        try file.finish()
     }
-}
 
-/// A result that could not be written, in one sentence.
-struct OutputError: Error, CustomStringConvertible {
-    let description: String
+    /// Throws at once what ``write(_:to:)`` would after a long work.
+    static func verify(_ path: String?) throws {
+        if let path { try AtomicFile.verify(path) }
+    }
+
+    /// The format in which a trace is written to `path`: the one asked for, or that of the extension; on standard
+    /// output CSV.
+    static func traceFormat(_ asked: TraceFormat?, for path: String) throws(ReplayError) -> TraceFormat {
+        guard let format = asked ?? TraceFormat(path: path) ?? (path == "-" ? .csv : nil) else {
+            throw ReplayError.usage(
+                "The name '\(path)' does not say in which format to write: end it in .csv or .oracleGeneral, "
+                    + "with .gz or .zst behind if wanted.")
+        }
+        guard format == .csv || format == .oracleGeneral else {
+            throw ReplayError.usage("Traces are written as csv or oracleGeneral, not as \(format.rawValue).")
+        }
+        return format
+    }
 }

@@ -12,13 +12,13 @@ func showingProgress<Result: Sendable>(
         try await Task.sleep(for: .milliseconds(700))
         while !Task.isCancelled {
             let seconds = Double((clock.now - began).components.seconds) + 1e-3
-            FileHandle.standardError.write(Data(("\r" + bar(progress, seconds: seconds) + "\u{1B}[K").utf8))
+            Terminal.show("\r" + bar(progress, seconds: seconds) + "\u{1B}[K")
             try await Task.sleep(for: .milliseconds(200))
         }
     }
     defer {
         painter.cancel()
-        FileHandle.standardError.write(Data("\r\u{1B}[K".utf8))
+        Terminal.show("\r\u{1B}[K")
     }
     return try await body()
 }

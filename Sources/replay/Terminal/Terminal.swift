@@ -10,8 +10,13 @@ enum Terminal {
     /// Whether progress may be shown: standard error is a terminal.
     static var allowsProgress: Bool { isatty(STDERR_FILENO) == 1 }
 
+    /// Writes to standard error; where there is none, nobody is to be told.
+    static func show(_ text: String) {
+        try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
+    }
+
     /// Writes a line to standard error.
     static func say(_ line: String) {
-        FileHandle.standardError.write(Data((line + "\n").utf8))
+        show(line + "\n")
     }
 }
