@@ -122,8 +122,15 @@ struct SharedReplayTests {
         #expect(throws: ReplayError.self) {
             try Sweep(trace: TinyTraces.unit([0]), policies: ["lru"], capacities: ["1MB"])
         }
-        #expect(throws: PolicyError.unknownPolicy("lur", nearest: ["lru", "slru", "car"])) {
-            try Sweep(trace: TinyTraces.unit([0]), policies: ["lur"], capacities: ["1"])
-        }
+    }
+
+    @Test(
+        "an unknown policy is answered with the nearest ones",
+        arguments: [("lur", "lru"), ("fiof", "fifo"), ("s3fifo", "s3-fifo"), ("belayd", "belady"), ("twoq", "2q")])
+    func nearest(asked: String, meant: String) throws {
+        let error = #expect(throws: PolicyError.self) { _ = try PolicyCatalogue.standard.policy(asked) }
+        let sentence = try #require(error).description
+        #expect(sentence.hasPrefix("There is no policy '\(asked)'; the nearest are "))
+        #expect(sentence.contains(" \(meant)"))
     }
 }
