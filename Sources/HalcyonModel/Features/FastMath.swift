@@ -12,10 +12,10 @@ enum FastMath {
         return exponent + ((2 - mantissa * 0.333_333_33) * mantissa - 0.666_666_67)
     }
 
-    /// Two to the power of `value`, within 0.3 %; 0 below 2⁻¹⁰⁰.
+    /// Two to the power of `value`, within 0.3 %; 0 below 2⁻¹⁰⁰ and for what is not a number, 2¹⁰⁰ at most.
     @inline(__always)
     static func exp2(_ value: Float) -> Float {
-        if value < -100 { return 0 }
+        guard value >= -100 else { return 0 }
         let shifted = min(value, 100) + 127
         let whole = UInt32(shifted)
         let rest = shifted - Float(whole)
@@ -33,13 +33,13 @@ enum FastMath {
     /// A count or a distance as a byte: eight steps an octave, 0 for 0.
     @inline(__always)
     static func octaves(_ value: UInt32) -> UInt8 {
-        UInt8(truncatingIfNeeded: Int32(min(log2(Float(value) + 1) * 8, 255)))
+        UInt8(truncatingIfNeeded: Int32(min(log2(Float(value) + 1) * 8 + 0.5, 255)))
     }
 
     /// A decayed count as a byte: sixteen steps an octave, 0 for 0.
     @inline(__always)
     static func fineOctaves(_ value: Float) -> UInt8 {
-        UInt8(truncatingIfNeeded: Int32(min(log2(value + 1) * 16, 255)))
+        UInt8(truncatingIfNeeded: Int32(min(log2(value + 1) * 16 + 0.5, 255)))
     }
 
     /// A share from 0 to 1 as a byte.

@@ -10,6 +10,8 @@ struct FeatureAssembler: ~Copyable {
     private var users = UserProfiles()
     /// The categories of the latest access.
     private var current: CategorySetID = 0
+    /// Requests of all caches that share this; what is known of categories and users is dated by it.
+    private var clock: UInt32 = 0
     private var dayPhase: UInt8 = 0
     private var dayQuadrature: UInt8 = 0
 
@@ -18,7 +20,8 @@ struct FeatureAssembler: ~Copyable {
     var byteCount: Int { sets.byteCount + categories.byteCount + users.byteCount }
 
     /// Takes an access into account; `gap` is the object's time since the last one in octaves, 255 if there was none.
-    mutating func note(_ access: Access, now: UInt32, second: UInt32, gap: UInt8) {
+    mutating func note(_ access: Access, second: UInt32, gap: UInt8) {
+        clock &+= 1
         current = access.categories
         if !groups.isDisjoint(with: .time) {
             let phase = Float(second % 86_400) / 86_400
@@ -29,17 +32,19 @@ struct FeatureAssembler: ~Copyable {
         if access.categories == 0 && access.user == .max { return }
         let members = sets[access.categories]
         if !groups.isDisjoint(with: .category) {
-            for category in members { categories.note(category, now: now, gap: gap) }
+            for category in members { categories.note(category, now: clock, gap: gap) }
         }
         if access.user != .max && !groups.isDisjoint(with: [.user, .session]) {
-            users.note(access.user, categories: access.categories, members: members, now: now)
+            users.note(access.user, categories: access.categories, members: members, now: clock)
         }
     }
 
-    /// Writes the features of an object as of `now`.
+    /// Writes the features of an object as of `now`, in requests of its cache.
+    ///
+    /// - Parameter aged: the clock of ``GreedyDual``.
     @inline(__always)
     func write(
-        _ record: ObjectRecord, clock: Float, now: UInt32, second: UInt32, into row: UnsafeMutablePointer<UInt8>
+        _ record: ObjectRecord, aged: Float, now: UInt32, second: UInt32, into row: UnsafeMutablePointer<UInt8>
     ) {
         let age = now &- record.last
         let ageOctaves = FastMath.octaves(age)
@@ -60,7 +65,7 @@ struct FeatureAssembler: ~Copyable {
             row[Feature.count3] = FastMath.fineOctaves(counts.c3)
             row[Feature.accesses] = FastMath.fineOctaves(Float(record.accesses))
             row[Feature.residentAccesses] = FastMath.fineOctaves(Float(record.residentAccesses))
-            row[Feature.worth] = GreedyDual.octaves(record.priority - clock)
+            row[Feature.worth] = GreedyDual.octaves(record.priority - aged)
         }
         if !groups.isDisjoint(with: .size) { row[Feature.size] = UInt8(min(record.logCost * 8, 255)) }
         if !groups.isDisjoint(with: .popularity) {
@@ -73,13 +78,13 @@ struct FeatureAssembler: ~Copyable {
             row[Feature.dayPhase] = dayPhase
             row[Feature.dayQuadrature] = dayQuadrature
         }
-        if record.categories != 0 || record.user != .max { writeContext(record, now: now, into: row) }
+        if record.categories != 0 || record.user != .max { writeContext(record, into: row) }
     }
 
     @inline(__always)
-    private func writeContext(_ record: ObjectRecord, now: UInt32, into row: UnsafeMutablePointer<UInt8>) {
+    private func writeContext(_ record: ObjectRecord, into row: UnsafeMutablePointer<UInt8>) {
         let members = sets[record.categories]
-        if members.count > 0 && !groups.isDisjoint(with: .category) { categories.write(members, now: now, into: row) }
+        if members.count > 0 && !groups.isDisjoint(with: .category) { categories.write(members, now: clock, into: row) }
         if !groups.isDisjoint(with: .session) {
             row[Feature.asNow] = FastMath.share(sets.overlap(of: record.categories, with: current))
         }
@@ -87,7 +92,7 @@ struct FeatureAssembler: ~Copyable {
         if members.count > 0 && !groups.isDisjoint(with: .user) { users.write(profile, members: members, into: row) }
         if !groups.isDisjoint(with: .session) {
             row[Feature.active] = FastMath.share(sets.overlap(of: record.categories, with: profile.active))
-            row[Feature.sinceUser] = FastMath.octaves(now &- profile.last)
+            row[Feature.sinceUser] = FastMath.octaves(clock &- profile.last)
         }
     }
 }

@@ -66,4 +66,3 @@ struct ObjectRecord: BitwiseCopyable {
         user = access.user
     }
 }
-

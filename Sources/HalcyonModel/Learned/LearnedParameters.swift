@@ -11,11 +11,11 @@ public struct LearnedParameters: PolicyParameters {
     }
 
     var objective = Objective.objects
-    var horizon = 2.0
+    var horizon = 0.5
     var hidden = 32
     var candidates = 64
-    var evictions = 8
-    var sampling = 1.5
+    var evictions = 4
+    var sampling = 2.5
     var rate = 0.002
     var history = 2.0
     var decider = Decider.contest
@@ -34,7 +34,9 @@ public struct LearnedParameters: PolicyParameters {
     /// The name, range and meaning of each value.
     public static let table: [Parameter<LearnedParameters>] = [
         .choice("objective", \.objective, "what to save: requests, or bytes"),
-        .real("horizon", \.horizon, in: 0.1...16, "the label: asked for again within so many turnovers of the cache"),
+        .real(
+            "horizon", \.horizon, in: 0.1...16,
+            "the label: asked for again within so many turnovers of the cache (capacity over miss ratio)"),
         .integer("hidden", \.hidden, in: 4...256, "hidden units of the network"),
         .integer("candidates", \.candidates, in: 8...128, "residents scored together"),
         .integer("evictions", \.evictions, in: 1...32, "evictions served from one scoring"),

@@ -8,8 +8,8 @@ import HalcyonEviction
 ///   again or when the horizon passes (``PendingSamples``, ``OnlineTrainer``).
 /// - Candidates are the least recent residents, random ones, and those that scored low before. They are scored in one
 ///   product and serve several evictions. The newcomer is a candidate too: it may be refused.
-/// - From nothing it decides as ``GreedyDual``; the network takes over when it puts pairs of samples in the right order at
-///   least as often as the heuristics do, and hands back when it no longer does (``Contest``).
+/// - From nothing it decides as ``GreedyDual``; the network takes over after ``OnlineTrainer/fewestSteps`` steps and
+///   hands back while it makes more mistakes than a heuristic would (``Contest``).
 ///
 /// In the manner of LRB (Song, Berger, Li, Lloyd: Learning relaxed Belady for content distribution network caching, 2020),
 /// from which it differs in the model, the label, the candidates and the contest.
@@ -17,7 +17,7 @@ import HalcyonEviction
 /// Every verb is O(1); an eviction costs some candidates' features and a share of a product. Deterministic by the seed.
 /// Bytes: 4 an object number, 72 a resident, 28 for each object that left and is remembered (2 a resident by default),
 /// and the learner's own, at most 5 MB, which grow with use.
-public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
+public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
     public static let card = PolicyCard(
         name: "learned", summary: "an online learner over recency, frequency, size, categories and users",
         source: "Halcyon; in the manner of Song, Berger, Li, Lloyd: Learning relaxed Belady, 2020",
@@ -25,15 +25,21 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
 
     private let parameters: LearnedParameters
     private let capacity: Double
+    private let model: LearnedModel
+    /// The model's state; alive as long as ``model`` is.
+    private let learner: UnsafeMutablePointer<Learner>
     private var history: ObjectHistory
-    private var features: FeatureAssembler
     private var pending: PendingSamples
-    private var trainer: OnlineTrainer
     private var candidates: CandidateSet
     private var heuristic = GreedyDual()
+    /// Where costs differ: the residents by ``GreedyDual``'s worth. Otherwise the candidates' worths do.
+    private var worths: IndexedHeap<Rank>
+    private let costsDiffer: Bool
     private var generator: SplitMix64
     private var rows: HeapArray<UInt8>
 
+    /// Whether the model serves this cache alone and its bytes count here.
+    private var ownsModel = false
     private var now: UInt32 = 0
     private var second: UInt32 = 0
     private var newcomer = ObjectRecord.none
@@ -42,22 +48,33 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
     private var handSteps = 0
     private var judge = Contest.Judge.greedyDual
     private var served = 0
+    private var refills = 0
     private var filled = 0.0
+    private var missRatio = 0.5
     private var inserted = 0.0
     private var credit = 0.0
     private var evictionsByNetwork = 0
     private var evictions = 0
 
+    public static func makeModel(_ parameters: LearnedParameters, context: PolicyContext) -> LearnedModel {
+        LearnedModel(parameters, seed: context.seed)
+    }
+
     public init(_ parameters: LearnedParameters, context: PolicyContext) {
+        self.init(parameters, context: context, model: Self.makeModel(parameters, context: context))
+        ownsModel = true
+    }
+
+    public init(_ parameters: LearnedParameters, context: PolicyContext, model: LearnedModel) {
+        self.model = model
+        learner = model.learner
         self.parameters = parameters
         capacity = Double(max(context.capacity, 0))
         history = ObjectHistory(entries: context.entries, ghostsPerResident: parameters.history)
-        features = FeatureAssembler(groups: parameters.groups)
         pending = PendingSamples(bound: 1 << 15)
-        trainer = OnlineTrainer(
-            hidden: parameters.hidden, bufferBound: 1 << 16, objective: parameters.objective,
-            rate: Float(parameters.rate), patience: 1_000, seed: context.seed)
         candidates = CandidateSet(limit: parameters.candidates)
+        costsDiffer = !context.everyCostIsOne
+        worths = IndexedHeap(capacity: costsDiffer ? context.entries : 0)
         generator = SplitMix64(seed: context.seed)
         rows = HeapArray(repeating: 0, count: parameters.candidates * Sample.width)
     }
@@ -65,8 +82,7 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
     public mutating func hit(_ access: Access) {
         abandonNewcomer()
         let slot = history.resident(access.entry)
-        if slot == newcomer { return }
-        begin(access)
+        begin(access, isMiss: false)
         note(access, slot: slot)
         let candidate = history.records[Int(slot)].candidate
         if candidate != ObjectRecord.notCandidate {
@@ -74,12 +90,13 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
         }
         if hand == slot { hand = history.records[Int(slot)].newer }
         history.moveToNewest(slot)
+        if costsDiffer { worths.update(access.entry, key: rank(slot)) }
         sample(slot)
     }
 
     public mutating func admit(_ access: Access) -> Bool {
         abandonNewcomer()
-        begin(access)
+        begin(access, isMiss: true)
         let slot = history.open(access.entry)
         history.records[Int(slot)].residentAccesses = 0
         history.records[Int(slot)].logCost = FastMath.log2(Float(max(access.cost, 1)))
@@ -93,23 +110,17 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
     public mutating func victim(for access: Access) -> EntryID {
         let isSmall = history.count <= candidates.limit
         if isSmall || served >= parameters.evictions || candidates.count == 0 { refill() }
-        let place = candidates.least()
-        let slot = candidates.slots[place]
-        let score = newcomerScore ?? scoreOfNewcomer()
+        let (slot, least) = weakest(by: judge)
+        let score = newcomerScore ?? scoreOfNewcomer(by: judge)
         newcomerScore = score
-        if newcomer != ObjectRecord.none && score < candidates.scores[place] {
-            heuristic.advance(to: history.records[Int(newcomer)].priority)
+        if newcomer != ObjectRecord.none && score < least {
+            age(by: history.records[Int(newcomer)].priority)
             return access.entry
         }
         served += 1
         evictions += 1
-        let priority = history.records[Int(slot)].priority
-        if judge == .network {
-            evictionsByNetwork += 1
-            heuristic.advance(to: heuristic.clock + (priority - heuristic.clock) * 0.1)
-        } else {
-            heuristic.advance(to: priority)
-        }
+        if judge == .network { evictionsByNetwork += 1 }
+        age(by: history.records[Int(slot)].priority)
         return leave(slot)
     }
 
@@ -117,6 +128,7 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
         let slot = newcomer
         history.link(slot)
         newcomer = ObjectRecord.none
+        if costsDiffer { worths.insert(access.entry, key: rank(slot)) }
         if let score = newcomerScore, !candidates.isFull, score < .infinity, judge == .network {
             candidates.add(slot, score: score, records: history.records.base)
         }
@@ -129,25 +141,32 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
         _ = leave(history.resident(entry))
     }
 
-    public func remembers(_ entry: EntryID) -> Bool { history.remembersGhost(entry) }
+    public func remembers(_ entry: EntryID) -> Bool {
+        // A newcomer that was just refused becomes a ghost with the next request.
+        history.remembersGhost(entry) || (newcomer != ObjectRecord.none && history.resident(entry) == newcomer)
+    }
 
     public mutating func define(categorySet: CategorySetID, members: [UInt32]) {
-        features.sets.define(categorySet, members: members)
+        learner.pointee.features.sets.define(categorySet, members: members)
     }
 
     public var metadataBytes: Int {
-        history.byteCount + features.byteCount + pending.byteCount + trainer.byteCount + candidates.byteCount
-            + rows.byteCount
+        history.byteCount + pending.byteCount + candidates.byteCount + rows.byteCount + worths.byteCount
+            + (ownsModel ? learner.pointee.byteCount : 0)
     }
 
     public var metrics: [PolicyMetric] {
-        [
-            PolicyMetric("training_steps", Double(trainer.steps)),
-            PolicyMetric("training_samples", Double(trainer.samples)),
-            PolicyMetric("concordance_network", Double(trainer.contest.concordance(.network))),
-            PolicyMetric("concordance_gdsf", Double(trainer.contest.concordance(.greedyDual))),
-            PolicyMetric("concordance_lru", Double(trainer.contest.concordance(.recency))),
-            PolicyMetric("evictions_by_network", evictions == 0 ? 0 : Double(evictionsByNetwork) / Double(evictions)),
+        let (steps, samples) = (learner.pointee.trainer.steps, learner.pointee.trainer.samples)
+        let contest = learner.pointee.trainer.contest
+        return [
+            PolicyMetric("training_steps", Double(steps)), PolicyMetric("training_samples", Double(samples)),
+            PolicyMetric("concordance_network", Double(contest.concordance(.network))),
+            PolicyMetric("concordance_gdsf", Double(contest.concordance(.greedyDual))),
+            PolicyMetric("concordance_lru", Double(contest.concordance(.recency))),
+            PolicyMetric("loss_network", Double(contest.loss(.network))),
+            PolicyMetric("loss_gdsf", Double(contest.loss(.greedyDual))),
+            PolicyMetric("loss_lru", Double(contest.loss(.recency))),
+            PolicyMetric("evictions_by_network", Double(evictionsByNetwork) / Double(max(evictions, 1))),
         ]
     }
 }
@@ -156,16 +175,23 @@ extension LearnedPolicy {
     /// The requests within which a sample must be asked for again to count as such.
     private var horizon: UInt32 {
         let residents = inserted > 0 ? capacity * inserted / max(filled, 1) : 0
-        return UInt32(min(max(residents * parameters.horizon, 64), 1e9))
+        return UInt32(min(max(residents / max(missRatio, 0.001) * parameters.horizon, 64), 1e9))
+    }
+
+    /// Moves the heuristic's clock to what the one that goes was worth; slowly where the heuristic did not choose it.
+    private mutating func age(by priority: Float) {
+        let step: Float = judge == .network ? 0.1 : 1
+        heuristic.advance(to: heuristic.clock + (priority - heuristic.clock) * step)
     }
 
     /// Starts a request: time moves on, and samples that waited long enough count as not asked for again.
-    private mutating func begin(_ access: Access) {
+    private mutating func begin(_ access: Access, isMiss: Bool) {
         now &+= 1
+        missRatio += ((isMiss ? 1 : 0) - missRatio) * 0.000_25
         second = UInt32(truncatingIfNeeded: access.time / 1_000_000)
         let horizon = horizon
         while let due = pending.popDue(now: now, horizon: horizon) {
-            if !due.isSettled { trainer.add(due.row, label: 0) }
+            if !due.isSettled { learner.pointee.trainer.add(due.row, isPositive: false) }
         }
     }
 
@@ -174,34 +200,43 @@ extension LearnedPolicy {
         let record = history.records.base + Int(slot)
         var number = record.pointee.pending
         while let sample = pending.settle(number) {
-            trainer.add(sample.row, label: 1)
+            learner.pointee.trainer.add(sample.row, isPositive: true)
             number = sample.older
         }
         record.pointee.pending = ObjectRecord.none
         let isNew = record.pointee.accesses == 0
         record.pointee.note(access, now: now, second: second)
         heuristic.rate(&record.pointee)
-        features.note(access, now: now, second: second, gap: isNew ? .max : record.pointee.gap1)
+        learner.pointee.features.note(access, second: second, gap: isNew ? .max : record.pointee.gap1)
+    }
+
+    private var isSampling: Bool { filled >= capacity / 4 && parameters.decider != .heuristic }
+
+    /// The place of a resident among all others by ``GreedyDual``.
+    private func rank(_ slot: UInt32) -> Rank {
+        Rank(Double(history.records[Int(slot)].priority), index: Int(now))
     }
 
     /// Takes samples: one of a random resident for every request, one of the accessed object for every other, and fewer
     /// once the network has settled or where the horizon is too long to keep so many waiting.
     private mutating func sample(_ accessed: UInt32) {
-        guard filled >= capacity / 4, parameters.decider != .heuristic else { return }
+        guard isSampling else { return }
         let fitting = 32_000 / Double(horizon)
-        let settled = trainer.steps < 2_000 ? 1.0 : trainer.steps < 4_000 ? 0.5 : 0.25
+        let settled = learner.pointee.trainer.steps < 2_000 ? 1.0 : learner.pointee.trainer.steps < 4_000 ? 0.5 : 0.25
         credit += min(parameters.sampling * settled, fitting)
         while credit >= 1 {
             credit -= 1
             let slot = generator.next(below: 3) == 0 ? accessed : randomResident()
-            if slot != ObjectRecord.none && !pending.isFull { take(slot) }
+            if slot != ObjectRecord.none { take(slot) }
         }
     }
 
-    private mutating func take(_ slot: UInt32) {
+    private mutating func take(_ slot: UInt32, choices: UInt8 = 0) {
+        if pending.isFull { return }
         let record = history.records[Int(slot)]
         let (number, row) = pending.push(now: now, older: record.pending)
         write(record, into: row)
+        row[Sample.outcome] = choices
         history.records[Int(slot)].pending = number
     }
 
@@ -216,15 +251,59 @@ extension LearnedPolicy {
 
     @inline(__always)
     private func write(_ record: ObjectRecord, into row: UnsafeMutablePointer<UInt8>) {
-        features.write(record, clock: heuristic.clock, now: now, second: second, into: row)
+        learner.pointee.features.write(record, aged: heuristic.clock, now: now, second: second, into: row)
         row[Sample.worth] = GreedyDual.octaves(record.priority - heuristic.clock)
         row[Sample.age] = FastMath.octaves(now &- record.last)
         row[Sample.cost] = UInt8(min(record.logCost * 8, 255))
     }
 
-    /// Draws new candidates to those that scored low, and scores all of them.
+    /// Draws new candidates to those that scored low, asks who is to judge, and scores all of them.
     private mutating func refill() {
         served = 0
+        refills &+= 1
+        newcomerScore = nil
+        drawCandidates()
+        let isReady = learner.pointee.trainer.isReady && parameters.decider != .heuristic
+        judge =
+            switch parameters.decider {
+            case .heuristic: .greedyDual
+            case .network where isReady: .network
+            case .contest, .network: learner.pointee.trainer.contest.winner(networkIsReady: isReady)
+            }
+        if isSampling && refills % (learner.pointee.trainer.steps < 1_000 ? 1 : 4) == 0 {
+            hold(networkIsReady: isReady)
+        }
+        score(judge)
+    }
+
+    /// Holds a trial: takes a sample of whom each judge would evict now.
+    private mutating func hold(networkIsReady: Bool) {
+        var choices: [(slot: UInt32, judges: UInt8)] = []
+        for judge in [Contest.Judge.greedyDual, .recency, .network] where judge != .network || networkIsReady {
+            score(judge)
+            var (slot, least) = weakest(by: judge)
+            if newcomer != ObjectRecord.none && scoreOfNewcomer(by: judge) < least { slot = newcomer }
+            if let known = choices.firstIndex(where: { $0.slot == slot }) {
+                choices[known].judges |= judge.choice
+            } else {
+                choices.append((slot, judge.choice))
+            }
+        }
+        for choice in choices { take(choice.slot, choices: choice.judges) }
+    }
+
+    /// The resident that a judge holds for the least, and its score: the least of the candidates, which must have been
+    /// scored by that judge; for ``GreedyDual`` where costs differ the least of all residents.
+    private func weakest(by judge: Contest.Judge) -> (slot: UInt32, score: Float) {
+        if judge == .greedyDual, costsDiffer, let least = worths.smallest {
+            let slot = history.resident(least.entry)
+            return (slot, history.records[Int(slot)].priority)
+        }
+        let place = candidates.least()
+        return (candidates.slots[place], candidates.scores[place])
+    }
+
+    private mutating func drawCandidates() {
         let records = history.records.base
         if history.count <= candidates.limit {
             var slot = history.oldest
@@ -232,22 +311,15 @@ extension LearnedPolicy {
                 if records[Int(slot)].candidate == ObjectRecord.notCandidate { candidates.add(slot, records: records) }
                 slot = records[Int(slot)].newer
             }
-        } else {
-            candidates.dropBetterHalf(records: records)
-            drawFromTail(candidates.limit / 8)
-            for _ in candidates.count..<candidates.limit {
-                let slot = randomResident()
-                if slot == ObjectRecord.none || records[Int(slot)].candidate != ObjectRecord.notCandidate { continue }
-                candidates.add(slot, records: records)
-            }
+            return
         }
-        judge = switch parameters.decider {
-        case .heuristic: .greedyDual
-        case .network where trainer.isReady: .network
-        case .contest, .network: trainer.contest.winner(networkIsReady: trainer.isReady)
+        candidates.dropBetterHalf(records: records)
+        drawFromTail(candidates.limit / 8)
+        for _ in candidates.count..<candidates.limit {
+            let slot = randomResident()
+            if slot == ObjectRecord.none || records[Int(slot)].candidate != ObjectRecord.notCandidate { continue }
+            candidates.add(slot, records: records)
         }
-        newcomerScore = nil
-        score()
     }
 
     /// Adds the next residents from the least recent end. Those that were looked at and stay are passed over until the
@@ -266,7 +338,7 @@ extension LearnedPolicy {
         }
     }
 
-    private mutating func score() {
+    private mutating func score(_ judge: Contest.Judge) {
         let records = history.records.base
         let scores = candidates.scores.base
         let count = candidates.count
@@ -282,7 +354,7 @@ extension LearnedPolicy {
                 write(records[Int(candidates.slots[place])], into: rows.base + place * Sample.width)
                 place &+= 1
             }
-            trainer.predict(rows.base, count: count, logits: scores)
+            learner.pointee.trainer.predict(rows.base, count: count, logits: scores)
             place = 0
             while place < count {
                 let logCost = records[Int(candidates.slots[place])].logCost
@@ -293,7 +365,7 @@ extension LearnedPolicy {
     }
 
     /// What the judge gives the newcomer; it can only be refused where it is less than a resident.
-    private mutating func scoreOfNewcomer() -> Float {
+    private mutating func scoreOfNewcomer(by judge: Contest.Judge) -> Float {
         guard newcomer != ObjectRecord.none else { return .infinity }
         let record = history.records[Int(newcomer)]
         switch judge {
@@ -303,7 +375,7 @@ extension LearnedPolicy {
             rows.base.update(repeating: 0, count: Sample.width)
             write(record, into: rows.base)
             var logit: Float = 0
-            trainer.predict(rows.base, count: 1, logits: &logit)
+            learner.pointee.trainer.predict(rows.base, count: 1, logits: &logit)
             return parameters.objective.value(logit: logit, logCost: record.logCost)
         }
     }
@@ -315,6 +387,7 @@ extension LearnedPolicy {
             candidates.remove(at: Int(record.candidate), records: history.records.base)
         }
         if hand == slot { hand = record.newer }
+        if costsDiffer { worths.remove(record.entry) }
         history.unlink(slot)
         history.close(slot)
         return record.entry

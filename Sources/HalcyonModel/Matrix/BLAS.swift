@@ -1,7 +1,7 @@
 #if canImport(Accelerate)
-import Accelerate
+    import Accelerate
 #else
-import COpenBLAS
+    import COpenBLAS
 #endif
 
 /// The few products of single-precision row-major matrices that the learner needs.
@@ -12,7 +12,7 @@ enum BLAS {
     /// Told once, before the first product. Accelerate decides by size and keeps such small products on one thread.
     private static let isSingleThreaded: Bool = {
         #if !canImport(Accelerate)
-        openblas_set_num_threads(1)
+            openblas_set_num_threads(1)
         #endif
         return true
     }()
@@ -55,8 +55,8 @@ enum BLAS {
     }
 
     #if canImport(Accelerate)
-    private static func size(_ value: Int) -> __LAPACK_int { __LAPACK_int(value) }
+        private static func size(_ value: Int) -> __LAPACK_int { __LAPACK_int(value) }
     #else
-    private static func size(_ value: Int) -> blasint { blasint(value) }
+        private static func size(_ value: Int) -> blasint { blasint(value) }
     #endif
 }

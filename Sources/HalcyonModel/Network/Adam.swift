@@ -20,7 +20,8 @@ struct Adam: ~Copyable {
     var byteCount: Int { first.byteCount + second.byteCount }
 
     /// Moves `parameters` against `gradients`, at most by about `rate` each.
-    mutating func step(_ parameters: UnsafeMutablePointer<Float>, against gradients: UnsafePointer<Float>, rate: Float) {
+    mutating func step(_ parameters: UnsafeMutablePointer<Float>, against gradients: UnsafePointer<Float>, rate: Float)
+    {
         firstPower *= Adam.firstDecay
         secondPower *= Adam.secondDecay
         let scale = rate / (1 - firstPower)

@@ -56,10 +56,10 @@ struct OnlineTrainer: ~Copyable {
     var interval: Int { steps < patience ? 32 : steps < patience * 4 ? 64 : 128 }
 
     /// Takes a sample whose label has become known.
-    mutating func add(_ row: UnsafePointer<UInt8>, label: UInt8) {
+    mutating func add(_ row: UnsafePointer<UInt8>, isPositive: Bool) {
         let place = fresh.base + freshCount * Sample.width
         place.update(from: row, count: Sample.width)
-        place[Sample.label] = label
+        place[Sample.outcome] |= isPositive ? 1 : 0
         freshCount += 1
         if freshCount == OnlineTrainer.group { digest() }
     }
@@ -79,12 +79,15 @@ struct OnlineTrainer: ~Copyable {
         for index in 0..<freshCount {
             let row = fresh.base + index * Sample.width
             let logCost = Float(row[Sample.cost]) / 8
-            contest.note(
-                Contest.Verdicts(
-                    network: objective.value(logit: logits[index], logCost: logCost),
-                    greedyDual: Float(row[Sample.worth]), recency: -Float(row[Sample.age]),
-                    weight: objective == .objects ? FastMath.exp2(10 - logCost) : 1),
-                isPositive: row[Sample.label] == 1)
+            let isPositive = row[Sample.outcome] & 1 == 1
+            let weight = objective == .objects ? FastMath.exp2(10 - logCost) : 1
+            let verdicts = Contest.Verdicts(
+                network: objective.value(logit: logits[index], logCost: logCost),
+                greedyDual: Float(row[Sample.worth]), recency: -Float(row[Sample.age]), weight: weight)
+            contest.note(verdicts, isPositive: isPositive)
+            if row[Sample.outcome] > 1 {
+                contest.note(choices: row[Sample.outcome], isPositive: isPositive, weight: weight)
+            }
             buffer.add(row)
         }
         samples += freshCount
@@ -102,12 +105,13 @@ struct OnlineTrainer: ~Copyable {
         while index < rows {
             let row = buffer.draw(&generator)
             Feature.decode(row, into: input.base + index * Feature.width)
-            labels[index] = Float(row[Sample.label])
+            labels[index] = Float(row[Sample.outcome] & 1)
             index &+= 1
         }
         network.forward(input.base, rows: rows, logits: logits.base)
         _ = network.backward(input.base, rows: rows, logits: logits.base, labels: labels.base)
-        optimizer.step(network.parameters.base, against: network.gradients.base, rate: steps < patience ? rate : rate / 3)
+        optimizer.step(
+            network.parameters.base, against: network.gradients.base, rate: steps < patience ? rate : rate / 3)
         steps += 1
     }
 }

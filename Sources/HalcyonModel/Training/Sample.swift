@@ -10,6 +10,7 @@ enum Sample {
     static let age = 33
     /// The object's cost, in octaves.
     static let cost = 34
-    /// 1 if the object was asked for again within the horizon, 0 if not.
-    static let label = 35
+    /// Once it is known: bit 0 says whether the object was asked for again within the horizon. From the start: the other
+    /// bits say which judges would have evicted the object; see ``Contest``.
+    static let outcome = 35
 }

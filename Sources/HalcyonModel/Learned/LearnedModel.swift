@@ -1,0 +1,37 @@
+/// What a ``LearnedPolicy`` learns, apart from the cache that it serves, so that the caches of a fleet can share it: the
+/// network and its training, and what is known of categories and users.
+///
+/// It is used by one cache at a time.
+public final class LearnedModel {
+    /// Kept behind a pointer, so that the policy reaches it without exclusivity checks.
+    let learner: UnsafeMutablePointer<Learner>
+
+    /// A model that has learnt nothing yet.
+    init(_ parameters: LearnedParameters, seed: UInt64) {
+        learner = .allocate(capacity: 1)
+        learner.initialize(to: Learner(parameters, seed: seed))
+    }
+
+    deinit {
+        learner.deinitialize(count: 1)
+        learner.deallocate()
+    }
+}
+
+/// The state of a ``LearnedModel``.
+struct Learner: ~Copyable {
+    /// Labelled samples kept for training at most.
+    static let bufferBound = 1 << 16
+
+    var features: FeatureAssembler
+    var trainer: OnlineTrainer
+
+    init(_ parameters: LearnedParameters, seed: UInt64) {
+        features = FeatureAssembler(groups: parameters.groups)
+        trainer = OnlineTrainer(
+            hidden: parameters.hidden, bufferBound: Learner.bufferBound, objective: parameters.objective,
+            rate: Float(parameters.rate), patience: 1_000, seed: seed)
+    }
+
+    var byteCount: Int { features.byteCount + trainer.byteCount }
+}

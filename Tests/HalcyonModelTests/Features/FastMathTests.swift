@@ -1,0 +1,48 @@
+import Foundation
+import Testing
+
+@testable import HalcyonModel
+
+@Suite("Fast logarithms and exponentials beside the library's")
+struct FastMathTests {
+    @Test func logarithm() {
+        for step in -200...400 {
+            let value = Float(exp2(Double(step) / 10))
+            #expect(abs(FastMath.log2(value) - Foundation.log2(value)) < 0.011)
+        }
+        #expect(abs(FastMath.log2(1)) < 1e-6)
+    }
+
+    @Test func exponential() {
+        for step in -900...900 {
+            let exact = Foundation.exp2(Float(step) / 10)
+            #expect(abs(FastMath.exp2(Float(step) / 10) / exact - 1) < 0.004)
+        }
+        #expect(FastMath.exp2(0) == 1)
+        #expect(FastMath.exp2(-1_000) == 0)
+        #expect(FastMath.exp2(.nan) == 0)
+        #expect(FastMath.exp2(1_000).isFinite)
+    }
+
+    @Test func bytes() {
+        #expect(FastMath.octaves(0) == 0)
+        #expect(FastMath.octaves(1) == 8)
+        #expect(FastMath.octaves(.max) == 255)
+        #expect(FastMath.fineOctaves(1) == 16)
+        #expect(FastMath.share(2) == 255 && FastMath.share(-1) == 0)
+    }
+
+    @Test("Counts come back from four bytes within 5 %")
+    func packing() {
+        var counts = DecayedCounts()
+        for _ in 0..<300 {
+            counts.decay(by: 7)
+            counts.increment()
+        }
+        let unpacked = DecayedCounts(packed: counts.packed)
+        for (kept, exact) in [(unpacked.c0, counts.c0), (unpacked.c1, counts.c1), (unpacked.c3, counts.c3)] {
+            #expect(abs(kept / exact - 1) < 0.05)
+        }
+        #expect(DecayedCounts(packed: DecayedCounts().packed).c2 == 0)
+    }
+}

@@ -1,0 +1,132 @@
+import HalcyonEviction
+import HalcyonTestSupport
+import Testing
+
+@testable import HalcyonModel
+
+@Suite("The learned policy")
+struct LearnedPolicyTests {
+    private func policy(_ text: String = "learned") throws -> ConfiguredPolicy {
+        try PolicyCatalogue.standard.policy(text)
+    }
+
+    /// Half of the requests go to 100 objects that stay popular, half to objects that are never asked for again.
+    private func accesses(_ count: Int, seed: UInt64) -> [Access] {
+        var random = SplitMix64(seed: seed)
+        return (0..<count).map { index in
+            let popular = random.next(below: 2) == 0
+            return Access(
+                entry: popular ? EntryID(random.next(below: 300)) : EntryID(300 + index), index: index,
+                time: Int64(index) * 1_000_000, categories: popular ? 1 : 2, user: UInt32(random.next(below: 5)))
+        }
+    }
+
+    private func hits(_ policy: ConfiguredPolicy, _ accesses: [Access], capacity: Int, seed: UInt64 = 0) -> Int {
+        let cache = policy.makeCache(PolicyContext(capacity: capacity, seed: seed))
+        cache.define(1, [0])
+        cache.define(2, [1])
+        return accesses.count { cache.access($0) == .hit }
+    }
+
+    @Test("Beats LRU and LFU with aging where half of the requests are one-hit wonders")
+    func beatsLRU() throws {
+        let accesses = accesses(12_000, seed: 1)
+        let lru = hits(try policy("lru"), accesses, capacity: 150)
+        let learned = hits(try policy(), accesses, capacity: 150)
+        #expect(Double(learned) > Double(lru) * 1.2, "\(learned) hits beside LRU's \(lru)")
+    }
+
+    @Test("The same seed gives the same decisions; another seed may give others, and is no worse than LRU")
+    func seeds() throws {
+        let accesses = accesses(6_000, seed: 2)
+        let lru = hits(try policy("lru"), accesses, capacity: 150)
+        for seed in UInt64(1)...3 {
+            let first = hits(try policy(), accesses, capacity: 150, seed: seed)
+            #expect(first == hits(try policy(), accesses, capacity: 150, seed: seed))
+            #expect(first > lru)
+        }
+    }
+
+    @Test("Verbs in order, residents only, used within the capacity; the same in any batches; prefixes stand")
+    func conformance() throws {
+        let policy = try policy()
+        for trace in MicroTrace.all {
+            for capacity in [0, 7, 100, 1 << 40] {
+                let run = CheckedRun(policy, trace.context(for: policy, capacity: capacity))
+                let outcomes = run.serve(trace.accesses)
+                #expect(run.record.breaches.isEmpty, "\(trace) at \(capacity): \(run.record.breaches.prefix(3))")
+                #expect(run.cache.state().used <= capacity)
+                if capacity == 0 {
+                    let kept = zip(trace.accesses, outcomes).count { $0.cost > 0 && $1 != .refused }
+                    #expect(kept == 0)
+                }
+                let growing = CheckedRun(policy, trace.context(for: policy, capacity: capacity, roomForEntries: false))
+                let areSame = growing.serve(trace.accesses, batchesOf: 7) == outcomes
+                #expect(areSame, "\(trace) at \(capacity)")
+                let prefix = CheckedRun(policy, trace.context(for: policy, capacity: capacity))
+                let stands = prefix.serve(Array(trace.accesses.prefix(700))) == Array(outcomes.prefix(700))
+                #expect(stands, "\(trace) at \(capacity)")
+            }
+        }
+    }
+
+    @Test("Entries may be taken out at any moment, and their numbers used again")
+    func removal() throws {
+        let policy = try policy()
+        for trace in MicroTrace.all {
+            let run = CheckedRun(policy, trace.context(for: policy, capacity: 40, roomForEntries: false))
+            let expected = CheckedRun(policy, trace.context(for: policy, capacity: 40, roomForEntries: false))
+                .serve(trace.accesses)
+            var keys = KeyTable()
+            var outcomes: [AccessOutcome] = []
+            for access in trace.accesses {
+                var renumbered = access
+                renumbered.entry = keys.number(of: access.entry)
+                outcomes.append(run.cache.access(renumbered))
+                if access.index % 5 == 0 { keys.collect(from: run.cache) }
+            }
+            let areSame = outcomes == expected
+            #expect(areSame, "\(trace)")
+            for entry in 0..<EntryID(trace.objectCount) { run.cache.remove(entry) }
+            #expect(run.record.breaches.isEmpty, "\(run.record.breaches.prefix(3))")
+            #expect(run.cache.state().count == 0)
+        }
+    }
+
+    @Test("Bytes an entry: 4 a number, 72 a resident, 28 a ghost of which there are two a resident")
+    func memory() throws {
+        func bytes(_ objects: Int) throws -> Int {
+            let cache = try policy("learned(decider=heuristic)").makeCache(
+                PolicyContext(capacity: objects / 2, entries: objects))
+            for index in 0..<objects * 3 {
+                _ = cache.access(Access(entry: EntryID(index * 7_919 % objects), index: index))
+            }
+            return cache.state().metadataBytes
+        }
+        let residents = 20_000.0
+        let each = Double(try bytes(80_000) - bytes(40_000)) / residents
+        // Half of the objects are resident: two numbers a resident, 1 byte each of the index's own; records may be grown
+        // by a quarter ahead.
+        let stated: Double = 2 * 5 + 72 * 1.25 + 2 * 28
+        #expect(each <= stated, "\(each) bytes")
+        #expect(MemoryLayout<ObjectRecord>.stride == 72 && MemoryLayout<Ghost>.stride == 28)
+    }
+
+    @Test("Each group of features can be switched off")
+    func groups() throws {
+        let accesses = accesses(3_000, seed: 5)
+        let lru = hits(try policy("lru"), accesses, capacity: 150)
+        for group in ["recency", "frequency", "size", "popularity", "category", "user", "session", "time"] {
+            #expect(hits(try policy("learned(\(group)=off)"), accesses, capacity: 150) > lru / 2, "\(group)")
+        }
+    }
+
+    @Test("The caches of a fleet share what they learn")
+    func fleet() throws {
+        let make = try #require(try policy().sharedModelCaches(PolicyContext(capacity: 20)))
+        let caches = (0..<5).map { _ in make(PolicyContext(capacity: 20)) }
+        for access in accesses(10_000, seed: 6) { _ = caches[Int(access.user)].access(access) }
+        let steps = caches.map { cache in cache.state().metrics.first { $0.name == "training_steps" }?.value ?? 0 }
+        #expect(Set(steps).count == 1 && steps[0] > 60)
+    }
+}
