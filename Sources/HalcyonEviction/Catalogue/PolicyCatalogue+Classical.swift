@@ -19,6 +19,7 @@ extension PolicyCatalogue {
             PolicyEntry(SIEVE.self),
             PolicyEntry(S3FIFO.self),
             PolicyEntry(QDLPFIFO.self),
+            PolicyEntry(WTinyLFU.self),
             PolicyEntry(GDSF.self),
             PolicyEntry(SizeEviction.self),
             PolicyEntry(KingfisherMemory.self),

