@@ -27,12 +27,15 @@ public struct Access: Sendable, Equatable {
     public var categories: CategorySetID
     /// Who asks; `UInt32.max` if unknown.
     public var user: UInt32
+    /// What is asked for, by a number that all caches which share a model agree on. In a single cache it is the entry; in a
+    /// fleet each cache numbers its own entries, and this tells that two users ask for the same object.
+    public var object: UInt32
 
     /// An access; everything but the entry has a neutral default.
     @inlinable
     public init(
         entry: EntryID, index: Int = 0, time: Int64 = 0, cost: Int = 1, categories: CategorySetID = 0,
-        user: UInt32 = .max
+        user: UInt32 = .max, object: UInt32? = nil
     ) {
         self.entry = entry
         self.index = index
@@ -40,5 +43,6 @@ public struct Access: Sendable, Equatable {
         self.cost = cost
         self.categories = categories
         self.user = user
+        self.object = object ?? entry
     }
 }

@@ -28,7 +28,7 @@ extension FleetReplay {
             let access = Access(
                 entry: local[position], index: nextIndex[user], time: needs.times ? trace.times[position] : 0,
                 cost: needs.costs ? Int(clamping: trace.cost(ofRequest: position)) : 1, categories: set,
-                user: UInt32(user))
+                user: UInt32(user), object: trace.entries[position])
             nextIndex[user] += 1
             counts.count(
                 at: position, caches[user].access(access), cost: access.cost, categories: set, user: UInt32(user))
