@@ -26,7 +26,7 @@ struct CategoryProfiles: ~Copyable {
     mutating func note(_ category: UInt32, now: UInt32, gap: UInt8) {
         let slot = category & (CategoryProfiles.bound - 1)
         var profile = profiles[slot]
-        let time = -Float(now &- profile.last)
+        let time = -FastMath.float(now &- profile.last)
         profile.fast = profile.fast * FastMath.exp2(time * 0.001) + 1
         profile.slow = profile.slow * FastMath.exp2(time * 0.000_02) + 1
         let isReuse = gap != .max
@@ -45,19 +45,19 @@ struct CategoryProfiles: ~Copyable {
         while index < members.count {
             let profile = profiles[members[index] & (CategoryProfiles.bound - 1)]
             let age = now &- profile.last
-            let time = -Float(age)
+            let time = -FastMath.float(age)
             fast += profile.fast * FastMath.exp2(time * 0.001)
             slow += profile.slow * FastMath.exp2(time * 0.000_02)
             reuse += profile.reuse
             gap += profile.gap
-            nearest = min(nearest, age)
+            if age < nearest { nearest = age }
             index &+= 1
         }
-        let scale = 1 / Float(members.count)
+        let scale: Float = members.count == 1 ? 1 : 1 / Float(members.count)
         row[Feature.categoryFast] = FastMath.fineOctaves(fast * scale)
         row[Feature.categorySlow] = FastMath.fineOctaves(slow * scale)
         row[Feature.categoryAge] = FastMath.octaves(nearest)
         row[Feature.categoryReuse] = FastMath.share(reuse * scale)
-        row[Feature.categoryGap] = UInt8(gap * scale)
+        row[Feature.categoryGap] = FastMath.byte(gap * scale)
     }
 }

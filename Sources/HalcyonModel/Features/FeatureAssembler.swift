@@ -4,7 +4,7 @@ import HalcyonEviction
 ///
 /// It knows nothing but the accesses it was told of. A row is O(1 + categories of the object).
 struct FeatureAssembler: ~Copyable {
-    let groups: FeatureGroups
+    private let uses: Switches
     var sets = CategorySetTable()
     private var categories = CategoryProfiles()
     private var users = UserProfiles()
@@ -15,7 +15,7 @@ struct FeatureAssembler: ~Copyable {
     private var dayPhase: UInt8 = 0
     private var dayQuadrature: UInt8 = 0
 
-    init(groups: FeatureGroups) { self.groups = groups }
+    init(groups: FeatureGroups) { uses = Switches(groups) }
 
     var byteCount: Int { sets.byteCount + categories.byteCount + users.byteCount }
 
@@ -23,7 +23,7 @@ struct FeatureAssembler: ~Copyable {
     mutating func note(_ access: Access, second: UInt32, gap: UInt8) {
         clock &+= 1
         current = access.categories
-        if !groups.isDisjoint(with: .time) {
+        if uses.time {
             let phase = Float(second % 86_400) / 86_400
             dayPhase = FastMath.share(abs(2 * phase - 1))
             let shifted = phase < 0.75 ? phase + 0.25 : phase - 0.75
@@ -31,10 +31,10 @@ struct FeatureAssembler: ~Copyable {
         }
         if access.categories == 0 && access.user == .max { return }
         let members = sets[access.categories]
-        if !groups.isDisjoint(with: .category) {
+        if uses.category {
             for category in members { categories.note(category, now: clock, gap: gap) }
         }
-        if access.user != .max && !groups.isDisjoint(with: [.user, .session]) {
+        if access.user != .max && (uses.user || uses.session) {
             users.note(access.user, categories: access.categories, members: members, now: clock)
         }
     }
@@ -48,32 +48,32 @@ struct FeatureAssembler: ~Copyable {
     ) {
         let age = now &- record.last
         let ageOctaves = FastMath.octaves(age)
-        if !groups.isDisjoint(with: .recency) {
+        if uses.recency {
             row[Feature.age] = ageOctaves
             row[Feature.gap1] = record.gap1
             row[Feature.gap2] = record.gap2
             row[Feature.gap3] = record.gap3
             row[Feature.sinceFirst] = FastMath.octaves(now &- record.first)
-            row[Feature.overdue] = UInt8(truncatingIfNeeded: 128 &+ (Int(ageOctaves) &- Int(record.gap1)) / 2)
+            row[Feature.overdue] = 128 &+ (ageOctaves >> 1) &- (record.gap1 >> 1)
         }
-        if !groups.isDisjoint(with: .frequency) {
+        if uses.frequency {
             var counts = record.counts
             counts.decay(by: age)
             row[Feature.count0] = FastMath.fineOctaves(counts.c0)
             row[Feature.count1] = FastMath.fineOctaves(counts.c1)
             row[Feature.count2] = FastMath.fineOctaves(counts.c2)
             row[Feature.count3] = FastMath.fineOctaves(counts.c3)
-            row[Feature.accesses] = FastMath.fineOctaves(Float(record.accesses))
-            row[Feature.residentAccesses] = FastMath.fineOctaves(Float(record.residentAccesses))
+            row[Feature.accesses] = FastMath.fineOctaves(FastMath.float(small: UInt32(record.accesses)))
+            row[Feature.residentAccesses] = FastMath.fineOctaves(FastMath.float(small: UInt32(record.residentAccesses)))
             row[Feature.worth] = GreedyDual.octaves(record.priority - aged)
         }
-        if !groups.isDisjoint(with: .size) { row[Feature.size] = UInt8(min(record.logCost * 8, 255)) }
-        if !groups.isDisjoint(with: .popularity) {
-            let changes = Float(record.userChanges)
+        if uses.size { row[Feature.size] = FastMath.byte(record.logCost * 8) }
+        if uses.popularity {
+            let changes = FastMath.float(small: UInt32(record.userChanges))
             row[Feature.userChanges] = FastMath.fineOctaves(changes)
-            row[Feature.foreignShare] = FastMath.share(changes / max(Float(record.accesses), 1))
+            row[Feature.foreignShare] = FastMath.share(changes / FastMath.float(small: UInt32(record.accesses)))
         }
-        if !groups.isDisjoint(with: .time) {
+        if uses.time {
             row[Feature.seconds] = FastMath.octaves(second &- record.lastSecond)
             row[Feature.dayPhase] = dayPhase
             row[Feature.dayQuadrature] = dayQuadrature
@@ -84,15 +84,31 @@ struct FeatureAssembler: ~Copyable {
     @inline(__always)
     private func writeContext(_ record: ObjectRecord, into row: UnsafeMutablePointer<UInt8>) {
         let members = sets[record.categories]
-        if members.count > 0 && !groups.isDisjoint(with: .category) { categories.write(members, now: clock, into: row) }
-        if !groups.isDisjoint(with: .session) {
+        if members.count > 0 && uses.category { categories.write(members, now: clock, into: row) }
+        if uses.session {
             row[Feature.asNow] = FastMath.share(sets.overlap(of: record.categories, with: current))
         }
-        guard !groups.isDisjoint(with: [.user, .session]), let profile = users.profile(of: record.user) else { return }
-        if members.count > 0 && !groups.isDisjoint(with: .user) { users.write(profile, members: members, into: row) }
-        if !groups.isDisjoint(with: .session) {
+        guard (uses.user || uses.session), let profile = users.profile(of: record.user) else { return }
+        if members.count > 0 && uses.user { users.write(profile, members: members, into: row) }
+        if uses.session {
             row[Feature.active] = FastMath.share(sets.overlap(of: record.categories, with: profile.active))
             row[Feature.sinceUser] = FastMath.octaves(clock &- profile.last)
         }
+    }
+}
+
+/// The groups of features as plain truth values, which cost nothing to ask in a debug build either.
+private struct Switches: BitwiseCopyable {
+    let recency, frequency, size, popularity, category, user, session, time: Bool
+
+    init(_ groups: FeatureGroups) {
+        recency = groups.contains(.recency)
+        frequency = groups.contains(.frequency)
+        size = groups.contains(.size)
+        popularity = groups.contains(.popularity)
+        category = groups.contains(.category)
+        user = groups.contains(.user)
+        session = groups.contains(.session)
+        time = groups.contains(.time)
     }
 }

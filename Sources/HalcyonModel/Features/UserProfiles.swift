@@ -73,8 +73,8 @@ struct UserProfiles: ~Copyable {
             let pair = pairs[place(tag)]
             if pair.tag == tag {
                 let age = profile.accesses &- pair.last
-                weight += pair.weight * FastMath.exp2(-Float(age) * UserProfiles.forgetting)
-                nearest = min(nearest, age)
+                weight += pair.weight * FastMath.exp2(-FastMath.float(age) * UserProfiles.forgetting)
+                if age < nearest { nearest = age }
             }
             index &+= 1
         }
@@ -92,7 +92,7 @@ struct UserProfiles: ~Copyable {
             if pair.tag == .max { pairCount += 1 }
             pair = Pair(tag: tag)
         } else {
-            pair.weight *= FastMath.exp2(-Float(access &- pair.last) * UserProfiles.forgetting)
+            pair.weight *= FastMath.exp2(-FastMath.float(access &- pair.last) * UserProfiles.forgetting)
         }
         pair.weight += 1
         pair.last = access

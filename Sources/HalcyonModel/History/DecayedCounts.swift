@@ -11,7 +11,7 @@ struct DecayedCounts: BitwiseCopyable {
     /// Lets `requests` pass.
     @inline(__always)
     mutating func decay(by requests: UInt32) {
-        let time = -Float(requests)
+        let time = -FastMath.float(requests)
         c0 *= FastMath.exp2(time * 0.01)
         c1 *= FastMath.exp2(time * 0.001)
         c2 *= FastMath.exp2(time * 0.000_1)

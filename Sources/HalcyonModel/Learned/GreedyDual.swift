@@ -12,7 +12,7 @@ struct GreedyDual: BitwiseCopyable {
     mutating func rate(_ record: inout ObjectRecord) {
         if unit < 0 { unit = record.logCost }
         let weight = unit == record.logCost ? 1 : FastMath.exp2(unit - record.logCost)
-        record.priority = clock + Float(record.residentAccesses) * weight
+        record.priority = clock + FastMath.float(small: UInt32(record.residentAccesses)) * weight
     }
 
     /// Moves the clock to what the one that goes was worth.
@@ -23,6 +23,6 @@ struct GreedyDual: BitwiseCopyable {
     @inline(__always)
     static func octaves(_ worth: Float) -> UInt8 {
         if worth < 0x1p-16 { return 0 }
-        return UInt8(truncatingIfNeeded: Int32(max(min(FastMath.log2(worth) * 8 + 128, 255), 0)))
+        return FastMath.byte(FastMath.log2(worth) * 8 + 128)
     }
 }

@@ -254,7 +254,7 @@ extension LearnedPolicy {
         learner.pointee.features.write(record, aged: heuristic.clock, now: now, second: second, into: row)
         row[Sample.worth] = GreedyDual.octaves(record.priority - heuristic.clock)
         row[Sample.age] = FastMath.octaves(now &- record.last)
-        row[Sample.cost] = UInt8(min(record.logCost * 8, 255))
+        row[Sample.cost] = FastMath.byte(record.logCost * 8)
     }
 
     /// Draws new candidates to those that scored low, asks who is to judge, and scores all of them.

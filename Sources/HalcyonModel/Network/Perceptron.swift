@@ -57,7 +57,7 @@ struct Perceptron: ~Copyable {
         var index = 0
         while index < end {
             let value = activation[index]
-            activation[index] = max(value, leak * value)
+            activation[index] = value > 0 ? value : leak * value
             index &+= 1
         }
         BLAS.multiply(activation, vector: weights + inputs * hidden, into: logits, m: rows, n: hidden)

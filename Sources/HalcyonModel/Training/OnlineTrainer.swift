@@ -105,7 +105,7 @@ struct OnlineTrainer: ~Copyable {
         while index < rows {
             let row = buffer.draw(&generator)
             Feature.decode(row, into: input.base + index * Feature.width)
-            labels[index] = Float(row[Sample.outcome] & 1)
+            labels[index] = row[Sample.outcome] & 1 == 1 ? 1 : 0
             index &+= 1
         }
         network.forward(input.base, rows: rows, logits: logits.base)
