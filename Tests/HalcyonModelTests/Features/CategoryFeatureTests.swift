@@ -27,7 +27,7 @@ struct CategoryFeatureTests {
         var assembler = assembler()
         assembler.note(Access(entry: 5, categories: 1, user: 7), second: 0, gap: .max)
         #expect(row(assembler, set: 1)[Feature.active] == 255)
-        #expect(row(assembler, set: 3)[Feature.active] == 127)
+        #expect(row(assembler, set: 3)[Feature.active] == 128)
         #expect(row(assembler, set: 2)[Feature.active] == 0)
         #expect(row(assembler, set: 1)[Feature.asNow] == 255)
         #expect(row(assembler, set: 1, user: 8)[Feature.active] == 0, "another user")

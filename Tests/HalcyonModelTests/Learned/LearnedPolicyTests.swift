@@ -51,7 +51,7 @@ struct LearnedPolicyTests {
     func conformance() throws {
         let policy = try policy()
         for trace in MicroTrace.all {
-            for capacity in [0, 7, 100, 1 << 40] {
+            for capacity in [0, 40, 1 << 40] {
                 let run = CheckedRun(policy, trace.context(for: policy, capacity: capacity))
                 let outcomes = run.serve(trace.accesses)
                 #expect(run.record.breaches.isEmpty, "\(trace) at \(capacity): \(run.record.breaches.prefix(3))")
