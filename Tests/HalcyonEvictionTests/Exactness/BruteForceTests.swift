@@ -23,7 +23,7 @@ struct BruteForceTests {
 
     private func compare(_ name: String, traces: Int, largestCost: Int) throws {
         let reference = try #require(Self.references[name])
-        guard let policy = try? PolicyCatalogue.classical.policy(name) else { return }
+        let policy = try PolicyCatalogue.classical.policy(name)
         var random = SplitMix64(seed: 11)
         for number in 0..<traces {
             let objects = 2 + random.next(below: 12)
