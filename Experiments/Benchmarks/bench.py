@@ -29,6 +29,7 @@ ALONE = [
     ("w-tinylfu", "WTinyLFU", 15),
     ("gdsf", "GDSF", 8),
     ("belady", "Belady", 10),
+    ("learned", "ThreeLCache", 2),
 ]
 
 SWEEP = [
@@ -102,8 +103,9 @@ def main():
         print(f"Measured {time.strftime('%Y-%m-%d')} on {processor()}, {os.cpu_count()} cores, {platform.system()} "
               f"{platform.release()}; libCacheSim {libcachesim.__version__}; {options.requests:,} Zipf requests, "
               f"{options.objects:,} objects drawn from, capacity {capacity:,} objects (10 %); medians of {options.runs}.\n")
-        print("| replay alone, one thread | Halcyon, M req/s | libCacheSim, M req/s | ratio | floor | miss ratio, both |")
-        print("|---|--:|--:|--:|--:|---|")
+        print("| replay alone, one thread | beside | Halcyon, M req/s | libCacheSim, M req/s | ratio | floor "
+              "| miss ratio, both |")
+        print("|---|---|--:|--:|--:|--:|---|")
         for name, theirs, floor in ALONE:
             ours, others = [], []
             for _ in range(options.runs):
@@ -112,7 +114,7 @@ def main():
                 misses, seconds = peer(binary, "binary", theirs, capacity)
                 others.append(options.requests / seconds / 1e6)
             miss = 1 - float(rows[0]["object_hit_ratio"])
-            print(f"| {name} | {median(ours):.1f} | {median(others):.1f} | {median(ours) / median(others):.1f} × "
+            print(f"| {name} | {theirs} | {median(ours):.1f} | {median(others):.1f} | {median(ours) / median(others):.1f} × "
                   f"| {floor} | {miss:.4f}, {misses:.4f} |", flush=True)
 
         print("\n| from file to result | Halcyon, s | libCacheSim, s | ratio | floor |")
