@@ -22,7 +22,8 @@ let package = Package(
         .executable(name: "replay", targets: ["replay"]),
     ],
     dependencies: [
-        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     ] + documentation,
     targets: [
         .systemLibrary(
@@ -37,7 +38,10 @@ let package = Package(
             swiftSettings: strict),
         .target(name: "HalcyonTrace", dependencies: ["CZlib", "CZstd"], swiftSettings: strict),
         .target(
-            name: "HalcyonSimulation", dependencies: ["HalcyonEviction", "HalcyonModel", "HalcyonTrace"],
+            name: "HalcyonSimulation",
+            dependencies: [
+                "HalcyonEviction", "HalcyonModel", "HalcyonTrace", .product(name: "Yams", package: "Yams"),
+            ],
             swiftSettings: strict),
         .executableTarget(
             name: "replay",

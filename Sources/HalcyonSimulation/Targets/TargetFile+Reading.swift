@@ -1,0 +1,164 @@
+import Foundation
+import HalcyonEviction
+import HalcyonModel
+import HalcyonTrace
+
+extension TargetFile {
+    /// Reads a file.
+    ///
+    /// - Parameter catalogue: the policies that may be named.
+    /// - Throws: ``ReplayError/usage(_:)`` with file, line and column if it cannot be read or says what is not accepted.
+    public init(path: String, catalogue: PolicyCatalogue = .standard) throws(ReplayError) {
+        let data: Data
+        do {
+            data = try Data(contentsOf: URL(fileURLWithPath: path))
+        } catch {
+            var isFolder: ObjCBool = false
+            let exists = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
+            throw ReplayError.usage(
+                "\(path): \(isFolder.boolValue ? "is a folder" : exists ? "cannot be read" : "does not exist"); "
+                    + "a YAML file of targets is needed.")
+        }
+        guard let text = String(validating: data, as: UTF8.self) else {
+            throw ReplayError.usage("\(path): is not UTF-8 text; a YAML file of targets is needed.")
+        }
+        try self.init(parsing: text, file: path, catalogue: catalogue)
+    }
+
+    /// Reads the text of a file.
+    ///
+    /// - Parameters:
+    ///   - file: its name, for messages.
+    ///   - catalogue: the policies that may be named.
+    /// - Throws: ``ReplayError/usage(_:)`` with file, line and column.
+    public init(parsing text: String, file: String, catalogue: PolicyCatalogue = .standard) throws(ReplayError) {
+        let root = try YAMLValue.document(in: text, file: file)
+        let fields = try root.fields(accepting: ["schema", "tolerances", "groups", "history"], of: "A file of targets")
+        let schema = try fields.required("schema")
+        let found = try schema.text(as: "The schema")
+        guard found == Self.schema else {
+            throw schema.fault("the schema '\(found.shortened)' is not known: it is \(Self.schema).")
+        }
+        let reader = TargetReader(catalogue: catalogue, comments: YAMLComments(text))
+        tolerances = try reader.tolerances(fields["tolerances"])
+        groups = []
+        for value in try fields.required("groups").list(as: "'groups'") { groups.append(try reader.group(value)) }
+        history = []
+        for value in try fields["history"]?.list(as: "'history'") ?? [] { history.append(try reader.recording(value)) }
+        for (name, key) in fields.keys { comments[name] = reader.comments.above(key) }
+        comments["end"] = reader.comments.last
+    }
+
+    /// Refuses a file with a target that a check could not miss.
+    ///
+    /// - Parameter path: the name of the file, for the message.
+    /// - Throws: ``ReplayError/usage(_:)`` if a target lacks a bound that it asks for.
+    public func requireBounds(path: String) throws(ReplayError) {
+        for group in groups {
+            guard let target = group.targets.first(where: { !$0.isBounded }) else { continue }
+            throw .usage(
+                "\(path): \(target.policy) at \(target.capacity) on \(group.trace), \(group.mode.words), has no bound: "
+                    + "give lowest_hit_ratio, or baseline with highest_loss, or record it with --update --reason \"…\"."
+            )
+        }
+    }
+}
+
+/// Makes targets from YAML.
+private struct TargetReader {
+    let catalogue: PolicyCatalogue
+    let comments: YAMLComments
+
+    func tolerances(_ value: YAMLValue?) throws(ReplayError) -> [(policy: String, tolerance: Double)] {
+        guard let value else { return [("default", 0.001)] }
+        let fields = try value.fields(of: "'tolerances'")
+        var tolerances: [(policy: String, tolerance: Double)] = []
+        for (name, key) in fields.keys {
+            if name != "default", !catalogue.entries.contains(where: { $0.card.name == name }) {
+                throw key.fault("'\(name.shortened)' is neither 'default' nor the name of a policy.")
+            }
+            tolerances.append((name, try fields.required(name).number(in: 0...1, as: "a tolerance")))
+        }
+        return tolerances
+    }
+
+    func group(_ value: YAMLValue) throws(ReplayError) -> TargetGroup {
+        let fields = try value.fields(
+            accepting: ["trace", "mode", "sizes", "limit", "warmup", "seed", "targets"], of: "A group")
+        var group = TargetGroup(trace: try fields.required("trace").text(as: "The path of a trace"), targets: [])
+        if let mode = fields["mode"] {
+            let name = try mode.text(as: "A mode")
+            guard let known = ReplayMode(rawValue: name) else {
+                throw mode.fault("'\(name.shortened)' is not a mode: write shared or per_user.")
+            }
+            group.mode = known
+        }
+        if let sizes = fields["sizes"] {
+            group.sizes = try sizes.text(as: "A rule for sizes")
+            guard SizeRule(argument: group.sizes) != nil else {
+                throw sizes.fault("'\(group.sizes.shortened)' is not a rule for sizes: write \(SizeRule.accepted).")
+            }
+        }
+        group.limit = try fields["limit"].map { value throws(ReplayError) in
+            try value.whole(atLeast: 1, as: "a number of requests")
+        }
+        if let warmup = fields["warmup"] {
+            group.warmup = try warmup.number(in: 0...0.999_999, as: "a share of the requests")
+        }
+        if let seed = fields["seed"] { group.seed = try seed.whole(atLeast: 0, as: "a seed") }
+        var places: [String: Int] = [:]
+        for value in try fields.required("targets").list(as: "'targets'") {
+            let target = try target(value)
+            let name = "\(target.policy) at \(target.capacity)"
+            if let line = places[name] {
+                throw value.fault("\(name) is also in line \(line); a group has each policy and capacity once.")
+            }
+            places[name] = value.line
+            group.targets.append(target)
+        }
+        if group.targets.isEmpty { throw value.fault("a group needs at least one target.") }
+        group.comments = comments.above(value)
+        for (_, key) in fields.keys where key.line != value.line { group.comments += comments.above(key) }
+        return group
+    }
+
+    private func target(_ value: YAMLValue) throws(ReplayError) -> Target {
+        let fields = try value.fields(
+            accepting: ["policy", "capacity", "hit_ratio", "lowest_hit_ratio", "baseline", "highest_loss"],
+            of: "A target")
+        func ratio(_ name: String, from least: Double) throws(ReplayError) -> Double? {
+            guard let value = fields[name] else { return nil }
+            return try value.number(in: least...1, as: "a ratio")
+        }
+        let capacity = try fields.required("capacity")
+        var target = Target(
+            policy: try label(fields.required("policy")), capacity: try capacity.text(as: "A capacity"),
+            hitRatio: try ratio("hit_ratio", from: 0), lowestHitRatio: try ratio("lowest_hit_ratio", from: 0),
+            highestLoss: try ratio("highest_loss", from: -1))
+        do { target.capacity = try CapacityRequest(parsing: target.capacity).description } catch {
+            throw capacity.fault(error.description)
+        }
+        if let baseline = fields["baseline"] { target.baseline = try label(baseline) }
+        if let loss = fields["highest_loss"], target.baseline == nil {
+            throw loss.fault("a highest loss needs a 'baseline' that it is held against.")
+        }
+        target.comments = comments.above(value)
+        return target
+    }
+
+    private func label(_ value: YAMLValue) throws(ReplayError) -> String {
+        let text = try value.text(as: "A policy")
+        do { return try catalogue.policy(text).label } catch { throw value.fault(error.description) }
+    }
+
+    func recording(_ value: YAMLValue) throws(ReplayError) -> TargetRecording {
+        let fields = try value.fields(accepting: ["date", "halcyon", "targets", "reason"], of: "An entry of 'history'")
+        var recording = TargetRecording(
+            date: try fields.required("date").text(as: "A date"),
+            halcyonVersion: try fields.required("halcyon").text(as: "A version"),
+            targets: try fields.required("targets").whole(atLeast: 0, as: "a number of targets"),
+            reason: try fields.required("reason").text(as: "A reason"))
+        recording.comments = comments.above(value)
+        return recording
+    }
+}

@@ -1,0 +1,135 @@
+import HalcyonTrace
+
+/// Hit ratios that must not get worse, as a file keeps them: what `replay check` checks.
+///
+/// ```yaml
+/// schema: halcyon.targets/1
+/// tolerances: {default: 0.001, learned: 0.005}
+/// groups:
+///   - trace: ../Traces/shop.csv
+///     mode: shared
+///     targets:
+///       - {policy: lru, capacity: 1%, hit_ratio: 0.231450, lowest_hit_ratio: 0.230450}
+///       - {policy: learned, capacity: 1%, hit_ratio: 0.281450, lowest_hit_ratio: 0.276450, baseline: lru, highest_loss: -0.045000}
+/// history:
+///   - {date: 2026-11-21, halcyon: 0.1.0, targets: 2, reason: "First values."}
+/// ```
+///
+/// Ratios are 0…1. Paths of traces are relative to the folder of the file. ``text`` is the one form in which it is written.
+public struct TargetFile: Sendable, Equatable {
+    /// The version of this structure.
+    public static let schema = "halcyon.targets/1"
+
+    /// By how much a newly recorded bound lies below, or above, what was measured: by policy name; `default` for the rest.
+    public var tolerances: [(policy: String, tolerance: Double)]
+    /// The targets, by trace and mode.
+    public var groups: [TargetGroup]
+    /// When and why values were recorded, oldest first.
+    public var history: [TargetRecording]
+    /// The comments above everything else, above `tolerances`, `groups` and `history`, and below everything.
+    var comments: [String: [String]] = [:]
+
+    /// A file of these.
+    public init(
+        tolerances: [(policy: String, tolerance: Double)] = [("default", 0.001)], groups: [TargetGroup],
+        history: [TargetRecording] = []
+    ) {
+        self.tolerances = tolerances
+        self.groups = groups
+        self.history = history
+    }
+
+    /// The number of targets.
+    public var targetCount: Int { groups.reduce(0) { $0 + $1.targets.count } }
+
+    /// How far the bounds of a policy lie from what was measured, 0…1.
+    ///
+    /// - Parameter name: its name without parameters.
+    public func tolerance(of name: String) -> Double {
+        (tolerances.first { $0.policy == name } ?? tolerances.first { $0.policy == "default" })?.tolerance ?? 0.001
+    }
+
+    /// Whether two files say the same.
+    public static func == (left: TargetFile, right: TargetFile) -> Bool { left.text == right.text }
+}
+
+/// Targets on one trace, replayed in one way.
+public struct TargetGroup: Sendable, Equatable {
+    /// The trace, relative to the folder of the file.
+    public var trace: String
+    /// One cache for all, or one a user; then requests without a user are left out.
+    public var mode: ReplayMode
+    /// How objects get their sizes, as for `--sizes`.
+    public var sizes: String = "first"
+    /// At most so many requests from the start; `nil` is all.
+    public var limit: Int?
+    /// The share of the requests that warms the cache and is not counted.
+    public var warmup: Double = 0
+    /// The seed of everything random.
+    public var seed: UInt64 = 1
+    /// The targets in the order of the file.
+    public var targets: [Target]
+    var comments: [String] = []
+
+    /// A group with the defaults of a replay.
+    public init(trace: String, mode: ReplayMode = .shared, targets: [Target]) {
+        self.trace = trace
+        self.mode = mode
+        self.targets = targets
+    }
+}
+
+/// What one policy must reach at one capacity.
+public struct Target: Sendable, Equatable {
+    /// The policy as one writes it: `lru`, `s3-fifo(small=0.2)`.
+    public var policy: String
+    /// The capacity as one writes it: `1%`, `64MB`, `20`.
+    public var capacity: String
+    /// The object hit ratio when it was last recorded; `nil` if it never was.
+    public var hitRatio: Double?
+    /// The check fails below this object hit ratio.
+    public var lowestHitRatio: Double?
+    /// The policy that this one is held against, at the same capacity.
+    public var baseline: String?
+    /// The check fails where the baseline's object hit ratio is above this policy's by more than this; negative where
+    /// this policy must be ahead.
+    public var highestLoss: Double?
+    var comments: [String] = []
+
+    /// A target; with no bound it waits to be recorded.
+    public init(
+        policy: String, capacity: String, hitRatio: Double? = nil, lowestHitRatio: Double? = nil,
+        baseline: String? = nil, highestLoss: Double? = nil
+    ) {
+        self.policy = policy
+        self.capacity = capacity
+        self.hitRatio = hitRatio
+        self.lowestHitRatio = lowestHitRatio
+        self.baseline = baseline
+        self.highestLoss = highestLoss
+    }
+
+    /// Whether it has every bound that it asks for; if not, it can only be recorded.
+    public var isBounded: Bool { baseline == nil ? lowestHitRatio != nil : highestLoss != nil }
+}
+
+/// That values were recorded, and why.
+public struct TargetRecording: Sendable, Equatable {
+    /// The day, `2026-11-21`, in universal time.
+    public var date: String
+    /// The version of Halcyon that measured.
+    public var halcyonVersion: String
+    /// How many targets were recorded.
+    public var targets: Int
+    /// Why.
+    public var reason: String
+    var comments: [String] = []
+
+    /// A recording.
+    public init(date: String, halcyonVersion: String, targets: Int, reason: String) {
+        self.date = date
+        self.halcyonVersion = halcyonVersion
+        self.targets = targets
+        self.reason = reason
+    }
+}
