@@ -1,11 +1,12 @@
 # demo: the learned policy beside its baselines on a bundled trace.   test: all tests.   bench: timings beside libCacheSim.
+# check: hit ratios against Experiments/targets.yml.
 # lint: format and spelling of the code.   docs: the API documentation.   Missing system packages are installed on the way.
 
 REPLAY := .build/release/replay
 PYTHON := python3
 VENV   := .build/venv
 
-.PHONY: demo test bench lint docs release dependencies example clean
+.PHONY: demo test check bench lint docs release dependencies example clean
 
 demo: release
 	@echo
@@ -19,6 +20,10 @@ test: dependencies
 # A policy of one's own in a package of one's own, run against the built-in ones.
 example: dependencies
 	swift run --package-path Experiments/CustomPolicy
+
+# Hit ratios on the bundled traces, held against what was recorded; JUnit XML and Markdown for whoever shows them.
+check: release
+	@$(REPLAY) check Experiments/targets.yml --junit .build/targets.xml --markdown .build/targets.md
 
 bench: release $(VENV)/libcachesim
 	$(VENV)/bin/python Experiments/Benchmarks/bench.py --replay $(REPLAY)

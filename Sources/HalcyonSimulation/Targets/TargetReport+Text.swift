@@ -22,7 +22,8 @@ extension TargetReport {
     /// How many targets were reached, missed and moved.
     public var summary: String {
         let traces = Set(outcomes.map(\.trace)).count
-        var text = "\(outcomes.count) targets on \(traces) \(traces == 1 ? "trace" : "traces"): "
+        var text =
+            "\(outcomes.count) \(outcomes.count == 1 ? "target" : "targets") on \(traces) \(traces == 1 ? "trace" : "traces"): "
         text += missed.isEmpty ? "none missed" : "\(missed.count) missed"
         text += moved.isEmpty ? ", none moved" : ", \(moved.count) moved"
         if !unbounded.isEmpty { text += ", \(unbounded.count) not recorded yet" }

@@ -62,6 +62,7 @@ struct CheckCommand: AsyncParsableCommand {
             return
         }
         try Output.write(Data(recorded.text.utf8), to: targets)
-        try Output.write(Data("Recorded \(entry.targets) targets in \(targets).\n".utf8), to: nil)
+        try Output.write(
+            Data("\(entry.targets) of \(file.targetCount) targets recorded in \(targets).\n".utf8), to: nil)
     }
 }

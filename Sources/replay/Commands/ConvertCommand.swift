@@ -10,7 +10,8 @@ struct ConvertCommand: AsyncParsableCommand {
 
     @OptionGroup var trace: TraceArguments
 
-    @Argument(help: "The file to write: .csv or .oracleGeneral, with .gz or .zst if wanted; - is standard output, as CSV.")
+    @Argument(
+        help: "The file to write: .csv or .oracleGeneral, with .gz or .zst if wanted; - is standard output, as CSV.")
     var output: String
 
     @Option(help: "The format to write; by default by the extension of the file.")

@@ -8,7 +8,10 @@ extension TimeUnit: ExpressibleByArgument {}
 
 /// The trace and how it is read.
 struct TraceArguments: ParsableArguments {
-    @Argument(help: "The trace: CSV with a header, oracleGeneral, vSCSI or Twitter's text, plain, gzip or zstd; - is standard input.")
+    @Argument(
+        help:
+            "The trace: CSV with a header, oracleGeneral, vSCSI or Twitter's text, plain, gzip or zstd; - is standard input."
+    )
     var trace: String
 
     @OptionGroup(title: "Reading") var reading: ReadingArguments

@@ -1,0 +1,169 @@
+import Foundation
+import HalcyonSimulation
+import HalcyonTestSupport
+import Testing
+
+@Suite("Targets: the file")
+struct TargetFileTests {
+    static let canonical = """
+        # What must hold.
+        schema: halcyon.targets/1
+        # half a point for what computes in floating point
+        tolerances: {default: 0.001, learned: 0.005}
+        groups:
+          # the shop
+          - trace: ../Traces/shop.csv
+            mode: shared
+            targets:
+              # the paper's figure
+              - {policy: lru, capacity: 1%, hit_ratio: 0.275358, lowest_hit_ratio: 0.274358}
+              - {policy: "s3-fifo(small=0.2,ghost=1)", capacity: 64MB, lowest_hit_ratio: 0.300000, baseline: lru, highest_loss: -0.010000}
+
+          - trace: "a b.csv"
+            mode: per_user
+            sizes: "lognormal:median=40KB,sigma=1.1"
+            limit: 1000
+            warmup: 0.25
+            seed: 7
+            targets:
+              - {policy: lfu, capacity: 20}
+        history:
+          - {date: 2026-11-21, halcyon: 0.1.0, targets: 3, reason: "A \\"first\\" try: #1\\n"}
+        # the end
+
+        """
+
+    @Test("what is read is written as it was, comments and all")
+    func roundTrip() throws {
+        let file = try TargetFile(parsing: Self.canonical, file: "t.yml")
+        #expect(file.text == Self.canonical)
+        #expect(file.targetCount == 3)
+        #expect(file.groups[1].mode == .perUser)
+        #expect(file.groups[1].seed == 7)
+        #expect(file.history.first?.reason == "A \"first\" try: #1\n")
+        #expect(file.tolerance(of: "learned") == 0.005)
+        #expect(file.tolerance(of: "lru") == 0.001)
+    }
+
+    @Test(
+        "what is wrong is one sentence with line and column",
+        arguments: [
+            ("", "t.yml: is empty."),
+            ("# nothing\n", "t.yml: is empty."),
+            (
+                "a: [1",
+                "t.yml:2:1: is not YAML: did not find expected ',' or ']', while parsing a flow sequence at line 1."
+            ),
+            ("- 1\n", "t.yml:1:1: A file of targets is a mapping of names to values, and this is a list."),
+            ("schema: x\nschema: y\n", "t.yml:1:1: 'schema' is given twice; give it once."),
+            ("groups: []\n", "t.yml:1:1: A file of targets needs 'schema'."),
+            (
+                "schema: halcyon.targets/2\n",
+                "t.yml:1:9: the schema 'halcyon.targets/2' is not known: it is halcyon.targets/1."
+            ),
+            (
+                "schema: halcyon.targets/1\ngroup: []\n",
+                "t.yml:2:1: A file of targets has no 'group': accepted are schema, tolerances, groups, history."
+            ),
+            ("schema: halcyon.targets/1\ngroups: 7\n", "t.yml:2:9: 'groups' is a list, and this is '7'."),
+            (
+                "schema: halcyon.targets/1\ntolerances: {lur: 1}\ngroups: []\n",
+                "t.yml:2:14: 'lur' is neither 'default' nor the name of a policy."
+            ),
+            (
+                "schema: halcyon.targets/1\ntolerances: {lru: 2}\ngroups: []\n",
+                "t.yml:2:19: '2' is not a tolerance: write a number from 0.0 to 1.0."
+            ),
+        ])
+    func badFiles(text: String, sentence: String) {
+        #expect(throws: ReplayError.usage(sentence)) { try TargetFile(parsing: text, file: "t.yml") }
+    }
+
+    @Test(
+        "what is wrong in a target is one sentence with line and column",
+        arguments: [
+            ("policy: lru(x=1), capacity: 1%", "7:18: lru has no parameter 'x': it has none at all."),
+            ("policy: lru", "7:9: A target needs 'capacity'."),
+            (
+                "policy: lru, capacity: few",
+                "7:33: 'few' is not a capacity: write a share (1%), a size with a unit (64MB) or a whole number (1000)."
+            ),
+            (
+                "policy: lru, capacity: 1, lowest: 0.3",
+                "7:36: A target has no 'lowest': accepted are policy, capacity, hit_ratio, lowest_hit_ratio, baseline, "
+                    + "highest_loss."
+            ),
+            (
+                "policy: lru, capacity: 1, lowest_hit_ratio: 30",
+                "7:54: '30' is not a ratio: write a number from 0.0 to 1.0."
+            ),
+            (
+                "policy: lru, capacity: 1, lowest_hit_ratio: .nan",
+                "7:54: '.nan' is not a ratio: write a number from 0.0 to 1.0."
+            ),
+            (
+                "policy: lru, capacity: 1, highest_loss: 0",
+                "7:50: a highest loss needs a 'baseline' that it is held against."
+            ),
+            ("policy: [lru], capacity: 1", "7:18: A policy is expected, and this is a list."),
+            ("policy: , capacity: 1", "7:18: A policy is expected, and there is nothing."),
+        ])
+    func badTargets(target: String, sentence: String) {
+        let text = """
+            schema: halcyon.targets/1
+            groups:
+              - trace: a.csv
+                mode: shared
+                targets:
+                  - {policy: lru, capacity: 1%}
+                  - {\(target)}
+
+            """
+        #expect(throws: ReplayError.usage("t.yml:\(sentence)")) { try TargetFile(parsing: text, file: "t.yml") }
+    }
+
+    @Test("the same target twice, a wrong mode and a group of nothing are refused")
+    func badGroups() {
+        for (group, sentence) in [
+            ("mode: both, targets: []", "2:31: 'both' is not a mode: write shared or per_user."),
+            ("targets: []", "2:10: a group needs at least one target."),
+            ("limit: 0, targets: []", "2:32: '0' is not a number of requests: write a whole number of at least 1."),
+            (
+                "targets: [{policy: lru, capacity: 1}, {policy: LRU, capacity: 1}]",
+                "2:63: lru at 1 is also in line 2; a group has each policy and capacity once."
+            ),
+        ] {
+            #expect(throws: ReplayError.usage("t.yml:\(sentence)")) {
+                try TargetFile(
+                    parsing: "schema: halcyon.targets/1\ngroups: [{trace: a.csv, \(group)}]\n", file: "t.yml")
+            }
+        }
+    }
+
+    @Test("noise, deep nesting, a folder and a missing file are a sentence")
+    func hostileFiles() throws {
+        let folder = try TemporaryFolder()
+        let files = [
+            try folder.file("noise.yml", (0..<4_000).map { UInt8(truncatingIfNeeded: $0 &* 197 &+ $0 >> 3) }),
+            try folder.file("zero.yml", [0, 1, 2, 3]),
+            try folder.file("deep.yml", String(repeating: "[", count: 20_000)),
+            try folder.file("blocks.yml", String(repeating: "- ", count: 20_000)),
+            try folder.file("two.yml", "a: 1\n---\nb: 2\n"),
+            try folder.file("alias.yml", "a: *b\n"),
+            folder.path, folder.path + "/missing.yml",
+        ]
+        for path in files {
+            #expect(throws: ReplayError.self) { try TargetFile(path: path) }
+        }
+    }
+
+    @Test("the committed file is in its one form, and everything in it is bounded")
+    func committed() throws {
+        let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("../../../Experiments/targets.yml").standardizedFileURL.path
+        let file = try TargetFile(path: path)
+        #expect(file.text == (try String(contentsOfFile: path, encoding: .utf8)))
+        try file.requireBounds(path: path)
+        #expect(Set(file.groups.map(\.trace)).count == 3)
+    }
+}

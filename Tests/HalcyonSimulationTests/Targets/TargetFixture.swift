@@ -1,0 +1,72 @@
+import HalcyonEviction
+import HalcyonModel
+import HalcyonSimulation
+import HalcyonTestSupport
+import HalcyonTrace
+
+/// A folder with a small trace of known LRU hits, and files of targets beside it.
+struct TargetFixture {
+    static let requests = 4_000
+    let folder: TemporaryFolder
+    let trace = TinyTraces.scrambled(count: requests, objects: 300, users: 7)
+
+    init() throws {
+        folder = try TemporaryFolder()
+        var text = "key,user\n"
+        for (entry, user) in zip(trace.entries, trace.users) { text += "o\(entry),u\(user)\n" }
+        _ = try folder.file("small.csv", text)
+    }
+
+    /// The hit ratio of LRU over the first `limit` requests, by the book.
+    func lru(_ capacity: Int, limit: Int = requests, warmup: Int = 0) -> Double {
+        let hits = bookLRUHits(trace.entries.prefix(limit), capacity: capacity).dropFirst(warmup)
+        return Double(hits.count { $0 }) / Double(hits.count)
+    }
+
+    /// The hit ratio of LRU with a cache for each user, by the book.
+    func lruPerUser(_ capacity: Int) -> Double {
+        let users = Set(trace.users)
+        let hits = users.reduce(0) { sum, user in
+            let own = zip(trace.entries, trace.users).filter { $0.1 == user }.map(\.0)
+            return sum + bookLRUHits(own, capacity: capacity).count { $0 }
+        }
+        return Double(hits) / Double(Self.requests)
+    }
+
+    /// The text of a file with these targets in one group.
+    func text(_ targets: String..., group: String = "mode: shared") -> String {
+        """
+        schema: halcyon.targets/1
+        groups:
+          - trace: small.csv
+            \(group)
+            targets:
+
+        """ + targets.map { "      - {\($0)}\n" }.joined()
+    }
+
+    /// What checking `text` finds.
+    func check(_ text: String, catalogue: PolicyCatalogue = .standard) async throws -> TargetReport {
+        let path = try folder.file("targets.yml", text)
+        return try await TargetCheck(TargetFile(path: path), path: path, catalogue: catalogue).run()
+    }
+}
+
+/// LRU gone wrong: whom most asked for goes first.
+struct MostUsedGoesFirst: ~Copyable, CataloguedPolicy {
+    static let card = PolicyCard(name: "lru", summary: "made worse on purpose", source: "none")
+    private var uses: [EntryID: Int] = [:]
+
+    init(_ parameters: NoParameters, context: PolicyContext) {}
+
+    mutating func hit(_ access: Access) { uses[access.entry, default: 0] += 1 }
+    mutating func insert(_ access: Access) { uses[access.entry] = 1 }
+    mutating func remove(_ entry: EntryID) { uses[entry] = nil }
+
+    mutating func victim(for access: Access) -> EntryID {
+        let most = uses.max { ($0.value, $0.key) < ($1.value, $1.key) }
+        guard let entry = most?.key else { preconditionFailure("someone is resident") }
+        uses[entry] = nil
+        return entry
+    }
+}
