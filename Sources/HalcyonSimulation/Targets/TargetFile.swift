@@ -10,7 +10,7 @@ import HalcyonTrace
 ///     mode: shared
 ///     targets:
 ///       - {policy: lru, capacity: 1%, hit_ratio: 0.231450, lowest_hit_ratio: 0.230450}
-///       - {policy: learned, capacity: 1%, hit_ratio: 0.281450, lowest_hit_ratio: 0.276450, baseline: lru, highest_loss: -0.045000}
+///       - {policy: learned, capacity: 1%, lowest_hit_ratio: 0.276450, baseline: lru, highest_loss: -0.045000}
 /// history:
 ///   - {date: 2026-11-21, halcyon: 0.1.0, targets: 2, reason: "First values."}
 /// ```

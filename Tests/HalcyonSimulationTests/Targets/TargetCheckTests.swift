@@ -68,7 +68,7 @@ struct TargetCheckTests {
         #expect(try await TargetCheck(file, path: path).run().missed.isEmpty)
 
         var worse = PolicyCatalogue.standard
-        worse.add(PolicyEntry(MostUsedGoesFirst.self))
+        worse.add(PolicyEntry(WastefulLRU.self))
         let report = try await TargetCheck(file, path: path, catalogue: worse).run()
         #expect(report.missed.map(\.target.policy) == ["lru", "lru"])
         #expect(report.moved.map(\.target.capacity) == ["20", "60"])

@@ -52,21 +52,22 @@ struct TargetFixture {
     }
 }
 
-/// LRU gone wrong: whom most asked for goes first.
-struct MostUsedGoesFirst: ~Copyable, CataloguedPolicy {
+/// LRU gone wrong: once full, it throws half of the cache away.
+///
+/// What it holds is always the most recent part of what LRU would hold, so that it never hits where LRU misses.
+struct WastefulLRU: ~Copyable, CataloguedPolicy {
     static let card = PolicyCard(name: "lru", summary: "made worse on purpose", source: "none")
-    private var uses: [EntryID: Int] = [:]
+    private var recent: [EntryID] = []
 
     init(_ parameters: NoParameters, context: PolicyContext) {}
 
-    mutating func hit(_ access: Access) { uses[access.entry, default: 0] += 1 }
-    mutating func insert(_ access: Access) { uses[access.entry] = 1 }
-    mutating func remove(_ entry: EntryID) { uses[entry] = nil }
+    var behaviour: CacheBehaviour { CacheBehaviour(lowWaterMark: 0.5) }
 
-    mutating func victim(for access: Access) -> EntryID {
-        let most = uses.max { ($0.value, $0.key) < ($1.value, $1.key) }
-        guard let entry = most?.key else { preconditionFailure("someone is resident") }
-        uses[entry] = nil
-        return entry
+    mutating func hit(_ access: Access) {
+        remove(access.entry)
+        recent.append(access.entry)
     }
+    mutating func victim(for access: Access) -> EntryID { recent.removeFirst() }
+    mutating func insert(_ access: Access) { recent.append(access.entry) }
+    mutating func remove(_ entry: EntryID) { recent.removeAll { $0 == entry } }
 }
