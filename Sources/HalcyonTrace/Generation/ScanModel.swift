@@ -34,6 +34,7 @@ public struct ScanModel: TraceGenerator, Equatable, Codable {
     public func generate(seed: UInt64, names: Bool) throws(GenerationError) -> Trace {
         try Knob.count(requests, "requests")
         try Knob.count(objects, "objects")
+        try Knob.count(objects + requests, "objects and requests together")
         try Knob.range(alpha, "alpha", 0...10)
         try Knob.share(scanShare, "scanShare")
         try Knob.count(scanLength, "scanLength")

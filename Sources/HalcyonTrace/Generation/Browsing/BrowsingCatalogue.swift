@@ -26,7 +26,7 @@ struct BrowsingCatalogue {
     /// The number of objects ever made.
     var count: Int { groups.count }
 
-    /// Makes an object that is in no ranking, which nobody will find again.
+    /// Makes an object that is in no ranking, so that nobody else will find it.
     mutating func create(in group: Int) -> UInt32 {
         groups.append(UInt32(group))
         return UInt32(groups.count - 1)

@@ -18,7 +18,7 @@ public struct BrowsingModel: TraceGenerator, Equatable, Codable {
     public var concurrentSessions = 6
     /// The mean number of requests a second, over all users.
     public var requestsPerSecond = 0.05
-    /// How much busier the day is than the night: 0 not at all, 1 silent at midnight. A triangle wave over 24 hours.
+    /// How much busier the day is than the night: 0 not at all, 1 all but silent at midnight. A triangle wave over 24 hours.
     public var dailyRhythm = 0.6
 
     /// The number of groups, and so of categories.
@@ -65,7 +65,8 @@ public struct BrowsingModel: TraceGenerator, Equatable, Codable {
     /// How many of a user's latest views in a group can be repeated; each is as likely, so what was seen more often is
     /// repeated more often.
     public var memory = 40
-    /// The share of requests, outside scans and repeat views, for an object that is never asked for again.
+    /// The share of requests, outside scans and repeat views, for a new object that is in no catalogue: only a
+    /// repeat view by the same user can bring it back.
     public var oneHitShare = 0.08
     /// The share of sessions that are scans: a walk through a group's catalogue in order of arrival.
     public var scanShare = 0.01

@@ -91,13 +91,21 @@ struct BrowsingSimulation {
 
     /// A session of a user who is in none.
     private mutating func begin() -> Session {
-        var user = activity.draw(using: &random)
-        while inSession[user] { user = activity.draw(using: &random) }
+        let user = idleUser()
         inSession[user] = true
         users.drift(user, using: &random)
         var session = Session(user: user, group: users.group(for: user, using: &random))
         if random.chance(model.scanShare) { session.scanStart = random.below(model.objectsPerCategory) }
         return session
+    }
+
+    /// A user who is in no session, by activity; the most active one, should a thousand draws find none.
+    private mutating func idleUser() -> Int {
+        for _ in 0..<1_000 {
+            let user = activity.draw(using: &random)
+            if !inSession[user] { return user }
+        }
+        return inSession.firstIndex(of: false) ?? 0
     }
 
     private mutating func choose(for session: Session) -> UInt32 {
