@@ -1,7 +1,5 @@
 import Foundation
 
-
-
 extension Double {
     /// With this many decimals.
     public func decimals(_ count: Int) -> String { String(format: "%.\(count)f", self) }

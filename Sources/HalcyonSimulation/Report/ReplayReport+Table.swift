@@ -21,7 +21,9 @@ extension ReplayReport {
         let unit = trace.costUnit == .bytes ? ", \(trace.distinctCost.bytesForPeople)" : ""
         var text = "\(trace.path): \(trace.requests.counted("request")), \(trace.objects.counted("object"))\(unit)"
         if trace.users > 0 { text += ", \(trace.users.counted("user"))" }
-        if trace.categories > 0 { text += ", \(trace.categories.grouped) \(trace.categories == 1 ? "category" : "categories")" }
+        if trace.categories > 0 {
+            text += ", \(trace.categories.grouped) \(trace.categories == 1 ? "category" : "categories")"
+        }
         text += "\n"
         for note in trace.notes { text += "  note: \(note)\n" }
         if let run = runs.first, run.warmupRequests > 0 {
