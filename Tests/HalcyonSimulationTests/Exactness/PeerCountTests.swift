@@ -24,11 +24,12 @@ struct PeerCountTests {
 
     @Test("the very miss counts", arguments: policies)
     func exact(ours: String, theirs: String) async throws {
-        let rows = PeerTable.rows.filter { $0.policy == theirs }
+        let table = try PeerTable.shared.get()
+        let rows = table.rows.filter { $0.policy == theirs }
         let policy = try PolicyCatalogue.standard.policy(ours)
-        #expect(rows.isEmpty == PeerTable.rows.isEmpty, "no row for \(theirs)")
+        #expect(rows.isEmpty == table.rows.isEmpty, "no row for \(theirs)")
         for row in rows {
-            let traces = try #require(PeerTable.traces[row.trace])
+            let traces = try #require(table.traces[row.trace])
             let trace = row.honoursSizes ? traces.bytes : traces.objects
             let sweep = try Sweep(trace: trace, policies: [policy], capacities: [.number(row.capacity)])
             let result = sweep.result(of: policy, at: .number(row.capacity))

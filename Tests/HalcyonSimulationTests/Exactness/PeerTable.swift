@@ -2,7 +2,7 @@ import Foundation
 import HalcyonTestSupport
 import HalcyonTrace
 
-/// The miss counts of libCacheSim 0.3.5, by trace, variant, capacity and policy.
+/// The miss counts of libCacheSim 0.3.5, by trace, variant, capacity and policy, and the traces they were counted on.
 struct PeerTable {
     /// One count.
     struct Row: Sendable {
@@ -13,30 +13,43 @@ struct PeerTable {
         let misses: Int
     }
 
-    /// The table's rows, or none where there are no real traces.
-    static let rows: [Row] = {
-        guard let folder = realTraces(for: "the table of exact counts") else { return [] }
-        let file = folder.appendingPathComponent("../peers/libcachesim-0.3.5-misses.csv")
-        // Traces without the peers' counts beside them are a broken set-up, not a reason to pass.
-        let text = try! String(contentsOf: file, encoding: .utf8)
-        return text.split(separator: "\n").dropFirst().map { line in
-            let field = line.split(separator: ",", omittingEmptySubsequences: false)
-            return Row(
-                trace: String(field[0]), honoursSizes: field[1] == "bytes", capacity: Int(field[2])!,
-                policy: String(field[3]), misses: Int(field[5])!)
-        }
-    }()
+    /// A table that does not read as one: traces without the peers' counts beside them fail a test, they do not pass it.
+    struct Unreadable: Error {
+        let line: String
+    }
 
-    /// The traces of the table, each in both variants, loaded once for all tests.
-    static let traces: [String: (bytes: Trace, objects: Trace)] = {
-        guard let folder = realTraces(for: "the table of exact counts") else { return [:] }
+    /// The table and its traces, read once for all tests; empty where there are no real traces.
+    static let shared = Result { try PeerTable() }
+
+    let rows: [Row]
+    /// Each trace in both variants.
+    let traces: [String: (bytes: Trace, objects: Trace)]
+
+    private init() throws {
+        guard let folder = realTraces(for: "the table of exact counts") else {
+            rows = []
+            traces = [:]
+            return
+        }
+        let file = folder.appendingPathComponent("../peers/libcachesim-0.3.5-misses.csv")
+        rows = try String(contentsOf: file, encoding: .utf8).split(separator: "\n").dropFirst().map(Self.row)
         var traces: [String: (Trace, Trace)] = [:]
         for name in Set(rows.map(\.trace)) {
             let path = folder.appendingPathComponent("plain/\(name).csv.gz").path
             var unit = LoadOptions()
             unit.sizes = .unit
-            traces[name] = (try! Trace.load(path), try! Trace.load(path, unit))
+            traces[name] = (try Trace.load(path), try Trace.load(path, unit))
         }
-        return traces
-    }()
+        self.traces = traces
+    }
+
+    private static func row(_ line: Substring) throws -> Row {
+        let fields = line.split(separator: ",", omittingEmptySubsequences: false)
+        guard fields.count == 6, let capacity = Int(fields[2]), let misses = Int(fields[5]) else {
+            throw Unreadable(line: String(line))
+        }
+        return Row(
+            trace: String(fields[0]), honoursSizes: fields[1] == "bytes", capacity: capacity,
+            policy: String(fields[3]), misses: misses)
+    }
 }
