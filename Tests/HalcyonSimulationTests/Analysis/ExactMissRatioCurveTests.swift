@@ -73,9 +73,10 @@ struct ExactMissRatioCurveTests {
     /// Inclusion holds in objects, so these must be the very counts of the peer's LRU.
     @Test("the peer's misses, with every object counting 1")
     func peerObjects() throws {
-        for (name, traces) in PeerTable.traces {
+        let table = try PeerTable.shared.get()
+        for (name, traces) in table.traces {
             let curve = MissRatioCurve.exact(of: traces.objects)
-            for row in PeerTable.rows where row.trace == name && row.policy == "lru" && !row.honoursSizes {
+            for row in table.rows where row.trace == name && row.policy == "lru" && !row.honoursSizes {
                 #expect(
                     curve.misses(atCapacity: UInt64(row.capacity)) == row.misses, "\(name) at \(row.capacity)")
             }
@@ -85,9 +86,10 @@ struct ExactMissRatioCurveTests {
     /// The byte curve is an approximation of a real cache; this states how good it is on real sizes.
     @Test("near the peer's miss ratio in bytes")
     func peerBytes() throws {
-        for (name, traces) in PeerTable.traces where traces.bytes.costUnit == .bytes {
+        let table = try PeerTable.shared.get()
+        for (name, traces) in table.traces where traces.bytes.costUnit == .bytes {
             let curve = MissRatioCurve.exact(of: traces.bytes)
-            for row in PeerTable.rows where row.trace == name && row.policy == "lru" && row.honoursSizes {
+            for row in table.rows where row.trace == name && row.policy == "lru" && row.honoursSizes {
                 let ratio = Double(row.misses) / Double(traces.bytes.count)
                 let ours = curve.missRatio(atCapacity: UInt64(row.capacity))
                 #expect(abs(ours - ratio) < 0.01, "\(name) at \(row.capacity): \(ours) beside \(ratio)")
