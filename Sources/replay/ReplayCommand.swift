@@ -19,7 +19,7 @@ struct ReplayCommand: AsyncParsableCommand {
         version: Halcyon.version,
         subcommands: [
             RunCommand.self, InspectCommand.self, CurveCommand.self, ConvertCommand.self, GenerateCommand.self,
-            PoliciesCommand.self, CheckCommand.self,
+            PoliciesCommand.self, CheckCommand.self, HypothesisCommand.self,
         ],
         defaultSubcommand: RunCommand.self)
 }

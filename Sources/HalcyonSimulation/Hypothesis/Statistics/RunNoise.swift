@@ -1,0 +1,61 @@
+import Foundation
+import HalcyonTrace
+
+/// How far the mean of a learner's runs strays when nothing but chance changes: its seeds and the labels it happened to get.
+///
+/// Drawing users anew leaves the runs as they are, so this must be added to every interval about runs of the learner.
+struct RunNoise {
+    /// The standard deviation, in hit ratio.
+    let deviation: Double
+    /// The degrees of freedom that it was estimated with.
+    let degrees: Double
+
+    /// None.
+    static let none = RunNoise(deviation: 0, degrees: .infinity)
+
+    /// Draws from Student's t with this deviation as its scale. O(count).
+    ///
+    /// - Parameters:
+    ///   - count: how many.
+    ///   - seed: the seed of the draws.
+    func draws(_ count: Int, seed: UInt64) -> [Double] {
+        guard deviation > 0 else { return Array(repeating: 0, count: count) }
+        var generator = SeededGenerator(seed: seed, stream: 0x7015E)
+        // Evenly spaced quantiles in random order: the tails are then as heavy as they should be in every run.
+        var draws = (0..<count).map { index in
+            let probability = (Double(index) + 0.5) / Double(count)
+            return deviation
+                * (degrees.isFinite
+                    ? Distributions.studentQuantile(probability, degrees: max(1, degrees))
+                    : Distributions.normalQuantile(probability))
+        }
+        for index in stride(from: count - 1, to: 0, by: -1) { draws.swapAt(index, generator.below(index + 1)) }
+        return draws
+    }
+
+    /// The noise of one run, pooled over arms that were run with several seeds; `nil` where none was.
+    ///
+    /// - Parameter ratios: for each arm, the hit ratio by seed.
+    static func ofRuns(_ ratios: [[Double]]) -> RunNoise? {
+        let degrees = ratios.reduce(0) { $0 + $1.count - 1 }
+        guard degrees > 0 else { return nil }
+        let sum = ratios.reduce(0) { $0 + squares($1) }
+        return RunNoise(deviation: (sum / Double(degrees)).squareRoot(), degrees: Double(degrees))
+    }
+
+    /// The spread of these about their mean.
+    ///
+    /// - Parameter values: at least two.
+    static func spread(_ values: [Double]) -> RunNoise {
+        let degrees = Double(max(1, values.count - 1))
+        return RunNoise(deviation: (squares(values) / degrees).squareRoot(), degrees: degrees)
+    }
+
+    /// The same with its deviation multiplied.
+    func scaled(by factor: Double) -> RunNoise { RunNoise(deviation: deviation * factor, degrees: degrees) }
+
+    private static func squares(_ values: [Double]) -> Double {
+        let mean = values.reduce(0, +) / Double(max(1, values.count))
+        return values.reduce(0) { $0 + ($1 - mean) * ($1 - mean) }
+    }
+}

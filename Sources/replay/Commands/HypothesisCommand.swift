@@ -1,0 +1,148 @@
+import ArgumentParser
+import Foundation
+import HalcyonEviction
+import HalcyonSimulation
+import HalcyonTrace
+
+/// `replay hypothesis TRACE…`: do the categories raise the hit ratio?
+struct HypothesisCommand: AsyncParsableCommand {
+    enum Devices: String, CaseIterable, ExpressibleByArgument {
+        case user, shared, both
+    }
+
+    enum Format: String, CaseIterable, ExpressibleByArgument {
+        case table, json, jsonl
+    }
+
+    static let configuration = CommandConfiguration(
+        commandName: "hypothesis",
+        abstract: "Test whether categories raise the hit ratio: against the learner without them and permuted labels.",
+        discussion: """
+            replay hypothesis Traces/shop.csv
+            replay hypothesis Traces/shop.csv Traces/feed.csv --per shared --capacity 1%,10% --format json
+            """)
+
+    @Argument(help: "The traces: CSV with a header, or any other format with categories.")
+    var traces: [String]
+
+    @OptionGroup(title: "Reading") var reading: ReadingArguments
+
+    @Option(
+        help: "One cache for all ('shared'), one for each 'user', or 'both'; by default both where there are users.")
+    var per: Devices?
+
+    @Option(
+        name: [.short, .long],
+        help:
+            "Capacities, separated by commas: 1%, 64MB, 1000; by default 1%,5%,10% shared and 20,60,100 objects a user."
+    )
+    var capacity: String?
+
+    @Option(help: "Capacities of each user's cache, where they differ from --capacity.")
+    var deviceCapacity: String?
+
+    @Option(help: "The learner: a policy whose groups of features made of categories can be switched off.")
+    var learner: String = "learned"
+
+    @Option(help: "Seeds of the learner that are run and averaged, with and without categories.")
+    var seeds: Int = HypothesisOptions().seeds
+
+    @Option(help: "How many of these seeds are run under each permutation of the labels.")
+    var permutedSeeds: Int = HypothesisOptions().permutedSeeds
+
+    @Option(help: "Permutations of the labels; at least 19 to find support.")
+    var permutations: Int = HypothesisOptions().permutations
+
+    @Option(help: "Draws of the bootstrap.")
+    var resamples: Int = HypothesisOptions().resamples
+
+    @Option(help: "The smallest gain in hit ratio that matters: 'not supported' means that a larger one is ruled out.")
+    var margin: Double = HypothesisOptions().margin
+
+    @Option(help: "Replay at most so many requests of each trace.")
+    var limit: Int?
+
+    @Option(help: "The share of the requests that warms the cache and is not counted, 0 to less than 1.")
+    var warmup: Double = HypothesisOptions().warmup
+
+    @Option(help: "The first seed of everything random.")
+    var seed: UInt64 = HypothesisOptions().seed
+
+    @Option(help: "How many runs go on at once; by default one a core.")
+    var threads: Int?
+
+    @Option(help: "The form of the result.")
+    var format: Format = .table
+
+    @Option(name: [.short, .long], help: "The file to write; by default standard output.")
+    var output: String?
+
+    func run() async throws {
+        try await reportingFailure {
+            if let limit, limit < 1 { throw ReplayError.usage("--limit \(limit) leaves nothing: give at least 1.") }
+            if let threads, threads < 1 { throw ReplayError.usage("--threads \(threads): give at least 1.") }
+            let learner = try HypothesisLearner(learner)
+            var report = HypothesisReport(options: options)
+            for path in traces {
+                let (summary, results) = try await test(path, learner)
+                report.add(results, of: summary)
+            }
+            let data =
+                switch format {
+                case .table: Data(report.table(emphasis: Terminal.allowsEmphasis && output == nil).utf8)
+                case .json: try report.json()
+                case .jsonl: try report.jsonLines()
+                }
+            try Output.write(data, to: output)
+        }
+    }
+
+    private var options: HypothesisOptions {
+        var options = HypothesisOptions()
+        options.warmup = warmup
+        options.seeds = seeds
+        options.permutedSeeds = permutedSeeds
+        options.permutations = permutations
+        options.resamples = resamples
+        options.margin = margin
+        options.seed = seed
+        return options
+    }
+
+    private func test(
+        _ path: String, _ learner: HypothesisLearner
+    ) async throws -> (TraceSummary, [HypothesisResult]) {
+        let trace = try Trace.load(path, reading.options(names: []))
+        let (fields, notes) = try fields(of: trace, path: path)
+        let hypothesis = try Hypothesis(fields: fields, learner: learner, options: options)
+        let progress = hypothesis.makeProgress()
+        let results = await showingProgress(progress) {
+            await hypothesis.run(workers: threads, progress: progress)
+        }
+        return (TraceSummary(trace, path: path, notes: notes), results)
+    }
+
+    /// The modes that were asked for, and what the reader should know of them.
+    private func fields(of trace: Trace, path: String) throws -> ([HypothesisField], [String]) {
+        guard trace.hasUsers || per == .shared || per == nil else {
+            throw ReplayError.data("\(path) names no user, so that there is no cache for each.")
+        }
+        var fields: [HypothesisField] = []
+        var notes: [String] = []
+        let shared = try capacity.map { try CapacityRequest.list(parsing: $0) }
+        let own = try deviceCapacity.map { try CapacityRequest.list(parsing: $0) } ?? shared
+        if per != .user {
+            fields.append(
+                try HypothesisField(mode: .shared, trace: trace.selection(limit: limit).trace, capacities: shared))
+        }
+        if per != .shared, trace.hasUsers {
+            let part = trace.selection(limit: limit, withUserOnly: true)
+            if part.withoutUser > 0 {
+                notes.append("\(part.withoutUser.grouped) requests without a user are left out where each has a cache.")
+            }
+            fields.append(try HypothesisField(mode: .perUser, trace: part.trace, capacities: own))
+        }
+        if per == nil, !trace.hasUsers { notes.append("No user is known: one cache for all, none for each.") }
+        return (fields, notes)
+    }
+}
