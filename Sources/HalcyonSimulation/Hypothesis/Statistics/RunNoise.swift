@@ -13,7 +13,8 @@ struct RunNoise {
     /// None.
     static let none = RunNoise(deviation: 0, degrees: .infinity)
 
-    /// Draws from Student's t with this deviation as its scale. O(count).
+    /// Draws from Student's t with this deviation as its scale, by Bailey's polar method ("Polar generation of random
+    /// variates with the t-distribution", 1994), each with its mirror image, so that their mean is nothing. O(count).
     ///
     /// - Parameters:
     ///   - count: how many.
@@ -21,14 +22,18 @@ struct RunNoise {
     func draws(_ count: Int, seed: UInt64) -> [Double] {
         guard deviation > 0 else { return Array(repeating: 0, count: count) }
         var generator = SeededGenerator(seed: seed, stream: 0x7015E)
-        // Evenly spaced quantiles in random order: the tails are then as heavy as they should be in every run.
-        var draws = (0..<count).map { index in
-            let probability = (Double(index) + 0.5) / Double(count)
-            return deviation
-                * (degrees.isFinite
-                    ? Distributions.studentQuantile(probability, degrees: max(1, degrees))
-                    : Distributions.normalQuantile(probability))
+        var draws: [Double] = []
+        draws.reserveCapacity(count + 1)
+        while draws.count < count {
+            let (u, v) = (2 * generator.unit() - 1, 2 * generator.unit() - 1)
+            let square = u * u + v * v
+            guard square > 0, square <= 1 else { continue }
+            let stretch = degrees.isFinite ? degrees * (pow(square, -2 / degrees) - 1) : -2 * log(square)
+            let draw = deviation * u * (stretch / square).squareRoot()
+            draws += [draw, -draw]
         }
+        draws.removeLast(draws.count - count)
+        // The users drawn and the runs drawn must not go together.
         for index in stride(from: count - 1, to: 0, by: -1) { draws.swapAt(index, generator.below(index + 1)) }
         return draws
     }
