@@ -9,10 +9,10 @@ import Testing
         return options
     }
 
-    /// How many of 20 traces of three cells have at least one cell that is supported.
+    /// How many of 20 traces of two cells have at least one cell that is supported.
     private func claims(_ hits: StubHits) throws -> Int {
         try (1...20).count { seed in
-            let evidence = try hits.evidence(hits.cells(3, seed: UInt64(seed)), options: options)
+            let evidence = try hits.evidence(hits.cells(2, seed: UInt64(seed)), options: options)
             return evidence.contains { HypothesisVerdict($0) == .supported }
         }
     }
@@ -34,7 +34,7 @@ import Testing
     @Test func categoriesThatTellMuchAreClaimed() throws {
         let hits = StubHits(effect: 0.02)
         for seed in 1...20 {
-            let evidence = try hits.evidence(hits.cells(3, seed: UInt64(seed)), options: options)
+            let evidence = try hits.evidence(hits.cells(2, seed: UInt64(seed)), options: options)
             #expect(evidence.allSatisfy { HypothesisVerdict($0) == .supported })
         }
     }
