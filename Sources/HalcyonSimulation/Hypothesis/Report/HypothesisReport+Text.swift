@@ -49,8 +49,9 @@ extension HypothesisReport {
                 }
             table.add([
                 .init(name(arm)), .init(arm.hitRatio.percent, isBold: arm.hitRatio == best),
-                .init(arm.gapClosed?.percent ?? "-"), .init(contrast?.difference.signedPoints ?? ""),
-                .init(contrast.map { "\($0.interval.low.signedPoints) … \($0.interval.high.signedPoints)" } ?? ""),
+                .init(arm.gapClosed?.percent ?? "-"), .init(contrast?.difference.signedHundredths ?? ""),
+                .init(
+                    contrast.map { "\($0.interval.low.signedHundredths) … \($0.interval.high.signedHundredths)" } ?? ""),
             ])
         }
         return table.rendered(emphasis: emphasis)

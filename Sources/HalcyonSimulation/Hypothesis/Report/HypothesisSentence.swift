@@ -5,7 +5,7 @@ struct HypothesisSentence {
     init(_ evidence: CellEvidence, verdict: HypothesisVerdict) {
         let (without, permuted) = (evidence.overWithout, evidence.overPermuted)
         let p = "p = \(evidence.permutation.adjusted.decimals(3))"
-        let shown = max(without.detectable, permuted.detectable).points
+        let shown = (max(without.detectable, permuted.detectable) * 100).decimals(2)
         let figures =
             "\(Self.words(without)) against the same learner without them, "
             + "\(Self.words(permuted)) against permuted labels (\(p))"
@@ -17,7 +17,7 @@ struct HypothesisSentence {
         case .notSupported:
             let ruledOut = min(without.familyInterval.high, permuted.familyInterval.high)
             text =
-                "Not supported: a gain of \(max(0, ruledOut).points) points or more is ruled out; measured are \(figures). "
+                "Not supported: a gain of \((max(0, ruledOut) * 100).decimals(2)) points or more is ruled out; measured are \(figures). "
                 + "The data could have shown \(shown) points."
         case .undecided:
             let fewest = Int((1 / evidence.options.level).rounded(.up)) - 1
@@ -31,18 +31,7 @@ struct HypothesisSentence {
     }
 
     private static func words(_ contrast: Contrast) -> String {
-        "\(contrast.difference.signedPoints) points "
-            + "(\(contrast.interval.low.signedPoints) to \(contrast.interval.high.signedPoints))"
-    }
-}
-
-extension Double {
-    /// A difference of ratios in points, 1 point being 0.01.
-    var points: String { (self * 100).decimals(2) }
-
-    /// A difference of ratios in points, with its sign.
-    var signedPoints: String {
-        let text = points
-        return text.hasPrefix("-") ? text : "+" + text
+        "\(contrast.difference.signedHundredths) points "
+            + "(\(contrast.interval.low.signedHundredths) to \(contrast.interval.high.signedHundredths))"
     }
 }
