@@ -17,8 +17,8 @@ struct HypothesisSentence {
         case .notSupported:
             let ruledOut = min(without.familyInterval.high, permuted.familyInterval.high)
             text =
-                "Not supported: a gain of \((max(0, ruledOut) * 100).decimals(2)) points or more is ruled out; measured are \(figures). "
-                + "The data could have shown \(shown) points."
+                "Not supported: a gain of \((max(0, ruledOut) * 100).decimals(2)) points or more is ruled out; "
+                + "measured are \(figures). The data could have shown \(shown) points."
         case .undecided:
             let fewest = Int((1 / evidence.options.level).rounded(.up)) - 1
             let tooFew =
