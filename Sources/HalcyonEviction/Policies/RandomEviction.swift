@@ -7,37 +7,26 @@ public struct RandomEviction: ~Copyable, CataloguedPolicy {
         source: "Belady: A study of replacement algorithms for a virtual-storage computer, 1966",
         traits: .isRandomised)
 
-    private var residents = SlotArray<EntryID>(repeating: .none)
-    private var places: SlotArray<UInt32>
-    private var count: UInt32 = 0
+    /// Nothing is kept about a resident.
+    private struct Nothing: BitwiseCopyable {}
+
+    private var pool: DensePool<Nothing>
     private var generator: SplitMix64
 
     public init(_ parameters: NoParameters, context: PolicyContext) {
-        places = SlotArray(repeating: .none, capacity: context.entries)
+        pool = DensePool(capacity: context.entries)
         generator = SplitMix64(seed: context.seed)
     }
 
     public mutating func hit(_ access: Access) {}
 
     public mutating func victim(for access: Access) -> EntryID {
-        let victim = residents[UInt32(truncatingIfNeeded: generator.next(below: Int(count)))]
-        remove(victim)
+        let victim = pool[pool.draw(with: &generator)].entry
+        pool.remove(victim)
         return victim
     }
 
-    public mutating func insert(_ access: Access) {
-        residents[count] = access.entry
-        places[access.entry] = count
-        count &+= 1
-    }
-
-    public mutating func remove(_ entry: EntryID) {
-        // The last one takes the place of the one that leaves.
-        count &-= 1
-        let last = residents[count]
-        residents[places[entry]] = last
-        places[last] = places[entry]
-    }
-
-    public var metadataBytes: Int { residents.byteCount + places.byteCount }
+    public mutating func insert(_ access: Access) { pool.insert(access.entry, Nothing()) }
+    public mutating func remove(_ entry: EntryID) { pool.remove(entry) }
+    public var metadataBytes: Int { pool.byteCount }
 }

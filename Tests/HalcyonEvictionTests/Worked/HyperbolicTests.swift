@@ -1,0 +1,35 @@
+import HalcyonTestSupport
+import Testing
+
+/// Hyperbolic caching against sequences worked by hand; a cache this small is looked at as a whole.
+@Suite("Hyperbolic caching by hand")
+struct HyperbolicTests {
+    /// Capacity 3; n is the number of accesses, t the time since it came in.
+    ///
+    ///     1-3    a b c    in at 1, 2, 3
+    ///     4-6    a a b    a 3, b 2
+    ///     7      d        n / t: a 3/6, b 2/5, c 1/4: c goes
+    ///     8      d        d 2
+    ///     9      c        a 3/8, b 2/7, d 2/2: b goes
+    ///     10-11  d d      d 4
+    ///     12     b        a 3/11, c 1/3, d 4/5: a goes, though it was used more often than c
+    ///     13     a        b 1/1, c 1/4, d 4/6: c goes
+    @Test("Accesses over time: who was used most falls behind who came in later")
+    func worth() throws {
+        let worked = WorkedSequence("a- b- c- a+ a+ b+ d-c d+ c-b d+ d+ b-a a-c")
+        #expect(try worked.played(by: "hyperbolic", capacity: 3) == worked.expected)
+    }
+
+    /// Capacity 5; a costs 4, the others 1.
+    ///
+    ///     1-2    a b      in at 1, 2
+    ///     3-4    a a      a 3
+    ///     5      c        without costs: a 3/4, b 1/3: b goes. With costs: a 3/16, b 1/3: a goes.
+    @Test("Worth over cost, where costs divide")
+    func costs() throws {
+        let ignored = WorkedSequence("a- b- a+ a+ c-b", costs: ["a": 4])
+        #expect(try ignored.played(by: "hyperbolic", capacity: 5) == ignored.expected)
+        let divided = WorkedSequence("a- b- a+ a+ c-a", costs: ["a": 4])
+        #expect(try divided.played(by: "hyperbolic(cost=divides)", capacity: 5) == divided.expected)
+    }
+}

@@ -1,0 +1,52 @@
+import Foundation
+import HalcyonEviction
+import HalcyonTestSupport
+import Testing
+
+/// LeCaR and Cacheus against sequences worked by hand, and their weights against the formulas of their papers.
+@Suite("LeCaR and Cacheus by hand")
+struct LearningExpertTests {
+    /// Capacity 4, all weight on the LRU expert (and none on the other): LRU; and the other way round: LFU.
+    ///
+    ///     a b c d, a a b hit
+    ///     e       by recency c is the last; c and d were used once, c first: both experts name c
+    ///     b hit
+    ///     f       by recency d; d and e were used once, d first: both name d
+    ///     c       by recency a; by frequency e
+    @Test("Each expert alone")
+    func experts() throws {
+        let lru = WorkedSequence("a- b- c- d- a+ a+ b+ e-c b+ f-d c-a")
+        #expect(try lru.played(by: "lecar(lru-weight=1)", capacity: 4) == lru.expected)
+        let lfu = WorkedSequence("a- b- c- d- a+ a+ b+ e-c b+ f-d c-e")
+        #expect(try lfu.played(by: "lecar(lru-weight=0)", capacity: 4) == lfu.expected)
+    }
+
+    /// Capacity 2: a, a, b, then c: by recency a goes, by frequency b. Whoever went is asked for one access later, the other
+    /// expert's weight gains: 0.5 against 0.5 e^(-0.45 · 0.005^(1/2)).
+    @Test("LeCaR's weights after one regret", arguments: UInt64(1)...8)
+    func regret(seed: UInt64) throws {
+        let cache = try PolicyCatalogue.classical.policy("lecar").makeCache(PolicyContext(capacity: 2, seed: seed))
+        for (index, entry) in ([0, 0, 1, 2] as [EntryID]).enumerated() {
+            _ = cache.access(Access(entry: entry, index: index))
+        }
+        let lruErred = !cache.contains(0)
+        #expect(lruErred == cache.contains(1))
+        #expect(cache.state().metrics == [PolicyMetric("lru_weight", 0.5)])
+        _ = cache.access(Access(entry: lruErred ? 0 : 1, index: 4))
+        let fallen = 0.5 * exp(-0.45 * pow(0.005, 1.0 / 2))
+        let expected = (lruErred ? fallen : 0.5) / (fallen + 0.5)
+        let weight = try #require(cache.state().metrics.first).value
+        #expect(abs(weight - expected) < 1e-12)
+    }
+
+    @Test("LeCaR draws both experts at equal weights")
+    func bothAreDrawn() throws {
+        let policy = try PolicyCatalogue.classical.policy("lecar")
+        let drawn = (UInt64(1)...64).map { seed in
+            let cache = policy.makeCache(PolicyContext(capacity: 2, seed: seed))
+            for entry in [0, 0, 1, 2] as [EntryID] { _ = cache.access(Access(entry: entry)) }
+            return cache.contains(0)
+        }
+        #expect(Set(drawn) == [true, false])
+    }
+}

@@ -1,0 +1,55 @@
+import Foundation
+import HalcyonEviction
+import HalcyonSimulation
+import HalcyonTestSupport
+import HalcyonTrace
+import Testing
+
+/// Policies that draw at random, or whose paper leaves room: within 1 % of the miss ratio of libCacheSim 0.3.5 on average,
+/// or better.
+@Suite("Miss ratios beside libCacheSim")
+struct PeerRatioTests {
+    /// The traces small enough for every run of the tests, and their folders.
+    static let traces = [
+        ("plain", "web12"), ("plain", "lirs-sprite"), ("plain", "adapt_size"), ("plain", "cloudPhysicsIO"),
+        ("categories", "lastfm_albumart"), ("categories", "movielens100k"),
+    ]
+
+    @Test("within 1 % on average, or better", arguments: ["lecar", "cacheus", "hyperbolic"])
+    func average(name: String) throws {
+        guard let folder = realTraces(for: "the miss ratios of \(name)") else { return }
+        let policy = try PolicyCatalogue.standard.policy(name)
+        var differences: [Double] = []
+        for (group, file) in Self.traces {
+            let rows = try Self.rows(folder, group: group).filter { $0.trace == file && $0.policy == name }
+            for honoursSizes in [true, false] {
+                let cells = rows.filter { $0.honoursSizes == honoursSizes }
+                if cells.isEmpty { continue }
+                var options = LoadOptions()
+                if !honoursSizes { options.sizes = .unit }
+                let trace = try Trace.load(folder.appendingPathComponent("\(group)/\(file).csv.gz").path, options)
+                let sweep = try Sweep(trace: trace, policies: [policy], capacities: cells.map { .number($0.capacity) })
+                for cell in cells {
+                    let result = sweep.result(of: policy, at: .number(cell.capacity))
+                    let missRatio = Double(result.requests - result.hits) / Double(result.requests)
+                    differences.append(missRatio / cell.missRatio - 1)
+                }
+            }
+        }
+        let mean = differences.reduce(0, +) / Double(differences.count)
+        #expect(differences.count >= 24)
+        #expect(mean <= 0.01, "\(name) misses \(mean * 100) % more often")
+    }
+
+    private static func rows(
+        _ folder: URL, group: String
+    ) throws -> [(trace: String, honoursSizes: Bool, capacity: Int, policy: String, missRatio: Double)] {
+        let file = folder.appendingPathComponent("../peers/libcachesim-0.3.5-\(group).csv")
+        return try String(contentsOf: file, encoding: .utf8).split(separator: "\n").dropFirst().map { line in
+            let field = line.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+            let capacity = try #require(Int(field[3]))
+            let missRatio = try #require(Double(field[7]))
+            return (field[0], field[1] == "bytes", capacity, field[4], missRatio)
+        }
+    }
+}
