@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import HalcyonSimulation
 
 /// `replay`: recorded accesses in, exact hit ratios out.
@@ -22,4 +23,29 @@ struct ReplayCommand: AsyncParsableCommand {
             PoliciesCommand.self, CheckCommand.self, HypothesisCommand.self,
         ],
         defaultSubcommand: RunCommand.self)
+}
+
+extension ReplayCommand {
+    /// Runs what the arguments ask for. A mistake in them is one sentence and where to read on; ctrl-C leaves nothing behind.
+    static func main() async {
+        signal(SIGPIPE, SIG_DFL)
+        let interruption = Interruption()
+        defer { interruption.cancel() }
+        do {
+            var command = try parseAsRoot()
+            if var asynchronous = command as? AsyncParsableCommand {
+                try await asynchronous.run()
+            } else {
+                try command.run()
+            }
+        } catch {
+            guard !(error is ExitCode), exitCode(for: error) == .validationFailure, CommandLine.arguments.count > 1
+            else {
+                exit(withError: error)
+            }
+            let sentence = message(for: error)
+            Terminal.say("replay: \(sentence)\(sentence.last == "." ? "" : ".") See 'replay --help'.")
+            exit(withError: Exit.usage)
+        }
+    }
 }

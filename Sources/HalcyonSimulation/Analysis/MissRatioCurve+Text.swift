@@ -4,13 +4,16 @@ import HalcyonTrace
 extension MissRatioCurve {
     /// The curve for people.
     public func table() -> String {
-        var text = "LRU, \(requests.grouped) requests, "
+        var text = "LRU, \(requests.counted("request")), "
         switch method {
         case .exact: text += "exact\n"
         case .sampled:
             text +=
-                "sampled: \(measuredObjects.grouped) objects measured, at a rate of "
+                "sampled: \(measuredObjects.counted("object")) measured, at a rate of "
                 + "\((samplingRate * 100).decimals(4)) % in the end\n"
+        }
+        if points.isEmpty {
+            return text + "No object is requested again: every request misses, whatever the capacity.\n"
         }
         var columns: [(title: String, alignment: TextTable.Alignment)] = [
             ("capacity", .right), ("miss ratio", .right),

@@ -5,9 +5,9 @@ extension TraceInspection {
     /// The inspection as aligned lines for people, each ended by a newline.
     public var text: String {
         var lines: [(String, String)] = [
-            ("requests", grouped(requests)),
-            ("objects", grouped(objects)),
-            ("one-hit wonders", "\(grouped(oneHitWonders)) (\(percent(oneHitWonders, of: objects)) of objects)"),
+            ("requests", requests.grouped),
+            ("objects", objects.grouped),
+            ("one-hit wonders", "\(oneHitWonders.grouped) (\(percent(oneHitWonders, of: objects)) of objects)"),
         ]
         if unit == .bytes {
             lines.append(("bytes, distinct", "\(bytes(distinctCost)) (mean \(bytes(mean(distinctCost, objects))))"))
@@ -18,8 +18,8 @@ extension TraceInspection {
             lines.append(
                 (
                     "popularity slope",
-                    "\(decimal(popularity.alpha)) (R² \(decimal(popularity.rSquared)), "
-                        + "\(grouped(popularity.objects)) objects with \(PopularitySlope.minimumCount) requests or more)"
+                    "\(popularity.alpha.decimals(2)) (R² \(popularity.rSquared.decimals(2)), "
+                        + "\(popularity.objects.grouped) objects with \(PopularitySlope.minimumCount) requests or more)"
                 ))
         }
         lines += reuseLines
@@ -31,17 +31,17 @@ extension TraceInspection {
     }
 
     private var reuseLines: [(String, String)] {
-        var lines = [("re-accesses", "\(grouped(reuse.reaccesses)) (\(percent(reuse.reaccesses, of: requests)))")]
+        var lines = [("re-accesses", "\(reuse.reaccesses.grouped) (\(percent(reuse.reaccesses, of: requests)))")]
         guard let at = reuse.percentiles else { return lines }
         lines.append(
             (
                 "reuse distance",
-                "10 % ≤ \(grouped(at.p10)), 25 % ≤ \(grouped(at.p25)), 50 % ≤ \(grouped(at.p50)), "
-                    + "75 % ≤ \(grouped(at.p75)), 90 % ≤ \(grouped(at.p90)), 99 % ≤ \(grouped(at.p99)) objects"
+                "10 % ≤ \(at.p10.grouped), 25 % ≤ \(at.p25.grouped), 50 % ≤ \(at.p50.grouped), "
+                    + "75 % ≤ \(at.p75.grouped), 90 % ≤ \(at.p90.grouped), 99 % ≤ \(at.p99.grouped) objects"
             ))
         let most = reuse.log2Histogram.max() ?? 1
         for (octave, count) in reuse.log2Histogram.enumerated() {
-            let label = octave == 0 ? "1" : "\(grouped(1 << octave))–\(grouped((2 << octave) - 1))"
+            let label = octave == 0 ? "1" : "\((1 << octave).grouped)–\(((2 << octave) - 1).grouped)"
             let bar = String(repeating: "▇", count: (count * 30 + most - 1) / max(1, most))
             lines.append(("  " + label, "\(percent(count, of: reuse.reaccesses)) \(bar)"))
         }
@@ -49,21 +49,21 @@ extension TraceInspection {
     }
 
     private func categoryLines(_ mix: CategoryMix) -> [(String, String)] {
-        var lines = [("categories", "\(grouped(mix.count)) (on \(percent(mix.categorised)) of requests)")]
+        var lines = [("categories", "\(mix.count.grouped) (on \(mix.categorised.percent) of requests)")]
         if !mix.top.isEmpty { lines.append(("  most requested", list(mix.top))) }
         if let persistence = mix.persistence {
             lines.append(
                 (
                     "  same as previous",
-                    "\(percent(persistence.sameAsPrevious)) against \(percent(persistence.chance)) by chance "
-                        + "(\(percent(persistence.sameAsPreviousOtherObject)) where the object is another)"
+                    "\(persistence.sameAsPrevious.percent) against \(persistence.chance.percent) by chance "
+                        + "(\(persistence.sameAsPreviousOtherObject.percent) where the object is another)"
                 ))
         }
         return lines
     }
 
     private func userLines(_ mix: UserMix) -> [(String, String)] {
-        var lines = [("users", grouped(mix.count))]
+        var lines = [("users", mix.count.grouped)]
         if mix.requestsWithoutUser > 0 {
             lines[0].1 += " (\(percent(mix.requestsWithoutUser, of: requests)) of requests have none)"
         }
@@ -71,45 +71,26 @@ extension TraceInspection {
         lines.append(
             (
                 "  same-user re-access",
-                "\(percent(mix.reaccess)) (immediate repeats \(percent(mix.immediateRepeats)))"
+                "\(mix.reaccess.percent) (immediate repeats \(mix.immediateRepeats.percent))"
             ))
         return lines
     }
 
     private func list(_ shares: [Share]) -> String {
-        shares.map { "\($0.name) \(percent($0.share))" }.joined(separator: ", ")
+        shares.map { "\($0.name) \($0.share.percent)" }.joined(separator: ", ")
     }
 
     private func mean(_ total: UInt64, _ count: Int) -> UInt64 { total / UInt64(max(1, count)) }
 
-    private func grouped(_ number: Int) -> String {
-        var digits = Array(String(number))
-        for place in stride(from: digits.count - 3, to: 0, by: -3) { digits.insert(",", at: place) }
-        return String(digits)
-    }
+    private func bytes(_ count: UInt64) -> String { Int(clamping: count).bytesForPeople }
 
-    private func decimal(_ value: Double) -> String { String(format: "%.2f", value) }
-
-    private func percent(_ share: Double) -> String { String(format: "%.1f %%", share * 100) }
-
-    private func percent(_ part: Int, of whole: Int) -> String { percent(Double(part) / Double(max(1, whole))) }
-
-    private func bytes(_ count: UInt64) -> String {
-        let units = ["B", "KB", "MB", "GB", "TB", "PB", "EB"]
-        var value = Double(count)
-        var unit = 0
-        while value >= 1000 && unit < units.count - 1 {
-            value /= 1000
-            unit += 1
-        }
-        return unit == 0 ? "\(count) B" : String(format: "%.1f ", value) + units[unit]
-    }
+    private func percent(_ part: Int, of whole: Int) -> String { (Double(part) / Double(max(1, whole))).percent }
 
     private func duration(_ microseconds: Int64) -> String {
         let seconds = Double(microseconds) / 1e6
-        if seconds >= 172_800 { return String(format: "%.1f days", seconds / 86_400) }
-        if seconds >= 7_200 { return String(format: "%.1f hours", seconds / 3_600) }
-        if seconds >= 120 { return String(format: "%.1f minutes", seconds / 60) }
-        return String(format: "%.3f seconds", seconds)
+        if seconds >= 172_800 { return (seconds / 86_400).decimals(1) + " days" }
+        if seconds >= 7_200 { return (seconds / 3_600).decimals(1) + " hours" }
+        if seconds >= 120 { return (seconds / 60).decimals(1) + " minutes" }
+        return seconds.decimals(3) + " seconds"
     }
 }

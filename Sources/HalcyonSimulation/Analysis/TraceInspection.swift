@@ -72,7 +72,7 @@ public struct TraceInspection: Sendable, Codable, Equatable {
         reuse = ReuseDistances(of: trace)
         categories = CategoryMix(of: trace, top: top)
         users = UserMix(of: trace, top: top)
-        notices = trace.report.notices
+        notices = trace.report.sentences
     }
 
     /// The `top` largest of `counts` (by number), with their shares of `total`; ties by number.
@@ -85,21 +85,5 @@ public struct TraceInspection: Sendable, Codable, Equatable {
                     name: number < names.count ? names[UInt32(number)] : "\(number)", requests: counts[number],
                     share: Double(counts[number]) / Double(max(1, total)))
             }
-    }
-}
-
-extension LoadReport {
-    /// A sentence for each thing that changes what the figures mean.
-    var notices: [String] {
-        var sentences: [String] = []
-        if noSizes { sentences.append("No sizes are known; every object counts 1.") }
-        if noTimes { sentences.append("No times are known; requests are taken to be a second apart.") }
-        if badLines > 0 { sentences.append("\(badLines) bad lines were left out.") }
-        if outOfOrder > 0 { sentences.append("\(outOfOrder) requests were put in order of time.") }
-        if unknownSizes > 0 { sentences.append("\(unknownSizes) objects of unknown size count 1 byte.") }
-        if sizeDisagreements > 0 {
-            sentences.append("\(sizeDisagreements) requests give another size than their object's first.")
-        }
-        return sentences
     }
 }

@@ -11,7 +11,7 @@ public enum CapacityRequest: Sendable, Equatable, CustomStringConvertible {
 
     /// Reads a share (`0.5%`), a size with a unit (`64MB`, `1GiB`) or a bare whole number.
     ///
-    /// - Throws: ``ReplayError`` if `text` is none of these.
+    /// - Throws: ``ReplayError`` if `text` is none of these, or more than ``largest``.
     public init(parsing text: String) throws(ReplayError) {
         if text.last == "%" {
             guard let percent = Double(text.dropLast()), percent > 0, percent <= 100 else {
@@ -22,13 +22,23 @@ public enum CapacityRequest: Sendable, Equatable, CustomStringConvertible {
             guard number >= 0 else {
                 throw ReplayError.usage("A capacity cannot be negative, and '\(text)' is.")
             }
-            self = .number(number)
+            self = .number(try CapacityRequest.checked(UInt64(number), text))
         } else if let bytes = ByteCount(argument: text) {
-            self = .bytes(Int(clamping: bytes.value), text: text)
+            self = .bytes(try CapacityRequest.checked(bytes.value, text), text: text)
         } else {
             throw ReplayError.usage(
                 "'\(text)' is not a capacity: write a share (1%), a size with a unit (64MB) or a whole number (1000).")
         }
+    }
+
+    /// The largest capacity that may be asked for, 2⁵³: more than any trace holds, and exact as a floating-point number.
+    public static let largest = 1 << 53
+
+    private static func checked(_ amount: UInt64, _ text: String) throws(ReplayError) -> Int {
+        guard amount <= largest else {
+            throw ReplayError.usage("The capacity \(text) is too large: the most is \(largest) (9 PB).")
+        }
+        return Int(amount)
     }
 
     /// Reads several, separated by commas.

@@ -7,12 +7,14 @@ extension ReplayReport {
     public func table(emphasis: Bool = false) -> String {
         var text = header
         var capacities: [(capacity: Int, asked: String)] = []
-        for run in runs where !capacities.contains(where: { $0.capacity == run.capacity }) {
+        for run in runs
+        where !capacities.contains(where: { $0.capacity == run.capacity && $0.asked == run.capacityAsked }) {
             capacities.append((run.capacity, run.capacityAsked))
         }
         for (capacity, asked) in capacities {
-            let group = runs.filter { $0.capacity == capacity }
+            let group = runs.filter { $0.capacity == capacity && $0.capacityAsked == asked }
             text += "\n" + title(group[0], asked: asked) + "\n" + table(of: group, emphasis: emphasis)
+            text += breakdown(of: group, by: "category", \.categories) + breakdown(of: group, by: "user", \.users)
         }
         return text
     }
@@ -51,6 +53,7 @@ extension ReplayReport {
     private func table(of group: [RunResult], emphasis: Bool) -> String {
         let hasBytes = trace.costUnit == .bytes
         let hasTiers = group.contains { $0.tiers != nil }
+        let hasUsers = group.contains { $0.userDistribution != nil }
         let lru = group.first { $0.label == "lru" }?.objectHitRatio
         let optimum = group.first { $0.traits.contains("needs_future") }?.objectHitRatio
         let online = group.filter { !$0.traits.contains("needs_future") }
@@ -60,6 +63,7 @@ extension ReplayReport {
         var columns: [(String, TextTable.Alignment)] = [("policy", .left), ("hit ratio", .right)]
         if hasBytes { columns.append(("byte hit ratio", .right)) }
         if lru != nil && optimum != nil { columns.append(("gap closed", .right)) }
+        if hasUsers { columns += [("user p10", .right), ("user p50", .right), ("user p90", .right)] }
         if hasTiers { columns += [("memory", .right), ("disk", .right), ("mean ms", .right), ("p99 ms", .right)] }
         columns += [("evictions", .right), ("M req/s", .right), ("bytes/entry", .right)]
         var table = TextTable(columns.map { (title: $0.0, alignment: $0.1) })
@@ -73,6 +77,10 @@ extension ReplayReport {
             }
             if let lru, let optimum {
                 row.append(.init(optimum > lru ? ((run.objectHitRatio - lru) / (optimum - lru)).percent : "-"))
+            }
+            if hasUsers {
+                let spread = run.userDistribution
+                row += [spread?.p10, spread?.p50, spread?.p90].map { .init($0.map(\.percent) ?? "-") }
             }
             if hasTiers, let tiers = run.tiers {
                 let requests = Double(max(1, run.requests))

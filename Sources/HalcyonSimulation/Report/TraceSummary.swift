@@ -56,14 +56,18 @@ extension LoadReport {
         var sentences: [String] = []
         if noSizes { sentences.append("No size is known: every object counts 1.") }
         if unknownSizes > 0 {
-            sentences.append("\(unknownSizes) objects have no size and count 1 byte each.")
+            sentences.append("\(unknownSizes.counted("object")) of unknown size: 1 byte each.")
         }
         if sizeDisagreements > 0 {
             sentences.append(
-                "\(sizeDisagreements) requests state another size than their object's first, which is kept.")
+                "\(sizeDisagreements.counted("request")) with another size than the object's first; --sizes says which counts."
+            )
         }
-        if badLines > 0 { sentences.append("\(badLines) bad lines were left out.") }
-        if outOfOrder > 0 { sentences.append("\(outOfOrder) requests were put in order of time.") }
+        if badLines > 0 { sentences.append("\(badLines.counted("bad line")) left out.") }
+        if outOfOrder > 0 { sentences.append("\(outOfOrder.counted("request")) put in order of time.") }
+        if unansweredReads > 0 {
+            sentences.append("\(unansweredReads.counted("read")) left out, of objects whose size never becomes known.")
+        }
         if noTimes { sentences.append("No time is known: request n is taken to happen n seconds after the first.") }
         return sentences
     }

@@ -17,7 +17,7 @@ public struct LatencyModel: Sendable, Equatable, Codable {
     /// Reads `memory=0.001,disk=10,network=150,bandwidth=5MB`, any of them, milliseconds but for the bandwidth in bytes
     /// a second; what is not named keeps its default.
     ///
-    /// - Throws: ``ReplayError`` for an unknown name or a value that is not a number above 0 (0 is allowed for times).
+    /// - Throws: ``ReplayError`` for an unknown name, a time that is not from 0 to 10⁹ ms, or a bandwidth of 0.
     public init(parsing text: String) throws(ReplayError) {
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
             let sides = part.split(separator: "=", maxSplits: 1).map(\.trimmingSpaces)
@@ -35,7 +35,7 @@ public struct LatencyModel: Sendable, Equatable, Codable {
             bandwidth = Double(rate)
             return true
         }
-        guard let milliseconds = Double(value), milliseconds >= 0, milliseconds.isFinite else { return false }
+        guard let milliseconds = Double(value), (0...1e9).contains(milliseconds) else { return false }
         switch name {
         case "memory": memory = milliseconds
         case "disk": disk = milliseconds

@@ -18,7 +18,7 @@ extension TraceGenerator where Self: Codable {
         guard var values = try? Self.values(of: self), let key = values.keys.first(where: { Self.kebab($0) == knob })
         else {
             throw GenerationError(
-                knob: knob, value: value, accepted: "one of the knobs " + known.joined(separator: ", "))
+                knob: knob, value: value, accepted: known.joined(separator: ", "), isUnknown: true)
         }
         if values[key] is [Any] {
             values[key] = value.split(separator: "|").map(String.init)

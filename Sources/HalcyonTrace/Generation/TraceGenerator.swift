@@ -25,11 +25,25 @@ public struct GenerationError: Error, Equatable, CustomStringConvertible {
     public let knob: String
     /// The value it has.
     public let value: String
-    /// What it may be.
+    /// What it may be; the knobs that there are, where this is none.
     public let accepted: String
+    /// Whether the model has no such knob.
+    public let isUnknown: Bool
+
+    /// A knob with a value that it cannot have, or one that does not exist.
+    public init(knob: String, value: String, accepted: String, isUnknown: Bool = false) {
+        self.knob = knob
+        self.value = value
+        self.accepted = accepted
+        self.isUnknown = isUnknown
+    }
 
     /// One sentence for the person who set the knob.
-    public var description: String { "\(knob) is \(value); it must be \(accepted)." }
+    public var description: String {
+        isUnknown
+            ? "There is no knob '\(knob)': this model has \(accepted)."
+            : "\(knob) is \(value); it must be \(accepted)."
+    }
 }
 
 /// Checks of a model's knobs.

@@ -15,16 +15,20 @@ struct CurveCommand: AsyncParsableCommand {
 
     @OptionGroup var trace: TraceArguments
 
-    @Option(help: "Sample this share of the objects (SHARDS) instead of all: 0.01.")
+    @Option(
+        help: ArgumentHelp(
+            "Measure only this share of the objects, above 0 to 1, and estimate (SHARDS): 0.01.", valueName: "share"))
     var sample: Double?
 
-    @Option(help: "With --sample: keep at most so many objects, lowering the rate as needed.")
+    @Option(
+        help: ArgumentHelp(
+            "With --sample: measure at most so many objects, lowering the share as needed.", valueName: "objects"))
     var maximumObjects: Int?
 
     @Option(help: "What capacities count; by default bytes where sizes are known.")
     var unit: Unit?
 
-    @Option(help: "At how many capacities the curve is given, evenly spaced by ratio; 0 gives every point.")
+    @Option(help: "At how many capacities, evenly spaced by ratio; 0 gives every point where the curve falls.")
     var points: Int = 20
 
     @Option(help: "The seed of the sample.")
@@ -40,7 +44,10 @@ struct CurveCommand: AsyncParsableCommand {
             if let maximumObjects, maximumObjects < 1 || sample == nil {
                 throw ReplayError.usage("--maximum-objects needs --sample and at least 1.")
             }
-            if points < 0 { throw ReplayError.usage("--points \(points) is negative: give 0 or more.") }
+            if points < 0 || points == 1 {
+                throw ReplayError.usage("--points \(points) is no curve: give at least 2, or 0 for every point.")
+            }
+            try Output.verify(output.output)
             let requests = try Trace.load(trace.path, trace.options(names: []))
             let unit = unit.map { $0 == .bytes ? CostUnit.bytes : .objects }
             if unit == .bytes, requests.costUnit == .objects {
@@ -53,6 +60,10 @@ struct CurveCommand: AsyncParsableCommand {
                 } else {
                     MissRatioCurve.exact(of: requests, unit: unit)
                 }
+            if sample != nil, curve.measuredObjects == 0 {
+                throw ReplayError.usage(
+                    "--sample leaves none of the \(requests.objectCount.counted("object")): give a larger share.")
+            }
             if points > 0 { curve = curve.thinned(to: points) }
             let data =
                 switch output.format {

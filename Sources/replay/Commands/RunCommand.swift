@@ -32,17 +32,20 @@ struct RunCommand: AsyncParsableCommand {
     var policy: [String] = []
 
     @Option(
-        name: [.short, .long], help: "Capacities, separated by commas: 1%, 64MB, or a bare number of bytes or objects.")
-    var capacity: String = "1%,10%"
+        name: [.short, .long],
+        help: ArgumentHelp(
+            "Capacities: a share of all distinct bytes or objects (1%), a size (64MB), or a number of bytes where sizes "
+                + "are known and of objects where they are not. (default: 1%,10%)", valueName: "capacity,…"))
+    var capacity: String?
 
     @Flag(help: "Only the policies that were asked for, without the baselines beside them.")
     var only = false
 
-    @Option(help: "Give each 'user' a cache of their own, of the stated capacity.")
+    @Option(help: "Give each user a cache of their own of the stated capacity, as on a device.")
     var per: Devices?
 
-    @Option(help: "With --per user: whether caches whose policy learns share one model.")
-    var models: Models = .shared
+    @Option(help: "With --per user: whether caches whose policy learns share one model. (default: shared)")
+    var models: Models?
 
     @Option(help: "Two tiers in place of one cache: memory=64MB,disk=1GB.")
     var tiers: String?
@@ -64,22 +67,24 @@ struct RunCommand: AsyncParsableCommand {
     @Option(help: "Leave out so many requests from the start.")
     var skip: Int = 0
 
-    @Option(help: "The share of the requests that warms the cache and is not counted, 0 to 1.")
+    @Option(help: "The share of the requests, 0 to less than 1, that comes first and only warms the cache, uncounted.")
     var warmup: Double = 0
 
     @Option(help: "The seed of everything random.")
     var seed: UInt64 = 1
 
-    @Option(help: "The number of stretches of time in the series over time.")
-    var windows: Int = 10
+    @Option(help: "Into how many equal stretches the series over time is cut, in JSON. (default: 10)")
+    var windows: Int?
 
-    @Option(help: "Also count hits by 'category' or by 'user'. May be repeated.")
+    @Option(help: "Also count hits by category or by user: the largest in the table, all in JSON. May be repeated.")
     var by: [Table] = []
 
     @Option(help: "How many runs go on at once; by default one a core.")
     var threads: Int?
 
-    @Flag(help: "Read the trace as it is replayed, for traces larger than memory. No shares, no future, no --per user.")
+    @Flag(
+        help:
+            "Replay while reading, for traces larger than memory: policies that need no future, capacities in numbers.")
     var stream = false
 
     @OptionGroup(title: "Output") var output: OutputArguments
@@ -87,6 +92,7 @@ struct RunCommand: AsyncParsableCommand {
     func run() async throws {
         try await reportingFailure {
             try validateNumbers()
+            try Output.verify(output.output)
             let report = stream ? try streamed() : try await loaded()
             let data =
                 switch output.format {
@@ -102,7 +108,6 @@ struct RunCommand: AsyncParsableCommand {
 
     private func loaded() async throws -> ReplayReport {
         let policies = try chosenPolicies()
-        let capacities = try CapacityRequest.list(parsing: capacity)
         let tiers = try tierOptions()
         var names: NameKinds = []
         if by.contains(.category) { names.insert(.categories) }
@@ -113,12 +118,18 @@ struct RunCommand: AsyncParsableCommand {
             load.skip = skip
         }
         let (requests, notes) = try perUserPart(of: Trace.load(trace.path, load))
+        if by.contains(.category), !requests.hasCategories {
+            throw ReplayError.data("\(trace.path) names no category, so that there is no table by category.")
+        }
+        if by.contains(.user), !requests.hasUsers {
+            throw ReplayError.data("\(trace.path) names no user, so that there is no table by user.")
+        }
         let options = ReplayOptions(
-            warmup: warmup, seed: seed, windows: windows, byCategory: by.contains(.category),
+            warmup: warmup, seed: seed, windows: windows ?? 10, byCategory: by.contains(.category),
             byUser: by.contains(.user))
         let sweep = try Sweep(
-            trace: requests, policies: policies, capacities: capacities, options: options,
-            mode: per == .user ? .perUser : .shared, sharesModels: models == .shared, tiers: tiers)
+            trace: requests, policies: policies, capacities: try capacities(), options: options,
+            mode: per == .user ? .perUser : .shared, sharesModels: models != .own, tiers: tiers)
         let progress = sweep.makeProgress()
         // The fingerprint takes a pass over all columns: meanwhile the runs begin.
         async let summary = TraceSummary(requests, path: trace.path, notes: notes)
@@ -133,21 +144,21 @@ struct RunCommand: AsyncParsableCommand {
             throw ReplayError.data("\(self.trace.trace) names no user, so that there is no cache for each.")
         }
         let part = trace.selection(skip: skip, limit: limit, withUserOnly: true)
-        let note = "\(part.withoutUser.grouped) requests without a user are left out."
+        let note = "\(part.withoutUser.counted("request")) without a user left out."
         return (part.trace, part.withoutUser > 0 ? [note] : [])
     }
 
     private func streamed() throws -> ReplayReport {
-        if per != nil || tiers != nil || !by.isEmpty || warmup > 0 {
+        if per != nil || tiers != nil || !by.isEmpty || warmup > 0 || windows != nil {
             throw ReplayError.usage(
-                "--stream goes with none of --per, --tiers, --by and --warmup: they need the whole trace.")
+                "--stream goes with none of --per, --tiers, --by, --warmup and --windows: they need the whole trace.")
         }
         var load = try trace.options(names: [])
         load.limit = limit
         load.skip = skip
         return try StreamReplay(
             path: trace.path, load: load, policies: try chosenPolicies(),
-            capacities: try CapacityRequest.list(parsing: capacity), seed: seed
+            capacities: try capacities(), seed: seed
         ).run()
     }
 
@@ -165,6 +176,10 @@ struct RunCommand: AsyncParsableCommand {
         return chosen
     }
 
+    private func capacities() throws(ReplayError) -> [CapacityRequest] {
+        try CapacityRequest.list(parsing: capacity ?? "1%,10%")
+    }
+
     private func tierOptions() throws -> TierOptions? {
         guard let tiers else {
             if memoryExpiration != nil || diskExpiration != nil || latency != nil {
@@ -172,6 +187,7 @@ struct RunCommand: AsyncParsableCommand {
             }
             return nil
         }
+        if capacity != nil { throw ReplayError.usage("--tiers states the capacities: leave out --capacity.") }
         var options = try TierOptions(parsing: tiers)
         options.memoryLifetime = try memoryExpiration.map { try TimeSpan(parsing: $0).microseconds }
         options.diskLifetime = try diskExpiration.map { try TimeSpan(parsing: $0).microseconds }
@@ -185,7 +201,10 @@ struct RunCommand: AsyncParsableCommand {
         if !(0..<1).contains(warmup) {
             throw ReplayError.usage("--warmup \(warmup) is not a share: give a number from 0 to less than 1.")
         }
-        if windows < 1 || windows > 100_000 { throw ReplayError.usage("--windows \(windows): give 1 to 100000.") }
-        if let threads, threads < 1 { throw ReplayError.usage("--threads \(threads): give at least 1.") }
+        if models != nil, per == nil { throw ReplayError.usage("--models needs --per user.") }
+        if let windows, windows < 1 || windows > 100_000 {
+            throw ReplayError.usage("--windows \(windows) cannot be: give 1 to 100000.")
+        }
+        if let threads, threads < 1 { throw ReplayError.usage("--threads \(threads) cannot be: give at least 1.") }
     }
 }
