@@ -1,4 +1,5 @@
 import Foundation
+import HalcyonTestSupport
 import Testing
 
 @testable import HalcyonTrace

@@ -1,3 +1,4 @@
+import HalcyonTestSupport
 import Testing
 
 @testable import HalcyonTrace

@@ -1,3 +1,4 @@
+import class HalcyonTestSupport.TemporaryFolder
 import Testing
 
 @testable import HalcyonTrace

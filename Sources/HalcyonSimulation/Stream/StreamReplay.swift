@@ -57,7 +57,7 @@ public struct StreamReplay {
             }
             requests += batch.entries.count
         }
-        guard requests > 0 else { throw ReplayError.data("There is no request to replay.") }
+        guard requests > 0 else { throw ReplayError.data("\(path): holds no request") }
         for capacity in capacities { _ = try capacity.resolved(unit: stream.costUnit, distinct: nil) }
         return ReplayReport(
             trace: TraceSummary(

@@ -6,8 +6,12 @@ import HalcyonTrace
 struct Interruption {
     private let sources: [any DispatchSourceSignal]
 
-    /// Waits for the signals from now on.
+    /// Waits for the signals from now on, also where the process that started this one had blocked them.
     init() {
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        for number in [SIGINT, SIGTERM, SIGPIPE] { sigaddset(&signals, number) }
+        pthread_sigmask(SIG_UNBLOCK, &signals, nil)
         sources = [SIGINT, SIGTERM].map { number in
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global(qos: .userInteractive))

@@ -1,0 +1,22 @@
+import Foundation
+
+@testable import HalcyonTrace
+
+extension LoadOptions {
+    /// The defaults, changed.
+    static func with(_ change: (inout LoadOptions) -> Void) -> LoadOptions {
+        var options = LoadOptions()
+        change(&options)
+        return options
+    }
+}
+
+/// The sentence with which loading fails, the folder taken out.
+func fault(_ path: String, _ options: LoadOptions = LoadOptions()) -> String? {
+    do throws(TraceError) {
+        _ = try Trace.load(path, options)
+        return nil
+    } catch {
+        return error.description.replacingOccurrences(of: (path as NSString).deletingLastPathComponent + "/", with: "")
+    }
+}

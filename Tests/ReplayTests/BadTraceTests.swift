@@ -1,0 +1,99 @@
+import Foundation
+import HalcyonTestSupport
+import Testing
+
+@Suite("Traces that cannot be read: one sentence with the place, exit code 65")
+struct BadTraceTests {
+    /// A file, its content, and what is said of it, without `replay: ` and its name.
+    static let faults: [(String, [UInt8], String)] = [
+        ("empty.csv", [], ": is empty; a trace has at least one request"),
+        ("header.csv", Array("time,key\n".utf8), ": holds no request"),
+        (
+            "nokey.csv", Array("time,name\n1,a\n".utf8),
+            ":1: no column is named 'key' (or id, obj_id, object_id); the columns are 'time', 'name'. A header such as "
+                + "time,key,size,category,user is needed, or the name of the key's column"
+        ),
+        (
+            "negative.csv", Array("time,key,size\n1,a,5\n2,b,-4\n".utf8),
+            ":3:5: size '-4' is no number of bytes; whole numbers from 0 (unknown) to 281474976710655 are accepted"
+        ),
+        ("fields.csv", Array("time,key,size\n1,a\n".utf8), ":2: '1,a' has 2 fields where the header has 3"),
+        (
+            "back.csv", Array("time,key\n5,a\n1,b\n".utf8),
+            ":3:1: time 1 s is before 5 s, the time of the request above it; times must not decrease unless sorting is "
+                + "asked for (--sort)"
+        ),
+        ("noise.csv", [1, 2, 3], ":1: '\\u{01}\\u{02}\\u{03}' holds the control byte 1; this is no CSV"),
+        ("noise.csv.gz", [1, 2, 3], ": does not start as gzip data does, although its name or --compression says so"),
+        ("noise.csv.zst", [1, 2, 3], ": does not start as zstd data does, although its name or --compression says so"),
+        (
+            "short.oracleGeneral", [UInt8](repeating: 1, count: 30),
+            ": the last record has 6 of 24 bytes: the file is truncated or of another format"
+        ),
+        (
+            "name.xyz", Array("key\na\n".utf8),
+            ": the name does not tell the format; give one of csv, oracleGeneral, vscsi, twitter"
+        ),
+        (
+            "line.csv", Array("key\n".utf8) + [UInt8](repeating: 120, count: 2_000_000),
+            ":2: the line that starts with '" + String(repeating: "x", count: 60)
+                + "…' is longer than 1048576 bytes, the most accepted"
+        ),
+    ]
+
+    @Test("each kind, by every command that reads", arguments: faults)
+    func fault(_ name: String, _ bytes: [UInt8], _ sentence: String) throws {
+        let folder = try TemporaryFolder()
+        _ = try folder.file(name, bytes)
+        for command in [
+            ["run", name, "--only", "-p", "lru", "-o", "out"], ["inspect", name, "-o", "out"],
+            ["run", name, "--only", "-p", "lru", "-c", "5", "--stream"], ["convert", name, "out.csv"],
+        ] {
+            let outcome = try Replay.run(command, in: folder)
+            #expect((outcome.code, outcome.text, outcome.errors) == (65, "", "replay: \(name)\(sentence)\n"))
+        }
+        #expect(folder.contents == [name])
+    }
+
+    @Test("what is no file, holds no users or categories, or ends early")
+    func others() throws {
+        let folder = try TemporaryFolder()
+        _ = try folder.file("t.csv", "key\n" + (0..<2_000).map { "\($0 % 7 * $0)\n" }.joined())
+        func check(_ arguments: String, _ sentence: String) throws {
+            let outcome = try Replay.run(arguments.split(separator: " ").map(String.init), in: folder)
+            #expect((outcome.code, outcome.text, outcome.errors) == (65, "", "replay: \(sentence)\n"))
+        }
+        try check("none.csv --only -p lru", "none.csv: there is no such file")
+        try check(". --only -p lru", ".: is a directory; a trace file is needed")
+        try check("t.csv --only -p lru --skip 2000", "t.csv: no request is left after the first 2000")
+        try check("t.csv --only -p lru --per user", "t.csv names no user, so that there is no cache for each.")
+        try check("t.csv --only -p lru --by user", "t.csv names no user, so that there is no table by user.")
+        try check(
+            "t.csv --only -p lru --by category", "t.csv names no category, so that there is no table by category.")
+        try check("curve t.csv --unit bytes", "t.csv has no sizes, so that there is no curve over bytes.")
+        try check(
+            "t.csv --only -p lru --columns key=nope",
+            "t.csv:1: there is no column 'nope' for the key; the columns are 'key'")
+        #expect(try Replay.run("convert", "t.csv", "whole.csv.gz", in: folder).code == 0)
+        let whole = try Data(contentsOf: URL(fileURLWithPath: folder.path + "/whole.csv.gz"))
+        _ = try folder.file("cut.csv.gz", Array(whole.prefix(whole.count / 2)))
+        try check("cut.csv.gz --only -p lru", "cut.csv.gz: the gzip data ends early: the file is truncated")
+    }
+
+    @Test("odd but sound: one request, a long key, bytes that are no UTF-8, CRLF, quotes")
+    func odd() throws {
+        let folder = try TemporaryFolder()
+        _ = try folder.file("one.csv", "key\na")
+        _ = try folder.file("long.csv", "key\n" + String(repeating: "k", count: 300) + "\n")
+        _ = try folder.file("bytes.csv", Array("key\n".utf8) + [0xff, 0xfe, 10, 0xff, 0xfe, 10])
+        _ = try folder.file("quoted.csv", "\u{FEFF}key,size\r\n\"a,\"\"b\"\"\",5\r\n\"a,\"\"b\"\"\",5\r\n")
+        for (name, hits) in [("one.csv", 0), ("long.csv", 0), ("bytes.csv", 1), ("quoted.csv", 1)] {
+            let outcome = try Replay.run(name, "--only", "-p", "lru", "-c", "100", "--format", "json", in: folder)
+            #expect(try outcome.runs().first?["hits"] as? Int == hits, "\(name)")
+            for command in ["inspect", "curve"] {
+                #expect(try Replay.run(command, name, in: folder).code == 0)
+            }
+        }
+        #expect(try Replay.run("one.csv", "--only", "-p", "lru", "-c", "0", in: folder).code == 0)
+    }
+}

@@ -1,0 +1,140 @@
+import Foundation
+import HalcyonTestSupport
+import Testing
+
+@Suite("Where results go")
+struct OutputTests {
+    let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+        _ = try folder.file("t.csv", SampleTrace(count: 300).csv)
+    }
+
+    private let run = ["t.csv", "--only", "-p", "lru", "-c", "1KB", "--format", "json"]
+
+    @Test("a file has what standard output would, and nothing else appears")
+    func file() throws {
+        let outcome = try Replay.run(run + ["--output", "r ü.json"], in: folder)
+        #expect((outcome.code, outcome.text, outcome.errors) == (0, "", ""))
+        #expect(folder.contents == ["r ü.json", "t.csv"])
+        #expect(try folder.text("r ü.json").contains("\"schema\" : \"halcyon.replay/1\""))
+    }
+
+    @Test("an existing file is kept where the command fails, and replaced whole where it does not")
+    func existing() throws {
+        _ = try folder.file("r.json", "before")
+        #expect(try Replay.run(["none.csv", "--only", "-p", "lru", "-o", "r.json"], in: folder).code == 65)
+        #expect(try folder.text("r.json") == "before")
+        #expect(try Replay.run(run + ["-o", "r.json"], in: folder).code == 0)
+        #expect(try folder.text("r.json").hasPrefix("{"))
+        #expect(folder.contents == ["r.json", "t.csv"])
+    }
+
+    @Test("a link stays a link, and standard output is never replaced")
+    func links() throws {
+        _ = try folder.file("real.json", "before")
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.path + "/link.json", withDestinationPath: "real.json")
+        #expect(try Replay.run(run + ["-o", "link.json"], in: folder).code == 0)
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: folder.path + "/link.json") == "real.json")
+        #expect(try folder.text("real.json").hasPrefix("{"))
+        let appended = try Replay.shell(
+            "(echo first; replay generate loop --set requests=2) > out.txt; cat out.txt", in: folder)
+        #expect(appended.text == "first\ntime,key\n0,0\n1,1\n")
+        #expect(try Replay.shell("replay convert t.csv - 2>&1 >copy.csv; cmp t.csv copy.csv", in: folder).code == 0)
+    }
+
+    @Test(
+        "what cannot be written is said in one sentence, before the work",
+        arguments: [
+            ("/nonexistent/r.json", "/nonexistent/r.json: cannot be written: No such file or directory"),
+            (".", ".: is a directory; the name of a file is needed"),
+            ("t.csv/r.json", "t.csv/r.json: cannot be written: Not a directory"),
+            ("", "the name of the file to write is empty"),
+        ])
+    func unwritable(_ path: String, _ sentence: String) throws {
+        for command in [run, ["inspect", "t.csv"], ["curve", "t.csv"]] {
+            let outcome = try Replay.run(command + ["--output", path], in: folder)
+            #expect((outcome.code, outcome.text, outcome.errors) == (74, "", "replay: \(sentence)\n"))
+        }
+        #expect(folder.contents == ["t.csv"])
+    }
+
+    #if os(Linux)
+        @Test("a full disk is a sentence, on standard output too")
+        func full() throws {
+            let file = try Replay.run(run + ["-o", "/dev/full"], in: folder)
+            #expect((file.code, file.errors) == (74, "replay: /dev/full: cannot be written: No space left on device\n"))
+            for command in ["t.csv --only -p lru", "generate loop", "policies", "convert t.csv -"] {
+                let outcome = try Replay.shell("replay \(command) > /dev/full", in: folder)
+                #expect(outcome.code == 74, "\(command)")
+                #expect(
+                    outcome.errors.hasSuffix("replay: standard output: cannot be written: No space left on device\n"))
+            }
+        }
+    #endif
+
+    @Test("no standard output and no standard error are no crash")
+    func closed() throws {
+        #expect(try Replay.shell("replay policies >&-", in: folder).code == 74)
+        #expect(try Replay.shell("replay none.csv --only -p lru 2>&-", in: folder).code == 65)
+    }
+
+    @Test("a reader that leaves early ends the command without a word")
+    func pipe() throws {
+        let outcome = try Replay.shell("replay generate loop --set requests=200000 | head -1", in: folder)
+        #expect((outcome.text, outcome.errors) == ("time,key\n", ""))
+        let ignored = try Replay.shell("trap '' PIPE; replay generate loop --set requests=200000 | head -1", in: folder)
+        #expect((ignored.text, ignored.errors) == ("time,key\n", ""))
+    }
+
+    @Test("two that write one file leave one of the two whole")
+    func race() throws {
+        func writer(_ seed: Int) throws -> Process {
+            let arguments = ["generate", "zipf", "--set", "requests=5000", "-o", "z.csv", "--seed", "\(seed)"]
+            let process = Replay.process(arguments, in: folder)
+            try process.run()
+            return process
+        }
+        let both = try [1, 2].map { seed in
+            try writer(seed).waitUntilExit()
+            return try folder.text("z.csv")
+        }
+        #expect(both[0] != both[1])
+        for _ in 0..<3 {
+            let writers = [try writer(1), try writer(2)]
+            for process in writers { process.waitUntilExit() }
+            #expect(writers.map(\.terminationStatus) == [0, 0])
+            #expect(both.contains(try folder.text("z.csv")))
+            #expect(folder.contents == ["t.csv", "z.csv"])
+        }
+    }
+
+    @Test(
+        "ctrl-C stops at once and leaves no file, and what was there",
+        arguments: [
+            ["generate", "zipf", "--set", "requests=4000000", "-o", "x.csv"],
+            ["convert", "long.csv", "x.csv.zst"],
+            ["long.csv", "-p", "lirs,arc,lru", "-c", "1%,2%,3%,4%,5%,6%", "-o", "x.csv", "--format", "csv"],
+        ])
+    func interrupted(_ arguments: [String]) throws {
+        let row = "1,some-object,17,category|another,user\n"
+        if arguments.contains("long.csv") {
+            _ = try folder.file(
+                "long.csv", "time,key,size,category,user\n" + String(repeating: row, count: 600_000))
+        }
+        let before = folder.contents
+        let process = Replay.process(arguments, in: folder)
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        Thread.sleep(forTimeInterval: 0.25)
+        #expect(process.isRunning)
+        process.interrupt()
+        process.waitUntilExit()
+        #expect(process.terminationReason == .uncaughtSignal)
+        #expect(process.terminationStatus == SIGINT)
+        #expect(folder.contents == before)
+    }
+}

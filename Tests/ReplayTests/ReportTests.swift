@@ -1,0 +1,108 @@
+import Foundation
+import HalcyonTestSupport
+import Testing
+
+@Suite("The forms of a report")
+struct ReportTests {
+    let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+        _ = try folder.file("t.csv", SampleTrace().csv)
+    }
+
+    /// Everything a run can hold, over three commands.
+    private func fullReports() throws -> [[String: Any]] {
+        try [
+            ["-p", "lru,arc,belady", "-c", "1%,3KB", "--by", "category", "--by", "user", "--warmup", "0.1"],
+            ["-p", "lru", "-c", "1KB", "--per", "user"],
+            ["-p", "lru", "--tiers", "memory=1KB,disk=5KB"],
+        ].map { try Replay.run(["t.csv", "--only", "--format", "json"] + $0, in: folder).json() }
+    }
+
+    @Test("JSON has every documented key, and ratios are ratios")
+    func json() throws {
+        let trace: Set = [
+            "path", "fingerprint", "requests", "objects", "distinct_cost", "cost_unit", "users", "categories", "notes",
+        ]
+        let always: Set = [
+            "policy", "label", "parameters", "traits", "capacity", "capacity_asked", "capacity_unit", "mode", "caches",
+            "requests", "hits", "object_hit_ratio", "byte_hit_ratio", "bytes_fetched", "evictions",
+            "admissions_refused", "stale", "warmup_requests", "seed", "seconds", "requests_per_second",
+            "metadata_bytes_per_entry", "metrics", "windows",
+        ]
+        let besides: [Set<String>] = [["categories", "users"], ["user_distribution"], ["tiers"]]
+        for (report, more) in zip(try fullReports(), besides) {
+            #expect(Set(report.keys) == ["schema", "halcyon_version", "trace", "runs"])
+            #expect(report["schema"] as? String == "halcyon.replay/1")
+            #expect(Set(try #require(report["trace"] as? [String: Any]).keys) == trace)
+            for run in try #require(report["runs"] as? [[String: Any]]) {
+                #expect(Set(run.keys) == always.union(more))
+                for ratio in ["object_hit_ratio", "byte_hit_ratio"] {
+                    #expect((0...1).contains(try #require(run[ratio] as? Double)))
+                }
+                let requests = try #require(run["requests"] as? Int)
+                let windows = try #require(run["windows"] as? [[String: Int]])
+                #expect(windows.reduce(0) { $0 + ($1["requests"] ?? 0) } == requests)
+                #expect(windows.reduce(0) { $0 + ($1["hits"] ?? 0) } == run["hits"] as? Int)
+            }
+        }
+    }
+
+    @Test("every key of a report stands in its documentation")
+    func documented() throws {
+        let article = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+            .appendingPathComponent("Sources/HalcyonSimulation/Documentation.docc/ReplayReport.md")
+        let text = try String(contentsOf: article, encoding: .utf8)
+        // Under these keys stand names of the trace's or a policy's own.
+        let named: Set = ["parameters", "metrics", "categories", "users"]
+        func check(_ value: Any, isNamed: Bool = false) {
+            if let object = value as? [String: Any] {
+                for (key, inner) in object {
+                    if !isNamed { #expect(text.contains("`\(key)`"), "\(key)") }
+                    check(inner, isNamed: !isNamed && named.contains(key) && inner is [String: Any])
+                }
+            } else if let list = value as? [Any] {
+                for inner in list { check(inner) }
+            }
+        }
+        for report in try fullReports() { check(report) }
+        let csv = try Replay.run("t.csv", "--only", "-p", "lru", "-c", "1KB", "--format", "csv", in: folder)
+        for column in csv.lines[0].split(separator: ",") { #expect(text.contains("`\(column)`"), "\(column)") }
+    }
+
+    @Test("CSV is a header and a row a run; JSON lines are an object a run")
+    func rows() throws {
+        let arguments = ["t.csv", "--only", "-p", "lru,s3-fifo(small=0.2,ghost=0.5)", "-c", "1KB,3KB"]
+        let csv = try Replay.run(arguments + ["--format", "csv"], in: folder).lines
+        #expect(csv.count == 5)
+        #expect(csv[0].hasPrefix("trace,fingerprint,mode,policy,label,capacity,"))
+        #expect(csv[3].contains(",s3-fifo,\"s3-fifo(small=0.2,ghost=0.5)\",1000,1KB,bytes,1,1500,"))
+        let lines = try Replay.run(arguments + ["--format", "jsonl"], in: folder).lines
+        #expect(lines.count == 4)
+        for line in lines {
+            let object = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+            #expect(Set(object.keys) == ["schema", "halcyon_version", "trace", "run"])
+        }
+    }
+
+    @Test("the table: aligned, the optimum last, the gap closed, no escape codes where there is no terminal")
+    func table() throws {
+        let outcome = try Replay.run(
+            "t.csv", "--only", "-p", "belady,fifo,lru", "-c", "2KB,4KB", in: folder, environment: ["NO_COLOR": ""])
+        #expect(!outcome.text.contains("\u{1B}"))
+        let paragraphs = outcome.text.components(separatedBy: "\n\n")
+        #expect(paragraphs.count == 3)
+        #expect(paragraphs[0].hasPrefix("t.csv: 1,500 requests, "))
+        for paragraph in paragraphs.dropFirst() {
+            let lines = paragraph.split(separator: "\n")
+            #expect(lines[0].hasPrefix("capacity "))
+            #expect(lines[1].hasPrefix("policy  hit ratio  byte hit ratio  gap closed"))
+            #expect(lines.dropFirst(2).map { $0.prefix { $0 != " " } } == ["fifo", "lru", "belady"])
+            #expect(lines[3].contains("  0.00 %"))
+            #expect(lines[4].contains("100.00 %"))
+            #expect(Set(lines.dropFirst().map(\.count)).count == 1)
+        }
+    }
+}

@@ -1,0 +1,192 @@
+import Foundation
+import HalcyonTestSupport
+import Testing
+
+@Suite("replay TRACE")
+struct RunTests {
+    let folder: TemporaryFolder
+    let trace = SampleTrace()
+
+    init() throws {
+        folder = try TemporaryFolder()
+        _ = try folder.file("t.csv", trace.csv)
+    }
+
+    private func runs(_ arguments: String...) throws -> [[String: Any]] {
+        let outcome = try Replay.run(["t.csv", "--only", "--format", "json"] + arguments, in: folder)
+        #expect(outcome.errors.isEmpty)
+        #expect(outcome.code == 0)
+        return try outcome.runs()
+    }
+
+    private func hits(_ arguments: String...) throws -> Int? {
+        let outcome = try Replay.run(["t.csv", "--only", "-p", "lru", "--format", "json"] + arguments, in: folder)
+        #expect(outcome.code == 0, "\(outcome.errors)")
+        return try outcome.runs().first?["hits"] as? Int
+    }
+
+    @Test("one run a policy and capacity, policies as asked, capacities within")
+    func order() throws {
+        let runs = try runs("-p", "fifo,lru", "-p", "s3-fifo(small=0.2)", "-c", "2KB,1%,500")
+        #expect(
+            runs.map { "\($0["label"] ?? "") \($0["capacity_asked"] ?? "")" } == [
+                "fifo 2KB", "fifo 1%", "fifo 500", "lru 2KB", "lru 1%", "lru 500", "s3-fifo(small=0.2) 2KB",
+                "s3-fifo(small=0.2) 1%", "s3-fifo(small=0.2) 500",
+            ])
+        #expect(runs.map { $0["capacity"] as? Int }[0..<3] == [2_000, max(1, trace.distinctBytes / 100), 500])
+        #expect(runs.allSatisfy { $0["capacity_unit"] as? String == "bytes" })
+        #expect((runs[6]["parameters"] as? [String: String])?["small"] == "0.2")
+    }
+
+    @Test("hits are those of LRU by the book, with --skip, --limit and --warmup")
+    func slices() throws {
+        let requests = trace.requests
+        #expect(try hits("-c", "3KB") == SampleTrace.lruHits(requests, capacity: 3_000))
+        #expect(try hits("-c", "3KB", "--limit", "700") == SampleTrace.lruHits(requests.prefix(700), capacity: 3_000))
+        #expect(
+            try hits("-c", "3KB", "--skip", "200", "--limit", "700")
+                == SampleTrace.lruHits(requests[200..<900], capacity: 3_000))
+        #expect(
+            try hits("-c", "3KB", "--warmup", "0.25")
+                == SampleTrace.lruHits(requests, capacity: 3_000, warmup: requests.count / 4))
+        #expect(
+            try hits("-c", "20", "--sizes", "unit")
+                == SampleTrace.lruHits(requests, capacity: 20, costsAreOne: true))
+    }
+
+    @Test("every user a cache of their own; requests without one are reported, and --limit counts what remains")
+    func perUser() throws {
+        let known = trace.requests.filter { $0.user != nil }
+        let outcome = try Replay.run(
+            "t.csv", "--only", "-p", "lru", "-c", "1KB", "--per", "user", "--format", "json", in: folder)
+        let run = try #require(try outcome.runs().first)
+        #expect(run["hits"] as? Int == trace.perUserHits(capacity: 1_000))
+        #expect(run["requests"] as? Int == known.count)
+        #expect(run["mode"] as? String == "per_user")
+        #expect(run["caches"] as? Int == 10)
+        let spread = try #require(run["user_distribution"] as? [String: Any])
+        #expect(spread["users"] as? Int == 10)
+        let notes = try #require((try outcome.json()["trace"] as? [String: Any])?["notes"] as? [String])
+        #expect(notes == ["\(trace.requests.count - known.count) requests without a user left out."])
+        #expect(try runs("-p", "lru", "-c", "1KB", "--per", "user", "--limit", "100").first?["requests"] as? Int == 100)
+    }
+
+    @Test("two tiers: hits of both, and the mean latency by the stated costs")
+    func tiers() throws {
+        let run = try #require(
+            try runs(
+                "-p", "lru", "--tiers", "memory=1KB,disk=1TB", "--latency", "memory=1,disk=10,network=100,bandwidth=1KB"
+            ).first)
+        let tiers = try #require(run["tiers"] as? [String: Any])
+        let memory = SampleTrace.lruHits(trace.requests, capacity: 1_000)
+        let fetches = Set(trace.requests.map(\.key)).count
+        #expect(tiers["memory_hits"] as? Int == memory)
+        #expect(tiers["network_fetches"] as? Int == fetches)
+        let disk = trace.requests.count - memory - fetches
+        #expect(tiers["disk_hits"] as? Int == disk)
+        let milliseconds = memory + 10 * disk + 100 * fetches + trace.distinctBytes
+        let mean = try #require(tiers["mean_latency"] as? Double)
+        #expect(abs(mean - Double(milliseconds) / Double(trace.requests.count)) < 1e-9)
+    }
+
+    @Test("tables by category and by user add up")
+    func tables() throws {
+        let run = try #require(try runs("-p", "lru", "-c", "3KB", "--by", "category", "--by", "user").first)
+        let categories = try #require(run["categories"] as? [String: [String: Int]])
+        #expect(categories.count == 10)
+        #expect(categories.values.reduce(0) { $0 + ($1["requests"] ?? 0) } == 2 * trace.requests.count)
+        let users = try #require(run["users"] as? [String: [String: Int]])
+        for user in 0..<10 {
+            #expect(users["u\(user)"]?["requests"] == trace.requests.count { $0.user == user })
+        }
+        let text = try Replay.run("t.csv", "--only", "-p", "lru", "-c", "3KB", "--by", "user", in: folder).lines
+        #expect(text.contains { $0.hasPrefix("user") && $0.hasSuffix("lru") })
+    }
+
+    @Test("a stream counts what the loaded trace counts")
+    func stream() throws {
+        let arguments = ["-p", "lru,s3-fifo,arc,gdsf", "-c", "1KB,5000", "--skip", "10", "--limit", "1400"]
+        let loaded = try Replay.run(["t.csv", "--only", "--format", "json"] + arguments, in: folder).runs()
+        let streamed = try Replay.run(["t.csv", "--only", "--stream", "--format", "json"] + arguments, in: folder)
+            .runs()
+        #expect(streamed.count == 8)
+        for key in ["label", "capacity", "hits", "requests", "bytes_fetched", "evictions"] {
+            #expect(streamed.map { "\($0[key] ?? "")" } == loaded.map { "\($0[key] ?? "")" }, "\(key)")
+        }
+    }
+
+    @Test("the number of threads changes nothing, the seed what is random")
+    func threadsAndSeeds() throws {
+        func counts(_ arguments: String...) throws -> [Int?] {
+            try Replay.run(
+                ["t.csv", "--only", "-p", "random,lru", "-c", "1%,10%", "--format", "json"] + arguments, in: folder
+            ).runs().map { $0["hits"] as? Int }
+        }
+        let one = try counts("--threads", "1")
+        #expect(try counts("--threads", "2") == one)
+        #expect(try counts("--seed", "1") == one)
+        let other = try counts("--seed", "2")
+        #expect(other[2...] == one[2...])
+        #expect(other[..<2] != one[..<2])
+    }
+
+    @Test("baselines stand beside what was asked for, once each; --only leaves them out")
+    func baselines() throws {
+        let labels = try Replay.run("t.csv", "-p", "fifo,lru", "-c", "2KB", "--format", "json", in: folder).runs()
+            .map { $0["label"] as? String }
+        #expect(labels == ["fifo", "lru", "lfu", "kingfisher-memory", "s3-fifo", "gdsf", "belady"])
+        #expect(try runs("-p", "fifo", "-c", "2KB").count == 1)
+    }
+
+    @Test("rules for sizes: first, per request, unit, drawn")
+    func sizes() throws {
+        _ = try folder.file("s.csv", "key,size\na,10\nb,0\na,30\na,30\nb,0\n")
+        func run(_ rule: String) throws -> (trace: [String: Any], run: [String: Any]) {
+            let outcome = try Replay.run(
+                "s.csv", "--only", "-p", "lru", "-c", "100", "--sizes", rule, "--format", "json", in: folder)
+            return (
+                try #require(try outcome.json()["trace"] as? [String: Any]), try #require(try outcome.runs().first)
+            )
+        }
+        let first = try run("first")
+        #expect(first.trace["distinct_cost"] as? Int == 11)
+        #expect(first.run["hits"] as? Int == 3)
+        #expect(
+            first.trace["notes"] as? [String] == [
+                "1 object of unknown size: 1 byte each.",
+                "2 requests with another size than the object's first; --sizes says which counts.",
+                "No time is known: request n is taken to happen n seconds after the first.",
+            ])
+        #expect(try run("per-request").run["stale"] as? Int == 1)
+        #expect(try run("unit").run["capacity_unit"] as? String == "objects")
+        let drawn = try run("lognormal:median=40KB,sigma=1.1").trace["distinct_cost"] as? Int
+        #expect(try run("lognormal:median=40KB,sigma=1.1").trace["distinct_cost"] as? Int == drawn)
+        #expect(try #require(drawn) > 1_000)
+    }
+
+    @Test("bad lines are left out and counted, and requests put in order, where that is asked for")
+    func repairs() throws {
+        _ = try folder.file("bad.csv", "time,key\n1,a\nx,b\n2,a\n3\n")
+        _ = try folder.file("back.csv", "time,key\n5,a\n1,b\n6,b\n")
+        let bad = try Replay.run("bad.csv", "--only", "-p", "lru", "-c", "1", "--skip-bad-lines", in: folder)
+        #expect(bad.lines.contains("  note: 2 bad lines left out."))
+        #expect(bad.lines.last?.hasPrefix("lru       50.00 %") == true)
+        let sorted = try Replay.run("back.csv", "--only", "-p", "lru", "-c", "1", "--sort", in: folder)
+        #expect(sorted.lines.contains("  note: 1 request put in order of time."))
+        #expect(sorted.lines.last?.hasPrefix("lru        0.00 %") == true)
+    }
+
+    @Test("standard input, pipes and names with spaces and letters of the world are traces too")
+    func names() throws {
+        let expected = try hits("-c", "3KB")
+        let arguments = ["--only", "-p", "lru", "-c", "3KB", "--format", "json"]
+        #expect(
+            try Replay.run(["-"] + arguments, in: folder, input: trace.csv).runs().first?["hits"] as? Int == expected)
+        _ = try folder.file("träce 日本 ☃.csv", trace.csv)
+        #expect(
+            try Replay.run(["träce 日本 ☃.csv"] + arguments, in: folder).runs().first?["hits"] as? Int == expected)
+        let piped = try Replay.shell(
+            "mkfifo pipe.csv; cat t.csv > pipe.csv & replay pipe.csv \(arguments.joined(separator: " "))", in: folder)
+        #expect(try piped.runs().first?["hits"] as? Int == expected)
+    }
+}

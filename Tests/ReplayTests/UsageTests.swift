@@ -1,0 +1,161 @@
+import Foundation
+import HalcyonTestSupport
+import Testing
+
+/// One mistake: what was written, and the sentence that it earns, without `replay: `.
+struct Mistake: CustomTestStringConvertible {
+    let arguments: [String]
+    let sentence: String
+
+    init(_ arguments: String, _ sentence: String) {
+        self.arguments = arguments.split(separator: " ").map { $0 == "''" ? "" : String($0) }
+        self.sentence = sentence
+    }
+
+    var testDescription: String { arguments.joined(separator: " ") }
+}
+
+@Suite("Questions that cannot be asked: one sentence, exit code 64")
+struct UsageTests {
+    static let mistakes: [Mistake] = [
+        Mistake("t.csv --only -p s3fifo", "There is no policy 's3fifo'; the nearest are s3-fifo, fifo, qd-lp-fifo."),
+        Mistake("t.csv --only -p arc(x=1)", "arc has no parameter 'x': it has none at all."),
+        Mistake("t.csv --only -p clock(bits=9)", "clock cannot take bits=9: bits is a whole number from 1 to 8."),
+        Mistake(
+            "t.csv --only -p lru(",
+            """
+            'lru(' is not a policy: write a name, or name(parameter=value,parameter=value).
+            """),
+        Mistake(
+            "t.csv -c 1e9",
+            """
+            '1e9' is not a capacity: write a share (1%), a size with a unit (64MB) or a whole number (1000).
+            """),
+        Mistake("t.csv -c 0%", "'0%' is not a share: write a percentage above 0% and at most 100%."),
+        Mistake("t.csv -c=-5", "A capacity cannot be negative, and '-5' is."),
+        Mistake(
+            "t.csv -c ''",
+            """
+            '' is not a capacity: write a share (1%), a size with a unit (64MB) or a whole number (1000).
+            """),
+        Mistake(
+            "t.csv -c 9223372036854775807",
+            """
+            The capacity 9223372036854775807 is too large: the most is 9007199254740992 (9 PB).
+            """),
+        Mistake(
+            "t.csv -c 1MB --sizes unit",
+            """
+            The capacity 1MB is in bytes, but in this trace every object counts 1: write a share (1%) or a number of \
+            objects.
+            """),
+        Mistake("t.csv --warmup 1", "--warmup 1.0 is not a share: give a number from 0 to less than 1."),
+        Mistake("t.csv --warmup nan", "--warmup nan is not a share: give a number from 0 to less than 1."),
+        Mistake("t.csv --windows 0", "--windows 0 cannot be: give 1 to 100000."),
+        Mistake("t.csv --threads 0", "--threads 0 cannot be: give at least 1."),
+        Mistake("t.csv --limit 0", "--limit 0 leaves nothing: give at least 1."),
+        Mistake("t.csv --skip=-1", "--skip -1 is negative: give 0 or more."),
+        Mistake("t.csv --models own", "--models needs --per user."),
+        Mistake("t.csv --memory-expiration 5s", "--memory-expiration, --disk-expiration and --latency need --tiers."),
+        Mistake("t.csv --tiers memory=1KB", "'memory=1KB' does not name two tiers: write memory=64MB,disk=1GB."),
+        Mistake("t.csv --tiers memory=1KB,disk=1MB -c 5", "--tiers states the capacities: leave out --capacity."),
+        Mistake(
+            "t.csv --tiers memory=1KB,disk=1MB --memory-expiration 5",
+            """
+            '5' is not a length of time: write a number with ms, s, min, h, d or w (300s).
+            """),
+        Mistake(
+            "t.csv --tiers memory=1KB,disk=1MB --latency network=1e308",
+            """
+            'network=1e308' is not a latency: write memory=0.001,disk=10,network=150 (milliseconds) or bandwidth=5MB \
+            (a second).
+            """),
+        Mistake(
+            "t.csv --only -p belady --tiers memory=1KB,disk=1MB",
+            """
+            belady knows the future of one cache, and cannot serve two tiers.
+            """),
+        Mistake(
+            "t.csv --only -p belady -c 1KB --stream",
+            """
+            belady needs the whole trace beforehand, and a stream has none.
+            """),
+        Mistake(
+            "t.csv --only -p lru -c 1% --stream",
+            """
+            The capacity 1% is a share of the distinct objects, which a stream does not know in advance: write a \
+            number or a size.
+            """),
+        Mistake(
+            "t.csv --only -p lru -c 1KB --stream --warmup 0.1",
+            """
+            --stream goes with none of --per, --tiers, --by, --warmup and --windows: they need the whole trace.
+            """),
+        Mistake(
+            "t.csv --sizes big",
+            """
+            'big' is not a rule for sizes: write first, per-request, unit or lognormal:median=40KB,sigma=1.1.
+            """),
+        Mistake("t.csv --delimiter ab", "'ab' is not a delimiter: write one ASCII character, or tab."),
+        Mistake(
+            "t.csv --columns foo",
+            """
+            'foo' does not name a column: write key=…, time=…, size=…, category=… or user=…, separated by commas.
+            """),
+        Mistake("t.csv --bogus", "Unknown option '--bogus'. See 'replay --help'."),
+        Mistake("t.csv other.csv", "Unexpected argument 'other.csv'. See 'replay --help'."),
+        Mistake(
+            "t.csv --format xml",
+            """
+            The value 'xml' is invalid for '--format <format>'. Please provide one of 'table', 'json', 'csv' or \
+            'jsonl'. See 'replay --help'.
+            """),
+        Mistake("curve t.csv --sample 0", "--sample 0.0 is not a share: give a number above 0 and at most 1."),
+        Mistake("curve t.csv --sample 1e-12", "--sample leaves none of the 114 objects: give a larger share."),
+        Mistake("curve t.csv --points 1", "--points 1 is no curve: give at least 2, or 0 for every point."),
+        Mistake("curve t.csv --maximum-objects 5", "--maximum-objects needs --sample and at least 1."),
+        Mistake("inspect t.csv --top=-1", "--top -1 is negative: give 0 or more."),
+        Mistake("policies nope", "There is no policy 'nope'; the nearest are size, clock, sieve."),
+        Mistake(
+            "generate nope",
+            """
+            There is no model 'nope': write one of shop, feed, uniform-categories, informative, uninformative, zipf, \
+            loop, scan.
+            """),
+        Mistake("generate zipf --set nope=1", "There is no knob 'nope': this model has alpha, objects, requests."),
+        Mistake("generate zipf --set requests", "'requests' does not set a knob: write knob=value."),
+        Mistake("generate zipf --set requests=many", "requests is many; it must be a number."),
+        Mistake("generate zipf --set requests=1.5", "requests is 1.5; it must be a whole number."),
+        Mistake("generate zipf --set requests=0", "requests is 0; it must be a whole number from 1 to 4294967294."),
+        Mistake(
+            "generate zipf -o x.foo",
+            """
+            The name 'x.foo' does not say in which format to write: end it in .csv or .oracleGeneral, with .gz or \
+            .zst behind if wanted.
+            """),
+        Mistake("convert t.csv x.vscsi", "Traces are written as csv or oracleGeneral, not as vscsi."),
+        Mistake("convert t.csv x.csv --limit 0", "--limit 0 leaves nothing: give at least 1."),
+    ]
+
+    @Test("usage", arguments: mistakes)
+    func mistake(_ mistake: Mistake) throws {
+        let folder = try TemporaryFolder()
+        _ = try folder.file("t.csv", SampleTrace().csv)
+        let outcome = try Replay.run(mistake.arguments, in: folder)
+        #expect((outcome.code, outcome.text, outcome.errors) == (64, "", "replay: \(mistake.sentence)\n"))
+        #expect(folder.contents == ["t.csv"])
+    }
+
+    @Test("help and version are no mistakes; no argument at all is answered with the help")
+    func help() throws {
+        let folder = try TemporaryFolder()
+        for arguments in [["--help"], ["run", "--help"], ["help", "curve"], ["--version"]] {
+            let outcome = try Replay.run(arguments, in: folder)
+            #expect((outcome.code, outcome.errors) == (0, ""))
+            #expect(!outcome.text.isEmpty)
+        }
+        let bare = try Replay.run([], in: folder)
+        #expect((bare.code, bare.text) == (64, ""))
+        #expect(bare.errors.contains("USAGE: replay <trace>"))
+    }
+}
