@@ -99,9 +99,9 @@ struct TraceInspectionTests {
     @Test("the text names what the trace has")
     func text() {
         let text = TraceInspection(of: small()).text
-        #expect(text.contains("x 83.3 %, y 16.7 %"))
-        #expect(text.contains("66.7 % against 72.2 % by chance (0.0 % where the object is another)"))
-        #expect(text.contains("40.0 % (immediate repeats 40.0 %)"))
+        #expect(text.contains("x 83.33 %, y 16.67 %"))
+        #expect(text.contains("66.67 % against 72.22 % by chance (0.00 % where the object is another)"))
+        #expect(text.contains("40.00 % (immediate repeats 40.00 %)"))
         #expect(text.contains("50.000 seconds"))
     }
 
