@@ -24,7 +24,8 @@ import Testing
     }
 
     @Test func falseFindingsAreAsRareAsStated() {
-        // Six cells of exchangeable noise, 2,000 traces: at most one in twenty may have any finding, within 3.5 deviations.
+        // Six cells of exchangeable noise, 2,000 traces: at most one in twenty may have any finding, within 3.5
+        // deviations.
         var generator = SeededGenerator(seed: 4)
         var found = 0
         for _ in 0..<2_000 {

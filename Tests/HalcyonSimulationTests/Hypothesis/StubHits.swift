@@ -5,8 +5,8 @@ import HalcyonTrace
 
 /// Replays that never took place: hit ratios by user with a known effect of the categories.
 ///
-/// 80 users of 250 requests each differ in how often they hit, in what a learner gains from categories, and by chance in
-/// every run; runs differ as a whole by seed, and permuted labels by permutation.
+/// 80 users of 250 requests each differ in how often they hit, in what a learner gains from categories, and by chance
+/// in every run; runs differ as a whole by seed, and permuted labels by permutation.
 struct StubHits {
     var seeds = 6
     var permutations = 19

@@ -19,8 +19,8 @@ public struct HypothesisField: Sendable {
     ///     ``HalcyonTrace/Trace/selection(skip:limit:withUserOnly:)``.
     ///   - capacities: by default 1 %, 5 % and 10 % of the distinct objects for one cache, and room for 20, 60 and 100
     ///     objects of average size for a cache a user.
-    /// - Throws: ``ReplayError`` if there is no request, no user where each is to have a cache, no category, only one set of
-    ///   categories, or a capacity that does not suit the trace.
+    /// - Throws: ``ReplayError`` if there is no request, no user where each is to have a cache, no category, only one
+    ///   set of categories, or a capacity that does not suit the trace.
     public init(mode: ReplayMode, trace: Trace, capacities: [CapacityRequest]? = nil) throws(ReplayError) {
         guard trace.count > 0 else { throw .data("There is no request to replay.") }
         guard trace.hasCategories else {

@@ -24,9 +24,11 @@ public struct HypothesisLearner: Sendable {
         self.baselines = baselines
     }
 
-    /// The learner that `text` names, such as `learned(horizon=1)`; its other form has the category groups switched off.
+    /// The learner that `text` names, such as `learned(horizon=1)`; its other form has the category groups switched
+    /// off.
     ///
-    /// - Throws: ``HalcyonEviction/PolicyError`` if there is no such policy, or it has no category groups to switch off.
+    /// - Throws: ``HalcyonEviction/PolicyError`` if there is no such policy, or it has no category groups to switch
+    ///   off.
     public init(
         _ text: String = "learned", baselines: [String] = HypothesisLearner.standardBaselines,
         catalogue: PolicyCatalogue = .standard

@@ -51,10 +51,14 @@ extension HypothesisReport {
                 .init(name(arm)), .init(arm.hitRatio.percent, isBold: arm.hitRatio == best),
                 .init(arm.gapClosed?.percent ?? "-"), .init(contrast?.difference.signedHundredths ?? ""),
                 .init(
-                    contrast.map { "\($0.interval.low.signedHundredths) … \($0.interval.high.signedHundredths)" } ?? ""),
+                    contrast.map { words($0.interval) } ?? ""),
             ])
         }
         return table.rendered(emphasis: emphasis)
+    }
+
+    private static func words(_ interval: Interval) -> String {
+        "\(interval.low.signedHundredths) … \(interval.high.signedHundredths)"
     }
 
     private static func name(_ arm: HypothesisResult.Arm) -> String {

@@ -1,7 +1,7 @@
 /// What the data say of the hypothesis in one cell.
 public enum HypothesisVerdict: String, Sendable, Codable {
-    /// Categories raise the hit ratio: over the learner without them and over permuted labels, both clear of zero for all
-    /// cells together, and beyond what permuted labels do by chance.
+    /// Categories raise the hit ratio: over the learner without them and over permuted labels, both clear of zero for
+    /// all cells together, and beyond what permuted labels do by chance.
     case supported
     /// A gain that matters is ruled out, over the learner without categories or over permuted labels.
     case notSupported = "not supported"

@@ -4,8 +4,8 @@ import HalcyonTrace
 /// Draws units with replacement, and for each draw gives the ratio of sums of several series: all of them from the very
 /// same draws, so that what is compared stays paired.
 ///
-/// Efron and Tibshirani, An Introduction to the Bootstrap, 1993; blocks in a circle after Politis and Romano, "A circular
-/// block-resampling procedure for stationary data", 1992.
+/// Efron and Tibshirani, An Introduction to the Bootstrap, 1993; blocks in a circle after Politis and Romano, "A
+/// circular block-resampling procedure for stationary data", 1992.
 struct Bootstrap {
     /// The requests of each unit.
     let weights: [Double]

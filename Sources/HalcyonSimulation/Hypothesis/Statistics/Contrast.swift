@@ -23,8 +23,8 @@ public struct Contrast: Sendable, Codable, Equatable {
     ) {
         let centre = draws.reduce(0, +) / Double(max(1, draws.count))
         let extra = noise.draws(draws.count, seed: bootstrap.seed)
-        // A draw about the requests that have units says how far the difference strays, not where it lies: a few requests
-        // may have none.
+        // A draw about the requests that have units says how far the difference strays, not where it lies: a few
+        // requests may have none.
         let draws = zip(draws, extra).map { $0 - centre + difference + $1 }
         let units = bootstrap.effectiveUnits
         let family = 1 - (1 - confidence) / Double(max(1, cells))

@@ -36,7 +36,8 @@ enum Distributions {
         return (low + high) / 2
     }
 
-    /// The regularised incomplete beta function I_x(a, b), by its continued fraction (DLMF 8.17.22, evaluated after Lentz).
+    /// The regularised incomplete beta function I_x(a, b), by its continued fraction (DLMF 8.17.22, evaluated after
+    /// Lentz).
     private static func betaRatio(_ x: Double, _ a: Double, _ b: Double) -> Double {
         if x <= 0 { return 0 }
         if x >= 1 { return 1 }

@@ -14,8 +14,8 @@ public struct Interval: Sendable, Codable, Equatable {
     }
 
     /// The percentile interval of bootstrap draws, widened for small numbers of units: Hesterberg's expanded percentile
-    /// interval ("What teachers should know about the bootstrap", 2015), which for a mean of normal data has the width of
-    /// Student's. O(n log n).
+    /// interval ("What teachers should know about the bootstrap", 2015), which for a mean of normal data has the
+    /// width of Student's. O(n log n).
     ///
     /// - Parameters:
     ///   - draws: at least one.

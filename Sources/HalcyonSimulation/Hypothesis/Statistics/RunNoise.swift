@@ -1,7 +1,8 @@
 import Foundation
 import HalcyonTrace
 
-/// How far the mean of a learner's runs strays when nothing but chance changes: its seeds and the labels it happened to get.
+/// How far the mean of a learner's runs strays when nothing but chance changes: its seeds and the labels it happened
+/// to get.
 ///
 /// Drawing users anew leaves the runs as they are, so this must be added to every interval about runs of the learner.
 struct RunNoise {
