@@ -20,7 +20,7 @@ struct ReplayCommand: AsyncParsableCommand {
         version: Halcyon.version,
         subcommands: [
             RunCommand.self, InspectCommand.self, CurveCommand.self, ConvertCommand.self, GenerateCommand.self,
-            PoliciesCommand.self, CheckCommand.self, HypothesisCommand.self,
+            PoliciesCommand.self, CheckCommand.self, HypothesisCommand.self, TrainCommand.self,
         ],
         defaultSubcommand: RunCommand.self)
 }

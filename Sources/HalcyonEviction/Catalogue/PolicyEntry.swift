@@ -32,14 +32,23 @@ public struct PolicyEntry: Sendable {
     /// The entry of a policy; compiled for its type where it is called with one.
     @inline(__always)
     public init<Policy: CataloguedPolicy & ~Copyable>(_ policy: Policy.Type) {
-        self.init(policy, fleet: { _ in nil })
+        self.init(policy, defaults: Policy.Parameters(), fleet: { _ in nil })
     }
 
     /// The entry of a policy whose caches can share a model; compiled for its type where it is called with one.
     @inline(__always)
     public init<Policy: ModelSharingPolicy & ~Copyable>(_ policy: Policy.Type) {
+        self.init(policy, defaults: Policy.Parameters())
+    }
+
+    /// The same, with values of its own for what is not set by hand.
+    ///
+    /// - Parameter defaults: besides what can be written it may hold what a policy is to start with, such as a trained
+    ///   model.
+    @inline(__always)
+    public init<Policy: ModelSharingPolicy & ~Copyable>(_ policy: Policy.Type, defaults: Policy.Parameters) {
         self.init(
-            policy,
+            policy, defaults: defaults,
             fleet: { values in
                 { fleet in
                     let model = Policy.makeModel(values, context: fleet)
@@ -50,16 +59,16 @@ public struct PolicyEntry: Sendable {
 
     @inline(__always)
     private init<Policy: CataloguedPolicy & ~Copyable>(
-        _ policy: Policy.Type, fleet: @escaping @Sendable (Policy.Parameters) -> FleetMaker?
+        _ policy: Policy.Type, defaults: Policy.Parameters,
+        fleet: @escaping @Sendable (Policy.Parameters) -> FleetMaker?
     ) {
         let card = Policy.card
-        let defaults = Policy.Parameters()
         self.card = card
         parameters = Policy.Parameters.table.map {
             ParameterCard(name: $0.name, help: $0.help, accepts: $0.accepts, defaultValue: $0.read(defaults))
         }
         resolve = { settings throws(PolicyError) in
-            let values = try Policy.Parameters.applying(settings, policy: card.name)
+            let values = try defaults.applying(settings, policy: card.name)
             return Resolved(
                 values: Policy.Parameters.table.map { ($0.name, $0.read(values)) },
                 make: { context in CacheRun(Policy(values, context: context), context: context) },
@@ -111,16 +120,21 @@ public struct ConfiguredPolicy: Sendable {
 }
 
 extension PolicyParameters {
-    static func applying(_ settings: [PolicySpec.Setting], policy: String) throws(PolicyError) -> Self {
-        var values = Self()
+    /// These values with some set by hand.
+    ///
+    /// - Parameter policy: the policy's name, for messages.
+    /// - Throws: ``PolicyError`` if a parameter does not exist, or its value is not accepted or does not go with another.
+    public func applying(_ settings: [PolicySpec.Setting], policy: String) throws(PolicyError) -> Self {
+        var values = self
         for setting in settings {
-            guard let parameter = table.first(where: { $0.name == setting.name }) else {
-                throw .unknownParameter(setting.name, policy: policy, accepted: table.map(\.name))
+            guard let parameter = Self.table.first(where: { $0.name == setting.name }) else {
+                throw .unknownParameter(setting.name, policy: policy, accepted: Self.table.map(\.name))
             }
             guard parameter.write(&values, setting.value) else {
                 throw .badValue(setting.value, parameter: setting.name, policy: policy, accepts: parameter.accepts)
             }
         }
+        if let conflict = values.conflict { throw .conflict(conflict) }
         return values
     }
 }

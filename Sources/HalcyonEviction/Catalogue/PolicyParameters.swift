@@ -11,6 +11,13 @@ public protocol PolicyParameters: Sendable {
     init()
     /// The name, range and meaning of each value.
     static var table: [Parameter<Self>] { get }
+    /// What does not go together among the values, in one sentence; `nil` if they do, as they always do by default.
+    var conflict: String? { get }
+}
+
+extension PolicyParameters {
+    /// All values go together.
+    public var conflict: String? { nil }
 }
 
 /// The parameters of a policy that has none.

@@ -84,6 +84,9 @@ public enum PolicyError: Error, Equatable, CustomStringConvertible {
     /// The parameter does not accept this value.
     case badValue(String, parameter: String, policy: String, accepts: String)
 
+    /// Values that do not go together; the sentence says why.
+    case conflict(String)
+
     /// One sentence that says what would be accepted.
     public var description: String {
         switch self {
@@ -97,6 +100,7 @@ public enum PolicyError: Error, Equatable, CustomStringConvertible {
                 : "\(policy) has no parameter '\(name)': it has \(accepted.joined(separator: ", "))."
         case .badValue(let value, let parameter, let policy, let accepts):
             "\(policy) cannot take \(parameter)=\(value): \(parameter) is \(accepts)."
+        case .conflict(let sentence): sentence
         }
     }
 }

@@ -25,12 +25,18 @@ struct Learner: ~Copyable {
 
     var features: FeatureAssembler
     var trainer: OnlineTrainer
+    /// Records one eviction, to be explained; none unless asked for.
+    var watch = VictimWatch()
 
     init(_ parameters: LearnedParameters, seed: UInt64) {
         features = FeatureAssembler(groups: parameters.groups)
         trainer = OnlineTrainer(
             hidden: parameters.hidden, bufferBound: Learner.bufferBound, objective: parameters.objective,
             rate: Float(parameters.rate), patience: 1_000, seed: seed)
+        if let pretrained = parameters.start {
+            trainer.adopt(
+                pretrained.weights, steps: pretrained.trainingSteps, isFrozen: parameters.model == .frozen)
+        }
     }
 
     var byteCount: Int { features.byteCount + trainer.byteCount }

@@ -6,6 +6,10 @@ public struct LearnedParameters: PolicyParameters {
         case contest, network, heuristic
     }
 
+    enum Start: String, CaseIterable, Sendable {
+        case none, frozen, continuing
+    }
+
     enum Switch: String, CaseIterable, Sendable {
         case on, off
     }
@@ -28,6 +32,11 @@ public struct LearnedParameters: PolicyParameters {
     var session = Switch.on
     var time = Switch.on
 
+    /// Whether it starts with ``pretrained``.
+    var model = Start.none
+    /// A trained model, which no text can give.
+    var pretrained: PretrainedModel?
+
     /// The defaults.
     public init() {}
 
@@ -44,6 +53,7 @@ public struct LearnedParameters: PolicyParameters {
         .real("rate", \.rate, in: 0.00001...0.1, "step size of the optimizer"),
         .real("history", \.history, in: 0...64, "objects remembered after they left, for each resident"),
         .choice("decider", \.decider, "who decides once the network is ready: whoever is better, or one of them"),
+        .choice("model", \.model, "the trained model that it starts with: not used, left as it is, or learnt on"),
         .choice("recency", \.recency, "feature group: age and gaps"),
         .choice("frequency", \.frequency, "feature group: counts at several time scales"),
         .choice("size", \.size, "feature group: cost"),

@@ -120,6 +120,7 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
         served += 1
         evictions += 1
         if judge == .network { evictionsByNetwork += 1 }
+        if learner.pointee.watch.isDue() { observe(slot, score: least, newcomerScore: score) }
         age(by: history.records[Int(slot)].priority)
         return leave(slot)
     }
@@ -220,7 +221,7 @@ extension LearnedPolicy {
     /// Takes samples: one of a random resident for every request, one of the accessed object for every other, and fewer
     /// once the network has settled or where the horizon is too long to keep so many waiting.
     private mutating func sample(_ accessed: UInt32) {
-        guard isSampling else { return }
+        guard isSampling, learner.pointee.trainer.needsSamples else { return }
         let fitting = 32_000 / Double(horizon)
         let settled = learner.pointee.trainer.steps < 2_000 ? 1.0 : learner.pointee.trainer.steps < 4_000 ? 0.5 : 0.25
         credit += min(parameters.sampling * settled, fitting)
@@ -378,6 +379,25 @@ extension LearnedPolicy {
             learner.pointee.trainer.predict(rows.base, count: 1, logits: &logit)
             return parameters.objective.value(logit: logit, logCost: record.logCost)
         }
+    }
+
+    /// Writes down what speaks for evicting `slot`, and who would have gone in its place.
+    private mutating func observe(_ slot: UInt32, score: Float, newcomerScore: Float) {
+        var (runnerUp, next) = (newcomer, newcomer == ObjectRecord.none ? Float.infinity : newcomerScore)
+        for place in 0..<candidates.count where candidates.slots[place] != slot && candidates.scores[place] < next {
+            (runnerUp, next) = (candidates.slots[place], candidates.scores[place])
+        }
+        func observation(_ slot: UInt32, _ score: Float) -> VictimRecord.Observation {
+            let record = history.records[Int(slot)]
+            let row = HeapArray<UInt8>(repeating: 0, count: Sample.width)
+            write(record, into: row.base)
+            return VictimRecord.Observation(
+                entry: record.entry, isNewcomer: slot == newcomer, score: score, row: (0..<row.count).map { row[$0] })
+        }
+        learner.pointee.watch.record = VictimRecord(
+            request: Int(now), judge: judge, victim: observation(slot, score),
+            runnerUp: runnerUp == ObjectRecord.none ? nil : observation(runnerUp, next),
+            candidates: candidates.count, weights: learner.pointee.trainer.network.weights)
     }
 
     /// Takes a resident out of everything but the memory of those that left, and returns it.

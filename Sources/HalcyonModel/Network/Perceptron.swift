@@ -42,6 +42,15 @@ struct Perceptron: ~Copyable {
         }
     }
 
+    /// Takes weights in place of those it has; as many.
+    func load(_ weights: [Float]) {
+        precondition(weights.count == parameters.count, "weights of another network")
+        for (index, weight) in weights.enumerated() { parameters[index] = weight }
+    }
+
+    /// The weights as they are now.
+    var weights: [Float] { Array(UnsafeBufferPointer(start: parameters.base, count: parameters.count)) }
+
     static func parameterCount(inputs: Int, hidden: Int) -> Int { inputs * hidden + hidden + 1 }
 
     var byteCount: Int {

@@ -16,6 +16,11 @@ struct OnlineTrainer: ~Copyable {
     private(set) var steps = 0
     private(set) var samples = 0
 
+    /// Whether the network stays as it is.
+    private(set) var isFrozen = false
+    /// Samples that are kept from training, to judge it by; none unless asked for.
+    var heldBack = HeldBackSamples(every: 0, bound: 0, seed: 0)
+
     private var optimizer: Adam
     private var buffer: ReplayBuffer
     private var fresh: HeapArray<UInt8>
@@ -48,6 +53,17 @@ struct OnlineTrainer: ~Copyable {
         network.byteCount + optimizer.byteCount + buffer.byteCount + fresh.byteCount + input.byteCount
             + logits.byteCount + labels.byteCount
     }
+
+    /// Starts from weights that were learnt before, in `steps` steps.
+    mutating func adopt(_ weights: [Float], steps: Int, isFrozen: Bool) {
+        network.load(weights)
+        // A network that goes on learning keeps its own way from where the first, large steps ended.
+        self.steps = min(steps, patience)
+        self.isFrozen = isFrozen
+    }
+
+    /// Whether samples serve anything but the contest.
+    var needsSamples: Bool { !isFrozen || heldBack.isWanted }
 
     /// Whether the network has learnt enough to be asked.
     var isReady: Bool { steps >= OnlineTrainer.fewestSteps }
@@ -88,12 +104,17 @@ struct OnlineTrainer: ~Copyable {
             if row[Sample.outcome] > 1 {
                 contest.note(choices: row[Sample.outcome], isPositive: isPositive, weight: weight)
             }
-            buffer.add(row)
+            let isKept = heldBack.takes(row, logit: logits[index], isReady: isReady)
+            if !isKept && !isFrozen { buffer.add(row) }
         }
         samples += freshCount
+        if isFrozen {
+            freshCount = 0
+            return
+        }
         owed += freshCount
         freshCount = 0
-        if owed >= interval {
+        if owed >= interval && buffer.count > 0 {
             owed = 0
             learn()
         }

@@ -15,6 +15,12 @@ struct CacheMaker {
         traits = policy.card.traits
     }
 
+    /// Caches that `make` makes, which want to be told what these traits say.
+    init(traits: PolicyTraits, make: @escaping (PolicyContext) -> CacheRun) {
+        self.make = make
+        self.traits = traits
+    }
+
     /// Caches that share a model; `nil` for a policy that has none.
     init?(sharingModelOf policy: ConfiguredPolicy, fleet: PolicyContext) {
         guard let make = policy.sharedModelCaches(fleet) else { return nil }

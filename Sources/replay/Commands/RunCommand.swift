@@ -47,6 +47,8 @@ struct RunCommand: AsyncParsableCommand {
     @Option(help: "With --per user: whether caches whose policy learns share one model. (default: shared)")
     var models: Models?
 
+    @OptionGroup(title: "A trained model") var pretrained: ModelArguments
+
     @Option(help: "Two tiers in place of one cache: memory=64MB,disk=1GB.")
     var tiers: String?
 
@@ -107,7 +109,7 @@ struct RunCommand: AsyncParsableCommand {
     }
 
     private func loaded() async throws -> ReplayReport {
-        let policies = try chosenPolicies()
+        let policies = try chosenPolicies(from: pretrained.catalogue())
         let tiers = try tierOptions()
         var names: NameKinds = []
         if by.contains(.category) { names.insert(.categories) }
@@ -132,7 +134,7 @@ struct RunCommand: AsyncParsableCommand {
             mode: per == .user ? .perUser : .shared, sharesModels: models != .own, tiers: tiers)
         let progress = sweep.makeProgress()
         // The fingerprint takes a pass over all columns: meanwhile the runs begin.
-        async let summary = TraceSummary(requests, path: trace.path, notes: notes)
+        async let summary = TraceSummary(requests, path: trace.path, notes: notes + pretrained.notes)
         let runs = await showingProgress(progress) { await sweep.run(workers: threads, progress: progress) }
         return await ReplayReport(trace: summary, runs: runs)
     }
@@ -157,13 +159,12 @@ struct RunCommand: AsyncParsableCommand {
         load.limit = limit
         load.skip = skip
         return try StreamReplay(
-            path: trace.path, load: load, policies: try chosenPolicies(),
+            path: trace.path, load: load, policies: try chosenPolicies(from: pretrained.catalogue()),
             capacities: try capacities(), seed: seed
         ).run()
     }
 
-    private func chosenPolicies() throws -> [ConfiguredPolicy] {
-        let catalogue = PolicyCatalogue.standard
+    private func chosenPolicies(from catalogue: PolicyCatalogue) throws -> [ConfiguredPolicy] {
         var chosen = try policy.flatMap(PolicySpec.split).map { try catalogue.policy($0) }
         if chosen.isEmpty { chosen = [try catalogue.policy("learned")] }
         if !only {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import HalcyonEviction
+import HalcyonModel
 import HalcyonSimulation
 import HalcyonTrace
 
@@ -29,6 +30,8 @@ func reportingFailure<Result>(_ body: () async throws -> Result) async throws ->
         }
     } catch let error as PolicyError {
         throw failure(error.description, Exit.usage)
+    } catch let error as ModelFileError {
+        throw failure(error.description, error.isOfOutput ? Exit.output : Exit.data)
     } catch let error as GenerationError {
         throw failure(error.description, Exit.usage)
     }

@@ -1,0 +1,52 @@
+import HalcyonEviction
+
+extension LearnedParameters {
+    /// The values that go with a trained model: what it was trained with, and the defaults for all else.
+    init(serving pretrained: PretrainedModel, mode: PretrainedModel.Mode) {
+        self.init()
+        self.pretrained = pretrained
+        model = mode == .frozen ? .frozen : .continuing
+        objective = pretrained.objective
+        horizon = pretrained.horizon
+        hidden = pretrained.hidden
+        recency = pretrained.groups.contains(.recency) ? .on : .off
+        frequency = pretrained.groups.contains(.frequency) ? .on : .off
+        size = pretrained.groups.contains(.size) ? .on : .off
+        popularity = pretrained.groups.contains(.popularity) ? .on : .off
+        category = pretrained.groups.contains(.category) ? .on : .off
+        user = pretrained.groups.contains(.user) ? .on : .off
+        session = pretrained.groups.contains(.session) ? .on : .off
+        time = pretrained.groups.contains(.time) ? .on : .off
+    }
+
+    /// The model to start with, if any.
+    var start: PretrainedModel? { model == .none ? nil : pretrained }
+
+    /// Weights serve only the network and the features that they were learnt for.
+    public var conflict: String? {
+        guard model != .none else { return nil }
+        guard let pretrained else {
+            return "learned(model=\(model.rawValue)) needs a trained model, which no text can give: name its file."
+        }
+        if hidden != pretrained.hidden {
+            return "The model has \(pretrained.hidden) hidden units, and learned(hidden=\(hidden)) asks for others."
+        }
+        if groups != pretrained.groups {
+            return "The model was trained with the feature groups \(pretrained.groups.names.joined(separator: ", ")), "
+                + "and learned is asked for \(groups.names.joined(separator: ", ")): train one without the others."
+        }
+        return nil
+    }
+}
+
+extension PolicyCatalogue {
+    /// This catalogue, in which ``LearnedPolicy`` starts with a trained model and decides by it from the first request.
+    ///
+    /// `learned(model=none)` is then the same policy without the model.
+    public func serving(_ model: PretrainedModel, mode: PretrainedModel.Mode) -> PolicyCatalogue {
+        var catalogue = self
+        catalogue.add(
+            PolicyEntry(LearnedPolicy.self, defaults: LearnedParameters(serving: model, mode: mode)))
+        return catalogue
+    }
+}

@@ -1,0 +1,112 @@
+import Foundation
+
+extension PretrainedModel {
+    private static let format = "halcyon.model"
+    private static let normalisation = "(byte - 64) / 64"
+    private static let mostHidden = 256
+
+    /// The bytes of its file; the same for the same model. O(weights).
+    ///
+    /// - Throws: ``ModelFileError`` if the header cannot be written.
+    public func data() throws(ModelFileError) -> Data {
+        let output = inputs * hidden
+        let tensors = [
+            "hidden.weight": SafeTensors.Tensor(shape: [inputs, hidden], values: Array(weights[..<output])),
+            "output.weight": SafeTensors.Tensor(
+                shape: [hidden], values: Array(weights[output..<output + hidden])),
+            "output.bias": SafeTensors.Tensor(shape: [1], values: [weights[output + hidden]]),
+        ]
+        let metadata = [
+            "format": PretrainedModel.format, "format_version": "\(PretrainedModel.formatVersion)",
+            "halcyon_version": producer, "features": Feature.names[..<inputs].joined(separator: ","),
+            "feature_groups": groups.names.joined(separator: ","), "hidden": "\(hidden)",
+            "activation": "leaky_relu(0.1)", "normalisation": PretrainedModel.normalisation,
+            "horizon": "\(horizon)", "objective": objective.rawValue, "training_steps": "\(trainingSteps)",
+            "training_samples": "\(trainingSamples)",
+        ]
+        return try SafeTensors(tensors: tensors, metadata: metadata).data()
+    }
+
+    /// Reads the bytes of a file. O(bytes).
+    ///
+    /// - Throws: ``ModelFileError`` if they are no model that this release can use.
+    public init(parsing data: Data) throws(ModelFileError) {
+        let file = try SafeTensors(parsing: data)
+        let texts = Texts(file.metadata)
+        guard file.metadata["format"] == PretrainedModel.format else {
+            throw ModelFileError(
+                reason: .foreign("The metadata does not name the format '\(PretrainedModel.format)'"))
+        }
+        let version: Int = try texts.number("format_version", in: 1...Int.max)
+        guard version <= PretrainedModel.formatVersion else {
+            throw ModelFileError(reason: .newer(version: version, known: PretrainedModel.formatVersion))
+        }
+        let features = try texts.text("features").split(separator: ",").map(String.init)
+        let inputs = features.count
+        guard Feature.layouts.contains(inputs), features == Array(Feature.names[..<inputs]),
+            try texts.text("normalisation") == PretrainedModel.normalisation
+        else {
+            throw ModelFileError(
+                reason: .inconsistent("The model was trained on other features than this release has; train it anew"))
+        }
+        let groupNames = try texts.text("feature_groups").split(separator: ",").map(String.init)
+        guard let groups = FeatureGroups(names: groupNames) else {
+            throw ModelFileError(reason: .inconsistent("There is an unknown name among the feature_groups"))
+        }
+        guard let objective = Objective(rawValue: try texts.text("objective")) else {
+            throw ModelFileError(reason: .inconsistent("The objective is not one of objects, bytes"))
+        }
+        guard let horizon = Double(try texts.text("horizon")), (0.1...16).contains(horizon) else {
+            throw ModelFileError(reason: .inconsistent("The horizon is not a number from 0.1 to 16"))
+        }
+        let hidden: Int = try texts.number("hidden", in: 4...PretrainedModel.mostHidden)
+        let weights =
+            try file.values("hidden.weight", shape: [inputs, hidden])
+            + file.values("output.weight", shape: [hidden]) + file.values("output.bias", shape: [1])
+        self.init(
+            weights: weights, inputs: inputs, hidden: hidden, groups: groups, objective: objective, horizon: horizon,
+            trainingSteps: try texts.number("training_steps", in: 0...Int.max),
+            trainingSamples: try texts.number("training_samples", in: 0...Int.max),
+            producer: try texts.text("halcyon_version"))
+    }
+}
+
+extension SafeTensors {
+    /// The numbers of an array that must be there, have this shape, and be finite.
+    fileprivate func values(_ name: String, shape: [Int]) throws(ModelFileError) -> [Float] {
+        guard let tensor = tensors[name] else {
+            throw ModelFileError(reason: .inconsistent("The array '\(name)' is missing"))
+        }
+        guard tensor.shape == shape else {
+            throw ModelFileError(
+                reason: .inconsistent("The array '\(name)' has the shape \(tensor.shape) where \(shape) is needed"))
+        }
+        if let index = tensor.values.firstIndex(where: { !$0.isFinite }) {
+            throw ModelFileError(reason: .notFinite(tensor: name, index: index))
+        }
+        return tensor.values
+    }
+}
+
+/// The metadata of a model, each text of which must be there.
+private struct Texts {
+    let texts: [String: String]
+
+    init(_ texts: [String: String]) { self.texts = texts }
+
+    func text(_ name: String) throws(ModelFileError) -> String {
+        guard let text = texts[name] else {
+            throw ModelFileError(reason: .inconsistent("The metadata has no '\(name)'"))
+        }
+        return text
+    }
+
+    func number(_ name: String, in range: ClosedRange<Int>) throws(ModelFileError) -> Int {
+        let text = try text(name)
+        guard let number = Int(text), range.contains(number) else {
+            throw ModelFileError(
+                reason: .inconsistent("The metadata's '\(name)' is '\(text.prefix(40))', not a number that is accepted"))
+        }
+        return number
+    }
+}

@@ -1,0 +1,60 @@
+import ArgumentParser
+import HalcyonEviction
+import HalcyonModel
+import HalcyonSimulation
+import HalcyonTrace
+
+/// The one run of `learned` that a command looks into.
+struct LearnerArguments: ParsableArguments {
+    enum Devices: String, CaseIterable, ExpressibleByArgument {
+        case user
+    }
+
+    @Option(name: [.short, .long], help: "The policy, with parameters if any: 'learned(hidden=16,category=off)'.")
+    var policy: String = "learned"
+
+    @Option(name: [.short, .long], help: "The capacity: 5%, 64MB, or a bare number of bytes or objects.")
+    var capacity: String = "5%"
+
+    @Option(help: "Give each 'user' a cache of their own, of the stated capacity; all share one model.")
+    var per: Devices?
+
+    @Option(help: "Replay at most so many requests.")
+    var limit: Int?
+
+    @Option(help: "Leave out so many requests from the start.")
+    var skip: Int = 0
+
+    @Option(help: "The seed of everything random.")
+    var seed: UInt64 = 1
+
+    /// The run over a trace, and what the reader should know of it.
+    func load(_ trace: TraceArguments) throws -> (replay: LearnerReplay, notes: [String]) {
+        if let limit, limit < 1 { throw ReplayError.usage("--limit \(limit) leaves nothing: give at least 1.") }
+        if skip < 0 { throw ReplayError.usage("--skip \(skip) is negative: give 0 or more.") }
+        let spec = try PolicySpec(parsing: policy)
+        guard spec.name == LearnedPolicy.card.name else {
+            throw ReplayError.usage("'\(spec.name)' learns nothing that could be kept: write learned.")
+        }
+        let parameters = try LearnedParameters().applying(spec.settings, policy: spec.name)
+        let capacity = try CapacityRequest(parsing: capacity)
+        var options = try trace.options(names: [])
+        if per == nil {
+            options.limit = limit
+            options.skip = skip
+        }
+        var (requests, notes) = (try Trace.load(trace.path, options), [String]())
+        if per == .user {
+            let part = requests.selection(skip: skip, limit: limit, withUserOnly: true)
+            if part.withoutUser > 0 { notes = ["\(part.withoutUser.grouped) requests without a user are left out."] }
+            guard requests.hasUsers else {
+                throw ReplayError.data("\(trace.trace) names no user, so that there is no cache for each.")
+            }
+            requests = part.trace
+        }
+        let replay = try LearnerReplay(
+            trace: requests, parameters: parameters, capacity: capacity, mode: per == .user ? .perUser : .shared,
+            seed: seed)
+        return (replay, notes)
+    }
+}

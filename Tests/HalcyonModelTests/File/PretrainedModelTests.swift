@@ -1,0 +1,97 @@
+import Foundation
+import HalcyonEviction
+import HalcyonTestSupport
+import Testing
+
+@testable import HalcyonModel
+
+@Suite("A trained model and its file")
+struct PretrainedModelTests {
+    private func model(hidden: Int = 4) -> PretrainedModel {
+        let count = Feature.width * hidden + hidden + 1
+        return PretrainedModel(
+            weights: (0..<count).map { Float($0) / 64 - 1 }, inputs: Feature.width, hidden: hidden, groups: [.recency, .size],
+            objective: .bytes, horizon: 0.75, trainingSteps: 900, trainingSamples: 30_000, producer: "9.9")
+    }
+
+    private func fault(_ change: (inout SafeTensors) -> Void) throws -> ModelFileError? {
+        var file = try SafeTensors(parsing: model().data())
+        change(&file)
+        let data = try file.data()
+        do {
+            _ = try PretrainedModel(parsing: data)
+            return nil
+        } catch { return error }
+    }
+
+    @Test("Comes back from its bytes as it was; the arrays have the documented shapes")
+    func roundTrip() throws {
+        let model = model()
+        #expect(try PretrainedModel(parsing: model.data()) == model)
+        let file = try SafeTensors(parsing: model.data())
+        #expect(file.tensors["hidden.weight"]?.shape == [Feature.width, 4])
+        #expect(file.tensors["output.weight"]?.shape == [4])
+        #expect(file.tensors["output.bias"]?.values == [model.weights[Feature.width * 4 + 4]])
+        #expect(file.metadata["feature_groups"] == "recency,size")
+        #expect(file.metadata["features"]?.split(separator: ",").count == Feature.width)
+    }
+
+    @Test("Comes back from a file; writing replaces what was there")
+    func file() throws {
+        let path = NSTemporaryDirectory() + "\(UUID().uuidString).safetensors"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try model(hidden: 8).write(to: path)
+        try model().write(to: path)
+        #expect(try PretrainedModel(contentsOf: path) == model())
+    }
+
+    @Test("A missing file, a directory and a place that cannot be written are each an error that names it")
+    func access() {
+        for path in ["/nowhere/model.safetensors", NSTemporaryDirectory()] {
+            let error = #expect(throws: ModelFileError.self) { try PretrainedModel(contentsOf: path) }
+            #expect(error?.description.hasPrefix(path + ": ") == true)
+        }
+        let error = #expect(throws: ModelFileError.self) { try model().write(to: "/nowhere/model.safetensors") }
+        #expect(error?.isOfOutput == true)
+    }
+
+    @Test("A foreign or newer file, wrong shapes, missing parts and weights that are no numbers are each an error")
+    func faults() throws {
+        #expect(try fault { _ in } == nil)
+        let newer = try fault { $0.metadata["format_version"] = "2" }
+        #expect(newer?.reason == .newer(version: 2, known: 1))
+        let nan = try fault { $0.tensors["output.weight"]?.values[2] = .nan }
+        #expect(nan?.reason == .notFinite(tensor: "output.weight", index: 2))
+        #expect(try fault { $0.metadata["format"] = "other" } != nil)
+        #expect(try fault { $0.metadata = [:] } != nil)
+        #expect(try fault { $0.metadata["features"] = "age" } != nil)
+        #expect(try fault { $0.metadata["features"] = "" } != nil)
+        #expect(try fault { $0.metadata["normalisation"] = "none" } != nil)
+        #expect(try fault { $0.metadata["feature_groups"] = "recency,colour" } != nil)
+        for key in try SafeTensors(parsing: model().data()).metadata.keys {
+            #expect(try fault { $0.metadata[key] = nil } != nil || key == "activation", "without \(key)")
+        }
+        for (key, values) in [
+            "hidden": ["0", "-1", "99999999999", "x", "5"], "horizon": ["nan", "0", "1e9"], "format_version": ["0", "x"],
+            "training_steps": ["-1"], "objective": ["speed"],
+        ] {
+            for value in values { #expect(try fault { $0.metadata[key] = value } != nil, "\(key) \(value)") }
+        }
+        #expect(try fault { $0.tensors["hidden.weight"]?.shape = [4, Feature.width] } != nil)
+        #expect(try fault { $0.tensors["output.bias"] = nil } != nil)
+        #expect(try fault { $0.tensors["output.weight"]?.values[0] = -.infinity } != nil)
+    }
+
+    @Test("Settings that the weights were not learnt for are refused; model=none does without")
+    func conflicts() throws {
+        let catalogue = PolicyCatalogue.standard.serving(model(), mode: .frozen)
+        #expect(throws: PolicyError.self) { try catalogue.policy("learned(hidden=32)") }
+        #expect(throws: PolicyError.self) { try catalogue.policy("learned(category=on)") }
+        #expect(throws: PolicyError.self) { try PolicyCatalogue.standard.policy("learned(model=frozen)") }
+        let parameters = try catalogue.policy("learned").parameters
+        #expect(parameters.contains { $0.name == "model" && $0.value == "frozen" })
+        #expect(parameters.contains { $0.name == "hidden" && $0.value == "4" })
+        _ = try catalogue.policy("learned(model=continuing,horizon=1)")
+        _ = try catalogue.policy("learned(model=none,hidden=32)")
+    }
+}

@@ -1,0 +1,63 @@
+import HalcyonEviction
+import Testing
+
+@testable import HalcyonModel
+
+@Suite("A trained model that serves")
+struct PretrainedServingTests {
+    /// Half of the requests go to 300 objects that stay popular, half to objects that are never asked for again.
+    private func accesses(_ count: Int, seed: UInt64) -> [Access] {
+        var random = SplitMix64(seed: seed)
+        return (0..<count).map { index in
+            let popular = random.next(below: 2) == 0
+            return Access(
+                entry: popular ? EntryID(random.next(below: 300)) : EntryID(300 + index), index: index,
+                time: Int64(index) * 1_000_000, categories: popular ? 1 : 2, user: UInt32(random.next(below: 5)))
+        }
+    }
+
+    private func trained() throws -> PretrainedModel {
+        let context = PolicyContext(capacity: 150, seed: 1)
+        let model = LearnedModel.make(LearnedParameters(), context: context, forFleet: false)
+        let cache = model.makeCache(LearnedParameters(), context: context)
+        for access in accesses(12_000, seed: 1) { _ = cache.access(access) }
+        return try #require(model.snapshot(LearnedParameters(), producer: "test"))
+    }
+
+    private func hits(_ policy: ConfiguredPolicy, _ accesses: [Access]) -> (hits: Int, state: CacheState) {
+        let cache = policy.makeCache(PolicyContext(capacity: 150, seed: 3))
+        return (accesses.count { cache.access($0) == .hit }, cache.state())
+    }
+
+    @Test("A model learnt on one trace hits more in the first 10,000 requests of another than none, frozen or continuing")
+    func start() throws {
+        let model = try trained()
+        let accesses = accesses(10_000, seed: 2)
+        let without = hits(try PolicyCatalogue.standard.policy("learned"), accesses).hits
+        for mode in PretrainedModel.Mode.allCases {
+            let policy = try PolicyCatalogue.standard.serving(model, mode: mode).policy("learned")
+            let (with, state) = hits(policy, accesses)
+            #expect(with > without, "\(mode): \(with) hits beside \(without)")
+            let steps = state.metrics.first { $0.name == "training_steps" }?.value
+            #expect((steps == Double(min(model.trainingSteps, 1_000))) == (mode == .frozen))
+            #expect(hits(policy, accesses).hits == with, "the same seed gives the same decisions")
+        }
+    }
+
+    @Test("A frozen model comes out as it went in, after its file too")
+    func frozen() throws {
+        let model = try PretrainedModel(parsing: trained().data())
+        let parameters = LearnedParameters(serving: model, mode: .frozen)
+        let context = PolicyContext(capacity: 150, seed: 5)
+        let frozen = LearnedModel.make(parameters, context: context, forFleet: false)
+        let cache = frozen.makeCache(parameters, context: context)
+        for access in accesses(5_000, seed: 6) { _ = cache.access(access) }
+        #expect(frozen.snapshot(parameters, producer: "test")?.weights == model.weights)
+    }
+
+    @Test("Nothing is kept of a learner that has learnt nothing")
+    func untrained() {
+        let model = LearnedModel.make(LearnedParameters(), context: PolicyContext(capacity: 10), forFleet: false)
+        #expect(model.snapshot(LearnedParameters(), producer: "test") == nil)
+    }
+}
