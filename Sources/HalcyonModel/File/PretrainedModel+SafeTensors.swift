@@ -105,7 +105,8 @@ private struct Texts {
         let text = try text(name)
         guard let number = Int(text), range.contains(number) else {
             throw ModelFileError(
-                reason: .inconsistent("The metadata's '\(name)' is '\(text.prefix(40))', not a number that is accepted"))
+                reason: .inconsistent("The metadata's '\(name)' is '\(text.prefix(40))', not a number that is accepted")
+            )
         }
         return number
     }

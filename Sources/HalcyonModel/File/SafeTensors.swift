@@ -56,7 +56,8 @@ struct SafeTensors: Equatable {
         let length = (0..<8).reversed().reduce(UInt64(0)) { $0 << 8 | UInt64(bytes[$1]) }
         guard length >= 2, length <= UInt64(SafeTensors.longestHeader) else {
             throw ModelFileError(
-                reason: .malformed("The first 8 bytes give a header of \(length) bytes where 2 to 100000000 are accepted"))
+                reason: .malformed(
+                    "The first 8 bytes give a header of \(length) bytes where 2 to 100000000 are accepted"))
         }
         let start = 8 + Int(length)
         guard start <= bytes.count else {

@@ -10,7 +10,8 @@ struct PretrainedModelTests {
     private func model(hidden: Int = 4) -> PretrainedModel {
         let count = Feature.width * hidden + hidden + 1
         return PretrainedModel(
-            weights: (0..<count).map { Float($0) / 64 - 1 }, inputs: Feature.width, hidden: hidden, groups: [.recency, .size],
+            weights: (0..<count).map { Float($0) / 64 - 1 }, inputs: Feature.width, hidden: hidden,
+            groups: [.recency, .size],
             objective: .bytes, horizon: 0.75, trainingSteps: 900, trainingSamples: 30_000, producer: "9.9")
     }
 
@@ -72,7 +73,8 @@ struct PretrainedModelTests {
             #expect(try fault { $0.metadata[key] = nil } != nil || key == "activation", "without \(key)")
         }
         for (key, values) in [
-            "hidden": ["0", "-1", "99999999999", "x", "5"], "horizon": ["nan", "0", "1e9"], "format_version": ["0", "x"],
+            "hidden": ["0", "-1", "99999999999", "x", "5"], "horizon": ["nan", "0", "1e9"],
+            "format_version": ["0", "x"],
             "training_steps": ["-1"], "objective": ["speed"],
         ] {
             for value in values { #expect(try fault { $0.metadata[key] = value } != nil, "\(key) \(value)") }

@@ -29,7 +29,8 @@ struct PretrainedServingTests {
         return (accesses.count { cache.access($0) == .hit }, cache.state())
     }
 
-    @Test("A model learnt on one trace hits more in the first 10,000 requests of another than none, frozen or continuing")
+    @Test(
+        "A model learnt on one trace hits more in the first 10,000 requests of another than none, frozen or continuing")
     func start() throws {
         let model = try trained()
         let accesses = accesses(10_000, seed: 2)

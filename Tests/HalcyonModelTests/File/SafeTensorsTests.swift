@@ -65,7 +65,8 @@ struct SafeTensorsTests {
         ] {
             #expect(fault(file(header.replacingOccurrences(of: from, with: to), values + values)) != nil, "\(to)")
         }
-        let twice = #"{"a":{"data_offsets":[0,8],"dtype":"F32","shape":[2]},"b":{"data_offsets":[0,8],"dtype":"F32","shape":[2]}}"#
+        let twice =
+            #"{"a":{"data_offsets":[0,8],"dtype":"F32","shape":[2]},"b":{"data_offsets":[0,8],"dtype":"F32","shape":[2]}}"#
         #expect(fault(file(twice, values)) != nil)
         #expect(fault(file(String(repeating: "[", count: 100_000), [])) != nil)
         let nested = "{\"a\":" + String(repeating: "{\"a\":", count: 5_000)
