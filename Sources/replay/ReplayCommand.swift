@@ -21,6 +21,7 @@ struct ReplayCommand: AsyncParsableCommand {
         subcommands: [
             RunCommand.self, InspectCommand.self, CurveCommand.self, ConvertCommand.self, GenerateCommand.self,
             PoliciesCommand.self, CheckCommand.self, HypothesisCommand.self, TrainCommand.self,
+            ExplainCommand.self,
         ],
         defaultSubcommand: RunCommand.self)
 }

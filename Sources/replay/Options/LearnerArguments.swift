@@ -29,7 +29,7 @@ struct LearnerArguments: ParsableArguments {
     var seed: UInt64 = 1
 
     /// The run over a trace, and what the reader should know of it.
-    func load(_ trace: TraceArguments) throws -> (replay: LearnerReplay, notes: [String]) {
+    func load(_ trace: TraceArguments, names: NameKinds = []) throws -> (replay: LearnerReplay, notes: [String]) {
         if let limit, limit < 1 { throw ReplayError.usage("--limit \(limit) leaves nothing: give at least 1.") }
         if skip < 0 { throw ReplayError.usage("--skip \(skip) is negative: give 0 or more.") }
         let spec = try PolicySpec(parsing: policy)
@@ -38,7 +38,7 @@ struct LearnerArguments: ParsableArguments {
         }
         let parameters = try LearnedParameters().applying(spec.settings, policy: spec.name)
         let capacity = try CapacityRequest(parsing: capacity)
-        var options = try trace.options(names: [])
+        var options = try trace.options(names: names)
         if per == nil {
             options.limit = limit
             options.skip = skip

@@ -1,0 +1,81 @@
+import HalcyonEviction
+
+/// Why one victim was chosen.
+public struct VictimExplanation: Sendable, Codable {
+    /// How much a group raised an object's score, compared with its mean over the samples that were held back.
+    public struct Contribution: Sendable, Codable {
+        /// The group.
+        public var group: String
+        /// The network's score as it was, less what it is with the group's features at their means; octaves.
+        public var score: Double
+    }
+
+    /// One of those among whom the choice was made.
+    public struct Candidate: Sendable, Codable {
+        /// The object's number in its cache.
+        public var entry: UInt32
+        /// Whether it is the object that was asked for, which then might have been refused.
+        public var isNewcomer: Bool
+        /// What the judge gave it: the least goes.
+        public var score: Double
+        /// The network's chance that it is asked for again within the horizon.
+        public var probability: Double
+        /// The features, as bytes.
+        public var features: [String: Int]
+        /// What each group did to the network's score.
+        public var contributions: [Contribution]
+    }
+
+    /// Which eviction it was, counted from 1.
+    public var number: Int
+    /// How many requests the cache had served, this one included.
+    public var request: Int
+    /// Who decided: `network`, `gdsf` or `lru`.
+    public var judge: String
+    /// How many residents were looked at.
+    public var candidates: Int
+    /// Who went.
+    public var victim: Candidate
+    /// Who would have gone in its place; `nil` if there was no other.
+    public var runnerUp: Candidate?
+
+    /// The record of an eviction in words.
+    ///
+    /// - Parameter means: the mean inputs of the samples that were held back.
+    init(_ record: VictimRecord, number: Int, inputs: Int, means: [Float], parameters: LearnedParameters) {
+        var judgement = Judgement(weights: record.weights, inputs: inputs, hidden: parameters.hidden)
+        let groups = FeatureGroups.named.filter { parameters.groups.contains($0.group) }
+        func candidate(_ observed: VictimRecord.Observation) -> Candidate {
+            let row = judgement.inputs(observed.row)
+            let variants = groups.map { group in
+                var changed = row
+                for feature in group.features where feature.place < inputs {
+                    changed[feature.place] = means[feature.place]
+                }
+                return changed
+            }
+            let logits = judgement.logits([row] + variants)
+            let logCost = Float(observed.row[Sample.cost]) / 8
+            let scores = logits.map { Double(parameters.objective.value(logit: $0, logCost: logCost)) }
+            let features = groups.flatMap(\.features).filter { $0.place < inputs }
+            return Candidate(
+                entry: observed.entry, isNewcomer: observed.isNewcomer, score: Double(observed.score),
+                probability: Judgement.probability(logits[0]),
+                features: Dictionary(uniqueKeysWithValues: features.map { ($0.name, Int(observed.row[$0.place])) }),
+                contributions: groups.indices.map {
+                    Contribution(group: groups[$0].name, score: scores[0] - scores[$0 + 1])
+                })
+        }
+        self.number = number
+        request = record.request
+        judge =
+            switch record.judge {
+            case .network: "network"
+            case .greedyDual: "gdsf"
+            case .recency: "lru"
+            }
+        candidates = record.candidates
+        victim = candidate(record.victim)
+        runnerUp = record.runnerUp.map(candidate)
+    }
+}

@@ -1,0 +1,103 @@
+import Foundation
+import HalcyonModel
+
+/// What `replay explain` found; the JSON of `--format json` is this.
+///
+/// The schema is an interface: fields are added, not changed or removed, without a new number in ``schema``.
+public struct ExplainReport: Sendable, Codable {
+    /// The version of this structure.
+    public var schema = "halcyon.explain/1"
+    /// The version of Halcyon that made it.
+    public var halcyonVersion = Halcyon.version
+    /// What was replayed.
+    public var trace: TraceSummary
+    /// What the replay counted.
+    public var run: RunResult
+    /// The key of the victim that was asked about, where one cache served all.
+    public var victimKey: String?
+    /// What the model's judgement rests on.
+    public var explanation: ModelExplanation
+
+    /// A report.
+    public init(trace: TraceSummary, run: RunResult, victimKey: String?, explanation: ModelExplanation) {
+        self.trace = trace
+        self.run = run
+        self.victimKey = victimKey
+        self.explanation = explanation
+    }
+
+    /// The report for people.
+    public func table() -> String {
+        var text = "\(trace.path): \(run.label) at \(run.capacityAsked), \(run.objectHitRatio.percent) of "
+        text += "\(run.requests.counted("request")) hit\n"
+        for note in trace.notes { text += "  note: \(note)\n" }
+        text += "\n\(explanation.samples.counted("sample")) held back, "
+        text += "\(explanation.positiveShare.percent) asked for again; "
+        text += "loss \(explanation.loss.decimals(4)), area under the ROC curve \(explanation.area.decimals(4))\n\n"
+        text += groupTable() + "\n" + calibrationTable()
+        if let victim = explanation.victim { text += "\n" + victimText(victim) }
+        return text
+    }
+
+    private func groupTable() -> String {
+        var table = TextTable([
+            ("group permuted", .left), ("loss increase", .right), ("95 % interval", .right), ("area drop", .right),
+            ("95 % interval", .right),
+        ])
+        for group in explanation.groups.sorted(by: { $0.lossIncrease.value > $1.lossIncrease.value }) {
+            table.add(
+                [
+                    group.name, group.lossIncrease.value.decimals(4), interval(group.lossIncrease),
+                    group.areaDrop.value.decimals(4), interval(group.areaDrop),
+                ].map { TextTable.Cell($0) })
+        }
+        return table.rendered()
+    }
+
+    private func interval(_ estimate: ModelExplanation.Estimate) -> String {
+        "\(estimate.low.decimals(4)) … \(estimate.high.decimals(4))"
+    }
+
+    private func calibrationTable() -> String {
+        var table = TextTable([
+            ("chance given", .left), ("samples", .right), ("mean chance", .right), ("asked for again", .right),
+        ])
+        for bin in explanation.calibration {
+            table.add(
+                [
+                    "\(bin.from.decimals(1)) … \(bin.to.decimals(1))", bin.samples.grouped,
+                    bin.predicted?.percent ?? "-", bin.observed?.percent ?? "-",
+                ].map { TextTable.Cell($0) })
+        }
+        return table.rendered()
+    }
+
+    private func victimText(_ victim: VictimExplanation) -> String {
+        var text = "Eviction \(victim.number), at request \(victim.request.grouped) of its cache, decided by "
+        text += "\(victim.judge) among \(victim.candidates.counted("resident"))"
+        if let victimKey { text += ": \(victimKey)" }
+        text += "\n"
+        var table = TextTable([
+            ("", .left), ("victim", .right), ("runner-up", .right), ("victim's features", .left),
+        ])
+        let other = victim.runnerUp
+        func add(_ name: String, _ left: String, _ right: String?, _ rest: String = "") {
+            table.add([name, left, right ?? "-", rest].map { TextTable.Cell($0) })
+        }
+        add("object", "\(victim.victim.entry)", other.map { "\($0.entry)\($0.isNewcomer ? " (new)" : "")" })
+        add("score", victim.victim.score.decimals(3), other?.score.decimals(3))
+        add("chance", victim.victim.probability.percent, other?.probability.percent)
+        let names = Dictionary(uniqueKeysWithValues: ModelExplanation.featuresByGroup.map { ($0.group, $0.features) })
+        for (index, contribution) in victim.victim.contributions.enumerated() {
+            let features = (names[contribution.group] ?? []).compactMap { name in
+                victim.victim.features[name].map { "\(name) \($0)" }
+            }
+            add(
+                contribution.group, signed(contribution.score), other.map { signed($0.contributions[index].score) },
+                features.joined(separator: ", "))
+        }
+        return text + table.rendered()
+    }
+
+    private func signed(_ value: Double) -> String { (value < 0 ? "" : "+") + value.decimals(3) }
+}

@@ -1,0 +1,28 @@
+import HalcyonEviction
+import HalcyonModel
+import HalcyonTrace
+
+extension LearnerReplay {
+    /// Replays the trace, a tenth of the labelled samples held back from training, and says what the judgement of the
+    /// model at the end rests on.
+    ///
+    /// - Parameter victim: the number of the eviction to be explained, from 1; 0 for none.
+    /// - Throws: ``ReplayError`` if the trace gave too little to learn from, or fewer evictions than asked for.
+    public func explain(
+        victim: Int = 0, path: String, notes: [String] = [], progress: ReplayProgress? = nil
+    ) throws(ReplayError) -> ExplainReport {
+        let model = makeModel()
+        model.observe(victim: victim, seed: seed)
+        let run = try serve(model, progress: progress)
+        guard let explanation = model.explanation(parameters, victim: victim, seed: seed) else { throw tooShort }
+        if victim > 0, explanation.victim == nil {
+            throw ReplayError.data("There is no eviction \(victim): there were \(run.evictions).")
+        }
+        var object: String?
+        if mode == .shared, let entry = explanation.victim?.victim.entry, trace.names.keys.count > Int(entry) {
+            object = trace.names.keys[entry]
+        }
+        return ExplainReport(
+            trace: TraceSummary(trace, path: path, notes: notes), run: run, victimKey: object, explanation: explanation)
+    }
+}

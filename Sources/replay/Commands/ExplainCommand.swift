@@ -1,0 +1,48 @@
+import ArgumentParser
+import Foundation
+import HalcyonSimulation
+import HalcyonTrace
+
+/// `replay explain TRACE`: what the learner's judgement rests on.
+struct ExplainCommand: AsyncParsableCommand {
+    enum Format: String, CaseIterable, ExpressibleByArgument {
+        case table, json
+    }
+
+    static let configuration = CommandConfiguration(
+        commandName: "explain",
+        abstract: "Say what each group of features is worth to 'learned', and why one victim was chosen.",
+        discussion: """
+            A tenth of the labelled samples is held back from training. On them each group is dealt out anew among the
+            samples: what the network then does worse, the group is worth. Intervals are by bootstrap over blocks of time.
+            """)
+
+    @OptionGroup var trace: TraceArguments
+
+    @OptionGroup(title: "Learning") var learner: LearnerArguments
+
+    @Option(help: "Also explain the eviction with this number, counted from 1.")
+    var victim: Int?
+
+    @Option(help: "The form of the result.")
+    var format: Format = .table
+
+    @Option(name: [.short, .long], help: "The file to write; by default standard output.")
+    var output: String?
+
+    func run() async throws {
+        try await reportingFailure {
+            if let victim, victim < 1 {
+                throw ReplayError.usage("--victim \(victim) is no eviction: they are counted from 1.")
+            }
+            try Output.verify(output)
+            let (replay, notes) = try learner.load(trace, names: victim == nil ? [] : .keys)
+            let progress = replay.makeProgress()
+            let report = try await showingProgress(progress) {
+                try replay.explain(victim: victim ?? 0, path: trace.path, notes: notes, progress: progress)
+            }
+            try Output.write(
+                format == .json ? try JSONReport.data(report) : Data(report.table().utf8), to: output)
+        }
+    }
+}

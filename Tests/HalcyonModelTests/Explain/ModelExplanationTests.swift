@@ -1,0 +1,86 @@
+import HalcyonEviction
+import Testing
+
+@testable import HalcyonModel
+
+@Suite("What a model's judgement rests on")
+struct ModelExplanationTests {
+    private struct Observed {
+        let explanation: ModelExplanation
+        let outcomes: [AccessOutcome]
+    }
+
+    /// Half of the requests go to 300 objects that stay popular, half to objects that are never asked for again.
+    private func accesses(_ count: Int) -> [Access] {
+        var random = SplitMix64(seed: 1)
+        return (0..<count).map { index in
+            let popular = random.next(below: 2) == 0
+            return Access(
+                entry: popular ? EntryID(random.next(below: 300)) : EntryID(300 + index), index: index,
+                time: Int64(index) * 1_000_000, categories: popular ? 1 : 2, user: UInt32(random.next(below: 5)))
+        }
+    }
+
+    private func explain(_ settings: String, victim: Int = 0) throws -> Observed {
+        let spec = try PolicySpec(parsing: settings)
+        let parameters = try LearnedParameters().applying(spec.settings, policy: spec.name)
+        let context = PolicyContext(capacity: 150, seed: 1)
+        let model = LearnedModel.make(parameters, context: context, forFleet: false)
+        model.observe(bound: 600, victim: victim, seed: 1)
+        let cache = model.makeCache(parameters, context: context)
+        cache.define(1, [0])
+        cache.define(2, [1])
+        let outcomes = accesses(8_000).map { cache.access($0) }
+        return Observed(
+            explanation: try #require(model.explanation(parameters, victim: victim, seed: 1)), outcomes: outcomes)
+    }
+
+    @Test("The category, which tells all, is worth the most of the groups that are on; size, always the same, nothing")
+    func groups() throws {
+        let explanation = try explain("learned(recency=off,frequency=off,popularity=off,time=off)").explanation
+        #expect(explanation.groups.map(\.name) == ["size", "category", "user", "session"])
+        let worth = Dictionary(uniqueKeysWithValues: explanation.groups.map { ($0.name, $0) })
+        let category = try #require(worth["category"])
+        let size = try #require(worth["size"])
+        #expect(category.lossIncrease.low > 0 && category.areaDrop.low > 0)
+        #expect(explanation.groups.allSatisfy { $0.lossIncrease.value <= category.lossIncrease.value })
+        #expect(size.lossIncrease == ModelExplanation.Estimate(value: 0, low: 0, high: 0))
+        for group in explanation.groups {
+            #expect(group.lossIncrease.low <= group.lossIncrease.high && group.areaDrop.low <= group.areaDrop.high)
+        }
+        #expect(explanation.samples == 600 && explanation.area > 0.6)
+        #expect(explanation.calibration.map(\.samples).reduce(0, +) <= 600)
+    }
+
+    @Test("The victim is the one that goes at that eviction, with less than the runner-up")
+    func victim() throws {
+        let explanation = try explain("learned", victim: 300).explanation
+        let victim = try #require(explanation.victim)
+        #expect(victim.number == 300 && (300...8_000).contains(victim.request))
+        #expect(["network", "gdsf", "lru"].contains(victim.judge))
+        let other = try #require(victim.runnerUp)
+        #expect(victim.victim.score <= other.score && victim.victim.entry != other.entry)
+        #expect(victim.victim.contributions.map(\.group) == FeatureGroups.named.map(\.name))
+        #expect((0...1).contains(victim.victim.probability))
+        #expect(victim.victim.features["size"] == 0)
+        #expect(victim.victim.contributions.first { $0.group == "size" }?.score == 0)
+    }
+
+    @Test("Watching one eviction changes no decision; asking for one that never comes gives none")
+    func undisturbed() throws {
+        let without = try explain("learned")
+        let with = try explain("learned", victim: 100)
+        let areSame = without.outcomes == with.outcomes
+        #expect(areSame)
+        #expect(without.explanation.victim == nil && with.explanation.victim?.number == 100)
+        #expect(try explain("learned", victim: 1_000_000).explanation.victim == nil)
+    }
+
+    @Test("Chances against what happened: bins by tenths, the last one closed")
+    func calibration() {
+        let bins = ModelExplanation.calibration([(0.05, false), (0.07, true), (0.95, true), (1, true)])
+        #expect(bins.count == 10 && bins[0].samples == 2 && bins[9].samples == 2 && bins[5].samples == 0)
+        #expect(bins[0].observed == 0.5 && bins[9].observed == 1 && bins[5].predicted == nil)
+        #expect(abs((bins[0].predicted ?? 0) - 0.06) < 1e-12)
+    }
+}

@@ -1,0 +1,88 @@
+import Foundation
+import HalcyonTestSupport
+import Testing
+
+@Suite("train, --model, explain")
+struct ModelCommandTests {
+    let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+        _ = try folder.file("t.csv", Self.csv)
+    }
+
+    /// Half of the requests go to 200 objects that stay popular, half to objects that are never asked for again.
+    private static let csv: String = {
+        var (text, state) = ("time,key,category,user\n", UInt32(7))
+        for row in 0..<6_000 {
+            state = state &* 1_664_525 &+ 1_013_904_223
+            let popular = state >> 31 == 0
+            let key = popular ? "p\((state >> 8) % 200)" : "n\(row)"
+            text += "\(row),\(key),\(popular ? "a" : "b"),u\(row % 3)\n"
+        }
+        return text
+    }()
+
+    @Test("train writes a model that serves frozen and continuing, in a shared cache and one for each user")
+    func train() throws {
+        let train = try Replay.run("train", "t.csv", "--output", "m.safetensors", "--capacity", "100", in: folder)
+        #expect((train.code, train.text) == (0, ""), "\(train.errors)")
+        for arguments in [["--model-mode", "frozen"], ["--model-mode", "continuing"], ["--per", "user"]] {
+            let runs = try Replay.run(
+                ["t.csv", "--only", "--capacity", "100", "--model", "m.safetensors", "--format", "json"] + arguments,
+                in: folder
+            ).runs()
+            let parameters = try #require(runs.first?["parameters"] as? [String: String])
+            #expect(parameters["model"] == (arguments[1] == "frozen" ? "frozen" : "continuing"))
+        }
+        let perUser = try Replay.run(
+            "train", "t.csv", "-o", "u.safetensors", "--capacity", "30", "--per", "user", in: folder)
+        #expect(perUser.code == 0, "\(perUser.errors)")
+        #expect(folder.contents == ["m.safetensors", "t.csv", "u.safetensors"])
+    }
+
+    @Test("What cannot be used is one sentence with the exit code of its kind, and leaves no file")
+    func faults() throws {
+        _ = try folder.file("short.csv", "key\n1\n2\n1\n")
+        _ = try folder.file("foreign.safetensors", "\u{2}\0\0\0\0\0\0\0{}")
+        let cases: [(arguments: [String], code: Int32)] = [
+            (["t.csv", "--model", "missing.safetensors"], 65), (["t.csv", "--model", "t.csv"], 65),
+            (["t.csv", "--model", "foreign.safetensors"], 65), (["t.csv", "--model-mode", "frozen"], 64),
+            (["t.csv", "--policy", "learned(model=frozen)"], 64),
+            (["train", "short.csv", "--output", "out.safetensors", "--capacity", "1"], 65),
+            (["train", "short.csv", "--output", "out.safetensors", "--per", "user", "--capacity", "1"], 65),
+            (["train", "t.csv", "--output", "out.safetensors", "--policy", "lru"], 64),
+            (["train", "t.csv", "--output", "nowhere/out.safetensors"], 74),
+            (["explain", "t.csv", "--victim", "0"], 64), (["explain", "t.csv", "--victim", "99999999"], 65),
+            (["explain", "short.csv", "--capacity", "1"], 65),
+        ]
+        for (arguments, code) in cases {
+            let outcome = try Replay.run(arguments, in: folder)
+            #expect(outcome.code == code, "\(arguments): \(outcome.errors)")
+            #expect(outcome.text.isEmpty && outcome.errors.hasPrefix("replay: "), "\(arguments): \(outcome.errors)")
+            #expect(outcome.errors.split(separator: "\n").count == 1, "\(arguments): \(outcome.errors)")
+        }
+        #expect(folder.contents == ["foreign.safetensors", "short.csv", "t.csv"])
+    }
+
+    @Test(
+        "explain gives each group with its interval, the calibration, and one victim with its key; the same each time")
+    func explain() throws {
+        let arguments = ["explain", "t.csv", "--capacity", "100", "--victim", "500"]
+        let found = try Replay.run(arguments + ["--format", "json"], in: folder)
+        #expect(found.code == 0, "\(found.errors)")
+        let json = try found.json()
+        #expect(json["schema"] as? String == "halcyon.explain/1")
+        let explanation = try #require(json["explanation"] as? [String: Any])
+        let groups = try #require(explanation["groups"] as? [[String: Any]])
+        #expect(groups.count == 8)
+        #expect((groups[0]["loss_increase"] as? [String: Double])?.keys.sorted() == ["high", "low", "value"])
+        #expect((explanation["calibration"] as? [Any])?.count == 10)
+        #expect((explanation["victim"] as? [String: Any])?["number"] as? Int == 500)
+        let key = try #require(json["victim_key"] as? String)
+        #expect(Self.csv.contains(",\(key),"))
+        let text = try Replay.run(arguments, in: folder).text
+        #expect(text.contains("Eviction 500") && text.contains(key))
+        #expect(try Replay.run(arguments, in: folder).text == text)
+    }
+}
