@@ -22,6 +22,7 @@ extension PolicyCatalogue {
             PolicyEntry(WTinyLFU.self),
             PolicyEntry(GDSF.self),
             PolicyEntry(Hyperbolic.self),
+            PolicyEntry(LHD.self),
             PolicyEntry(LeCaR.self),
             PolicyEntry(Cacheus.self),
             PolicyEntry(SizeEviction.self),

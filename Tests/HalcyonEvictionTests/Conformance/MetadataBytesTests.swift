@@ -22,6 +22,7 @@ struct MetadataBytesTests {
         "kingfisher-memory": (16, 0),
         "lecar": (25, 0),
         "lfu": (12, 0),
+        "lhd": (4, 20),
         "lfuda": (8, 24),
         "lirs": (18, 0),
         "lru": (8, 0),

@@ -15,7 +15,7 @@ struct PeerRatioTests {
         ("categories", "lastfm_albumart"), ("categories", "movielens100k"),
     ]
 
-    @Test("within 1 % on average, or better", arguments: ["lecar", "cacheus", "hyperbolic"])
+    @Test("within 1 % on average, or better", arguments: ["lecar", "cacheus", "hyperbolic", "lhd"])
     func average(name: String) throws {
         guard let folder = realTraces(for: "the miss ratios of \(name)") else { return }
         let policy = try PolicyCatalogue.standard.policy(name)
