@@ -1,12 +1,13 @@
 # demo: the learned policy beside its baselines on a bundled trace.   test: all tests.   bench: timings beside libCacheSim.
-# check: hit ratios against Experiments/targets.yml.
+# check: hit ratios against Experiments/targets.yml.   notebooks: executes Notebooks/, results in .build/notebooks.
 # lint: format and spelling of the code.   docs: the API documentation.   Missing system packages are installed on the way.
 
 REPLAY := .build/release/replay
 PYTHON := python3
 VENV   := .build/venv
+NOTEBOOKS_VENV := .build/venv-notebooks
 
-.PHONY: demo test check bench lint docs release dependencies example clean
+.PHONY: demo test check bench notebooks lint docs release dependencies example clean
 
 demo: release
 	@echo
@@ -28,6 +29,12 @@ check: release
 bench: release $(VENV)/libcachesim
 	$(VENV)/bin/python Experiments/Benchmarks/bench.py --replay $(REPLAY)
 
+# From top to bottom, on the bundled traces or on the one that HALCYON_NOTEBOOK_TRACE names. The committed notebook is
+# left alone; Notebooks/execute.py with --output Notebooks/01-hypothesis.ipynb renews it.
+notebooks: release $(NOTEBOOKS_VENV)/ready
+	$(NOTEBOOKS_VENV)/bin/python Notebooks/execute.py Notebooks/01-hypothesis.ipynb \
+	    --output .build/notebooks/01-hypothesis.ipynb
+
 lint:
 	swift format lint --strict --recursive Package.swift Sources Tests Experiments
 
@@ -46,6 +53,14 @@ $(VENV)/libcachesim: Experiments/Benchmarks/requirements.txt
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/pip install --quiet --requirement Experiments/Benchmarks/requirements.txt
 	touch $@
+
+$(NOTEBOOKS_VENV)/ready: Notebooks/requirements.txt
+	@.ci/install-dependencies notebooks
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	    echo "halcyon: the notebooks need Python 3.11 or later; name one: make notebooks PYTHON=python3.12" >&2; exit 69; }
+	$(PYTHON) -m venv --clear $(NOTEBOOKS_VENV)
+	$(NOTEBOOKS_VENV)/bin/pip install --quiet --disable-pip-version-check --requirement Notebooks/requirements.txt
+	@touch $@
 
 clean:
 	swift package clean
