@@ -62,8 +62,9 @@ public struct Cacheus: ~Copyable, CataloguedPolicy {
         let followsLRU = oldest == rarest || generator.nextUnit() < lruWeight
         let victim = followsLRU ? oldest : rarest
         if oldest != rarest {
-            ghosts.pushHead(victim, cost: recency.cost(of: victim), to: Cacheus.lruGhosts)
-            ghosts.remember(victim, on: followsLRU ? Cacheus.lruGhosts : Cacheus.lfuGhosts, limit: ghostLimit)
+            ghosts.remember(
+                victim, cost: recency.cost(of: victim), on: followsLRU ? Cacheus.lruGhosts : Cacheus.lfuGhosts,
+                limit: ghostLimit)
         }
         recency.evict(victim)
         frequency.remove(victim)

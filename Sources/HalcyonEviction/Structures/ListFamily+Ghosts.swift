@@ -11,4 +11,12 @@ extension ListFamily {
         while self.cost(ofList: ghosts) &+ cost > limit { popTail(ofList: ghosts) }
         moveToHead(entry, of: ghosts)
     }
+
+    /// Remembers an entry that is on none of the lists; who was remembered longest is forgotten for it.
+    @inline(__always)
+    public mutating func remember(_ entry: EntryID, cost: Int, on ghosts: UInt8, limit: Int) {
+        guard cost <= limit else { return }
+        while self.cost(ofList: ghosts) &+ cost > limit { popTail(ofList: ghosts) }
+        pushHead(entry, cost: cost, to: ghosts)
+    }
 }

@@ -119,6 +119,7 @@ public struct ListFamily: ~Copyable {
     @inline(__always)
     private mutating func unlink(_ entry: EntryID) {
         let home = Int(homes[entry])
+        precondition(home < memberCount, "an entry is taken off a list that is on none")
         links.remove(entry, from: &members[home].list)
         members[home].cost &-= cost(of: entry)
     }
