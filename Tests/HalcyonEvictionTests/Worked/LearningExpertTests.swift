@@ -3,8 +3,8 @@ import HalcyonEviction
 import HalcyonTestSupport
 import Testing
 
-/// LeCaR and Cacheus against sequences worked by hand, and their weights against the formulas of their papers.
-@Suite("LeCaR and Cacheus by hand")
+/// LeCaR against sequences worked by hand, and the weights and rates of both against the formulas of their papers.
+@Suite("LeCaR and the learning rates by hand")
 struct LearningExpertTests {
     /// Capacity 4, all weight on the LRU expert (and none on the other): LRU; and the other way round: LFU.
     ///
@@ -48,5 +48,19 @@ struct LearningExpertTests {
             return cache.contains(0)
         }
         #expect(Set(drawn) == [true, false])
+    }
+}
+
+@Suite("Cacheus")
+struct CacheusTests {
+    /// A sequence in which both experts agree on every victim, so that nothing is drawn.
+    ///
+    /// Capacity 2, of which 1 is R's. a and b pass through SR; b is hit and moves to R. c: the last of SR and the rarest
+    /// is a. a returns and c goes; a is remembered, so it enters R, which sends b to SR; a's frequency is 2 again. b is hit
+    /// in SR and changes places with a. d: the last of SR and the rarest is a (2 against 3).
+    @Test("a worked sequence")
+    func worked() throws {
+        let sequence = WorkedSequence("a- b- b+ c-a a-c b+ d-a b+")
+        #expect(try sequence.played(by: "cacheus", capacity: 2) == sequence.expected)
     }
 }
