@@ -15,7 +15,7 @@ struct ReportTests {
     private func fullReports() throws -> [[String: Any]] {
         try [
             ["-p", "lru,arc,belady", "-c", "1%,3KB", "--by", "category", "--by", "user", "--warmup", "0.1"],
-            ["-p", "lru", "-c", "1KB", "--per", "user"],
+            ["-p", "lru", "-c", "1KB", "--per", "user", "--timings"],
             ["-p", "lru", "--tiers", "memory=1KB,disk=5KB"],
         ].map { try Replay.run(["t.csv", "--only", "--format", "json"] + $0, in: folder).json() }
     }
@@ -31,7 +31,7 @@ struct ReportTests {
             "admissions_refused", "stale", "warmup_requests", "seed", "seconds", "requests_per_second",
             "metadata_bytes_per_entry", "metrics", "windows",
         ]
-        let besides: [Set<String>] = [["categories", "users"], ["user_distribution"], ["tiers"]]
+        let besides: [Set<String>] = [["categories", "users"], ["user_distribution", "timings"], ["tiers"]]
         for (report, more) in zip(try fullReports(), besides) {
             #expect(Set(report.keys) == ["schema", "halcyon_version", "trace", "runs"])
             #expect(report["schema"] as? String == "halcyon.replay/1")

@@ -103,6 +103,32 @@ struct RunTests {
         #expect(text.contains { $0.hasPrefix("user") && $0.hasSuffix("lru") })
     }
 
+    @Test("--timings times each hit, miss and eviction, in JSON, in CSV and in the table, and changes no count")
+    func timings() throws {
+        let arguments = ["-p", "lru,gdsf", "-c", "3KB", "--warmup", "0.2"]
+        let timed = try Replay.run(["t.csv", "--only", "--timings", "--format", "json"] + arguments, in: folder).runs()
+        let plain = try Replay.run(["t.csv", "--only", "--format", "json"] + arguments, in: folder).runs()
+        let keys = ["hits", "requests", "evictions", "admissions_refused", "bytes_fetched", "metadata_bytes_per_entry"]
+        for (run, other) in zip(timed, plain) {
+            for key in keys { #expect("\(run[key] ?? "")" == "\(other[key] ?? "-")", "\(key)") }
+            #expect(other["timings"] == nil)
+            let times = try #require(run["timings"] as? [String: Any])
+            let counts = ["hit", "miss", "eviction"].map { (times[$0] as? [String: Any])?["count"] as? Int }
+            let (hits, requests) = (try #require(run["hits"] as? Int), try #require(run["requests"] as? Int))
+            #expect(counts == [hits, requests - hits, run["evictions"] as? Int])
+        }
+        let csv = try Replay.run(["t.csv", "--only", "--timings", "--format", "csv"] + arguments, in: folder).lines
+            .map { $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init) }
+        for (column, key) in [("hits", "hit_count"), ("evictions", "eviction_count")] {
+            let (counted, timed) = (csv[0].firstIndex(of: column), csv[0].firstIndex(of: key))
+            for row in csv[1...] { #expect(row[try #require(counted)] == row[try #require(timed)]) }
+        }
+        let table = try Replay.run(["t.csv", "--only", "--timings"] + arguments, in: folder).lines
+        #expect(table.contains { $0.hasPrefix("policy  ns ") && $0.hasSuffix(" max") })
+        #expect(table.count { $0.hasPrefix("gdsf    eviction ") } == 1)
+        #expect(table.last?.hasPrefix("The clock's own ") == true)
+    }
+
     @Test("a stream counts what the loaded trace counts")
     func stream() throws {
         let arguments = ["-p", "lru,s3-fifo,arc,gdsf", "-c", "1KB,5000", "--skip", "10", "--limit", "1400"]

@@ -59,6 +59,8 @@ struct UsageTests {
         Mistake("t.csv --memory-expiration 5s", "--memory-expiration, --disk-expiration and --latency need --tiers."),
         Mistake("t.csv --tiers memory=1KB", "'memory=1KB' does not name two tiers: write memory=64MB,disk=1GB."),
         Mistake("t.csv --tiers memory=1KB,disk=1MB -c 5", "--tiers states the capacities: leave out --capacity."),
+        Mistake("t.csv --tiers memory=1KB,disk=1MB --timings", "--timings times one cache: leave out --tiers."),
+        Mistake("t.csv --stream -c 1KB --timings", "--timings times a loaded trace: leave out --stream."),
         Mistake(
             "t.csv --tiers memory=1KB,disk=1MB --memory-expiration 5",
             """

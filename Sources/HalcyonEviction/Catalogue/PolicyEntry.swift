@@ -21,13 +21,13 @@ public struct PolicyEntry: Sendable {
 
     struct Resolved {
         let values: [(name: String, value: String)]
-        let make: @Sendable (PolicyContext) -> CacheRun
+        let make: @Sendable (PolicyContext, CacheTimes?) -> CacheRun
         let makeDecorated: @Sendable (PolicyContext, any PolicyDecorator) -> CacheRun
         let makeFleet: FleetMaker?
     }
 
     /// Given the context of a fleet, makes what makes its caches.
-    typealias FleetMaker = @Sendable (PolicyContext) -> (PolicyContext) -> CacheRun
+    typealias FleetMaker = @Sendable (PolicyContext, CacheTimes?) -> (PolicyContext) -> CacheRun
 
     /// The entry of a policy; compiled for its type where it is called with one.
     @inline(__always)
@@ -50,9 +50,9 @@ public struct PolicyEntry: Sendable {
         self.init(
             policy, defaults: defaults,
             fleet: { values in
-                { fleet in
+                { fleet, times in
                     let model = Policy.makeModel(values, context: fleet)
-                    return { CacheRun(Policy(values, context: $0, model: model), context: $0) }
+                    return { CacheRun(Policy(values, context: $0, model: model), context: $0, times: times) }
                 }
             })
     }
@@ -71,7 +71,9 @@ public struct PolicyEntry: Sendable {
             let values = try defaults.applying(settings, policy: card.name)
             return Resolved(
                 values: Policy.Parameters.table.map { ($0.name, $0.read(values)) },
-                make: { context in CacheRun(Policy(values, context: context), context: context) },
+                make: { context, times in
+                    CacheRun(Policy(values, context: context), context: context, times: times)
+                },
                 makeDecorated: { context, decorator in
                     decorator.makeCache(around: Policy(values, context: context), context: context)
                 },
@@ -98,15 +100,17 @@ public struct ConfiguredPolicy: Sendable {
     public let settings: [PolicySpec.Setting]
     /// Every parameter with its value.
     public let parameters: [(name: String, value: String)]
-    let makeRun: @Sendable (PolicyContext) -> CacheRun
+    let makeRun: @Sendable (PolicyContext, CacheTimes?) -> CacheRun
     let makeDecoratedRun: @Sendable (PolicyContext, any PolicyDecorator) -> CacheRun
     let makeFleet: PolicyEntry.FleetMaker?
 
     /// The name with what was set by hand: `s3-fifo(small=0.2)`.
     public var label: String { PolicySpec(name: card.name, settings: settings).description }
 
-    /// An empty cache under this policy.
-    public func makeCache(_ context: PolicyContext) -> CacheRun { makeRun(context) }
+    /// An empty cache under this policy, compiled for the policy's type.
+    ///
+    /// - Parameter times: where the cache notes how long its accesses and evictions take; `nil` for one that is not timed.
+    public func makeCache(_ context: PolicyContext, times: CacheTimes? = nil) -> CacheRun { makeRun(context, times) }
 
     /// An empty cache under this policy with something around it; slower, because not compiled for the policy's type.
     public func makeCache(_ context: PolicyContext, decorator: some PolicyDecorator) -> CacheRun {
@@ -114,8 +118,12 @@ public struct ConfiguredPolicy: Sendable {
     }
 
     /// What makes the caches of a fleet that share one model; `nil` for a policy that has none.
-    public func sharedModelCaches(_ fleet: PolicyContext) -> ((PolicyContext) -> CacheRun)? {
-        makeFleet.map { $0(fleet) }
+    ///
+    /// - Parameter times: where these caches note how long their accesses and evictions take; `nil` where they are not timed.
+    public func sharedModelCaches(
+        _ fleet: PolicyContext, times: CacheTimes? = nil
+    ) -> ((PolicyContext) -> CacheRun)? {
+        makeFleet.map { $0(fleet, times) }
     }
 }
 

@@ -15,6 +15,17 @@ struct LogLinearHistogram {
         weights[bucket] += weight
     }
 
+    /// The largest value of the bucket that holds the value of this rank, counted in weight from the smallest on; 0 where
+    /// the histogram is empty. O(buckets).
+    func value(atRank rank: Double) -> UInt64 {
+        var sum = 0.0
+        for (bucket, weight) in weights.enumerated() {
+            sum += weight
+            if weight > 0, sum >= rank { return Self.upperBound(of: bucket) }
+        }
+        return weights.isEmpty ? 0 : Self.upperBound(of: weights.count - 1)
+    }
+
     /// The bucket that holds `value`.
     static func bucket(of value: UInt64) -> Int {
         let shift = max(0, 63 - value.leadingZeroBitCount - bits)

@@ -17,8 +17,14 @@ extension FleetReplay {
         var definitions = CategoryDefinitions(sets: trace.categorySets, isNeeded: needs.categories)
         var before = caches.map { $0.state() }
         for position in 0..<trace.count {
-            if position & 0xFFFF == 0xFFFF { progress?.advance(by: 0x10000) }
-            if position == counts.warmup, position > 0 { before = caches.map { $0.state() } }
+            if position & 0xFFFF == 0xFFFF {
+                progress?.advance(by: 0x10000)
+                maker.timer?.collect(isCounted: position > counts.warmup)
+            }
+            if position == counts.warmup, position > 0 {
+                before = caches.map { $0.state() }
+                maker.timer?.collect(isCounted: false)
+            }
             let user = Int(trace.users[position])
             let set = needs.categories ? trace.categorySet(ofRequest: position) : 0
             if definitions.isPending {
@@ -33,6 +39,7 @@ extension FleetReplay {
             counts.count(
                 at: position, caches[user].access(access), cost: access.cost, categories: set, user: UInt32(user))
         }
+        maker.timer?.collect(isCounted: true)
         let states = zip(before, caches).map { ($0, $1.state()) }
         return Measured(counts: counts, caches: states, seconds: (clock.now - began).inSeconds)
     }

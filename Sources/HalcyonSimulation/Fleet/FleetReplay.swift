@@ -52,6 +52,7 @@ struct FleetReplay {
                     firstIndex: start - range.lowerBound, by: cache)
             }
             scratch.tallyScattered(length, into: &counts, position: position)
+            maker.timer?.collect(isCounted: !isWarmup)
             index += length
             progress?.advance(by: length)
             if isWarmup { before = cache.state() }

@@ -8,11 +8,14 @@ struct CacheMaker {
     var usesTime = false
     /// What accesses cost in time, where there are tiers.
     var latency: LatencyModel?
+    /// What the caches' times are collected by, where they are timed.
+    var timer: RunTimer?
 
     /// Caches of one tier.
-    init(_ policy: ConfiguredPolicy) {
-        make = policy.makeCache
+    init(_ policy: ConfiguredPolicy, timer: RunTimer? = nil) {
+        make = { policy.makeCache($0, times: timer?.times) }
         traits = policy.card.traits
+        self.timer = timer
     }
 
     /// Caches that `make` makes, which want to be told what these traits say.
@@ -22,10 +25,11 @@ struct CacheMaker {
     }
 
     /// Caches that share a model; `nil` for a policy that has none.
-    init?(sharingModelOf policy: ConfiguredPolicy, fleet: PolicyContext) {
-        guard let make = policy.sharedModelCaches(fleet) else { return nil }
+    init?(sharingModelOf policy: ConfiguredPolicy, fleet: PolicyContext, timer: RunTimer? = nil) {
+        guard let make = policy.sharedModelCaches(fleet, times: timer?.times) else { return nil }
         self.make = make
         traits = policy.card.traits
+        self.timer = timer
     }
 
     /// Caches of two tiers, each under the policy of `single`, with these capacities.

@@ -10,16 +10,20 @@ public struct ReplayOptions: Sendable, Equatable {
     public var byCategory: Bool
     /// Whether hits are also counted by user.
     public var byUser: Bool
+    /// Whether each access and eviction is timed, which slows the replay and changes nothing else.
+    public var timings: Bool
 
-    /// By default the whole trace counts, in ten windows, without tables by category and user.
+    /// By default the whole trace counts, in ten windows, without tables by category and user, and nothing is timed.
     public init(
-        warmup: Double = 0, seed: UInt64 = 1, windows: Int = 10, byCategory: Bool = false, byUser: Bool = false
+        warmup: Double = 0, seed: UInt64 = 1, windows: Int = 10, byCategory: Bool = false, byUser: Bool = false,
+        timings: Bool = false
     ) {
         self.warmup = warmup
         self.seed = seed
         self.windows = windows
         self.byCategory = byCategory
         self.byUser = byUser
+        self.timings = timings
     }
 
     /// The number of requests, of `count`, that are left out of the counts.

@@ -59,6 +59,8 @@ public struct RunResult: Sendable, Codable {
     public var userDistribution: UserDistribution?
     /// Hits by tier and latency; `nil` without tiers.
     public var tiers: TierResult?
+    /// How long accesses and evictions took; `nil` unless asked for.
+    public var timings: RunTimings?
 }
 
 /// Whether one cache serves all, or each user has one.

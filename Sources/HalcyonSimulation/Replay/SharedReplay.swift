@@ -35,6 +35,7 @@ struct SharedReplay {
                 scratch.serve(
                     UnsafeBufferPointer(rebasing: entries[start..<start + length]), firstIndex: start, by: cache)
                 scratch.tally(length, from: start, into: &counts)
+                maker.timer?.collect(isCounted: start >= counts.warmup)
                 position += length
                 progress?.advance(by: length)
             }

@@ -30,7 +30,16 @@ extension ReplayReport {
             ("mean_latency_ms", { $1.tiers.map { "\($0.meanLatency)" } ?? "" }),
             ("p99_latency_ms", { $1.tiers.map { "\($0.p99Latency)" } ?? "" }),
             ("halcyon_version", { report, _ in report.halcyonVersion }),
-        ]
+            ("clock_ns", { $1.timings.map { "\($0.clock)" } ?? "" }),
+        ] + timingColumns("hit", \.hit) + timingColumns("miss", \.miss) + timingColumns("eviction", \.eviction)
+    }
+
+    private static func timingColumns(
+        _ kind: String, _ times: @escaping (RunTimings) -> TimeDistribution
+    ) -> [Column] {
+        TimeDistribution.columns.map { column in
+            ("\(kind)_\(column.name)", { $1.timings.map { column.value(times($0)) } ?? "" })
+        }
     }
 
     private static func quoted(_ field: String) -> String {

@@ -15,6 +15,7 @@ extension ReplayReport {
             let group = runs.filter { $0.capacity == capacity && $0.capacityAsked == asked }
             text += "\n" + title(group[0], asked: asked) + "\n" + table(of: group, emphasis: emphasis)
             text += breakdown(of: group, by: "category", \.categories) + breakdown(of: group, by: "user", \.users)
+            text += timings(of: group)
         }
         return text
     }

@@ -39,7 +39,7 @@ public struct Sweep: Sendable {
     ///   - policies: at least one.
     ///   - capacities: at least one, unless there are tiers.
     /// - Throws: ``ReplayError`` if the trace is empty, has no users where each is to have a cache, a capacity is in
-    ///   bytes where objects are counted, or an offline policy is asked to serve two tiers.
+    ///   bytes where objects are counted, an offline policy is asked to serve two tiers, or two tiers are to be timed.
     public init(
         trace: Trace, policies: [ConfiguredPolicy], capacities: [CapacityRequest],
         options: ReplayOptions = ReplayOptions(), mode: ReplayMode = .shared, sharesModels: Bool = true,
@@ -57,6 +57,7 @@ public struct Sweep: Sendable {
                 throw ReplayError.usage(
                     "\(offline.card.name) knows the future of one cache, and cannot serve two tiers.")
             }
+            if options.timings { throw ReplayError.usage("Accesses are timed in one cache, not in two tiers.") }
             _ = try tiers.memory.resolved(unit: trace.costUnit, distinct: distinct)
             _ = try tiers.disk.resolved(unit: trace.costUnit, distinct: distinct)
             self.capacities = [tiers.disk]
@@ -138,24 +139,26 @@ public struct Sweep: Sendable {
             return CacheMaker(maker, tiers: tiers, memoryCapacity: memory, diskCapacity: disk)
         }
         let measured: Measured
+        let timer = options.timings ? RunTimer() : nil
         if let plan {
             let replay = FleetReplay(trace: trace, plan: plan, options: options, progress: progress)
             let fleet = PolicyContext(
                 capacity: capacity, everyCostIsOne: trace.costUnit == .objects, seed: options.seed)
-            if sharesModels, let maker = CacheMaker(sharingModelOf: policy, fleet: fleet) {
+            if sharesModels, let maker = CacheMaker(sharingModelOf: policy, fleet: fleet, timer: timer) {
                 measured = replay.run(inOrderOfTime: tiered(maker), capacity: capacity)
             } else {
-                measured = replay.run(tiered(CacheMaker(policy)), capacity: capacity)
+                measured = replay.run(tiered(CacheMaker(policy, timer: timer)), capacity: capacity)
             }
         } else {
             measured = SharedReplay(trace: trace, options: options, progress: progress)
-                .run(tiered(CacheMaker(policy)), capacity: capacity, future: future)
+                .run(tiered(CacheMaker(policy, timer: timer)), capacity: capacity, future: future)
         }
         let entries = plan?.objectCounts.reduce(0, +) ?? trace.objectCount
         var result = RunResult(policy, trace: trace, mode: mode, options: options, measured, entries: entries)
         result.capacity = capacity
         result.capacityAsked = request.description
         result.tiers = tierCapacities.flatMap { measured.counts.latency?.result(memoryCapacity: $0, diskCapacity: $1) }
+        result.timings = timer?.timings
         return result
     }
 

@@ -81,6 +81,12 @@ struct RunCommand: AsyncParsableCommand {
     @Option(help: "Also count hits by category or by user: the largest in the table, all in JSON. May be repeated.")
     var by: [Table] = []
 
+    @Flag(
+        help: ArgumentHelp(
+            "Also time each access and each choice of a victim: percentiles for hits, misses and evictions.",
+            discussion: "Runs then go one at a time, unless --threads says otherwise, and take longer."))
+    var timings = false
+
     @Option(help: "How many runs go on at once; by default one a core.")
     var threads: Int?
 
@@ -128,14 +134,16 @@ struct RunCommand: AsyncParsableCommand {
         }
         let options = ReplayOptions(
             warmup: warmup, seed: seed, windows: windows ?? 10, byCategory: by.contains(.category),
-            byUser: by.contains(.user))
+            byUser: by.contains(.user), timings: timings)
         let sweep = try Sweep(
             trace: requests, policies: policies, capacities: try capacities(), options: options,
             mode: per == .user ? .perUser : .shared, sharesModels: models != .own, tiers: tiers)
         let progress = sweep.makeProgress()
         // The fingerprint takes a pass over all columns: meanwhile the runs begin.
         async let summary = TraceSummary(requests, path: trace.path, notes: notes + pretrained.notes)
-        let runs = await showingProgress(progress) { await sweep.run(workers: threads, progress: progress) }
+        let runs = await showingProgress(progress) {
+            await sweep.run(workers: threads ?? (timings ? 1 : nil), progress: progress)
+        }
         return await ReplayReport(trace: summary, runs: runs)
     }
 
@@ -155,6 +163,7 @@ struct RunCommand: AsyncParsableCommand {
             throw ReplayError.usage(
                 "--stream goes with none of --per, --tiers, --by, --warmup and --windows: they need the whole trace.")
         }
+        if timings { throw ReplayError.usage("--timings times a loaded trace: leave out --stream.") }
         var load = try trace.options(names: [])
         load.limit = limit
         load.skip = skip
@@ -189,6 +198,7 @@ struct RunCommand: AsyncParsableCommand {
             return nil
         }
         if capacity != nil { throw ReplayError.usage("--tiers states the capacities: leave out --capacity.") }
+        if timings { throw ReplayError.usage("--timings times one cache: leave out --tiers.") }
         var options = try TierOptions(parsing: tiers)
         options.memoryLifetime = try memoryExpiration.map { try TimeSpan(parsing: $0).microseconds }
         options.diskLifetime = try diskExpiration.map { try TimeSpan(parsing: $0).microseconds }

@@ -1,0 +1,81 @@
+import Testing
+
+@testable import HalcyonEviction
+
+@Suite("What a timed cache notes")
+struct CacheTimesTests {
+    /// First in, first out, with two habits: it turns entries from 100 on away when there is no room, after one other has
+    /// left, and upon a hit of entry 0 it wants one resident gone.
+    struct Peculiar: EvictionPolicy {
+        var queue: [EntryID] = []
+        var surplus = 0
+        var hasMadeRoom = false
+
+        var overflows: Bool { surplus > 0 }
+
+        mutating func hit(_ access: Access) { surplus = access.entry == 0 ? 1 : 0 }
+
+        mutating func victim(for access: Access) -> EntryID {
+            if surplus == 0, access.entry >= 100, hasMadeRoom { return access.entry }
+            hasMadeRoom = surplus == 0
+            surplus = 0
+            return queue.removeFirst()
+        }
+
+        mutating func insert(_ access: Access) {
+            hasMadeRoom = false
+            queue.append(access.entry)
+        }
+
+        mutating func remove(_ entry: EntryID) { queue.removeAll { $0 == entry } }
+    }
+
+    private func access(_ entry: EntryID, cost: Int = 1) -> Access { Access(entry: entry, cost: cost) }
+
+    @Test("each access once, as a hit or a miss, and each entry that leaves once")
+    func counts() {
+        let times = CacheTimes()
+        let cache = CacheRun(Peculiar(), context: PolicyContext(capacity: 3, everyCostIsOne: false), times: times)
+        func noted() -> [Int] { [times.hits.count, times.misses.count, times.evictions.count] }
+        for entry: EntryID in [1, 0, 2] { #expect(cache.access(access(entry)) == .miss) }
+        #expect(noted() == [0, 3, 0])
+        // A hit upon which one leaves.
+        #expect(cache.access(access(0)) == .hit)
+        #expect(noted() == [1, 3, 1])
+        #expect(!cache.contains(1))
+        // One leaves, then the newcomer, which takes all three places, is turned away: two choices, one eviction.
+        #expect(cache.access(access(100, cost: 3)) == .refused)
+        #expect(noted() == [1, 4, 2])
+        #expect(!cache.contains(0))
+        // Refused before any choice: larger than the cache.
+        #expect(cache.access(access(3, cost: 4)) == .refused)
+        #expect(noted() == [1, 5, 2])
+        // Of another size than before: a miss, for which nobody has to leave.
+        #expect(cache.access(access(2, cost: 2)) == .stale)
+        #expect(noted() == [1, 6, 2])
+        #expect(cache.state().evictions == 2)
+        for list in [times.hits, times.misses, times.evictions] { #expect(list.allSatisfy { $0 >= .zero }) }
+        times.removeAll()
+        #expect(noted() == [0, 0, 0])
+    }
+
+    @Test("a batch is timed as its accesses are, and several caches may share the notes")
+    func batches() {
+        let times = CacheTimes()
+        let context = PolicyContext(capacity: 2)
+        let caches = (0..<2).map { _ in CacheRun(LRU(NoParameters(), context: context), context: context, times: times)
+        }
+        let entries: [EntryID] = [0, 1, 0, 2, 1]
+        var outcomes = [AccessOutcome](repeating: .miss, count: entries.count)
+        for cache in caches {
+            entries.withUnsafeBufferPointer { entries in
+                outcomes.withUnsafeMutableBufferPointer { outcomes in
+                    guard let first = outcomes.baseAddress else { return }
+                    cache.replay(RequestBatch(firstIndex: 0, entries: entries), first)
+                }
+            }
+            #expect(outcomes == [.miss, .miss, .hit, .miss, .miss])
+        }
+        #expect([times.hits.count, times.misses.count, times.evictions.count] == [2, 8, 4])
+    }
+}

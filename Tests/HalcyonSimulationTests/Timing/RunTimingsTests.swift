@@ -1,0 +1,95 @@
+import HalcyonEviction
+import HalcyonModel
+import HalcyonTrace
+import Testing
+
+@testable import HalcyonSimulation
+
+/// No figure in nanoseconds is asserted: they are the machine's. What is counted, and that nothing else changes, is ours.
+@Suite("Times of accesses and evictions")
+struct RunTimingsTests {
+    /// A plain one, one that knows shares, one whose entries expire, two that may turn the newcomer away after all, one whose
+    /// caches share a model.
+    static let policies = ["lru", "category-quota", "kingfisher-memory", "gdsf", "w-tinylfu", "learned(hidden=4)"]
+
+    struct Setting: CustomTestStringConvertible, Sendable {
+        let policy: String
+        let mode: ReplayMode
+        let sharesModels: Bool
+        let warmup: Double
+
+        var testDescription: String { "\(policy) \(mode.rawValue) \(sharesModels ? "" : "own models ")\(warmup)" }
+    }
+
+    static let settings: [Setting] = policies.flatMap { policy in
+        [
+            Setting(policy: policy, mode: .shared, sharesModels: true, warmup: 0),
+            Setting(policy: policy, mode: .shared, sharesModels: true, warmup: 0.3),
+            Setting(policy: policy, mode: .perUser, sharesModels: true, warmup: 0.3),
+            Setting(policy: policy, mode: .perUser, sharesModels: false, warmup: 0.3),
+        ]
+    }
+
+    /// A feed with sizes and categories: 3,000 requests of 12 users.
+    private func trace() throws -> Trace {
+        var model = BrowsingModel.feed
+        model.requests = 3_000
+        model.users = 12
+        return try model.generate(seed: 1, names: false)
+    }
+
+    private func run(_ setting: Setting, on trace: Trace, timings: Bool) throws -> RunResult {
+        let sweep = try Sweep(
+            trace: trace, policies: [PolicyCatalogue.standard.policy(setting.policy)],
+            capacities: [.share(0.02, text: "2%")],
+            options: ReplayOptions(warmup: setting.warmup, timings: timings), mode: setting.mode,
+            sharesModels: setting.sharesModels)
+        return sweep.result(of: sweep.policies[0], at: sweep.capacities[0])
+    }
+
+    @Test("every counted hit, miss and eviction is timed once, and timing changes nothing", arguments: settings)
+    func countsAreTheRuns(_ setting: Setting) throws {
+        let trace = try trace()
+        var timed = try run(setting, on: trace, timings: true)
+        var plain = try run(setting, on: trace, timings: false)
+        #expect(plain.timings == nil)
+        let times = try #require(timed.timings)
+        #expect(timed.evictions > 0 && timed.hits > 0)
+        #expect(times.hit.count == timed.hits)
+        #expect(times.miss.count == timed.requests - timed.hits)
+        #expect(times.eviction.count == timed.evictions)
+        #expect(times.clock >= 0)
+        for (_, kind) in times.kinds {
+            let rising = [0, kind.p50, kind.p90, kind.p99, kind.p999, kind.max]
+            #expect(rising == rising.sorted())
+            #expect(kind.mean >= 0 && kind.mean <= Double(kind.max))
+        }
+        // All else is the same, but for what the clock says of the whole run.
+        timed.timings = nil
+        for value in [\RunResult.seconds, \.requestsPerSecond] {
+            timed[keyPath: value] = 0
+            plain[keyPath: value] = 0
+        }
+        #expect(try JSONReport.data(timed) == JSONReport.data(plain))
+    }
+
+    @Test("a run without hits has no times of hits")
+    func nothingToTime() throws {
+        let sweep = try Sweep(
+            trace: TinyTraces.unit([0, 1, 2, 3]), policies: ["lru"], capacities: ["2"],
+            options: ReplayOptions(timings: true))
+        let times = try #require(sweep.result(of: sweep.policies[0], at: sweep.capacities[0]).timings)
+        #expect(times.hit == TimeDistribution(count: 0, mean: 0, p50: 0, p90: 0, p99: 0, p999: 0, max: 0))
+        #expect(times.miss.count == 4)
+        #expect(times.eviction.count == 2)
+    }
+
+    @Test("two tiers are not timed")
+    func tiers() {
+        #expect(throws: ReplayError.self) {
+            try Sweep(
+                trace: TinyTraces.unit([0]), policies: [PolicyCatalogue.standard.policy("lru")], capacities: [],
+                options: ReplayOptions(timings: true), tiers: TierOptions(memory: .number(1), disk: .number(1)))
+        }
+    }
+}
