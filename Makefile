@@ -1,5 +1,6 @@
 # demo: the learned policy beside its baselines on a bundled trace.   test: all tests.   bench: timings beside libCacheSim.
 # check: hit ratios against Experiments/targets.yml.   notebooks: executes Notebooks/, results in .build/notebooks.
+# acceptance: does the test of the hypothesis claim what is so, and nothing else? 20 seeds, some 20 minutes of one core.
 # lint: format and spelling of the code.   docs: the API documentation.   Missing system packages are installed on the way.
 
 REPLAY := .build/release/replay
@@ -7,7 +8,7 @@ PYTHON := python3
 VENV   := .build/venv
 NOTEBOOKS_VENV := .build/venv-notebooks
 
-.PHONY: demo test check bench notebooks lint docs release dependencies example clean
+.PHONY: demo test check acceptance acceptance-short bench notebooks lint docs release dependencies example clean
 
 demo: release
 	@echo
@@ -25,6 +26,19 @@ example: dependencies
 # Hit ratios on the bundled traces, held against what was recorded; JUnit XML and Markdown for whoever shows them.
 check: release
 	@$(REPLAY) check Experiments/targets.yml --junit .build/targets.xml --markdown .build/targets.md
+
+# On synthetic traces whose truth is known; see Experiments/hypothesis.md.
+acceptance: release
+	@$(PYTHON) Experiments/acceptance.py --replay $(REPLAY)
+
+# The same in half a minute: two seeds, smaller traces, a cache for each user. Then with the traces named the wrong way round,
+# which must be missed in both respects: a check that cannot fail would say nothing.
+SHORT := --requests 30000 --per user
+acceptance-short: release
+	@$(PYTHON) Experiments/acceptance.py --replay $(REPLAY) $(SHORT) --seeds 2
+	@$(PYTHON) Experiments/acceptance.py --replay $(REPLAY) $(SHORT) --seeds 1 --informative uninformative \
+	    --uninformative informative > .build/acceptance-reversed.md; test $$? -eq 1
+	@grep -q ' at 0 of 1 seeds.* 1 false claims .*MISSED' .build/acceptance-reversed.md
 
 bench: release $(VENV)/libcachesim
 	$(VENV)/bin/python Experiments/Benchmarks/bench.py --replay $(REPLAY)
