@@ -54,7 +54,7 @@ lint:
 
 docs: dependencies
 	HALCYON_DOCS=1 swift package --allow-writing-to-directory .build/docs generate-documentation \
-	    --target HalcyonSimulation --target HalcyonEviction --target HalcyonTrace --target HalcyonModel \
+	    --target HalcyonSimulation --target HalcyonEviction --target HalcyonTrace --target HalcyonModel --target Halcyon \
 	    --enable-experimental-combined-documentation --output-path .build/docs
 
 release: dependencies

@@ -15,6 +15,7 @@ let package = Package(
     name: "Halcyon",
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
+        .library(name: "Halcyon", targets: ["Halcyon"]),
         .library(name: "HalcyonEviction", targets: ["HalcyonEviction"]),
         .library(name: "HalcyonModel", targets: ["HalcyonModel"]),
         .library(name: "HalcyonTrace", targets: ["HalcyonTrace"]),
@@ -24,6 +25,8 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
     ] + documentation,
     targets: [
         .systemLibrary(
@@ -35,6 +38,13 @@ let package = Package(
         .target(
             name: "HalcyonModel",
             dependencies: ["HalcyonEviction", .target(name: "COpenBLAS", condition: .when(platforms: [.linux]))],
+            swiftSettings: strict),
+        .target(
+            name: "Halcyon",
+            dependencies: [
+                "HalcyonEviction", "HalcyonModel", .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
             swiftSettings: strict),
         .target(name: "HalcyonTrace", dependencies: ["CZlib", "CZstd"], swiftSettings: strict),
         .target(
@@ -58,6 +68,10 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "HalcyonModelTests", dependencies: ["HalcyonModel", "HalcyonTestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "HalcyonTests",
+            dependencies: ["Halcyon", "HalcyonModel", "HalcyonSimulation", "HalcyonTrace", "HalcyonTestSupport"],
+            swiftSettings: strict),
         .testTarget(
             name: "HalcyonTraceTests", dependencies: ["HalcyonTrace", "HalcyonTestSupport", "CZlib", "CZstd"],
             swiftSettings: strict),

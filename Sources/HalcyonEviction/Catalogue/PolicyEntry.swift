@@ -23,6 +23,7 @@ public struct PolicyEntry: Sendable {
         let values: [(name: String, value: String)]
         let make: @Sendable (PolicyContext, CacheTimes?) -> CacheRun
         let makeDecorated: @Sendable (PolicyContext, any PolicyDecorator) -> CacheRun
+        let makeLive: @Sendable (PolicyContext) -> LiveIndex
         let makeFleet: FleetMaker?
     }
 
@@ -77,6 +78,7 @@ public struct PolicyEntry: Sendable {
                 makeDecorated: { context, decorator in
                     decorator.makeCache(around: Policy(values, context: context), context: context)
                 },
+                makeLive: { context in LiveIndex(Policy(values, context: context), context: context) },
                 makeFleet: fleet(values))
         }
     }
@@ -88,7 +90,7 @@ public struct PolicyEntry: Sendable {
         let resolved = try resolve(settings)
         return ConfiguredPolicy(
             card: card, settings: settings, parameters: resolved.values, makeRun: resolved.make,
-            makeDecoratedRun: resolved.makeDecorated, makeFleet: resolved.makeFleet)
+            makeDecoratedRun: resolved.makeDecorated, makeLive: resolved.makeLive, makeFleet: resolved.makeFleet)
     }
 }
 
@@ -102,6 +104,7 @@ public struct ConfiguredPolicy: Sendable {
     public let parameters: [(name: String, value: String)]
     let makeRun: @Sendable (PolicyContext, CacheTimes?) -> CacheRun
     let makeDecoratedRun: @Sendable (PolicyContext, any PolicyDecorator) -> CacheRun
+    let makeLive: @Sendable (PolicyContext) -> LiveIndex
     let makeFleet: PolicyEntry.FleetMaker?
 
     /// The name with what was set by hand: `s3-fifo(small=0.2)`.
@@ -111,6 +114,9 @@ public struct ConfiguredPolicy: Sendable {
     ///
     /// - Parameter times: where the cache notes how long its accesses and evictions take; `nil` for one that is not timed.
     public func makeCache(_ context: PolicyContext, times: CacheTimes? = nil) -> CacheRun { makeRun(context, times) }
+
+    /// An empty cache under this policy, for a storage that holds values.
+    public func makeLiveIndex(_ context: PolicyContext) -> LiveIndex { makeLive(context) }
 
     /// An empty cache under this policy with something around it; slower, because not compiled for the policy's type.
     public func makeCache(_ context: PolicyContext, decorator: some PolicyDecorator) -> CacheRun {

@@ -4,12 +4,14 @@
 /// O(1) beside what the policy takes. Bytes an entry beside the policy's own: 8 where costs differ, otherwise 1; 8 more
 /// where entries expire.
 ///
-/// `used` never exceeds `capacity`.
+/// `used` never exceeds `capacity`, nor `count` the `countLimit`.
 public struct BoundedIndex<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
     /// Who stays.
     public var policy: Policy
     /// What may be used, in the unit of ``Access/cost``.
-    public let capacity: Int
+    public private(set) var capacity: Int
+    /// How many entries may be resident.
+    public private(set) var countLimit = Int.max
     /// What is used.
     public private(set) var used = 0
     /// The number of resident entries.
@@ -20,8 +22,11 @@ public struct BoundedIndex<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
     public private(set) var expirations = 0
 
     private let behaviour: CacheBehaviour
-    private let roomLimit: Int
+    private var roomLimit: Int
     private let everyCostIsOne: Bool
+    private let entriesExpire: Bool
+    private let keepsVictims: Bool
+    private var victims: [EntryID] = []
     private var resident: SlotArray<Bool>
     private var costs: SlotArray<Int>
     private var deadlines: SlotArray<Int64>
@@ -33,9 +38,11 @@ public struct BoundedIndex<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
     ///   - everyCostIsOne: whether every access will cost 1, which saves 8 bytes an entry.
     ///   - entries: how many entries to make room for from the start.
     ///   - lifetime: how long an entry lives in microseconds, hits starting that anew; `nil` leaves it to the policy.
+    ///   - entriesExpire: whether entries are given deadlines of their own; see ``access(_:deadline:renews:)``.
+    ///   - keepsVictims: whether those that are evicted are written down for ``takeVictims(into:)``.
     public init(
         policy: consuming Policy, capacity: Int, everyCostIsOne: Bool = false, entries: Int = 0,
-        lifetime: Int64? = nil
+        lifetime: Int64? = nil, entriesExpire: Bool = false, keepsVictims: Bool = false
     ) {
         var behaviour = policy.behaviour
         if let lifetime {
@@ -46,10 +53,12 @@ public struct BoundedIndex<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
         self.policy = policy
         self.capacity = max(capacity, 0)
         self.everyCostIsOne = everyCostIsOne
-        roomLimit = Int((Double(max(capacity, 0)) * behaviour.lowWaterMark).rounded(.down))
+        self.entriesExpire = entriesExpire || behaviour.lifetime != nil
+        self.keepsVictims = keepsVictims
+        roomLimit = Self.roomLimit(capacity, behaviour)
         resident = SlotArray(repeating: false, capacity: entries)
         costs = SlotArray(repeating: 0, capacity: everyCostIsOne ? 0 : entries)
-        deadlines = SlotArray(repeating: .max, capacity: behaviour.lifetime == nil ? 0 : entries)
+        deadlines = SlotArray(repeating: .max, capacity: self.entriesExpire ? entries : 0)
     }
 
     /// The heap bytes of bookkeeping, the policy's included.
@@ -67,23 +76,35 @@ public struct BoundedIndex<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
         return everyCostIsOne ? 1 : costs[entry]
     }
 
+    /// What an entry costs, or cost when it was last resident.
+    public func lastCost(of entry: EntryID) -> Int { everyCostIsOne ? 1 : costs[entry] }
+
+    /// When an entry expires, in microseconds; `Int64.max` if never or if it is not resident.
+    public func deadline(of entry: EntryID) -> Int64 {
+        resident[entry] && entriesExpire ? deadlines[entry] : .max
+    }
+
+    /// Whether an entry is resident and has not expired at `time`.
+    @inline(__always)
+    public func contains(_ entry: EntryID, freshAt time: Int64) -> Bool {
+        resident[entry] && (!entriesExpire || time < deadlines[entry])
+    }
+
     /// Serves one access: a hit, or a miss that brings the entry in and evicts whoever must go.
     @inline(__always)
     public mutating func access(_ access: Access) -> AccessOutcome {
-        if resident[access.entry] {
-            if isFresh(access) {
-                if behaviour.hitsExtendLifetime, let lifetime = behaviour.lifetime {
-                    deadlines[access.entry] = access.time &+ lifetime
-                }
-                policy.hit(access)
-                while policy.overflows && count > 0 { evict(policy.victim(for: access)) }
-                return .hit
-            }
-            remove(access.entry)
-            expirations &+= 1
-            return bringIn(access) ? .stale : .refused
-        }
-        return bringIn(access) ? .miss : .refused
+        serve(access, deadline: .max, renews: behaviour.hitsExtendLifetime)
+    }
+
+    /// Serves one access to an entry that has a deadline of its own.
+    ///
+    /// - Parameters:
+    ///   - deadline: when the entry expires, in microseconds; the policy's lifetime may end earlier. It counts only where
+    ///     entries expire.
+    ///   - renews: whether a hit starts that anew; otherwise it keeps the deadline that it has.
+    @inline(__always)
+    public mutating func access(_ access: Access, deadline: Int64, renews: Bool) -> AccessOutcome {
+        serve(access, deadline: deadline, renews: renews)
     }
 
     /// Takes an entry out, if it is resident, without counting an eviction.
@@ -93,21 +114,83 @@ public struct BoundedIndex<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
         release(entry)
     }
 
+    /// Changes what may be used and how many may be resident, and evicts until that holds.
+    ///
+    /// The policy keeps the shares (of a small queue, say) that it took of the capacity it was made with.
+    ///
+    /// - Parameter now: the time, by the request's number and by the clock; its entry is ``EntryID/none``.
+    public mutating func limit(capacity: Int, count countLimit: Int, at now: Access) {
+        self.capacity = max(capacity, 0)
+        self.countLimit = max(countLimit, 0)
+        roomLimit = Self.roomLimit(capacity, behaviour)
+        trim(to: self.capacity, count: self.countLimit, at: now)
+    }
+
+    /// Evicts until at most `target` is used by at most `number` entries.
+    ///
+    /// - Parameter now: the time, by the request's number and by the clock; its entry is ``EntryID/none``.
+    public mutating func trim(to target: Int, count number: Int = .max, at now: Access) {
+        while (used > target || count > number || policy.overflows) && count > 0 {
+            let victim = policy.leastWanted(at: now)
+            if victim != .none {
+                evict(victim)
+            } else if let first = (0..<EntryID(resident.capacity)).first(where: { resident[$0] }) {
+                // A policy that refuses to name anyone loses the resident with the lowest number.
+                policy.remove(first)
+                evict(first)
+            }
+        }
+    }
+
+    /// Moves those that were evicted since the last call to the end of `list`, in their order.
     @inline(__always)
-    private func isFresh(_ access: Access) -> Bool {
-        if !everyCostIsOne && costs[access.entry] != access.cost { return false }
-        return behaviour.lifetime == nil || access.time < deadlines[access.entry]
+    public mutating func takeVictims(into list: inout [EntryID]) {
+        if victims.isEmpty { return }
+        list.append(contentsOf: victims)
+        victims.removeAll(keepingCapacity: true)
+    }
+
+    private static func roomLimit(_ capacity: Int, _ behaviour: CacheBehaviour) -> Int {
+        Int((Double(max(capacity, 0)) * behaviour.lowWaterMark).rounded(.down))
     }
 
     @inline(__always)
-    private mutating func bringIn(_ access: Access) -> Bool {
-        guard policy.admit(access), access.cost <= capacity, access.cost >= 0 else { return false }
-        if used &+ access.cost > capacity || policy.overflows {
+    private mutating func serve(_ access: Access, deadline: Int64, renews: Bool) -> AccessOutcome {
+        if resident[access.entry] {
+            if isFresh(access) {
+                if renews && entriesExpire { deadlines[access.entry] = bounded(deadline, access.time) }
+                policy.hit(access)
+                while policy.overflows && count > 0 { evict(policy.victim(for: access)) }
+                return .hit
+            }
+            remove(access.entry)
+            expirations &+= 1
+            return bringIn(access, deadline: deadline) ? .stale : .refused
+        }
+        return bringIn(access, deadline: deadline) ? .miss : .refused
+    }
+
+    @inline(__always)
+    private func bounded(_ deadline: Int64, _ time: Int64) -> Int64 {
+        guard let lifetime = behaviour.lifetime else { return deadline }
+        return min(deadline, time &+ lifetime)
+    }
+
+    @inline(__always)
+    private func isFresh(_ access: Access) -> Bool {
+        if !everyCostIsOne && costs[access.entry] != access.cost { return false }
+        return !entriesExpire || access.time < deadlines[access.entry]
+    }
+
+    @inline(__always)
+    private mutating func bringIn(_ access: Access, deadline: Int64) -> Bool {
+        guard policy.admit(access), access.cost <= capacity, access.cost >= 0, countLimit > 0 else { return false }
+        if used &+ access.cost > capacity || count >= countLimit || policy.overflows {
             guard makeRoom(for: access) else { return false }
         }
         resident[access.entry] = true
         if !everyCostIsOne { costs[access.entry] = access.cost }
-        if let lifetime = behaviour.lifetime { deadlines[access.entry] = access.time &+ lifetime }
+        if entriesExpire { deadlines[access.entry] = bounded(deadline, access.time) }
         used &+= access.cost
         count &+= 1
         policy.insert(access)
@@ -117,7 +200,7 @@ public struct BoundedIndex<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
     @inline(__always)
     private mutating func makeRoom(for access: Access) -> Bool {
         let limit = used &+ access.cost > capacity ? max(roomLimit, access.cost) : capacity
-        while (used &+ access.cost > limit || policy.overflows) && count > 0 {
+        while (used &+ access.cost > limit || count >= countLimit || policy.overflows) && count > 0 {
             let victim = policy.victim(for: access)
             if victim == access.entry { return false }
             evict(victim)
@@ -130,6 +213,7 @@ public struct BoundedIndex<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
         precondition(resident[victim], "the policy evicted an entry that is not resident")
         release(victim)
         evictions &+= 1
+        if keepsVictims { victims.append(victim) }
     }
 
     @inline(__always)

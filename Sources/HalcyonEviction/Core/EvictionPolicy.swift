@@ -25,6 +25,12 @@ public protocol EvictionPolicy: ~Copyable {
     /// least and is refused after all, and who went before stays out.
     mutating func victim(for access: Access) -> EntryID
 
+    /// Chooses a resident entry to evict though nobody wants its place: a limit was lowered, memory is short. Called only
+    /// while at least one entry is resident. By default ``victim(for:)`` is asked for an access to no entry.
+    ///
+    /// - Parameter now: the time, by the request's number and by the clock; its entry is ``EntryID/none``.
+    mutating func leastWanted(at now: Access) -> EntryID
+
     /// The entry came in.
     mutating func insert(_ access: Access)
 
@@ -56,6 +62,10 @@ extension EvictionPolicy where Self: ~Copyable {
     /// Admits everything.
     @inlinable
     public mutating func admit(_ access: Access) -> Bool { true }
+
+    /// Whoever would go for a newcomer.
+    @inlinable
+    public mutating func leastWanted(at now: Access) -> EntryID { victim(for: now) }
 
     /// Remembers nothing.
     @inlinable

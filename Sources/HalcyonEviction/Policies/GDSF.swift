@@ -43,6 +43,11 @@ public struct GDSF: ~Copyable, CataloguedPolicy {
         return least.entry
     }
 
+    public mutating func leastWanted(at now: Access) -> EntryID {
+        newcomer = Rank(.infinity, index: now.index)
+        return victim(for: now)
+    }
+
     public mutating func insert(_ access: Access) {
         frequency[access.entry] = 1
         heap.insert(access.entry, key: newcomer)

@@ -60,7 +60,8 @@ public struct QDLPFIFO: ~Copyable, CataloguedPolicy {
         while promoted == .none {
             let oldest = queues.oldestNewcomer
             let fits = queues.smallCost &+ queues.mainCost &+ access.cost <= capacity
-            if oldest == .none || fits { return queues.evictFromMain() }
+            // Where entries are limited by number, room may be asked for that there is, and the main queue be empty.
+            if oldest == .none || (fits && !queues.isMainEmpty) { return queues.evictFromMain() }
             if queues.count(of: oldest) < threshold {
                 queues.turnAway(oldest)
                 return oldest

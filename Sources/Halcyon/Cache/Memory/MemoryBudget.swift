@@ -1,0 +1,44 @@
+import Foundation
+
+/// The memory that this process may use: the smaller of the machine's and of the limits of its control groups.
+public struct MemoryBudget: Sendable {
+    /// In bytes.
+    public let bytes: Int
+
+    /// What this process may use, read anew. Control groups of version 2, and of version 1's `memory` controller.
+    public init() { self.init(physical: Int(clamping: ProcessInfo.processInfo.physicalMemory), root: "") }
+
+    /// The same for a machine with so much memory whose `/proc` and `/sys` lie under `root`.
+    init(physical: Int, root: String) {
+        let groups = (try? String(contentsOfFile: root + "/proc/self/cgroup", encoding: .utf8)) ?? ""
+        var least = physical
+        for line in groups.split(separator: "\n") {
+            let fields = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+            guard fields.count == 3 else { continue }
+            let mount: String
+            let file: String
+            switch fields[1] {
+            case "": (mount, file) = (root + "/sys/fs/cgroup", "memory.max")
+            case let names where names.split(separator: ",").contains("memory"):
+                (mount, file) = (root + "/sys/fs/cgroup/memory", "memory.limit_in_bytes")
+            default: continue
+            }
+            for limit in MemoryBudget.limits(mount: mount, group: String(fields[2]), file: file) {
+                least = min(least, limit)
+            }
+        }
+        bytes = least
+    }
+
+    /// The limits of a group and of all groups around it.
+    private static func limits(mount: String, group: String, file: String) -> [Int] {
+        var parts = group.split(separator: "/").map(String.init)
+        var found: [Int] = []
+        while true {
+            let path = ([mount] + parts + [file]).joined(separator: "/")
+            let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
+            if let limit = Int(text.trimmingCharacters(in: .whitespacesAndNewlines)), limit > 0 { found.append(limit) }
+            if parts.popLast() == nil { return found }
+        }
+    }
+}

@@ -1,0 +1,13 @@
+/// What an app tells with a store or a load, beside the key: what a policy may learn from and rules go by.
+public struct AccessContext: Sendable, Equatable {
+    /// The categories of the object; the first one decides where only one can. Empty on a load: as they were at the store.
+    public var categories: [String]
+    /// Who asks: a user or a profile.
+    public var user: String?
+
+    /// Nothing is told, unless given.
+    public init(categories: [String] = [], user: String? = nil) {
+        self.categories = categories
+        self.user = user
+    }
+}

@@ -1,0 +1,35 @@
+/// Why a value left a storage.
+public enum DepartureReason: String, Sendable, CaseIterable {
+    /// Room was needed: the policy, or a category's quota, chose it.
+    case evicted
+    /// Its time had passed.
+    case expired
+    /// The owner removed it, alone or with its category.
+    case removed
+    /// Everything was removed, by hand or when the app went to the background.
+    case cleared
+    /// A new value of the same key was not admitted, and the old one was out of date.
+    case outdated
+    /// Its file was gone or could not be read.
+    case lost
+}
+
+/// A value that left a storage.
+public struct Departure: Sendable, Equatable {
+    /// Its key; in a disk storage the name of its file.
+    public let key: String
+    /// What it cost.
+    public let cost: Int
+    /// Its categories.
+    public let categories: [String]
+    /// Why it left.
+    public let reason: DepartureReason
+
+    /// A value that left.
+    public init(key: String, cost: Int, categories: [String], reason: DepartureReason) {
+        self.key = key
+        self.cost = cost
+        self.categories = categories
+        self.reason = reason
+    }
+}

@@ -1,0 +1,109 @@
+import HalcyonEviction
+
+/// Numbers the keys of a storage densely, and gives a number to another key once its own has been released.
+///
+/// Keys are told apart by their bytes, never by Unicode's equivalence: `é` written in two ways is two keys. An
+/// open-addressing table with linear probing and backward-shift deletion (Knuth, The Art of Computer Programming 3, 6.4,
+/// algorithm R), at most three quarters full. Expected O(bytes of the key) a look-up; hashes are seeded, so that nobody
+/// who chooses keys can make them collide. Bytes a key beside its text: 26 to 32.
+struct KeyTable {
+    /// The numbers, by the hash of their keys; `EntryID.none` is an empty place.
+    private var places: [EntryID]
+    private var hashes: [UInt32] = []
+    private var names: [String] = []
+    private var released: [EntryID] = []
+
+    /// The number of keys.
+    var count: Int { names.count - released.count }
+    /// One more than the largest number ever given out.
+    var bound: Int { names.count }
+
+    init() { places = Array(repeating: .none, count: 64) }
+
+    /// The number of a key; `EntryID.none` if it has none.
+    func number(of key: String) -> EntryID {
+        let hash = Self.hash(key)
+        var place = Int(hash) & (places.count - 1)
+        while true {
+            let number = places[place]
+            if number == .none { return .none }
+            if hashes[Int(number)] == hash && Self.areSame(names[Int(number)], key) { return number }
+            place = (place &+ 1) & (places.count - 1)
+        }
+    }
+
+    /// The number of a key, which is given one if it has none.
+    mutating func intern(_ key: String) -> EntryID {
+        let known = number(of: key)
+        if known != .none { return known }
+        if (count + 1) * 4 > places.count * 3 { grow() }
+        let hash = Self.hash(key)
+        var text = key
+        text.makeContiguousUTF8()
+        let number: EntryID
+        if let free = released.popLast() {
+            number = free
+            hashes[Int(free)] = hash
+            names[Int(free)] = text
+        } else {
+            number = EntryID(names.count)
+            hashes.append(hash)
+            names.append(text)
+        }
+        place(number, hash: hash)
+        return number
+    }
+
+    /// The key of a number that is in use.
+    func key(of number: EntryID) -> String { names[Int(number)] }
+
+    /// Takes a number back, to be given to another key.
+    mutating func release(_ number: EntryID) {
+        let mask = places.count - 1
+        var hole = Int(hashes[Int(number)]) & mask
+        while places[hole] != number { hole = (hole &+ 1) & mask }
+        var next = (hole &+ 1) & mask
+        while places[next] != .none {
+            let home = Int(hashes[Int(places[next])]) & mask
+            // Whoever sits behind the hole moves into it, unless its own place lies between the two.
+            if (next &- home) & mask >= (next &- hole) & mask {
+                places[hole] = places[next]
+                hole = next
+            }
+            next = (next &+ 1) & mask
+        }
+        places[hole] = .none
+        names[Int(number)] = ""
+        released.append(number)
+    }
+
+    private mutating func place(_ number: EntryID, hash: UInt32) {
+        var place = Int(hash) & (places.count - 1)
+        while places[place] != .none { place = (place &+ 1) & (places.count - 1) }
+        places[place] = number
+    }
+
+    private mutating func grow() {
+        let old = places
+        places = Array(repeating: .none, count: old.count * 2)
+        for number in old where number != .none { place(number, hash: hashes[Int(number)]) }
+    }
+
+    private static func hash(_ key: String) -> UInt32 {
+        var hasher = Hasher()
+        let isWhole: Void? = key.utf8.withContiguousStorageIfAvailable {
+            hasher.combine(bytes: UnsafeRawBufferPointer($0))
+        }
+        if isWhole == nil { Array(key.utf8).withUnsafeBytes { hasher.combine(bytes: $0) } }
+        return UInt32(truncatingIfNeeded: hasher.finalize())
+    }
+
+    private static func areSame(_ left: String, _ right: String) -> Bool {
+        let same = left.utf8.withContiguousStorageIfAvailable { left in
+            right.utf8.withContiguousStorageIfAvailable { right in
+                left.count == right.count && left.elementsEqual(right)
+            }
+        }
+        return (same ?? nil) ?? left.utf8.elementsEqual(right.utf8)
+    }
+}

@@ -1,0 +1,349 @@
+import HalcyonEviction
+
+/// Who is resident in a live storage: the keys, their numbers, their categories and expirations, and the index that decides.
+///
+/// This is all that a memory and a disk storage share, and all that they decide by: the ``LiveIndex`` is the replayer's
+/// ``BoundedIndex``, and a ledger without category rules hands it every access as it comes. A look-up that misses tells
+/// the policy nothing; the store that follows is the access, as it is in a replay. Not thread-safe: it belongs inside its
+/// owner's lock. All verbs are O(1) beside what the policy takes, unless they say otherwise.
+struct Ledger {
+    /// What is kept of an entry beside what the index keeps: 16 bytes.
+    struct Note: BitwiseCopyable {
+        var renewal = Renewal.none
+        var set: CategorySetID = 0
+        var partition: UInt16 = 0
+        /// Whether it stays when the app goes to the background.
+        var staysInBackground = false
+        /// Whether it waits among those whose number may be given away.
+        var isLeaving = false
+    }
+
+    /// A resident that left.
+    struct Gone {
+        let entry: EntryID
+        let key: String
+        let cost: Int
+        let set: CategorySetID
+        let reason: DepartureReason
+    }
+
+    let policy: ConfiguredPolicy
+    let seed: UInt64
+    private(set) var limits: Limits
+    private(set) var rules: [String: CategoryRule] = [:]
+    private(set) var keys = KeyTable()
+    private(set) var categories = CategoryTable()
+    private(set) var partitions: [Partition] = []
+    private(set) var tallies = Tallies()
+    private var users: [String: UInt32] = [:]
+    private var notes: [Note] = []
+    private var leaving = NumberQueue()
+    private var victims: [EntryID] = []
+    private var gone: [Gone] = []
+    private var requests = 0
+
+    init(policy: ConfiguredPolicy, limits: Limits, rules: [String: CategoryRule], seed: UInt64) {
+        self.policy = policy
+        self.limits = limits
+        self.seed = seed
+        partitions = [makePartition(nil, CategoryRule())]
+        apply(rules, time: 0)
+    }
+
+    /// What all residents cost together.
+    var used: Int { partitions.reduce(0) { $0 + $1.index.used() } }
+    /// The number of residents, expired ones included.
+    var count: Int { partitions.reduce(0) { $0 + $1.index.count() } }
+
+    /// The number of a key that is resident and has not expired; `nil` otherwise.
+    func find(_ key: String, at time: Int64) -> EntryID? {
+        let entry = keys.number(of: key)
+        guard entry != .none, index(of: entry).containsFresh(entry, time) else { return nil }
+        return entry
+    }
+
+    /// The number of a key that is resident, expired or not.
+    func resident(_ key: String) -> EntryID? {
+        let entry = keys.number(of: key)
+        return entry != .none && index(of: entry).contains(entry) ? entry : nil
+    }
+
+    func key(of entry: EntryID) -> String { keys.key(of: entry) }
+    func cost(of entry: EntryID) -> Int { index(of: entry).cost(entry) }
+    func deadline(of entry: EntryID) -> Int64 { index(of: entry).deadline(entry) }
+    func categories(of entry: EntryID) -> [String] { categories.names(ofSet: notes[Int(entry)].set) }
+
+    /// Serves a load: the number of the key, or `nil` on a miss. One that has expired leaves.
+    mutating func load(_ key: String, at time: Int64, extending: ExpirationExtending, context: AccessContext)
+        -> EntryID?
+    {
+        let entry = keys.number(of: key)
+        guard entry != .none, index(of: entry).contains(entry) else {
+            tallies.missed(named: context.categories, in: &categories)
+            return nil
+        }
+        if !index(of: entry).containsFresh(entry, time) {
+            depart(entry, .expired)
+            tallies.missed(named: context.categories, in: &categories)
+            return nil
+        }
+        let number = Int(entry)
+        if !context.categories.isEmpty { reclassify(entry, as: set(of: context.categories)) }
+        let access = access(entry, at: time, set: notes[number].set, user: context.user)
+        let deadline = extending.deadline(from: time, renewal: notes[number].renewal)
+        _ = partitions[Int(notes[number].partition)].index.hit(access, deadline, &victims)
+        requests &+= 1
+        tallies.hit(categories.members[Int(notes[number].set)])
+        if !victims.isEmpty { settle() }
+        return entry
+    }
+
+    /// Serves a store: the number of the key if it is resident now, or `nil` if it was not admitted.
+    ///
+    /// - Parameter given: when it expires where that is known already; otherwise `expiration` from now on.
+    mutating func store(
+        _ key: String, cost: Int, at time: Int64, expiration: StorageExpiration, staysInBackground: Bool = false,
+        context: AccessContext, deadline given: Int64? = nil
+    ) -> EntryID? {
+        forgetSome()
+        let entry = keys.intern(key)
+        if Int(entry) >= notes.count { notes.append(Note()) }
+        let set = set(of: context.categories)
+        let target = partition(of: set)
+        let before = (cost: index(of: entry).cost(entry), set: notes[Int(entry)].set)
+        let wasResident = index(of: entry).contains(entry)
+        if wasResident {
+            tallies.left(categories.members[Int(before.set)], cost: before.cost)
+            // Among several parts it makes room for itself first, lest it be evicted for its own new value.
+            if partitions.count > 1 { index(of: entry).remove(entry) }
+        }
+        notes[Int(entry)].set = set
+        notes[Int(entry)].partition = UInt16(target)
+        notes[Int(entry)].renewal = Renewal(expiration)
+        notes[Int(entry)].staysInBackground = staysInBackground
+        let access = access(entry, at: time, cost: cost, set: set, user: context.user)
+        let index = partitions[target].index
+        if makeRoom(for: access, in: target) {
+            _ = index.store(access, given ?? expiration.deadline(from: time), &victims)
+        }
+        requests &+= 1
+        let isResident = index.contains(entry)
+        if isResident {
+            tallies.came(categories.members[Int(set)], cost: cost)
+        } else {
+            tallies.refusals += 1
+            if wasResident {
+                tallies.departures[.outdated, default: 0] += 1
+                gone.append(Gone(entry: entry, key: key, cost: before.cost, set: before.set, reason: .outdated))
+            }
+            retire(entry)
+        }
+        if !victims.isEmpty { settle() }
+        return isResident ? entry : nil
+    }
+
+    /// Takes a resident out.
+    mutating func depart(_ entry: EntryID, _ reason: DepartureReason) {
+        let index = index(of: entry)
+        guard index.contains(entry) else { return }
+        index.remove(entry)
+        record(entry, reason)
+    }
+
+    /// Whether anyone left since ``takeGone()`` was called last.
+    var hasGone: Bool { !gone.isEmpty }
+
+    /// Who left since the last call, in that order.
+    mutating func takeGone() -> [Gone] {
+        if gone.isEmpty { return [] }
+        defer { gone.removeAll(keepingCapacity: gone.capacity <= 64) }
+        return gone
+    }
+
+    /// The entries for which something holds, by number. O(numbers).
+    func residents(where holds: (EntryID, Note) -> Bool) -> [EntryID] {
+        notes.indices.lazy.map { EntryID($0) }.filter { index(of: $0).contains($0) && holds($0, notes[Int($0)]) }
+    }
+
+    /// Evicts down to a cost, the lowest priority first and protected categories last.
+    mutating func trim(to cost: Int, at time: Int64) {
+        let now = access(.none, at: time, set: 0, user: nil)
+        for number in partitionsByWorth() where used > cost {
+            let rest = used - partitions[number].index.used()
+            partitions[number].index.trim(max(cost - rest, 0), .max, now, &victims)
+        }
+        settle()
+    }
+
+    /// Changes the limits and evicts until they hold.
+    mutating func limit(_ limits: Limits, at time: Int64) {
+        self.limits = limits
+        let now = access(.none, at: time, set: 0, user: nil)
+        for partition in partitions {
+            partition.index.limit(
+                partition.capacity(of: limits.cost), partition.countLimit(of: limits.count), now, &victims)
+        }
+        for number in partitionsByWorth() where used > limits.cost || count > limits.count {
+            let index = partitions[number].index
+            index.trim(
+                max(limits.cost - (used - index.used()), 0), max(limits.count - (count - index.count()), 0), now,
+                &victims)
+        }
+        settle()
+    }
+
+    // MARK: - Parts
+
+    /// Changes the rules. Who falls under another part now moves there as if it were stored anew. O(numbers).
+    mutating func apply(_ rules: [String: CategoryRule], time: Int64) {
+        if rules == self.rules { return }
+        self.rules = rules
+        for (category, rule) in rules.sorted(by: { $0.key < $1.key }) where rule.setsApart {
+            if let known = partitions.firstIndex(where: { $0.category == category }) {
+                partitions[known].rule = rule
+            } else {
+                partitions.append(makePartition(category, rule))
+            }
+        }
+        for number in partitions.indices where number > 0 {
+            let rule = partitions[number].category.flatMap { rules[$0] }
+            if rule?.setsApart != true { partitions[number].rule = CategoryRule() }
+        }
+        for entry in residents(where: { partition(of: $1.set) != Int($1.partition) }) {
+            let note = notes[Int(entry)]
+            let (old, target) = (partitions[Int(note.partition)].index, partition(of: note.set))
+            let access = access(entry, at: time, cost: old.cost(entry), set: note.set, user: nil)
+            let deadline = old.deadline(entry)
+            old.remove(entry)
+            notes[Int(entry)].partition = UInt16(target)
+            _ = partitions[target].index.store(access, deadline, &victims)
+            if !partitions[target].index.contains(entry) { record(entry, .evicted) }
+        }
+        limit(limits, at: time)
+    }
+
+    private func makePartition(_ category: String?, _ rule: CategoryRule) -> Partition {
+        let context = PolicyContext(
+            capacity: min(rule.costLimit ?? limits.cost, limits.cost), everyCostIsOne: false, seed: seed)
+        let index = policy.makeLiveIndex(context)
+        for (number, members) in categories.members.enumerated().dropFirst() { index.define(UInt32(number), members) }
+        var none: [EntryID] = []
+        let partition = Partition(category: category, rule: rule, index: index)
+        index.limit(context.capacity, partition.countLimit(of: limits.count), Access(entry: .none), &none)
+        return partition
+    }
+
+    private func index(of entry: EntryID) -> LiveIndex {
+        partitions[Int(entry) < notes.count ? Int(notes[Int(entry)].partition) : 0].index
+    }
+
+    /// The expiration that a rule sets for objects of these categories.
+    func expiration(ruledFor names: [String]) -> StorageExpiration? {
+        rules.isEmpty ? nil : names.lazy.compactMap { rules[$0] }.first?.expiration
+    }
+
+    /// The part that a set of categories belongs to.
+    private func partition(of set: CategorySetID) -> Int {
+        if rules.isEmpty { return 0 }
+        for member in categories.members[Int(set)] {
+            let name = categories.names[Int(member)]
+            guard let rule = rules[name] else { continue }
+            return rule.setsApart ? partitions.firstIndex { $0.category == name } ?? 0 : 0
+        }
+        return 0
+    }
+
+    private func partitionsByWorth() -> [Int] {
+        partitions.indices.sorted {
+            let (left, right) = (partitions[$0], partitions[$1])
+            if left.rule.isProtected != right.rule.isProtected { return right.rule.isProtected }
+            if left.rule.priority != right.rule.priority { return left.rule.priority < right.rule.priority }
+            return left.fullness(of: limits.cost) > right.fullness(of: limits.cost)
+        }
+    }
+
+    /// Makes room in other parts, where all parts together would be too much; one part alone sees to itself.
+    private mutating func makeRoom(for access: Access, in target: Int) -> Bool {
+        if partitions.count == 1 { return true }
+        let own = partitions[target]
+        if access.cost > own.capacity(of: limits.cost) { return true }
+        let now = self.access(.none, at: access.time, set: 0, user: nil)
+        while used + access.cost > limits.cost || count >= limits.count {
+            let candidate = partitionsByWorth().first {
+                let part = partitions[$0]
+                let mayGive = $0 == target || (!part.rule.isProtected && part.rule.priority <= own.rule.priority)
+                return mayGive && part.index.count() > 0
+            }
+            guard let candidate else { return false }
+            let index = partitions[candidate].index
+            index.trim(.max, index.count() - 1, now, &victims)
+        }
+        return true
+    }
+
+    // MARK: - Numbers
+
+    private mutating func set(of names: [String]) -> CategorySetID {
+        if names.isEmpty { return 0 }
+        let (set, isNew) = categories.set(of: names)
+        if isNew { for partition in partitions { partition.index.define(set, categories.members[Int(set)]) } }
+        return set
+    }
+
+    private mutating func reclassify(_ entry: EntryID, as set: CategorySetID) {
+        let old = notes[Int(entry)].set
+        if old == set { return }
+        let cost = index(of: entry).cost(entry)
+        tallies.moved(from: categories.members[Int(old)], to: categories.members[Int(set)], cost: cost)
+        notes[Int(entry)].set = set
+    }
+
+    private mutating func access(_ entry: EntryID, at time: Int64, cost: Int = 0, set: CategorySetID, user: String?)
+        -> Access
+    {
+        var number = UInt32.max
+        if let user {
+            if let known = users[user] {
+                number = known
+            } else {
+                number = UInt32(users.count)
+                users[user] = number
+            }
+        }
+        return Access(entry: entry, index: requests, time: time, cost: cost, categories: set, user: number)
+    }
+
+    /// Writes down what the policy evicted.
+    private mutating func settle() {
+        for victim in victims { record(victim, .evicted) }
+        victims.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func record(_ entry: EntryID, _ reason: DepartureReason) {
+        let (set, cost) = (notes[Int(entry)].set, index(of: entry).cost(entry))
+        tallies.left(categories.members[Int(set)], cost: cost)
+        tallies.departures[reason, default: 0] += 1
+        gone.append(Gone(entry: entry, key: keys.key(of: entry), cost: cost, set: set, reason: reason))
+        retire(entry)
+    }
+
+    /// Gives the number of an entry that is not resident away, as soon as no policy remembers it.
+    private mutating func retire(_ entry: EntryID) {
+        if notes[Int(entry)].isLeaving { return }
+        if partitions.contains(where: { $0.index.remembers(entry) }) {
+            notes[Int(entry)].isLeaving = true
+            leaving.push(entry)
+        } else {
+            keys.release(entry)
+        }
+    }
+
+    /// Looks again at two of those that are remembered, so that their queue never outgrows what policies remember.
+    private mutating func forgetSome() {
+        for _ in 0..<2 {
+            guard let entry = leaving.pop() else { return }
+            notes[Int(entry)].isLeaving = false
+            if !index(of: entry).contains(entry) { retire(entry) }
+        }
+    }
+}

@@ -1,0 +1,11 @@
+import HalcyonEviction
+import HalcyonModel
+
+extension PolicyCatalogue {
+    /// The policy that `text` names, if a live cache can serve it.
+    func livePolicy(_ text: String) throws -> ConfiguredPolicy {
+        let policy = try policy(text)
+        if policy.card.traits.contains(.needsFuture) { throw CacheError.policyNeedsFuture(policy.card.name) }
+        return policy
+    }
+}

@@ -1,0 +1,124 @@
+import Foundation
+import Testing
+
+@testable import Halcyon
+
+@Suite("Memory storage: expiration")
+struct MemoryExpirationTests {
+    let clock = ManualClock()
+
+    func storage(_ expiration: StorageExpiration, cleanInterval: TimeInterval = 0) -> MemoryStorage<Blob> {
+        MemoryStorage(
+            config: .init(totalCostLimit: 1_000, expiration: expiration, cleanInterval: cleanInterval), clock: clock)
+    }
+
+    @Test("row 10: storing what has expired already changes nothing")
+    func expiredStore() {
+        let memory = storage(.never)
+        let past = Date(timeIntervalSince1970: Double(clock.now) / 1e6)
+        memory.store(value: Blob("old"), forKey: "a")
+        for expiration in [StorageExpiration.expired, .seconds(0), .seconds(-1), .days(0), .date(past)] {
+            #expect(!memory.store(value: Blob("new"), forKey: "a", expiration: expiration))
+            #expect(!memory.store(value: Blob("new"), forKey: "b", expiration: expiration))
+        }
+        #expect(memory.value(forKey: "a")?.name == "old")
+        #expect(memory.count == 1)
+    }
+
+    @Test("row 18: an expired value is none, and a look-up extends as it is asked to")
+    func extending() {
+        let memory = storage(.seconds(10))
+        for key in ["none", "time", "own"] { memory.store(value: Blob(), forKey: key) }
+        clock.advance(by: 9)
+        #expect(memory.value(forKey: "none", extendingExpiration: .none) != nil)
+        #expect(memory.value(forKey: "time", extendingExpiration: .cacheTime) != nil)
+        #expect(memory.value(forKey: "own", extendingExpiration: .expirationTime(.seconds(60))) != nil)
+        clock.advance(by: 1)
+        #expect(memory.value(forKey: "none") == nil)
+        #expect(memory.count == 2)
+        clock.advance(by: 8.999_999)
+        #expect(memory.isCached(forKey: "time"))
+        clock.advance(by: 0.000_001)
+        #expect(memory.value(forKey: "time") == nil)
+        clock.advance(by: 41.999_999)
+        #expect(memory.isCached(forKey: "own"))
+        #expect(memory.value(forKey: "own", extendingExpiration: .expirationTime(.expired)) != nil)
+        #expect(memory.value(forKey: "own") == nil)
+        #expect(memory.count == 0 && memory.totalCost == 0)
+    }
+
+    @Test("row 18: isCached never extends")
+    func isCached() {
+        let memory = storage(.seconds(10))
+        memory.store(value: Blob(), forKey: "a")
+        clock.advance(by: 9)
+        #expect(memory.isCached(forKey: "a"))
+        clock.advance(by: 1)
+        #expect(!memory.isCached(forKey: "a"))
+    }
+
+    @Test("row 19: what has expired is swept every interval, by the injected clock alone")
+    func sweeping() async {
+        let memory = storage(.seconds(150), cleanInterval: 120)
+        memory.store(value: Blob(), forKey: "a")
+        memory.store(value: Blob(), forKey: "b", expiration: .seconds(119))
+        await clock.waitForSleepers(1)
+        clock.advance(by: 119)
+        #expect(memory.count == 2)
+        clock.advance(by: 1)
+        await clock.waitForSleepers(1)
+        #expect(memory.count == 1)
+        clock.advance(by: 120)
+        await clock.waitForSleepers(1)
+        #expect(memory.count == 0)
+    }
+
+    @Test("row 19: the sweeper keeps no storage alive")
+    func sweeperLetsGo() async {
+        weak var gone: MemoryStorage<Blob>?
+        do {
+            let memory = storage(.seconds(150), cleanInterval: 120)
+            gone = memory
+            await clock.waitForSleepers(1)
+        }
+        while gone != nil { await Task.yield() }
+        #expect(gone == nil)
+    }
+
+    @Test("row 22: the defaults")
+    func defaults() {
+        let config = MemoryStorage<Blob>.Config()
+        #expect(config.totalCostLimit == MemoryBudget().bytes / 4)
+        #expect(config.totalCostLimit > 0)
+        #expect(config.countLimit == 0)
+        #expect(config.expiration == .seconds(300))
+        #expect(config.cleanInterval == 120)
+        #expect(!config.keepWhenEnteringBackground)
+    }
+
+    @Test("row 24: never, seconds, days, date and expired say when")
+    func expirations() {
+        let now: Int64 = 5_000_000
+        #expect(StorageExpiration.never.deadline(from: now) == .max)
+        #expect(StorageExpiration.seconds(1.5).deadline(from: now) == 6_500_000)
+        #expect(StorageExpiration.days(2).deadline(from: now) == 5_000_000 + 172_800_000_000)
+        #expect(StorageExpiration.date(Date(timeIntervalSince1970: 9)).deadline(from: now) == 9_000_000)
+        #expect(StorageExpiration.expired.isPast(at: now))
+        #expect(StorageExpiration.seconds(.infinity).deadline(from: now) == .max)
+        #expect(StorageExpiration.seconds(-.infinity).isPast(at: now))
+        #expect(StorageExpiration.seconds(.nan).isPast(at: now))
+        #expect(StorageExpiration.days(.max).deadline(from: now) == .max)
+        #expect(StorageExpiration.date(.distantFuture).isPast(at: now) == false)
+    }
+
+    @Test("row 24: a date is not moved by reading")
+    func dates() {
+        let memory = storage(.never)
+        let end = Date(timeIntervalSince1970: Double(clock.now) / 1e6 + 10)
+        memory.store(value: Blob(), forKey: "a", expiration: .date(end))
+        clock.advance(by: 9)
+        #expect(memory.value(forKey: "a") != nil)
+        clock.advance(by: 1)
+        #expect(memory.value(forKey: "a") == nil)
+    }
+}

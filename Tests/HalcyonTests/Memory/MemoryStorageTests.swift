@@ -1,0 +1,207 @@
+import Foundation
+import HalcyonEviction
+import Testing
+
+@testable import Halcyon
+
+@Suite("Memory storage")
+struct MemoryStorageTests {
+    @Test("row 2: any value with a cost can be stored")
+    func generic() {
+        let memory = MemoryStorage<Data>(config: .lasting(cost: 100))
+        memory.store(value: Data(repeating: 7, count: 40), forKey: "a")
+        #expect(memory.totalCost == 40)
+        #expect(memory.value(forKey: "a") == Data(repeating: 7, count: 40))
+    }
+
+    @Test("row 3: LRU by default, any policy by type, by name, or of a user's own")
+    func policies() throws {
+        func residents(_ memory: MemoryStorage<Blob>) -> [String] {
+            for key in ["a", "b", "c"] { memory.store(value: Blob(), forKey: key) }
+            _ = memory.value(forKey: "a")
+            memory.store(value: Blob(), forKey: "d")
+            return ["a", "b", "c", "d"].filter { memory.isCached(forKey: $0) }
+        }
+        #expect(residents(MemoryStorage(config: .lasting(cost: 3))) == ["a", "c", "d"])
+        #expect(residents(MemoryStorage(config: .lasting(cost: 3), policy: FIFO.self)) == ["b", "c", "d"])
+        #expect(try residents(MemoryStorage(config: .lasting(cost: 3), policyNamed: "mru")) == ["b", "c", "d"])
+        #expect(residents(MemoryStorage(config: .lasting(cost: 3), policy: Newest.self)) == ["a", "b", "d"])
+    }
+
+    @Test("row 3: an unknown policy, and one that needs the future, are refused in one sentence")
+    func refusedPolicies() throws {
+        #expect(throws: PolicyError.self) { try MemoryStorage<Blob>(policyNamed: "lrv") }
+        let error = #expect(throws: CacheError.self) { try MemoryStorage<Blob>(policyNamed: "belady") }
+        #expect(error?.description.contains("only a replay can serve it") == true)
+    }
+
+    @Test("row 3: every policy that can serve live keeps its bounds and loses nothing but what left", arguments: names)
+    func everyPolicy(name: String) throws {
+        let left = Departures()
+        let memory = try MemoryStorage<Blob>(
+            config: .lasting(cost: 500, count: 60), policyNamed: name, onDeparture: left.note)
+        var random = SplitMix64(seed: 11)
+        var stored: [String: Int] = [:]
+        var departed = 0
+        for step in 0..<3_000 {
+            let key = "k\(min(random.next(below: 300), random.next(below: 300)))"
+            let context = AccessContext(categories: ["c\(key.utf8.count)"], user: "u\(step % 3)")
+            if let value = memory.value(forKey: key, context: context) {
+                #expect(value.name == key)
+                #expect(stored[key] == value.cacheCost)
+            } else if memory.store(
+                value: Blob(key, cost: 1 + random.next(below: 30)), forKey: key, context: context)
+            {
+                stored[key] = memory.value(forKey: key)?.cacheCost
+            }
+            if step % 500 == 250 { memory.trim(toCost: 200) }
+            if step % 700 == 350 { memory.withConfig { $0.totalCostLimit = 300 } }
+            if step % 700 == 450 { memory.withConfig { $0.totalCostLimit = 500 } }
+            for departure in left.all[departed...] { stored[departure.key] = nil }
+            departed = left.all.count
+            let limit = step % 700 >= 350 && step % 700 < 450 ? 300 : 500
+            #expect(memory.totalCost <= limit && memory.count <= 60)
+            #expect(memory.totalCost == stored.values.reduce(0, +))
+            #expect(memory.count == stored.count)
+        }
+        #expect(memory.state.withLock { $0.ledger.keys.bound } <= 300)
+    }
+
+    static let names = PolicyCatalogue.liveNames
+
+    @Test("row 7: configuration is changed in one step, under a lock")
+    func configuration() async {
+        let memory = MemoryStorage<Blob>(config: .lasting(cost: 1))
+        await withTaskGroup { group in
+            for _ in 0..<8 {
+                group.addTask { for _ in 0..<500 { memory.withConfig { $0.countLimit += 1 } } }
+            }
+        }
+        #expect(memory.config.countLimit == 4_000)
+    }
+
+    @Test("row 17: recency decides, and not cost")
+    func recencyNotCost() {
+        let memory = MemoryStorage<Blob>(config: .lasting(cost: 100))
+        memory.store(value: Blob(cost: 60), forKey: "large")
+        memory.store(value: Blob(cost: 20), forKey: "small")
+        _ = memory.value(forKey: "large")
+        memory.store(value: Blob(cost: 40), forKey: "new")
+        #expect(memory.isCached(forKey: "large") && memory.isCached(forKey: "new"))
+        #expect(!memory.isCached(forKey: "small"))
+    }
+
+    @Test("row 20: a lower limit trims at once; a value over the limit is refused and evicts nobody")
+    func limits() {
+        let left = Departures()
+        let memory = MemoryStorage<Blob>(config: .lasting(cost: 10), onDeparture: left.note)
+        for key in ["a", "b", "c", "d"] { memory.store(value: Blob(cost: 2), forKey: key) }
+        #expect(!memory.store(value: Blob(cost: 11), forKey: "huge"))
+        #expect(left.keys == [])
+        memory.config.totalCostLimit = 5
+        #expect(left.keys == ["a", "b"])
+        #expect(memory.totalCost == 4)
+        memory.config.countLimit = 1
+        #expect(left.keys == ["a", "b", "c"])
+        memory.store(value: Blob(cost: 1), forKey: "e")
+        #expect(left.keys == ["a", "b", "c", "d"])
+        #expect(left.all.allSatisfy { $0.reason == .evicted })
+        #expect(memory.count == 1 && memory.totalCost == 1)
+    }
+
+    @Test("row 21: overwriting replaces the cost, also with a value that is too large to keep")
+    func overwriting() {
+        let left = Departures()
+        let memory = MemoryStorage<Blob>(config: .lasting(cost: 10), onDeparture: left.note)
+        memory.store(value: Blob("old", cost: 4), forKey: "a")
+        memory.store(value: Blob("new", cost: 7), forKey: "a")
+        #expect(memory.totalCost == 7)
+        #expect(memory.value(forKey: "a")?.name == "new")
+        memory.store(value: Blob("newer", cost: 7), forKey: "a")
+        #expect(memory.value(forKey: "a")?.name == "newer")
+        #expect(left.all == [])
+        memory.store(value: Blob("huge", cost: 70), forKey: "a")
+        #expect(memory.value(forKey: "a") == nil)
+        #expect(left.all == [Departure(key: "a", cost: 7, categories: [], reason: .outdated)])
+        #expect(memory.totalCost == 0 && memory.count == 0)
+    }
+
+    @Test("row 21: the total cost is the sum over the residents, under 8 threads of mixed work")
+    func threads() async {
+        let memory = MemoryStorage<Blob>(config: .lasting(cost: 2_000, count: 90))
+        await withTaskGroup { group in
+            for thread in 0..<8 {
+                group.addTask {
+                    var random = SplitMix64(seed: UInt64(thread))
+                    for step in 0..<2_000 {
+                        let key = "k\(random.next(below: 200))"
+                        switch random.next(below: 8) {
+                        case 0...2:
+                            memory.store(
+                                value: Blob(key, cost: random.next(below: 60)), forKey: key,
+                                context: AccessContext(categories: ["c\(step % 3)"]))
+                        case 3: memory.remove(forKey: key)
+                        case 4 where step % 100 == 0: memory.removeExpired()
+                        case 5 where step % 200 == 0: memory.trim(toCost: 1_000)
+                        default: if let value = memory.value(forKey: key) { #expect(value.name == key) }
+                        }
+                    }
+                }
+            }
+        }
+        let residents = (0..<200).compactMap { memory.value(forKey: "k\($0)") }
+        #expect(memory.count == residents.count)
+        #expect(memory.totalCost == residents.reduce(0) { $0 + $1.cacheCost })
+        let uses = (0..<3).map { memory.use(category: "c\($0)") }
+        #expect(uses.reduce(0) { $0 + $1.count } == residents.count)
+        #expect(uses.reduce(0) { $0 + $1.cost } == memory.totalCost)
+        #expect(memory.totalCost <= 2_000 && memory.count <= 90)
+    }
+
+    @Test("row 23: who asked to stay does so when the app goes to the background")
+    func background() {
+        let memory = MemoryStorage<Blob>(config: .lasting(cost: 10))
+        memory.store(value: Blob(), forKey: "a")
+        memory.store(value: Blob(), forKey: "b", keepInBackground: true)
+        memory.enterBackground()
+        #expect(!memory.isCached(forKey: "a") && memory.isCached(forKey: "b"))
+        memory.config.keepWhenEnteringBackground = true
+        memory.store(value: Blob(), forKey: "c")
+        memory.store(value: Blob(), forKey: "d", keepInBackground: false)
+        memory.enterBackground()
+        #expect(memory.isCached(forKey: "b") && memory.isCached(forKey: "c") && !memory.isCached(forKey: "d"))
+        #expect(memory.count == 2 && memory.totalCost == 2)
+    }
+
+    @Test("A value is destroyed outside of the lock, so that its end may use the storage")
+    func destruction() {
+        let memory = MemoryStorage<Keepsake>(config: .lasting(cost: 1))
+        memory.store(value: Keepsake(memory), forKey: "a")
+        memory.store(value: Keepsake(memory), forKey: "a")
+        memory.store(value: Keepsake(memory), forKey: "b")
+        memory.remove(forKey: "b")
+        #expect(memory.count == 0)
+    }
+}
+
+/// A value that uses its storage when it goes.
+private final class Keepsake: CacheCostCalculable, Sendable {
+    let memory: MemoryStorage<Keepsake>
+    let cacheCost = 1
+
+    init(_ memory: MemoryStorage<Keepsake>) { self.memory = memory }
+    deinit { _ = memory.totalCost }
+}
+
+/// A policy as a user would write one: whoever came last goes.
+private struct Newest: CataloguedPolicy {
+    static let card = PolicyCard(name: "newest", summary: "last in, first out", source: "this test")
+    private var stack: [EntryID] = []
+
+    init(_ parameters: NoParameters, context: PolicyContext) {}
+
+    mutating func hit(_ access: Access) {}
+    mutating func victim(for access: Access) -> EntryID { stack.popLast() ?? .none }
+    mutating func insert(_ access: Access) { stack.append(access.entry) }
+    mutating func remove(_ entry: EntryID) { stack.removeAll { $0 == entry } }
+}

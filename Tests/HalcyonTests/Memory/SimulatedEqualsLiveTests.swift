@@ -1,0 +1,71 @@
+import Foundation
+import HalcyonEviction
+import HalcyonModel
+import HalcyonSimulation
+import HalcyonTestSupport
+import HalcyonTrace
+import Testing
+
+@testable import Halcyon
+
+@Suite("Simulated equals live")
+struct SimulatedEqualsLiveTests {
+    /// The bundled trace with a size for each object, so that costs differ.
+    static func sizedTrace(_ folder: TemporaryFolder, limit: Int) throws -> Trace {
+        let plain = try String(contentsOfFile: BundledTrace.path("shop.csv"), encoding: .utf8)
+        var text = ""
+        for (number, line) in plain.split(separator: "\n").prefix(limit + 1).enumerated() {
+            let key = line.split(separator: ",", maxSplits: 2)[1]
+            let size = key.utf8.reduce(7) { ($0 &* 31 &+ Int($1)) % 9_973 } % 400 + 1
+            text += number == 0 ? "\(line),size\n" : "\(line),\(size)\n"
+        }
+        return try Trace.load(folder.file("sized.csv", text))
+    }
+
+    @Test(
+        "The memory storage decides hit for hit and victim for victim as the replayer",
+        arguments: ["lru", "s3-fifo", "gdsf", "kingfisher-memory", "learned"])
+    func memory(name: String) async throws {
+        let folder = try TemporaryFolder()
+        let trace = try Self.sizedTrace(folder, limit: SoakLength.accesses)
+        let capacity = Int(trace.distinctCost / 20)
+        let policy = try PolicyCatalogue.standard.policy(name)
+
+        let record = PolicyRecord()
+        let reference = policy.makeCache(
+            PolicyContext(capacity: capacity, everyCostIsOne: false, seed: 1), decorator: PolicyChecker(record))
+        for set in 1..<UInt32(trace.categorySets.count) { reference.define(set, Array(trace.categorySets[set])) }
+        let clock = ManualClock(seconds: 0)
+        let left = Departures()
+        let memory = MemoryStorage<Blob>(
+            config: .lasting(cost: capacity), configured: policy, seed: 1, clock: clock, onDeparture: left.note)
+        var (hits, firstDifference) = (0, Int?.none)
+        for request in 0..<trace.count {
+            let access = Access(
+                entry: trace.entries[request], index: request, time: trace.times[request],
+                cost: Int(trace.cost(ofRequest: request)), categories: trace.categorySet(ofRequest: request),
+                user: trace.user(ofRequest: request))
+            let expected = reference.access(access)
+            clock.set(access.time)
+            let context = AccessContext(
+                categories: trace.categorySets[access.categories].map { "c\($0)" },
+                user: access.user == Trace.noUser ? nil : "u\(access.user)")
+            let key = "\(access.entry)"
+            let isHit = memory.value(forKey: key, context: context) != nil
+            if isHit { hits += 1 } else { memory.store(value: Blob(cost: access.cost), forKey: key, context: context) }
+            if isHit != expected.isHit && firstDifference == nil { firstDifference = request }
+        }
+        #expect(firstDifference == nil)
+        let evicted = left.all.filter { $0.reason == .evicted }.map(\.key)
+        #expect(evicted == record.victims.map { "\($0)" })
+        #expect(!evicted.isEmpty)
+        let run = try await Sweep(trace: trace, policies: [name], capacities: ["\(capacity)"]).run()[0]
+        #expect(run.hits == hits)
+    }
+}
+
+/// How long the long tests are.
+enum SoakLength {
+    /// 100,000 where the environment asks for the long form.
+    static let accesses = ProcessInfo.processInfo.environment["HALCYON_SOAK"] == nil ? 20_000 : 100_000
+}

@@ -1,0 +1,20 @@
+import Foundation
+import Halcyon
+
+/// A value of a given cost.
+struct Blob: CacheCostCalculable, Sendable, Equatable {
+    var name: String
+    var cacheCost: Int
+
+    init(_ name: String = "", cost: Int = 1) {
+        self.name = name
+        cacheCost = cost
+    }
+}
+
+extension MemoryStorage.Config {
+    /// Nothing expires and nothing is swept.
+    static func lasting(cost: Int, count: Int = 0, rules: [String: CategoryRule] = [:]) -> Self {
+        Self(totalCostLimit: cost, countLimit: count, expiration: .never, cleanInterval: 0, categoryRules: rules)
+    }
+}

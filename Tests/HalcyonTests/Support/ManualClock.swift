@@ -1,0 +1,66 @@
+import Halcyon
+import Synchronization
+
+/// A clock that stands still until a test moves it.
+final class ManualClock: CacheClock {
+    private struct Sleeper {
+        let id: Int
+        let wakes: Int64
+        let continuation: CheckedContinuation<Void, any Error>
+    }
+
+    private struct State {
+        var now: Int64
+        var sleepers: [Sleeper] = []
+        var sleeps = 0
+    }
+
+    private let state: Mutex<State>
+
+    /// A clock that shows so many seconds since 1970.
+    init(seconds: Double = 1_000_000) { state = Mutex(State(now: Int64(seconds * 1e6))) }
+
+    var now: Int64 { state.withLock { $0.now } }
+
+    func sleep(microseconds: Int64) async throws {
+        let id = state.withLock { state in
+            state.sleeps += 1
+            return state.sleeps
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let refused = state.withLock { state in
+                    if Task.isCancelled { return true }
+                    state.sleepers.append(
+                        Sleeper(id: id, wakes: state.now + microseconds, continuation: continuation))
+                    return false
+                }
+                if refused { continuation.resume(throwing: CancellationError()) }
+            }
+        } onCancel: {
+            let sleeper = state.withLock { state in
+                state.sleepers.firstIndex { $0.id == id }.map { state.sleepers.remove(at: $0) }
+            }
+            sleeper?.continuation.resume(throwing: CancellationError())
+        }
+    }
+
+    /// Sets the time in microseconds, and wakes whoever waited for it.
+    func set(_ time: Int64) {
+        let due = state.withLock { state in
+            state.now = time
+            let due = state.sleepers.filter { $0.wakes <= time }
+            state.sleepers.removeAll { $0.wakes <= time }
+            return due
+        }
+        for sleeper in due { sleeper.continuation.resume() }
+    }
+
+    /// Moves on by seconds.
+    func advance(by seconds: Double) { set(now + Int64(seconds * 1e6)) }
+
+    /// Returns when so many sleepers wait at once.
+    func waitForSleepers(_ count: Int) async {
+        while state.withLock({ $0.sleepers.count }) < count { await Task.yield() }
+    }
+}

@@ -1,0 +1,7 @@
+import HalcyonEviction
+import HalcyonModel
+
+extension PolicyCatalogue {
+    /// The names of all policies that can serve a live cache.
+    static let liveNames = standard.entries.map(\.card).filter { !$0.traits.contains(.needsFuture) }.map(\.name)
+}
