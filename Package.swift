@@ -68,9 +68,15 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "HalcyonModelTests", dependencies: ["HalcyonModel", "HalcyonTestSupport"], swiftSettings: strict),
+        .executableTarget(
+            name: "HalcyonTestProcess", dependencies: ["Halcyon", "HalcyonTestSupport"],
+            path: "Tests/HalcyonTestProcess", swiftSettings: strict),
         .testTarget(
             name: "HalcyonTests",
-            dependencies: ["Halcyon", "HalcyonModel", "HalcyonSimulation", "HalcyonTrace", "HalcyonTestSupport"],
+            dependencies: [
+                "Halcyon", "HalcyonTestProcess", "HalcyonModel", "HalcyonSimulation", "HalcyonTrace",
+                "HalcyonTestSupport",
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "HalcyonTraceTests", dependencies: ["HalcyonTrace", "HalcyonTestSupport", "CZlib", "CZstd"],

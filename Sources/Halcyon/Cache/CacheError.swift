@@ -4,12 +4,44 @@ import Foundation
 public enum CacheError: Error, CustomStringConvertible {
     /// Only a replay can serve a policy that needs to know the future.
     case policyNeedsFuture(String)
+    /// A cache's name is empty or no name of a folder.
+    case badName(String)
+    /// Another storage, of this process or another, has the directory.
+    case directoryInUse(URL)
+    /// The directory is not there and cannot be made, or cannot be opened.
+    case cannotCreateDirectory(URL, underlying: any Error)
+    /// A value's bytes cannot be put into a file.
+    case cannotWriteFile(URL, underlying: any Error)
+    /// A value gives no bytes.
+    case cannotConvertToData(key: String, underlying: any Error)
+    /// The serializer gives no bytes for a value, so that the disk has none.
+    case cannotSerialize(key: String)
+    /// Bytes are there and cannot be read, or are no value.
+    case cannotLoadDataFromDisk(URL, underlying: any Error)
+    /// There is no disk storage, for this reason.
+    case diskUnavailable(underlying: any Error)
 
     /// One sentence that says what is wrong and what would be accepted.
     public var description: String {
         switch self {
         case .policyNeedsFuture(let name):
             "The policy \(name) needs to know the future, so that only a replay can serve it; a live cache takes any other."
+        case .badName(let name):
+            "'\(name)' cannot name a cache: a name is 1 to 128 bytes long and has neither '/' nor NUL, nor a '.' at its start."
+        case .directoryInUse(let url):
+            "\(url.path) belongs to another cache, of this process or another; one at a time may use a directory."
+        case .cannotCreateDirectory(let url, let underlying):
+            "\(url.path) cannot be used as the directory of a cache: \(underlying)."
+        case .cannotWriteFile(let url, let underlying):
+            "\(url.path) cannot be written: \(underlying)."
+        case .cannotConvertToData(let key, let underlying):
+            "The value of '\(key)' cannot be turned into bytes: \(underlying)."
+        case .cannotSerialize(let key):
+            "The serializer gives no bytes for the value of '\(key)', which is in memory only."
+        case .cannotLoadDataFromDisk(let url, let underlying):
+            "\(url.path) is there and cannot be loaded: \(underlying)."
+        case .diskUnavailable(let underlying):
+            "Nothing can be kept on disk. \(underlying)"
         }
     }
 }

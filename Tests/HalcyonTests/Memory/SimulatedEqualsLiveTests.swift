@@ -63,9 +63,3 @@ struct SimulatedEqualsLiveTests {
         #expect(run.hits == hits)
     }
 }
-
-/// How long the long tests are.
-enum SoakLength {
-    /// 100,000 where the environment asks for the long form.
-    static let accesses = ProcessInfo.processInfo.environment["HALCYON_SOAK"] == nil ? 20_000 : 100_000
-}

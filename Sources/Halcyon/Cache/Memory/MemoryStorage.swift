@@ -169,9 +169,7 @@ public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendabl
 
     /// Removes all values. O(values).
     public func removeAll() {
-        change { state, _ in
-            for entry in state.ledger.residents(where: { _, _ in true }) { state.ledger.depart(entry, .cleared) }
-        }
+        change { state, _ in state.ledger.departAll(.cleared) }
     }
 
     /// Removes what has expired. O(values).

@@ -4,6 +4,11 @@ extension Ledger {
         for entry in residents(where: { entry, _ in deadline(of: entry) <= time }) { depart(entry, .expired) }
     }
 
+    /// Takes everything out. O(numbers).
+    mutating func departAll(_ reason: DepartureReason) {
+        for entry in residents(where: { _, _ in true }) { depart(entry, reason) }
+    }
+
     /// Takes out what has a category. O(numbers).
     mutating func depart(category: String, _ reason: DepartureReason) {
         guard let number = categories.number(of: category) else { return }

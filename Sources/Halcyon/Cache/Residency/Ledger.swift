@@ -71,6 +71,7 @@ struct Ledger {
     func key(of entry: EntryID) -> String { keys.key(of: entry) }
     func cost(of entry: EntryID) -> Int { index(of: entry).cost(entry) }
     func deadline(of entry: EntryID) -> Int64 { index(of: entry).deadline(entry) }
+    func renewal(of entry: EntryID) -> Renewal { notes[Int(entry)].renewal }
     func categories(of entry: EntryID) -> [String] { categories.names(ofSet: notes[Int(entry)].set) }
 
     /// Serves a load: the number of the key, or `nil` on a miss. One that has expired leaves.
@@ -103,7 +104,7 @@ struct Ledger {
     /// - Parameter given: when it expires where that is known already; otherwise `expiration` from now on.
     mutating func store(
         _ key: String, cost: Int, at time: Int64, expiration: StorageExpiration, staysInBackground: Bool = false,
-        context: AccessContext, deadline given: Int64? = nil
+        context: AccessContext, deadline given: Int64? = nil, renewal: Renewal? = nil
     ) -> EntryID? {
         forgetSome()
         let entry = keys.intern(key)
@@ -119,7 +120,7 @@ struct Ledger {
         }
         notes[Int(entry)].set = set
         notes[Int(entry)].partition = UInt16(target)
-        notes[Int(entry)].renewal = Renewal(expiration)
+        notes[Int(entry)].renewal = renewal ?? Renewal(expiration)
         notes[Int(entry)].staysInBackground = staysInBackground
         let access = access(entry, at: time, cost: cost, set: set, user: context.user)
         let index = partitions[target].index
@@ -141,6 +142,9 @@ struct Ledger {
         if !victims.isEmpty { settle() }
         return isResident ? entry : nil
     }
+
+    /// Serves a load of what is known to be absent.
+    mutating func miss(_ context: AccessContext) { tallies.missed(named: context.categories, in: &categories) }
 
     /// Takes a resident out.
     mutating func depart(_ entry: EntryID, _ reason: DepartureReason) {

@@ -1,12 +1,12 @@
 /// What an entry's own expiration says about the deadline after a hit; 8 bytes.
 struct Renewal: BitwiseCopyable {
     /// The microseconds that a hit gives; `Int64.max` for ever, -1 where a hit changes nothing.
-    private var span: Int64
+    let span: Int64
 
     /// A hit changes nothing.
     static let none = Renewal(span: -1)
 
-    private init(span: Int64) { self.span = span }
+    init(span: Int64) { self.span = span }
 
     init(_ expiration: StorageExpiration) {
         span =

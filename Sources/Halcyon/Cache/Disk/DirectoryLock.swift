@@ -1,0 +1,43 @@
+import Foundation
+
+/// The right to use a directory, for as long as this object lives: a lock on the directory itself (`flock`), which ends
+/// with the process however that ends, and needs no file.
+final class DirectoryLock: Sendable {
+    private let descriptor: Int32
+
+    /// Takes the right; from a storage that is just ending its work, after a moment.
+    ///
+    /// - Parameter patience: the seconds after which it is taken to be in use.
+    /// - Throws: ``CacheError/directoryInUse(_:)`` or ``CacheError/cannotCreateDirectory(_:underlying:)``.
+    init(_ url: URL, patience: Double = 1) throws {
+        descriptor = open(url.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        if descriptor < 0 { throw CacheError.cannotCreateDirectory(url, underlying: SystemError.last) }
+        var waited = 0.0
+        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+            let error = SystemError.last
+            if error.code == EINTR { continue }
+            if error.code == EWOULDBLOCK && waited < patience {
+                Thread.sleep(forTimeInterval: 0.005)
+                waited += 0.005
+                continue
+            }
+            close(descriptor)
+            throw error.code == EWOULDBLOCK
+                ? CacheError.directoryInUse(url) : CacheError.cannotCreateDirectory(url, underlying: error)
+        }
+    }
+
+    deinit { close(descriptor) }
+}
+
+/// What the system says went wrong.
+public struct SystemError: Error, Equatable, CustomStringConvertible {
+    /// The number (`errno`).
+    public let code: Int32
+
+    /// What went wrong in this thread's last call.
+    static var last: SystemError { SystemError(code: errno) }
+
+    /// In words.
+    public var description: String { String(cString: strerror(code)) }
+}

@@ -1,0 +1,119 @@
+import Foundation
+import GRDB
+
+/// What a disk storage knows of its files beside what they tell themselves, in SQLite: categories, the keys' fingerprints,
+/// and access times finer than a file system may keep them.
+///
+/// The files are the truth: the index may lag behind them by what was not flushed before the process ended, and may be
+/// lost altogether; ``DiskRecovery`` puts the two together. It is therefore thrown away whenever SQLite finds fault with
+/// it.
+final class DiskIndex: Sendable {
+    /// One file.
+    struct Row: Equatable {
+        var name: String
+        var size: Int
+        var length: Int
+        var accessed: Int64
+        var expires: Int64
+        /// The microseconds that a read gives; see ``Renewal``.
+        var renewal: Int64
+        var fingerprint: UInt64
+        var categories: [String]
+    }
+
+    private static let version = 1
+    private let queue: DatabaseQueue
+
+    /// Opens the index in a folder and reads it, or begins a new one where there is none or a damaged one.
+    ///
+    /// - Throws: what SQLite throws if none can be made either.
+    static func open(in folder: URL) throws -> (index: DiskIndex, rows: [Row]) {
+        let path = folder.appendingPathComponent("index.sqlite").path
+        do {
+            let index = DiskIndex(queue: try open(path))
+            return (index, try index.rows())
+        } catch {
+            for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) }
+            return (DiskIndex(queue: try open(path)), [])
+        }
+    }
+
+    private init(queue: DatabaseQueue) { self.queue = queue }
+
+    private static func open(_ path: String) throws -> DatabaseQueue {
+        var configuration = Configuration()
+        configuration.journalMode = .wal
+        configuration.label = "halcyon.index"
+        configuration.busyMode = .timeout(1)
+        let queue = try DatabaseQueue(path: path, configuration: configuration)
+        try queue.write { database in
+            let found = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
+            if found != version {
+                // An index of another version is no loss: the files tell what matters.
+                try database.execute(
+                    sql: """
+                        DROP TABLE IF EXISTS entry;
+                        CREATE TABLE entry (
+                            name TEXT PRIMARY KEY NOT NULL, size INTEGER NOT NULL, length INTEGER NOT NULL,
+                            accessed INTEGER NOT NULL, expires INTEGER NOT NULL, renewal INTEGER NOT NULL,
+                            fingerprint INTEGER NOT NULL, categories TEXT NOT NULL
+                        ) WITHOUT ROWID;
+                        PRAGMA user_version = \(version);
+                        """)
+            }
+        }
+        return queue
+    }
+
+    /// All rows. O(rows).
+    func rows() throws -> [Row] {
+        try queue.read { database in try [Row](fetching: database) }
+    }
+
+    /// Writes some rows and removes others, all or nothing.
+    func update(_ rows: [Row], removing names: [String]) throws {
+        try queue.write { database in
+            let insert = try database.cachedStatement(
+                sql: "INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
+            for row in rows {
+                try insert.execute(arguments: [
+                    row.name, row.size, row.length, row.accessed, row.expires, row.renewal,
+                    Int64(bitPattern: row.fingerprint), Self.text(row.categories),
+                ])
+            }
+            let delete = try database.cachedStatement(sql: "DELETE FROM entry WHERE name = ?")
+            for name in names { try delete.execute(arguments: [name]) }
+        }
+    }
+
+    /// A list of names as JSON; most have none, which costs nothing.
+    private static func text(_ categories: [String]) -> String {
+        if categories.isEmpty { return "" }
+        return (try? String(decoding: JSONEncoder().encode(categories), as: UTF8.self)) ?? ""
+    }
+
+    fileprivate static func categories(_ text: String) -> [String] {
+        if text.isEmpty { return [] }
+        return (try? JSONDecoder().decode([String].self, from: Data(text.utf8))) ?? []
+    }
+}
+
+extension [DiskIndex.Row] {
+    fileprivate init(fetching database: Database) throws {
+        let cursor = try GRDB.Row.fetchCursor(
+            database,
+            sql: "SELECT name, size, length, accessed, expires, renewal, fingerprint, categories FROM entry")
+        self = []
+        while let row = try cursor.next() {
+            guard let name = String.fromDatabaseValue(row[0]), let size = Int.fromDatabaseValue(row[1]),
+                let length = Int.fromDatabaseValue(row[2]), let accessed = Int64.fromDatabaseValue(row[3]),
+                let expires = Int64.fromDatabaseValue(row[4]), let renewal = Int64.fromDatabaseValue(row[5]),
+                let fingerprint = Int64.fromDatabaseValue(row[6]), let categories = String.fromDatabaseValue(row[7])
+            else { throw DatabaseError(resultCode: .SQLITE_CORRUPT) }
+            append(
+                DiskIndex.Row(
+                    name: name, size: size, length: length, accessed: accessed, expires: expires, renewal: renewal,
+                    fingerprint: UInt64(bitPattern: fingerprint), categories: DiskIndex.categories(categories)))
+        }
+    }
+}

@@ -1,0 +1,71 @@
+import Crypto
+import Foundation
+
+/// How keys become names of files.
+struct FileNaming {
+    var isHashed: Bool
+    var pathExtension: String?
+    var takesKeyExtension: Bool
+
+    /// The name of the file of a key: one component that never leaves the folder, different for keys of different bytes.
+    ///
+    /// A key that is to be its own name and cannot (empty, with `/`, anything but visible ASCII or space, longer than 200
+    /// bytes, or with a `.` or `%` at its start) gets `%` and its SHA-256. All names are therefore ASCII, and no file system
+    /// that folds Unicode makes two of them one.
+    func name(of key: String, forcedExtension: String? = nil) -> String {
+        let stem: String
+        if isHashed {
+            stem = Self.sha256(key)
+        } else if Self.canName(key), Self.isPlain(key), key.utf8.first != UInt8(ascii: "%"), key.utf8.count <= 200 {
+            stem = key
+        } else {
+            stem = "%" + Self.sha256(key)
+        }
+        let wanted = forcedExtension ?? pathExtension ?? (takesKeyExtension ? Self.fileExtension(of: key) : nil)
+        guard let wanted, Self.isExtension(wanted) else { return stem }
+        return "\(stem).\(wanted)"
+    }
+
+    /// Whether a text can be the name of a visible file.
+    static func canName(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.first != UInt8(ascii: ".") && !text.utf8.contains(0)
+            && !text.utf8.contains(UInt8(ascii: "/"))
+    }
+
+    /// Whether a text is of visible ASCII and spaces.
+    static func isPlain(_ text: String) -> Bool { text.utf8.allSatisfy { (0x20...0x7e).contains($0) } }
+
+    /// What stands behind the last point of a key, before any `@` or `?`; `nil` if that is no extension.
+    static func fileExtension(of key: String) -> String? {
+        let head = key.utf8.prefix { $0 != UInt8(ascii: "@") && $0 != UInt8(ascii: "?") }
+        guard let point = head.lastIndex(of: UInt8(ascii: ".")) else { return nil }
+        let text = String(Substring(head[head.index(after: point)...]))
+        return isExtension(text) ? text : nil
+    }
+
+    /// 1 to 20 letters and digits.
+    static func isExtension(_ text: String) -> Bool {
+        (1...20).contains(text.utf8.count)
+            && text.utf8.allSatisfy {
+                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
+                    || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0 | 0x20)
+            }
+    }
+
+    /// 64 hexadecimal digits.
+    static func sha256(_ text: String) -> String {
+        var hash = SHA256()
+        var text = text
+        text.withUTF8 { hash.update(bufferPointer: UnsafeRawBufferPointer($0)) }
+        return String(unsafeUninitializedCapacity: 64) { digits in
+            var place = 0
+            for byte in hash.finalize() {
+                for nibble in [byte >> 4, byte & 15] {
+                    digits[place] = nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "a") + nibble - 10
+                    place += 1
+                }
+            }
+            return place
+        }
+    }
+}

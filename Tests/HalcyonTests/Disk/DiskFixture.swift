@@ -1,0 +1,67 @@
+import Foundation
+import HalcyonEviction
+import HalcyonTestSupport
+import Testing
+
+@testable import Halcyon
+
+/// A folder of its own with a disk storage in it, which can be closed and opened again.
+final class DiskFixture {
+    let folder: TemporaryFolder
+    let clock = ManualClock()
+    let left = Departures()
+
+    init() throws { folder = try TemporaryFolder() }
+
+    func config(_ change: (inout DiskStorageConfig) -> Void = { _ in }) -> DiskStorageConfig {
+        var config = DiskStorageConfig(name: "test", directory: URL(fileURLWithPath: folder.path))
+        change(&config)
+        return config
+    }
+
+    func open(
+        policy: String = "lru", _ change: (inout DiskStorageConfig) -> Void = { _ in },
+        onStep: @escaping @Sendable (DiskStep) throws -> Void = { _ in },
+        beforeListing: @escaping @Sendable () throws -> Void = {}
+    ) throws -> DiskStorage<Data> {
+        try DiskStorage(
+            config: config(change), configured: PolicyCatalogue.standard.livePolicy(policy), clock: clock,
+            flushDelay: 0.01, onStep: onStep, beforeListing: beforeListing, onDeparture: left.note)
+    }
+
+    /// Closes a storage, and returns when its work in the background has ended, too.
+    func close(_ disk: inout DiskStorage<Data>?) throws {
+        let url = disk?.directoryURL
+        disk = nil
+        if let url { _ = try DirectoryLock(url, patience: 60) }
+    }
+
+    /// The names of the files and what they take, as `stat` says.
+    func files() throws -> [String: Int] {
+        let path = folder.path + "/halcyon.cache.test"
+        var found: [String: Int] = [:]
+        for name in try FileManager.default.contentsOfDirectory(atPath: path) where !name.hasPrefix(".") {
+            var status = stat()
+            try #require(stat("\(path)/\(name)", &status) == 0)
+            if status.st_mode & S_IFMT == S_IFREG { found[name] = Int(status.st_blocks) * 512 }
+        }
+        return found
+    }
+
+    /// The ledger and the files agree, to the byte.
+    func expectAgreement(_ disk: DiskStorage<Data>, sourceLocation: SourceLocation = #_sourceLocation) throws {
+        let found = try files()
+        disk.files.waitUntilListed()
+        let ledger = disk.files.state.withLock { state in
+            Dictionary(
+                uniqueKeysWithValues: state.ledger.residents { _, _ in true }.map {
+                    (state.ledger.key(of: $0), state.ledger.cost(of: $0))
+                })
+        }
+        #expect(ledger == found, sourceLocation: sourceLocation)
+        #expect(disk.totalSize == found.values.reduce(0, +), sourceLocation: sourceLocation)
+        #expect(disk.count == found.count, sourceLocation: sourceLocation)
+    }
+}
+
+func bytes(_ count: Int, _ byte: UInt8 = 7) -> Data { Data(repeating: byte, count: count) }

@@ -1,0 +1,142 @@
+import Foundation
+import HalcyonEviction
+import HalcyonTestSupport
+import Testing
+
+@testable import Halcyon
+
+@Suite("Disk storage: recovery")
+struct DiskRecoveryTests {
+    let fixture: DiskFixture
+
+    init() throws { fixture = try DiskFixture() }
+
+    static let kills = SoakLength.isLong ? 200 : 16
+
+    @Test("row 13: a killed process never leaves a truncated value, and sizes agree at the next start")
+    func killed() throws {
+        let executable = try #require(TestProcess.executable)
+        var random = SplitMix64(seed: 5)
+        var survivors = 0
+        for round in 0..<Self.kills {
+            let step = round < 8 ? DiskStep.allCases[round].rawValue : "any"
+            let life = step == "any" ? 1 + random.next(below: 900) : 1 + random.next(below: 30)
+            let process = Process()
+            process.executableURL = executable
+            process.arguments = [fixture.folder.path, "\(round)", "\(life)", step]
+            try process.run()
+            process.waitUntilExit()
+            #expect(process.terminationReason == .uncaughtSignal, "round \(round), \(step), \(life)")
+            let disk = try DiskStorage<Data>(
+                config: .init(
+                    name: "killed", directory: URL(fileURLWithPath: fixture.folder.path), sizeLimit: 400_000))
+            let folder = disk.directoryURL.path
+            disk.files.waitUntilListed()
+            let names = try FileManager.default.contentsOfDirectory(atPath: folder).filter { !$0.hasPrefix(".") }
+            #expect(disk.count == names.count)
+            let sizes = try names.map { name -> Int in
+                var status = stat()
+                try #require(stat("\(folder)/\(name)", &status) == 0)
+                return Int(status.st_blocks) * 512
+            }
+            #expect(disk.totalSize == sizes.reduce(0, +))
+            #expect(disk.totalSize <= 400_000)
+            for number in 0..<60 {
+                guard let data = try disk.value(forKey: "key-\(number)") else { continue }
+                survivors += 1
+                #expect(SelfDescribingValue.version(of: data, key: "key-\(number)") != nil, "round \(round)")
+            }
+            let hidden = try FileManager.default.contentsOfDirectory(atPath: folder + "/.halcyon")
+            #expect(!hidden.contains { $0.hasSuffix(".part") })
+        }
+        #expect(survivors > 0)
+    }
+
+    @Test(
+        "row 14: a lost or damaged index is rebuilt from the files, in the order of their last access",
+        arguments: Loss.allCases)
+    func lostIndex(loss: Loss) throws {
+        var disk: DiskStorage<Data>? = try fixture.open()
+        for key in ["a", "b", "c"] {
+            try disk?.store(value: bytes(4_096), forKey: key, context: AccessContext(categories: ["k"]))
+            fixture.clock.advance(by: 1)
+        }
+        _ = try disk?.value(forKey: "a")
+        let index = try #require(disk?.directoryURL.appendingPathComponent(".halcyon/index.sqlite").path)
+        try fixture.close(&disk)
+        try loss.afflict(index)
+        disk = try fixture.open { $0.sizeLimit = 3 * 4_096 }
+        let reopened = try #require(disk)
+        try fixture.expectAgreement(reopened)
+        #expect(reopened.use(category: "k").count == (loss == .none ? 3 : 0))
+        fixture.clock.advance(by: 1)
+        try reopened.store(value: bytes(4_096), forKey: "d")
+        #expect(["a", "b", "c", "d"].filter { reopened.isCached(forKey: $0) } == ["a", "c", "d"])
+        reopened.flush()
+    }
+
+    enum Loss: String, CaseIterable, Sendable {
+        case none, removed, truncated, garbage, otherVersion
+
+        func afflict(_ path: String) throws {
+            switch self {
+            case .none: break
+            case .removed: try FileManager.default.removeItem(atPath: path)
+            case .truncated: truncate(path, 5_000)
+            case .garbage: try Data(repeating: 0x5a, count: 9_000).write(to: URL(fileURLWithPath: path))
+            case .otherVersion:
+                let handle = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+                try handle.seek(toOffset: 60)
+                try handle.write(contentsOf: Data([0, 0, 0, 99]))
+                try handle.close()
+            }
+        }
+    }
+
+    @Test("Files and rows are put together: the files are the truth")
+    func merging() {
+        func row(_ name: String, length: Int, accessed: Int64, expires: Int64) -> DiskIndex.Row {
+            DiskIndex.Row(
+                name: name, size: 512, length: length, accessed: accessed, expires: expires, renewal: 5, fingerprint: 9,
+                categories: ["k"])
+        }
+        func status(_ length: Int, accessed: Int64, expires: Int64) -> CacheFolder.Status {
+            CacheFolder.Status(size: 512, length: length, accessed: accessed, expires: expires)
+        }
+        let result = DiskRecovery.merge(
+            files: [
+                ("same", status(10, accessed: 1, expires: 100)), ("unknown", status(10, accessed: 5, expires: 65)),
+                ("rewritten", status(20, accessed: 7, expires: 200)), ("short", status(3, accessed: 2, expires: 100)),
+                ("lasting", status(10, accessed: 6, expires: .max)),
+            ],
+            rows: [
+                row("same", length: 10, accessed: 3, expires: 100), row("gone", length: 10, accessed: 3, expires: 100),
+                row("rewritten", length: 10, accessed: 4, expires: 100),
+                row("short", length: 10, accessed: 2, expires: 100),
+            ])
+        #expect(result.residents.map(\.name) == ["same", "unknown", "lasting", "rewritten"])
+        #expect(result.residents.map(\.accessed) == [3, 5, 6, 7])
+        #expect(result.residents.map(\.renewal) == [5, 60, .max, 5])
+        #expect(result.residents[3].length == 20 && result.residents[3].expires == 200)
+        #expect(result.damaged == ["short"])
+        #expect(result.vanished == ["gone"])
+        #expect(result.corrected == ["unknown", "rewritten", "lasting"])
+    }
+
+    @Test("A file that was cut behind the cache's back is removed at the next start, never read as whole")
+    func cut() throws {
+        var disk: DiskStorage<Data>? = try fixture.open()
+        try disk?.store(value: bytes(9_000), forKey: "a")
+        let path = try #require(disk?.cacheFileURL(forKey: "a").path)
+        try fixture.close(&disk)
+        var status = stat()
+        stat(path, &status)
+        truncate(path, 100)
+        var times = [status.st_atim, status.st_mtim]
+        utimensat(AT_FDCWD, path, &times, 0)
+        disk = try fixture.open()
+        disk?.files.waitUntilListed()
+        #expect(try disk?.value(forKey: "a") == nil)
+        try fixture.expectAgreement(try #require(disk))
+    }
+}

@@ -1,0 +1,66 @@
+import Foundation
+import Testing
+
+@testable import Halcyon
+
+@Suite("Names of files")
+struct FileNamingTests {
+    let hashed = FileNaming(isHashed: true, pathExtension: nil, takesKeyExtension: false)
+    let raw = FileNaming(isHashed: false, pathExtension: nil, takesKeyExtension: false)
+    let withExtension = FileNaming(isHashed: true, pathExtension: nil, takesKeyExtension: true)
+    /// As `printf abc | sha256sum` prints it.
+    let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+    @Test("row 12: SHA-256 of the key, or the key itself when hashing is off")
+    func names() {
+        #expect(hashed.name(of: "abc") == abc)
+        #expect(raw.name(of: "abc") == "abc")
+    }
+
+    @Test("row 12: an extension is appended on request, if it is one")
+    func extensions() {
+        func found(_ key: String) -> String? { FileNaming.fileExtension(of: key) }
+        #expect(withExtension.name(of: "abc") == abc)
+        #expect(withExtension.name(of: "a/b.jpg").hasSuffix(".jpg"))
+        #expect(hashed.name(of: "abc", forcedExtension: "png") == abc + ".png")
+        #expect(
+            FileNaming(isHashed: true, pathExtension: "bin", takesKeyExtension: true).name(of: "abc") == abc + ".bin")
+        #expect(found("a.jpg") == "jpg")
+        #expect(found("a.jpg@round.png") == "jpg")
+        #expect(found("a.jpg?x=b.gif") == "jpg")
+        #expect(found("a?x=b.gif") == nil)
+        #expect(found("a.12345678901234567890") == "12345678901234567890")
+        #expect(found("a.123456789012345678901") == nil)
+        #expect(found("a.") == nil)
+        #expect(found("a.j/pg") == nil)
+        #expect(found("a.jpé") == nil)
+        #expect(hashed.name(of: "abc", forcedExtension: "../x") == abc)
+    }
+
+    @Test("Whatever the key, the name stays in the folder and meets no other's", arguments: [true, false])
+    func keys(isHashed: Bool) throws {
+        let naming = isHashed ? hashed : raw
+        let keys = [
+            "", ".", "..", "/", "../../etc/passwd", "a/b", "a%2Fb", "a\0", "a\0b", "a", "A", "\u{e9}", "e\u{301}", "👩‍👩‍👧",
+            ".halcyon", "%", "%" + FileNaming.sha256("a/b"), String(repeating: "x", count: 1 << 20),
+            String(repeating: "é", count: 100), String(repeating: "é", count: 101),
+        ]
+        let names = keys.map { naming.name(of: $0) }
+        #expect(Set(names.map { Array($0.utf8) }).count == keys.count)
+        #expect(names.allSatisfy { FileNaming.canName($0) && $0.utf8.count <= 255 })
+        let fixture = try DiskFixture()
+        let disk = try fixture.open { $0.usesHashedFileName = isHashed }
+        for (number, key) in keys.enumerated() { try disk.store(value: Data("\(number)".utf8), forKey: key) }
+        for (number, key) in keys.enumerated() { #expect(try disk.value(forKey: key) == Data("\(number)".utf8)) }
+        #expect(try fixture.files().count == keys.count)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: fixture.folder.path).count == 1)
+    }
+
+    @Test("A cache's name that is no name of a folder is refused", arguments: ["", ".", "..", "a/b", "a\0"])
+    func badNames(name: String) throws {
+        let folder = try DiskFixture().folder
+        #expect(throws: CacheError.self) {
+            try DiskStorage<Data>(config: .init(name: name, directory: URL(fileURLWithPath: folder.path)))
+        }
+    }
+}
