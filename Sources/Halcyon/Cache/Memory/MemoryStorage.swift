@@ -21,6 +21,7 @@ public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendabl
         var config: Config
         var ledger: Ledger
         var values: [Value?] = []
+        var reads = PendingReads()
     }
 
     /// Those that left, and the values that go with them.
@@ -108,11 +109,31 @@ public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendabl
         value: Value, forKey key: String, expiration: StorageExpiration? = nil, keepInBackground: Bool? = nil,
         context: AccessContext = AccessContext()
     ) -> Bool {
+        store(value, key, expiration, keepInBackground, context, endOf: nil)
+    }
+
+    /// A read from a slower tier is asked for, that may end with ``store(_:_:_:_:_:endOf:)``.
+    func beginRead(forKey key: String) -> PendingReads.Ticket { state.withLock { $0.reads.begin(key) } }
+
+    /// A read has ended without a value.
+    func endRead(_ ticket: PendingReads.Ticket) { state.withLock { _ = $0.reads.end(ticket) } }
+
+    /// Keeps a value, unless it was read and its key was stored or removed since that was asked for.
+    @discardableResult
+    func store(
+        _ value: Value, _ key: String, _ expiration: StorageExpiration?, _ keepInBackground: Bool?,
+        _ context: AccessContext, endOf ticket: PendingReads.Ticket?
+    ) -> Bool {
         let now = clock.now
         let cost = max(value.cacheCost, 0)
         let (isKept, leavers) = state.withLock { state -> (Bool, Leavers) in
             let expiration =
                 expiration ?? state.ledger.expiration(ruledFor: context.categories) ?? state.config.expiration
+            if let ticket {
+                if !state.reads.end(ticket) { return (false, Leavers()) }
+            } else {
+                state.reads.void(key)
+            }
             if expiration.isPast(at: now) { return (false, Leavers()) }
             let entry = state.ledger.store(
                 key, cost: cost, at: now, expiration: expiration,
@@ -159,17 +180,26 @@ public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendabl
 
     /// Removes the value of a key.
     public func remove(forKey key: String) {
-        change { state, _ in state.ledger.resident(key).map { state.ledger.depart($0, .removed) } }
+        change { state, _ in
+            state.reads.void(key)
+            state.ledger.resident(key).map { state.ledger.depart($0, .removed) }
+        }
     }
 
     /// Removes the values that have a category. O(values).
     public func remove(category: String) {
-        change { state, _ in state.ledger.depart(category: category, .removed) }
+        change { state, _ in
+            state.reads.voidAll()
+            state.ledger.depart(category: category, .removed)
+        }
     }
 
     /// Removes all values. O(values).
     public func removeAll() {
-        change { state, _ in state.ledger.departAll(.cleared) }
+        change { state, _ in
+            state.reads.voidAll()
+            state.ledger.departAll(.cleared)
+        }
     }
 
     /// Removes what has expired. O(values).
@@ -185,6 +215,7 @@ public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendabl
     /// Removes the values that did not ask to stay when the app goes to the background. O(values).
     public func enterBackground() {
         change { state, _ in
+            state.reads.voidAll()
             for entry in state.ledger.residents(where: { !$1.staysInBackground }) {
                 state.ledger.depart(entry, .cleared)
             }

@@ -272,7 +272,12 @@ struct Ledger {
         let own = partitions[target]
         if access.cost > own.capacity(of: limits.cost) { return true }
         let now = self.access(.none, at: access.time, set: 0, user: nil)
-        while used + access.cost > limits.cost || count >= limits.count {
+        while true {
+            // What the part's own quota will make it give up is as good as gone.
+            let cost = own.index.used() + access.cost - own.capacity(of: limits.cost)
+            let number = own.index.count() + 1 - own.countLimit(of: limits.count)
+            let fits = used - max(cost, 0) + access.cost <= limits.cost && count - max(number, 0) < limits.count
+            if fits { return true }
             let candidate = partitionsByWorth().first {
                 let part = partitions[$0]
                 let mayGive = $0 == target || (!part.rule.isProtected && part.rule.priority <= own.rule.priority)
@@ -282,7 +287,6 @@ struct Ledger {
             let index = partitions[candidate].index
             index.trim(.max, index.count() - 1, now, &victims)
         }
-        return true
     }
 
     // MARK: - Numbers

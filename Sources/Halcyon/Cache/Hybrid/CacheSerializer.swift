@@ -1,0 +1,24 @@
+import Foundation
+
+/// Turns the values of an ``ImageCache`` into bytes and back.
+public protocol CacheSerializer<Value>: Sendable {
+    /// What is serialized.
+    associatedtype Value: Sendable
+    /// The bytes to keep on disk for a value; `nil` if it has none, which keeps it in memory only.
+    ///
+    /// - Parameter original: the bytes that the value was made of, where they are known.
+    func data(with value: Value, original: Data?) -> Data?
+    /// The value of some bytes; `nil` if they are none.
+    func value(with data: Data) -> Value?
+}
+
+/// The serializer of values that can turn themselves into bytes.
+public struct TransformingSerializer<Value: DataTransformable & Sendable>: CacheSerializer {
+    /// The serializer.
+    public init() {}
+
+    /// The value's own bytes, not the original ones.
+    public func data(with value: Value, original: Data?) -> Data? { try? value.toData() }
+    /// The value's own reading of the bytes.
+    public func value(with data: Data) -> Value? { try? Value.fromData(data) }
+}

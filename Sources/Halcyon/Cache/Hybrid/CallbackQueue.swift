@@ -1,0 +1,36 @@
+import Foundation
+
+/// Where a callback is called.
+public enum CallbackQueue: Sendable {
+    /// On the main queue, later.
+    case mainAsync
+    /// At once when on the main thread or queue already, otherwise on the main queue, later.
+    case mainCurrentOrAsync
+    /// Wherever the work ended.
+    case untouch
+    /// On this queue.
+    case dispatch(DispatchQueue)
+
+    /// Calls a block there, once.
+    public func execute(_ block: @escaping @Sendable () -> Void) {
+        switch self {
+        case .mainAsync: DispatchQueue.main.async(execute: block)
+        case .mainCurrentOrAsync:
+            if MainQueue.isCurrent { block() } else { DispatchQueue.main.async(execute: block) }
+        case .untouch: block()
+        case .dispatch(let queue): queue.async(execute: block)
+        }
+    }
+}
+
+/// The main queue, which on Linux need not run on the main thread.
+private enum MainQueue {
+    private static let key: DispatchSpecificKey<Bool> = {
+        let key = DispatchSpecificKey<Bool>()
+        DispatchQueue.main.setSpecific(key: key, value: true)
+        return key
+    }()
+
+    /// Whether the caller is on it.
+    static var isCurrent: Bool { DispatchQueue.getSpecific(key: key) == true || Thread.isMainThread }
+}

@@ -1,0 +1,121 @@
+import Foundation
+
+// What the async and the callback API are made of. Each `done` is called exactly once, wherever the work ends.
+extension ImageCache {
+    /// Stores in memory before it returns, and on the disk later.
+    func store(
+        _ value: Value, original: Data?, forKey key: String, toDisk: Bool, options: CacheOptions,
+        done: @escaping @Sendable (CacheStoreResult) -> Void
+    ) {
+        let computed = key.computedKey(with: options.processorIdentifier)
+        record(computed, cost: value.cacheCost, options, options.isPrefetch ? .prefetched : .network)
+        hub.send(.store(key: computed, categories: options.context.categories))
+        keepInMemory(value, computed, options)
+        guard toDisk else {
+            done(CacheStoreResult(memoryCacheResult: .success(()), diskCacheResult: .success(())))
+            return
+        }
+        ioQueue.async(flags: .barrier) { [self] in
+            let result = Result<Void, any Error> {
+                guard let data = serializer.data(with: value, original: original) else {
+                    throw CacheError.cannotSerialize(key: computed)
+                }
+                try tier.get().store(
+                    value: data, forKey: computed, expiration: options.diskCacheExpiration,
+                    forcedExtension: options.forcedExtension, context: options.context)
+            }
+            if case .failure(let error) = result { hub.failed(error) }
+            done(CacheStoreResult(memoryCacheResult: .success(()), diskCacheResult: result))
+        }
+    }
+
+    func fromMemory(_ computed: String, _ options: CacheOptions) -> Value? {
+        let value = memoryStorage.value(
+            forKey: computed, extendingExpiration: options.memoryCacheAccessExtendingExpiration,
+            context: options.context)
+        guard let value else { return nil }
+        hub.lookedUp(computed, .memory, options.context.categories)
+        record(computed, cost: value.cacheCost, options, .memory)
+        return value
+    }
+
+    func missed(_ computed: String, _ options: CacheOptions) -> ImageCacheResult<Value> {
+        hub.lookedUp(computed, .none, options.context.categories)
+        return .none
+    }
+
+    /// Looks a key up on disk, and promotes what it finds before `done` hears of it.
+    func fromDisk(
+        _ computed: String, _ options: CacheOptions,
+        done: @escaping @Sendable (Result<ImageCacheResult<Value>, any Error>) -> Void
+    ) {
+        // Asked for now, so that whatever is stored or removed from now on makes it void.
+        let ticket = memoryStorage.beginRead(forKey: computed)
+        if !options.loadDiskFileSynchronously {
+            ioQueue.async { [self] in done(Result { try loadFromDisk(computed, options, ticket) }) }
+        } else if DispatchQueue.getSpecific(key: onIOQueue) == true {
+            done(Result { try loadFromDisk(computed, options, ticket) })
+        } else {
+            done(Result { try ioQueue.sync { try loadFromDisk(computed, options, ticket) } })
+        }
+    }
+
+    private func loadFromDisk(
+        _ computed: String, _ options: CacheOptions, _ ticket: PendingReads.Ticket
+    ) throws -> ImageCacheResult<Value> {
+        guard let storage = tier.storage else {
+            memoryStorage.endRead(ticket)
+            return missed(computed, options)
+        }
+        let value: Value?
+        do {
+            let data = try storage.value(
+                forKey: computed, forcedExtension: options.forcedExtension,
+                extendingExpiration: options.diskCacheAccessExtendingExpiration, context: options.context)
+            value = data.flatMap { serializer.value(with: $0) }
+        } catch {
+            memoryStorage.endRead(ticket)
+            hub.failed(error)
+            throw error
+        }
+        guard let value else {
+            memoryStorage.endRead(ticket)
+            return missed(computed, options)
+        }
+        keepInMemory(value, computed, options, endOf: ticket)
+        hub.lookedUp(computed, .disk, options.context.categories)
+        record(computed, cost: value.cacheCost, options, .disk)
+        return .disk(value)
+    }
+
+    private func keepInMemory(
+        _ value: Value, _ computed: String, _ options: CacheOptions, endOf ticket: PendingReads.Ticket? = nil
+    ) {
+        memoryStorage.store(
+            value, computed, options.memoryCacheExpiration, options.keepInBackground, options.context, endOf: ticket)
+    }
+
+    func record(_ computed: String, cost: Int, _ options: CacheOptions, _ outcome: RecordedAccess.Outcome) {
+        recorder?.record(
+            RecordedAccess(
+                time: clock.now, key: computed, cost: cost, categories: options.context.categories,
+                user: options.context.user, outcome: outcome))
+    }
+
+    /// Does something with the disk storage off the caller's thread; `nil` if there is none.
+    func onDisk<Result: Sendable>(
+        changing: Bool = false, _ work: @escaping @Sendable (DiskStorage<Data>) -> Result
+    ) async -> Result? {
+        await withCheckedContinuation { continuation in
+            onDisk(changing: changing, work) { continuation.resume(returning: $0) }
+        }
+    }
+
+    /// The same with a callback.
+    func onDisk<Result: Sendable>(
+        changing: Bool, _ work: @escaping @Sendable (DiskStorage<Data>) -> Result,
+        done: @escaping @Sendable (Result?) -> Void
+    ) {
+        ioQueue.async(flags: changing ? .barrier : []) { [self] in done(tier.storage.map(work)) }
+    }
+}

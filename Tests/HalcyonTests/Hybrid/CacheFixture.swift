@@ -1,0 +1,67 @@
+import Foundation
+import HalcyonEviction
+import HalcyonTestSupport
+import Synchronization
+
+@testable import Halcyon
+
+/// An image cache in a folder of its own, under a clock that stands still.
+struct CacheFixture {
+    let folder: TemporaryFolder
+    let clock = ManualClock()
+    let recorder = Recorder()
+    let cache: ImageCache<Blob>
+    let serializer: BlobSerializer
+
+    init(
+        memory: MemoryStorage<Blob>.Config = .lasting(cost: 100), triggers: [any CacheTrigger] = [],
+        policy: String = "lru", disk change: (inout DiskStorageConfig) -> Void = { _ in }
+    ) throws {
+        folder = try TemporaryFolder()
+        var disk = DiskStorageConfig(name: "test", directory: URL(fileURLWithPath: folder.path))
+        change(&disk)
+        serializer = BlobSerializer()
+        cache = ImageCache(
+            memory: memory, disk: disk, memoryPolicy: try PolicyCatalogue.standard.livePolicy(policy),
+            diskPolicy: try PolicyCatalogue.standard.livePolicy(policy), serializer: serializer, clock: clock,
+            recorder: recorder, triggers: triggers)
+    }
+
+    /// The files of the cache.
+    func files() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: folder.path + "/halcyon.cache.test")
+            .filter { !$0.hasPrefix(".") }
+    }
+}
+
+/// Writes accesses down.
+final class Recorder: AccessRecorder {
+    private let list = Mutex<[RecordedAccess]>([])
+    var all: [RecordedAccess] { list.withLock { $0 } }
+    func record(_ access: RecordedAccess) { list.withLock { $0.append(access) } }
+}
+
+/// Serializes blobs as `cost name`, padded to so many bytes as they cost; what is called `unserializable` is not.
+final class BlobSerializer: CacheSerializer {
+    private let gate = Mutex<DispatchSemaphore?>(nil)
+
+    /// From now on reading bytes waits for this.
+    func wait(for semaphore: DispatchSemaphore?) { gate.withLock { $0 = semaphore } }
+
+    func data(with value: Blob, original: Data?) -> Data? {
+        if value.name == "unserializable" { return nil }
+        if let original { return original }
+        var data = Data("\(value.cacheCost) \(value.name)\n".utf8)
+        if data.count < value.cacheCost { data.append(Data(count: value.cacheCost - data.count)) }
+        return data
+    }
+
+    func value(with data: Data) -> Blob? {
+        gate.withLock { $0 }?.wait()
+        guard let line = data.split(separator: 10, maxSplits: 1).first else { return nil }
+        let parts = String(decoding: line, as: UTF8.self).split(
+            separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, let cost = Int(parts[0]) else { return nil }
+        return Blob(String(parts[1]), cost: cost)
+    }
+}

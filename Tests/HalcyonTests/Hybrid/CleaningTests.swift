@@ -1,0 +1,161 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Halcyon
+
+@Suite("Image cache: cleaning and triggers")
+struct CleaningTests {
+    @Test("row 31: expired first, then over size; who went is told, if anybody did, and never by a manual clear")
+    func cleaning() async throws {
+        let fixture = try CacheFixture { $0.expiration = .seconds(10) }
+        let cache = fixture.cache
+        let events = cache.events()
+        await cache.store(Blob("old", cost: 5), forKey: "old")
+        fixture.clock.advance(by: 6)
+        await cache.store(Blob("new", cost: 5), forKey: "new")
+        #expect(await cache.cleanExpiredDiskCache() == [])
+        fixture.clock.advance(by: 5)
+        let hash = try #require(cache.hash(forKey: "old"))
+        #expect(await cache.cleanExpiredDiskCache() == [hash])
+        #expect(try fixture.files() == [try #require(cache.hash(forKey: "new"))])
+        await cache.clear()
+        #expect(try fixture.files() == [])
+        await cache.store(Blob("last"), forKey: "last")
+        var cleaned: [[String]] = []
+        for await event in events {
+            if case .cleaned(let hashes) = event { cleaned.append(hashes) }
+            if event == .store(key: "last", categories: []) { break }
+        }
+        #expect(cleaned == [[hash]])
+    }
+
+    @Test("row 31: the notification carries the removed hashes")
+    func notification() async throws {
+        let fixture = try CacheFixture { $0.expiration = .seconds(10) }
+        await fixture.cache.store(Blob("old", cost: 5), forKey: "notified")
+        let hash = try #require(fixture.cache.hash(forKey: "notified"))
+        let heard = Mutex<[String]>([])
+        let token = NotificationCenter.default.addObserver(
+            forName: .halcyonDidCleanDiskCache, object: nil, queue: nil
+        ) { note in
+            let hashes = note.userInfo?["cleanedHashes"] as? [String] ?? []
+            heard.withLock { $0 += hashes }
+        }
+        fixture.clock.advance(by: 10)
+        await fixture.cache.cleanExpiredDiskCache()
+        NotificationCenter.default.removeObserver(token)
+        #expect(heard.withLock { $0 }.contains(hash))
+    }
+
+    @Test("row 31: what grew behind the cache's back is measured and cut to the limit")
+    func overSize() async throws {
+        let fixture = try CacheFixture { $0.sizeLimit = 20_000 }
+        for key in ["a", "b"] {
+            await fixture.cache.store(Blob(key, cost: 5_000), forKey: key)
+            fixture.clock.advance(by: 1)
+        }
+        let storage = try #require(fixture.cache.diskStorage)
+        try bytes(15_000).write(to: storage.cacheFileURL(forKey: "b"))
+        #expect(await fixture.cache.cleanExpiredDiskCache() == [fixture.cache.hash(forKey: "a")])
+        #expect(storage.totalSize == 16_384)
+    }
+
+    @Test("row 32: pressure trims or clears memory, the background cleans the disk")
+    func triggers() async throws {
+        let trigger = ManualTrigger()
+        let fixture = try CacheFixture(triggers: [trigger]) { $0.expiration = .seconds(10) }
+        let cache = fixture.cache
+        for number in 0..<10 { await cache.store(Blob(cost: 10), forKey: "k\(number)") }
+        trigger.pressMemory(.some)
+        #expect(cache.memoryStorage.totalCost == 50)
+        #expect(cache.memoryStorage.isCached(forKey: "k9") && !cache.memoryStorage.isCached(forKey: "k4"))
+        #expect(cache.memoryStorage.config.totalCostLimit == 100)
+        trigger.pressMemory(.full)
+        #expect(cache.memoryStorage.count == 0)
+        await cache.store(Blob(), forKey: "stays", options: .keeping)
+        await cache.store(Blob(), forKey: "goes")
+        fixture.clock.advance(by: 10)
+        await trigger.enterBackground()
+        #expect(cache.memoryStorage.isCached(forKey: "stays") && !cache.memoryStorage.isCached(forKey: "goes"))
+        #expect(try fixture.files() == [])
+    }
+
+    @Test("row 32: enterBackground by hand does the same")
+    func background() async throws {
+        let fixture = try CacheFixture { $0.expiration = .seconds(10) }
+        await fixture.cache.store(Blob(), forKey: "a")
+        await fixture.cache.store(Blob(), forKey: "b", options: .keeping)
+        fixture.clock.advance(by: 10)
+        await fixture.cache.enterBackground()
+        #expect(fixture.cache.memoryStorage.count == 1)
+        #expect(try fixture.files() == [])
+    }
+
+    @Test("row 32: a trigger stops with its cache")
+    func stopping() throws {
+        let trigger = ManualTrigger()
+        do {
+            let fixture = try CacheFixture(triggers: [trigger])
+            #expect(trigger.isStarted)
+            _ = fixture
+        }
+        #expect(!trigger.isStarted)
+    }
+
+    @Test("row 32: SIGTERM cleans the disk and then ends what it is asked to end")
+    func termination() async throws {
+        let ended = Mutex(false)
+        let trigger = TerminationTrigger { ended.withLock { $0 = true } }
+        let fixture = try CacheFixture(triggers: [trigger]) { $0.expiration = .seconds(10) }
+        await fixture.cache.store(Blob(), forKey: "a")
+        fixture.clock.advance(by: 10)
+        kill(getpid(), SIGTERM)
+        while !ended.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(1)) }
+        #expect(try fixture.files() == [])
+        withExtendedLifetime(fixture) {}
+    }
+
+    #if os(Linux)
+        @Test("row 32: pressure is read from stalls, else from the use of the group's limit, else not at all")
+        func sources() throws {
+            let folder = try DiskFixture().folder
+            let group = folder.path + "/sys/fs/cgroup/g"
+            #expect(MemoryPressureTrigger(root: folder.path).source == .nothing)
+            for path in ["/proc/self", "/proc/pressure", "/sys/fs/cgroup/g"] {
+                try FileManager.default.createDirectory(
+                    atPath: folder.path + path, withIntermediateDirectories: true)
+            }
+            _ = try folder.file("proc/self/cgroup", "0::/g\n")
+            _ = try folder.file("sys/fs/cgroup/g/memory.current", "960\n")
+            _ = try folder.file("sys/fs/cgroup/g/memory.max", "1000\n")
+            let byUse = MemoryPressureTrigger(root: folder.path, interval: 1_000)
+            #expect(byUse.source == .use(current: group + "/memory.current", limit: 1_000))
+            let heard = DispatchSemaphore(value: 0)
+            byUse.start { if case .memoryPressure(.some) = $0 { heard.signal() } }
+            #expect(heard.wait(timeout: .now() + 60) == .success)
+            byUse.stop()
+            _ = try folder.file("proc/pressure/memory", "")
+            #expect(
+                MemoryPressureTrigger(root: folder.path).source == .stalls(path: folder.path + "/proc/pressure/memory"))
+            _ = try folder.file("sys/fs/cgroup/g/memory.pressure", "")
+            #expect(MemoryPressureTrigger(root: folder.path).source == .stalls(path: group + "/memory.pressure"))
+        }
+
+        @Test("row 32: from nine tenths of the limit memory is short")
+        func pressure() {
+            #expect(MemoryPressureTrigger.pressure(used: 899, limit: 1_000) == nil)
+            #expect(MemoryPressureTrigger.pressure(used: 900, limit: 1_000) == .some)
+            #expect(MemoryPressureTrigger.pressure(used: 970, limit: 1_000) == .full)
+        }
+    #endif
+}
+
+extension CacheOptions {
+    /// Stays in memory in the background.
+    static var keeping: CacheOptions {
+        var options = CacheOptions()
+        options.keepInBackground = true
+        return options
+    }
+}

@@ -1,0 +1,280 @@
+import Foundation
+import HalcyonEviction
+import HalcyonTestSupport
+import Synchronization
+import Testing
+
+@testable import Halcyon
+
+@Suite("Image cache")
+struct ImageCacheTests {
+    @Test("row 1: memory, disk and hybrid cache are each usable on their own; none names an image type")
+    func layers() async throws {
+        let folder = try TemporaryFolder()
+        let memory = MemoryStorage<Data>()
+        let disk = try DiskStorage<Data>(config: .init(name: "alone", directory: URL(fileURLWithPath: folder.path)))
+        let cache = try ImageCache<Data>(name: "both", cacheDirectoryURL: URL(fileURLWithPath: folder.path))
+        memory.store(value: bytes(1), forKey: "a")
+        try disk.store(value: bytes(2), forKey: "a")
+        await cache.store(bytes(3), forKey: "a")
+        #expect(memory.value(forKey: "a") == bytes(1))
+        #expect(try disk.value(forKey: "a") == bytes(2))
+        #expect(try await cache.image(forKey: "a").image == bytes(3))
+    }
+
+    @Test("row 25: memory, then disk, then none; a disk hit is in memory before the caller hears of it")
+    func lookUp() async throws {
+        let fixture = try CacheFixture()
+        let cache = fixture.cache
+        await cache.store(Blob("v"), forKey: "a")
+        #expect(try await cache.image(forKey: "a").cacheType == .memory)
+        cache.clearMemoryCache()
+        let found = try await cache.image(forKey: "a")
+        #expect(found.cacheType == .disk && found.image == Blob("v"))
+        #expect(cache.imageCachedType(forKey: "a") == .memory)
+        #expect(try await cache.image(forKey: "a").cacheType == .memory)
+        #expect(try await cache.image(forKey: "b").cacheType == .none)
+    }
+
+    @Test("row 26: fromMemoryCacheOrRefresh does not touch the disk")
+    func memoryOnly() async throws {
+        let fixture = try CacheFixture()
+        await fixture.cache.store(Blob("v"), forKey: "a")
+        fixture.cache.clearMemoryCache()
+        var options = CacheOptions()
+        options.fromMemoryCacheOrRefresh = true
+        let before = fixture.cache.diskStorage?.statistics.lookUps
+        #expect(try await fixture.cache.image(forKey: "a", options: options).cacheType == .none)
+        #expect(fixture.cache.imageInMemory(forKey: "a") == nil)
+        #expect(fixture.cache.diskStorage?.statistics.lookUps == before)
+        #expect(try await fixture.cache.image(forKey: "a").cacheType == .disk)
+    }
+
+    @Test("row 27: memory at once, disk in the order of the calls; who gives no bytes is in memory only")
+    func storing() async throws {
+        let fixture = try CacheFixture(memory: .lasting(cost: 1_000))
+        let cache = fixture.cache
+        let order = Mutex<[Int]>([])
+        await withCheckedContinuation { continuation in
+            for number in 0..<20 {
+                cache.store(Blob("v\(number)", cost: 5), forKey: "a", toDisk: true) { _ in
+                    let count = order.withLock { order in
+                        order.append(number)
+                        return order.count
+                    }
+                    if count == 20 { continuation.resume() }
+                }
+                #expect(cache.imageInMemory(forKey: "a") == Blob("v\(number)", cost: 5))
+            }
+        }
+        #expect(order.withLock { $0 } == Array(0..<20))
+        cache.clearMemoryCache()
+        #expect(try await cache.image(forKey: "a").image?.name == "v19")
+
+        let result = await cache.store(Blob("unserializable"), forKey: "b")
+        guard case .failure(let error) = result.diskCacheResult, case CacheError.cannotSerialize("b") = error else {
+            Issue.record("\(result.diskCacheResult)")
+            return
+        }
+        #expect(cache.imageCachedType(forKey: "b") == .memory)
+        #expect(cache.statistics.diskFailures == 1)
+        await cache.store(Blob("v"), forKey: "c", toDisk: false)
+        cache.clearMemoryCache()
+        #expect(!cache.isCached(forKey: "c"))
+    }
+
+    @Test("row 28: variants of a key are entries of their own")
+    func variants() async throws {
+        let fixture = try CacheFixture()
+        let cache = fixture.cache
+        #expect("a".computedKey(with: "") == "a")
+        #expect("a".computedKey(with: "round") == "a@round")
+        await cache.store(Blob("plain"), forKey: "a")
+        await cache.store(
+            Blob("round"), forKey: "a", options: CacheOptions(categories: [], processorIdentifier: "round"))
+        cache.clearMemoryCache()
+        #expect(try await cache.image(forKey: "a").image?.name == "plain")
+        let round = CacheOptions(categories: [], processorIdentifier: "round")
+        #expect(try await cache.image(forKey: "a", options: round).image?.name == "round")
+        await cache.remove(forKey: "a")
+        #expect(!cache.isCached(forKey: "a"))
+        #expect(cache.isCached(forKey: "a", processorIdentifier: "round"))
+    }
+
+    @Test("row 29: a custom directory may be refused; a name, and the default instance, never are")
+    func making() async throws {
+        let folder = try TemporaryFolder()
+        let blocked = URL(fileURLWithPath: try folder.file("blocked", "a file"))
+        #expect(throws: CacheError.self) { try ImageCache<Data>(name: "x", cacheDirectoryURL: blocked) }
+        #expect(throws: PolicyError.self) {
+            try ImageCache<Data>(name: "x", cacheDirectoryURL: URL(fileURLWithPath: folder.path), policyNamed: "lrv")
+        }
+        let cache = ImageCache<Data>(disk: .init(name: "x", directory: blocked), serializer: TransformingSerializer())
+        let result = await cache.store(bytes(1), forKey: "a")
+        #expect(throws: CacheError.self) { try result.diskCacheResult.get() }
+        #expect(try await cache.image(forKey: "a").cacheType == .memory)
+        cache.clearMemoryCache()
+        #expect(try await cache.image(forKey: "a").cacheType == .none)
+        #expect(ImageCache<Data>.default === ImageCache<Data>.default)
+    }
+
+    @Test("row 29: a disk that was unavailable is tried again")
+    func resumes() async throws {
+        let folder = try TemporaryFolder()
+        let path = try folder.file("later", "a file")
+        let clock = ManualClock()
+        let cache = ImageCache<Data>(
+            disk: .init(name: "x", directory: URL(fileURLWithPath: path)), serializer: TransformingSerializer(),
+            clock: clock)
+        #expect(cache.diskStorage == nil)
+        try FileManager.default.removeItem(atPath: path)
+        await cache.store(bytes(1), forKey: "a")
+        #expect(cache.diskStorage == nil)
+        clock.advance(by: 10)
+        try await cache.store(bytes(1), forKey: "a").diskCacheResult.get()
+        #expect(cache.diskStorage?.isCached(forKey: "a") == true)
+    }
+
+    @Test("row 30: the disk is read on the caller's thread on request, otherwise not")
+    func synchronous() async throws {
+        let fixture = try CacheFixture()
+        await fixture.cache.store(Blob("v"), forKey: "a")
+        fixture.cache.clearMemoryCache()
+        var options = CacheOptions()
+        options.loadDiskFileSynchronously = true
+        let found = Mutex<CacheType?>(nil)
+        fixture.cache.retrieveImage(forKey: "a", options: options, callbackQueue: .untouch) { result in
+            found.withLock { $0 = try? result.get().cacheType }
+        }
+        #expect(found.withLock { $0 } == .disk)
+        fixture.cache.clearMemoryCache()
+        let gate = DispatchSemaphore(value: 0)
+        fixture.serializer.wait(for: gate)
+        found.withLock { $0 = nil }
+        await withCheckedContinuation { continuation in
+            fixture.cache.retrieveImage(forKey: "a", callbackQueue: .untouch) { result in
+                found.withLock { $0 = try? result.get().cacheType }
+                continuation.resume()
+            }
+            // Were the disk read here, the gate would never open.
+            #expect(found.withLock { $0 } == nil)
+            gate.signal()
+        }
+        #expect(found.withLock { $0 } == .disk)
+    }
+
+    @Test("row 25: what is replaced or removed while the disk is read does not come back into memory")
+    func noResurrection() async throws {
+        let fixture = try CacheFixture()
+        let cache = fixture.cache
+        for key in ["removed", "replaced", "cleared", "read"] {
+            await cache.store(Blob("old"), forKey: key)
+            cache.clearMemoryCache()
+            let gate = DispatchSemaphore(value: 0)
+            fixture.serializer.wait(for: gate)
+            async let read = cache.image(forKey: key)
+            while !cache.memoryStorage.state.withLock({ $0.reads.isPending(key) }) { await Task.yield() }
+            switch key {
+            case "removed": cache.removeImage(forKey: key)
+            case "replaced": cache.store(Blob("new"), forKey: key, completionHandler: nil)
+            case "cleared": cache.clearMemoryCache()
+            default: break
+            }
+            gate.signal()
+            #expect(try await read.image == Blob("old"))
+            fixture.serializer.wait(for: nil)
+            let expected: Blob? = key == "read" ? Blob("old") : key == "replaced" ? Blob("new") : nil
+            #expect(cache.imageInMemory(forKey: key) == expected, "\(key)")
+        }
+    }
+
+    @Test("row 33: from memory, disk or both, with one completion on the queue asked for")
+    func removing() async throws {
+        let fixture = try CacheFixture()
+        let cache = fixture.cache
+        for key in ["both", "memory", "disk"] { await cache.store(Blob(key), forKey: key) }
+        await cache.remove(forKey: "both")
+        await cache.remove(forKey: "memory", fromDisk: false)
+        await cache.remove(forKey: "disk", fromMemory: false)
+        #expect(cache.imageCachedType(forKey: "both") == .none)
+        #expect(cache.imageCachedType(forKey: "memory") == .disk)
+        #expect(cache.imageCachedType(forKey: "disk") == .memory)
+        #expect(cache.diskStorage?.isCached(forKey: "disk") == false)
+        let queue = DispatchQueue(label: "test")
+        let marker = DispatchSpecificKey<Bool>()
+        queue.setSpecific(key: marker, value: true)
+        let calls = Mutex(0)
+        for (memory, disk) in [(true, true), (true, false), (false, true), (false, false)] {
+            let isThere = await withCheckedContinuation { continuation in
+                cache.removeImage(forKey: "x", fromMemory: memory, fromDisk: disk, callbackQueue: .dispatch(queue)) {
+                    calls.withLock { $0 += 1 }
+                    continuation.resume(returning: DispatchQueue.getSpecific(key: marker) == true)
+                }
+            }
+            #expect(isThere)
+        }
+        #expect(calls.withLock { $0 } == 4)
+    }
+
+    @Test("row 34: the four queues call once, where they say")
+    func queues() async {
+        let queue = DispatchQueue(label: "test")
+        let marker = DispatchSpecificKey<Bool>()
+        queue.setSpecific(key: marker, value: true)
+        // On Linux the main queue need not run on the main thread.
+        let main = DispatchSpecificKey<Bool>()
+        DispatchQueue.main.setSpecific(key: main, value: true)
+        func place(_ callback: CallbackQueue) async -> (main: Bool, own: Bool) {
+            await withCheckedContinuation { continuation in
+                queue.async {
+                    callback.execute {
+                        continuation.resume(
+                            returning: (
+                                DispatchQueue.getSpecific(key: main) == true,
+                                DispatchQueue.getSpecific(key: marker) == true
+                            ))
+                    }
+                }
+            }
+        }
+        #expect(await place(.untouch) == (false, true))
+        #expect(await place(.dispatch(DispatchQueue(label: "other"))) == (false, false))
+        #expect(await place(.mainAsync) == (true, false))
+        #expect(await place(.mainCurrentOrAsync) == (true, false))
+        let isAtOnce = await MainActor.run {
+            let flag = Mutex(false)
+            CallbackQueue.mainCurrentOrAsync.execute { flag.withLock { $0 = true } }
+            return flag.withLock { $0 }
+        }
+        #expect(isAtOnce)
+    }
+
+    @Test("row 34: every path resumes exactly once, also on error and cancellation")
+    func resumesOnce() async throws {
+        let fixture = try CacheFixture()
+        let cache = fixture.cache
+        await cache.store(Blob("v"), forKey: "a")
+        cache.clearMemoryCache()
+        let cancelled = Task {
+            while !Task.isCancelled { await Task.yield() }
+            return try await cache.image(forKey: "a")
+        }
+        cancelled.cancel()
+        await #expect(throws: CancellationError.self) { try await cancelled.value }
+        let storage = try #require(cache.diskStorage)
+        let url = storage.cacheFileURL(forKey: "a")
+        try FileManager.default.removeItem(at: url)
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: false)
+        await #expect(throws: CacheError.self) { try await cache.image(forKey: "a") }
+        let calls = Mutex(0)
+        await withCheckedContinuation { continuation in
+            cache.retrieveImage(forKey: "a", callbackQueue: .untouch) { result in
+                calls.withLock { $0 += 1 }
+                #expect(throws: CacheError.self) { try result.get() }
+                continuation.resume()
+            }
+        }
+        #expect(calls.withLock { $0 } == 1)
+        #expect(!cache.memoryStorage.state.withLock { $0.reads.isPending("a") })
+    }
+}
