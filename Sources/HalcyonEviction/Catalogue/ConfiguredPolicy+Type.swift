@@ -10,7 +10,7 @@ extension ConfiguredPolicy {
     ) {
         self.init(
             card: Policy.card, settings: [], parameters: Policy.Parameters.table.map { ($0.name, $0.read(values)) },
-            makeRun: { context in CacheRun(Policy(values, context: context), context: context) },
+            makeRun: { context, times in CacheRun(Policy(values, context: context), context: context, times: times) },
             makeDecoratedRun: { context, decorator in
                 decorator.makeCache(around: Policy(values, context: context), context: context)
             },
