@@ -18,6 +18,7 @@ let package = Package(
         .library(name: "Halcyon", targets: ["Halcyon"]),
         .library(name: "HalcyonEviction", targets: ["HalcyonEviction"]),
         .library(name: "HalcyonModel", targets: ["HalcyonModel"]),
+        .library(name: "HalcyonAccessLog", targets: ["HalcyonAccessLog"]),
         .library(name: "HalcyonTrace", targets: ["HalcyonTrace"]),
         .library(name: "HalcyonSimulation", targets: ["HalcyonSimulation"]),
         .executable(name: "replay", targets: ["replay"]),
@@ -40,13 +41,19 @@ let package = Package(
             dependencies: ["HalcyonEviction", .target(name: "COpenBLAS", condition: .when(platforms: [.linux]))],
             swiftSettings: strict),
         .target(
+            name: "HalcyonAccessLog",
+            dependencies: [
+                .product(name: "GRDB", package: "GRDB.swift"), .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: strict),
+        .target(
             name: "Halcyon",
             dependencies: [
                 "HalcyonEviction", "HalcyonModel", .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),
-        .target(name: "HalcyonTrace", dependencies: ["CZlib", "CZstd"], swiftSettings: strict),
+        .target(name: "HalcyonTrace", dependencies: ["CZlib", "CZstd", "HalcyonAccessLog"], swiftSettings: strict),
         .target(
             name: "HalcyonSimulation",
             dependencies: [
@@ -78,13 +85,28 @@ let package = Package(
                 "HalcyonTestSupport",
             ],
             swiftSettings: strict),
+        .executableTarget(
+            name: "AccessLogProcess", dependencies: ["HalcyonAccessLog"], path: "Tests/AccessLogProcess",
+            swiftSettings: strict),
         .testTarget(
-            name: "HalcyonTraceTests", dependencies: ["HalcyonTrace", "HalcyonTestSupport", "CZlib", "CZstd"],
+            name: "HalcyonAccessLogTests",
+            dependencies: [
+                "HalcyonAccessLog", "AccessLogProcess", "HalcyonTestSupport",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "HalcyonTraceTests",
+            dependencies: [
+                "HalcyonTrace", "HalcyonAccessLog", "HalcyonTestSupport", "CZlib", "CZstd",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "HalcyonSimulationTests", dependencies: ["HalcyonSimulation", "HalcyonTestSupport"],
             swiftSettings: strict),
         .testTarget(
-            name: "ReplayTests", dependencies: ["replay", "HalcyonTestSupport"], swiftSettings: strict),
+            name: "ReplayTests", dependencies: ["replay", "HalcyonAccessLog", "HalcyonTestSupport"],
+            swiftSettings: strict),
     ]
 )

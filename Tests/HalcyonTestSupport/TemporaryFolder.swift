@@ -1,7 +1,7 @@
 import Foundation
 
 /// A folder of a test's own, gone afterwards.
-public final class TemporaryFolder {
+public final class TemporaryFolder: Sendable {
     /// Where it is.
     public let path: String
 

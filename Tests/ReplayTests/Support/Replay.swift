@@ -23,22 +23,8 @@ struct Outcome {
 
 /// The built command, run as a person runs it.
 enum Replay {
-    /// The executable, which the build puts beside the test bundle.
-    static let executable: URL = {
-        let bundles = [Bundle(for: TemporaryFolder.self).bundleURL, URL(fileURLWithPath: CommandLine.arguments[0])]
-        for start in bundles {
-            var folder = start
-            while folder.path != "/" {
-                let candidate = folder.appendingPathComponent("replay")
-                var isFolder: ObjCBool = false
-                if FileManager.default.fileExists(atPath: candidate.path, isDirectory: &isFolder), !isFolder.boolValue {
-                    return candidate
-                }
-                folder.deleteLastPathComponent()
-            }
-        }
-        fatalError("the executable replay is not beside the tests: run swift build")
-    }()
+    /// The executable.
+    static let executable = BuiltExecutable.url("replay")
 
     /// The command's process in `folder`, not yet started.
     static func process(_ arguments: [String], in folder: TemporaryFolder, environment: [String: String] = [:])

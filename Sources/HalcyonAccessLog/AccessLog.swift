@@ -1,0 +1,138 @@
+import Dispatch
+
+/// The record of every access to a cache, in an SQLite file.
+///
+/// ```swift
+/// let log = AccessLog(path: "caches/access.sqlite")
+/// log.record("https://example.com/cat.jpg", cost: 40_960, categories: ["cats"], outcome: .network, user: "ada")
+/// try await log.flush()
+/// ```
+///
+/// Recording takes a lock and appends to a buffer; a queue of the log's own writes the buffer in batches, half a flush interval
+/// after the first access in it or as soon as a batch is full. What was recorded more than one flush interval before the
+/// process is killed is in the file.
+///
+/// Nothing that happens to the file reaches who records. While it cannot be written accesses wait, up to a limit; what
+/// is lost is counted in ``statistics`` and reported to ``Configuration/onEvent``. A damaged file is set aside beside the
+/// log, as `NAME.damaged`, and a new one begun; a file of another program or of a later release is left alone.
+///
+/// Several processes may record to one file. It is read by ``AccessLogReader``, by `replay`, and by whatever reads SQLite: see
+/// <doc:Schema>.
+public final class AccessLog: Sendable {
+    /// The file.
+    public let path: String
+    private let buffer: AccessBuffer
+    private let writer: LogWriter
+
+    /// A log in the file at `path`, which is made with its folder when there is something to write.
+    ///
+    /// Takes no time: the file is opened when it is first written.
+    public init(path: String, _ configuration: Configuration = Configuration()) {
+        self.path = path
+        buffer = AccessBuffer(configuration)
+        writer = LogWriter(path: path, configuration, buffer)
+    }
+
+    deinit {
+        let writer = writer
+        Task { await writer.close() }
+    }
+
+    /// Records an access. O(1), with no input or output; any thread may call it.
+    ///
+    /// - Parameters:
+    ///   - key: what was asked for; how it is kept says ``Configuration/keys``.
+    ///   - cost: the size in bytes; 0 where it is unknown. A log replays best if every object's size is known at its first access.
+    ///   - categories: of the object. Empty names and repetitions count for nothing.
+    ///   - outcome: where it was served from.
+    ///   - user: the user or profile; `nil` or empty where unknown.
+    ///   - time: microseconds since 1970; `nil` is now.
+    public func record(
+        _ key: String, cost: Int, categories: [String] = [], outcome: LoggedAccess.Outcome, user: String? = nil,
+        at time: Int64? = nil
+    ) {
+        let signal = buffer.add(
+            time: time, cost: cost, key: key, categories: categories, user: user, outcome: outcome)
+        switch signal {
+        case .nothing: break
+        case .timer:
+            let writer = writer
+            Task { await writer.flushLater() }
+        case .writer:
+            let writer = writer
+            Task { await writer.flush() }
+        }
+    }
+
+    /// Whether accesses are recorded. Switched off, ``record(_:cost:categories:outcome:user:at:)`` does nothing; what was recorded
+    /// before stays.
+    public var isRecording: Bool {
+        get { buffer.isRecording }
+        set { buffer.isRecording = newValue }
+    }
+
+    /// Lets what follows belong to another session, as when an app comes back to the front.
+    public func beginSession() { buffer.beginSession() }
+
+    /// What was recorded, written and lost so far.
+    public var statistics: AccessLogStatistics { buffer.statistics }
+
+    /// Writes what was recorded up to now, and brings the file within its bounds.
+    ///
+    /// - Throws: ``AccessLogError`` if that is not possible now; accesses keep waiting where a later attempt may succeed.
+    public func flush() async throws(AccessLogError) {
+        if let error = await writer.flush() { throw error }
+    }
+
+    /// Writes what was recorded and closes the file. Nothing is recorded afterwards.
+    ///
+    /// - Throws: ``AccessLogError`` if it could not be written; it is then lost and counted.
+    public func close() async throws(AccessLogError) {
+        if let error = await writer.close() { throw error }
+    }
+
+    /// Deletes all accesses of a user, and the names that only they refer to. O(rows of the log), on the log's queue.
+    ///
+    /// What is deleted is overwritten in the file. A damaged file that was set aside is deleted as a whole.
+    ///
+    /// - Returns: the number of accesses.
+    /// - Throws: ``AccessLogError`` if the file cannot be written; it is then as it was.
+    @discardableResult
+    public func deleteAccesses(ofUser user: String) async throws(AccessLogError) -> Int {
+        try await writer.delete(.user(user))
+    }
+
+    /// Deletes all accesses to objects of a category, and the names that only they refer to, as
+    /// ``deleteAccesses(ofUser:)`` does.
+    @discardableResult
+    public func deleteAccesses(inCategory category: String) async throws(AccessLogError) -> Int {
+        try await writer.delete(.category(category))
+    }
+
+    /// Deletes all accesses and all names, as ``deleteAccesses(ofUser:)`` does.
+    @discardableResult
+    public func deleteAll() async throws(AccessLogError) -> Int {
+        try await writer.delete(.everything)
+    }
+
+    /// Writes what was recorded up to now to a CSV in the form of a trace, `time,key,size,category,user`; see
+    /// ``AccessLogText``. Recording and writing go on meanwhile.
+    ///
+    /// - Parameter destination: the file to make or replace; it appears when it is whole.
+    /// - Returns: the number of accesses.
+    /// - Throws: ``AccessLogError`` if the log cannot be written or read, or the file not be made.
+    @discardableResult
+    public func export(to destination: String) async throws(AccessLogError) -> Int {
+        try await flush()
+        let path = path
+        let result = await withCheckedContinuation { continuation in
+            DispatchQueue.global(qos: .utility).async {
+                continuation.resume(
+                    returning: Result { () throws(AccessLogError) in
+                        try AccessLogExport.write(logAt: path, to: destination)
+                    })
+            }
+        }
+        return try result.get()
+    }
+}

@@ -1,0 +1,75 @@
+import GRDB
+
+/// Why a log could not be written or read: one sentence that says what was found and what is accepted.
+public struct AccessLogError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// The kinds of reasons.
+    public enum Reason: String, Sendable, CaseIterable {
+        /// There is no file, or none that can be opened for reading.
+        case unreadable
+        /// The file holds nothing at all.
+        case empty
+        /// A file of another program.
+        case foreign
+        /// A log by a later version of Halcyon.
+        case newerSchema
+        /// The file ends before what its header says.
+        case truncated
+        /// The file's content contradicts itself.
+        case damaged
+        /// Another process keeps the file locked.
+        case locked
+        /// No room is left where the file is.
+        case diskFull
+        /// The file or its folder may not be written.
+        case unwritable
+        /// Reading or writing failed for another reason.
+        case failed
+        /// The log has been closed.
+        case closed
+    }
+
+    /// The file as it was named by the caller.
+    public let path: String
+    /// The kind of reason.
+    public let reason: Reason
+    /// What is wrong and what is accepted, without the file.
+    public let message: String
+
+    /// `path: message`.
+    public var description: String { "\(path): \(message)" }
+
+    init(_ path: String, _ reason: Reason, _ message: String) {
+        self.path = path
+        self.reason = reason
+        self.message = message
+    }
+}
+
+extension AccessLogError {
+    /// What an error thrown while the file at `path` was used means.
+    init(_ path: String, _ error: any Error) {
+        if let known = error as? AccessLogError {
+            self = known
+            return
+        }
+        guard let error = error as? DatabaseError else {
+            self.init(path, .failed, "cannot be used: \(error)")
+            return
+        }
+        let detail = error.message ?? "error \(error.extendedResultCode.rawValue)"
+        switch error.resultCode {
+        case .SQLITE_FULL:
+            self.init(path, .diskFull, "cannot be written: no room is left on the disk")
+        case .SQLITE_IOERR where error.extendedResultCode == .SQLITE_IOERR_SHMSIZE:
+            self.init(path, .diskFull, "cannot be written: no room is left on the disk for its index of recent pages")
+        case .SQLITE_BUSY, .SQLITE_LOCKED:
+            self.init(path, .locked, "is locked by another process")
+        case .SQLITE_NOTADB, .SQLITE_CORRUPT:
+            self.init(path, .damaged, "is damaged (\(detail)); 'sqlite3 FILE .recover' may save a part")
+        case .SQLITE_READONLY, .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_AUTH:
+            self.init(path, .unwritable, "cannot be opened for writing (\(detail)); a writable folder is needed")
+        default:
+            self.init(path, .failed, "cannot be used (\(detail))")
+        }
+    }
+}

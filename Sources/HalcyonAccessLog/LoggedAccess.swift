@@ -1,0 +1,46 @@
+/// One access as a log holds it.
+public struct LoggedAccess: Sendable, Equatable {
+    /// Where an access was served from.
+    public enum Outcome: UInt8, Sendable, CaseIterable {
+        /// Found in memory.
+        case memory = 1
+        /// Found on disk.
+        case disk = 2
+        /// Fetched for this access.
+        case network = 3
+        /// Found in memory or on disk, where a prefetch had put it and no access had asked for it since.
+        case prefetched = 4
+        /// Not found, and not fetched.
+        case miss = 5
+    }
+
+    /// When it happened, in microseconds since 1970.
+    public var time: Int64
+    /// The key, or where the log keeps hashes the 32 hexadecimal digits of its hash.
+    public var key: String
+    /// The size in bytes; 0 is unknown.
+    public var cost: Int
+    /// The categories, in the order in which they were given.
+    public var categories: [String]
+    /// Where it was served from.
+    public var outcome: Outcome
+    /// The user or profile; `nil` where unknown.
+    public var user: String?
+    /// The number of the session in this log: one from each opening of the log to its closing, or to
+    /// ``AccessLog/beginSession()``.
+    public var session: Int64
+
+    /// An access.
+    public init(
+        time: Int64, key: String, cost: Int, categories: [String] = [], outcome: Outcome, user: String? = nil,
+        session: Int64
+    ) {
+        self.time = time
+        self.key = key
+        self.cost = cost
+        self.categories = categories
+        self.outcome = outcome
+        self.user = user
+        self.session = session
+    }
+}

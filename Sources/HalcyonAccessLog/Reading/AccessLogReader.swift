@@ -1,0 +1,140 @@
+import Foundation
+import GRDB
+
+/// Reads the accesses of a log, in the order in which they were recorded.
+///
+/// What is read is the log as it was when it was opened, also while it is being written. The file is not changed.
+/// Beside a batch of accesses, the names of users and categories are held.
+public final class AccessLogReader {
+    /// The file as it was named by the caller.
+    public let path: String
+    /// The accesses in it.
+    public let count: Int
+    /// The accesses that a batch has at most.
+    static let batch = 8_192
+
+    private let queue: DatabaseQueue
+    private let users: [Int64: String]
+    private let sets: [Int64: [String]]
+    private var last = Int64.min
+    private var toGive: Int
+
+    /// Opens the log at `path`.
+    ///
+    /// - Parameter limit: reads only so many accesses, the first; `nil` is all.
+    /// - Throws: ``AccessLogError``: where there is no file, or one of another program, of a later schema, truncated or
+    ///   damaged.
+    public init(path: String, limit: Int? = nil) throws(AccessLogError) {
+        self.path = path
+        toGive = max(limit ?? .max, 0)
+        let header = try LogHeader(path: path)
+        do {
+            let queue = try AccessLogReader.open(path, header)
+            (count, users, sets) = try queue.inDatabase { db in
+                _ = try LogSchema.current.version(of: db, path: path)
+                // A transaction that stays open until the reader is gone: all batches show the same state.
+                try db.beginTransaction(.deferred)
+                let count = try Int.fetchOne(db, sql: "SELECT count(*) FROM access") ?? 0
+                return (count, try AccessLogReader.users(db), try AccessLogReader.categorySets(db))
+            }
+            self.queue = queue
+        } catch {
+            throw AccessLogError(reading: path, error)
+        }
+    }
+
+    deinit { try? queue.close() }
+
+    /// The next accesses; none at the end.
+    ///
+    /// - Throws: ``AccessLogError`` if the file is damaged.
+    public func next() throws(AccessLogError) -> [LoggedAccess] {
+        do {
+            return try queue.inDatabase { try batch($0) }
+        } catch {
+            throw AccessLogError(reading: path, error)
+        }
+    }
+
+    private func batch(_ db: Database) throws -> [LoggedAccess] {
+        // CROSS JOIN keeps SQLite from putting the keys in the outer loop.
+        let rows = try Row.fetchCursor(
+            db.cachedStatement(
+                sql: """
+                    SELECT access.id, time, coalesce(key.name, lower(hex(key.hash))), cost, category_set, user,
+                           session, outcome
+                    FROM access CROSS JOIN key ON key.id = access.key
+                    WHERE access.id > ? ORDER BY access.id LIMIT ?
+                    """), arguments: [last, min(AccessLogReader.batch, toGive)])
+        var accesses: [LoggedAccess] = []
+        while let row = try rows.next() {
+            last = row[0]
+            guard let outcome = LoggedAccess.Outcome(rawValue: row[7]) else {
+                throw AccessLogError(
+                    path, .damaged,
+                    "is damaged (access \(last) has the outcome \(row[7] as Int64), which there is none of)")
+            }
+            accesses.append(
+                LoggedAccess(
+                    time: row[1], key: row[2], cost: row[3], categories: (row[4] as Int64?).flatMap { sets[$0] } ?? [],
+                    outcome: outcome, user: (row[5] as Int64?).flatMap { users[$0] }, session: row[6]))
+        }
+        toGive -= accesses.count
+        return accesses
+    }
+}
+
+extension AccessLogReader {
+    /// Opens the file so that reading leaves nothing behind.
+    private static func open(_ path: String, _ header: LogHeader) throws -> DatabaseQueue {
+        var options = Configuration()
+        options.allowsUnsafeTransactions = true
+        options.busyMode = .timeout(5)
+        options.foreignKeysEnabled = false
+        // Where no write-ahead log is, SQLite makes one even to read. A connection that may write removes it when it
+        // closes; one that may not leaves it behind.
+        options.readonly = header.hasWriteAheadLog
+        if !header.hasWriteAheadLog {
+            options.prepareDatabase { db in try db.execute(sql: "PRAGMA query_only = ON") }
+            let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+            if access(path, W_OK) != 0 || access(folder, W_OK) != 0 {
+                // Nobody can write there, so that nothing can change while it is being read.
+                let name = path.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed) ?? path
+                options.readonly = true
+                return try DatabaseQueue(path: "file:\(name)?immutable=1", configuration: options)
+            }
+        }
+        return try DatabaseQueue(path: path, configuration: options)
+    }
+
+    private static func users(_ db: Database) throws -> [Int64: String] {
+        let rows = try Row.fetchAll(db, sql: "SELECT id, CAST(name AS BLOB) FROM user")
+        return Dictionary(rows.map { ($0[0], String(decoding: $0[1] as Data, as: UTF8.self)) }) { first, _ in first }
+    }
+
+    private static func categorySets(_ db: Database) throws -> [Int64: [String]] {
+        let rows = try Row.fetchCursor(
+            db,
+            sql: """
+                SELECT category_set, CAST(name AS BLOB)
+                FROM category_set_member JOIN category ON category.id = category ORDER BY category_set, position
+                """)
+        var sets: [Int64: [String]] = [:]
+        while let row = try rows.next() {
+            sets[row[0], default: []].append(String(decoding: row[1] as Data, as: UTF8.self))
+        }
+        return sets
+    }
+}
+
+extension AccessLogError {
+    /// What an error thrown while the file at `path` was read means.
+    init(reading path: String, _ error: any Error) {
+        let meaning = AccessLogError(path, error)
+        if meaning.reason == .unwritable {
+            self.init(path, .unreadable, "cannot be opened for reading, or its write-ahead log cannot")
+        } else {
+            self = meaning
+        }
+    }
+}

@@ -1,0 +1,90 @@
+/// A log as the text of a trace: `time,key,size,category,user`, a line an access.
+///
+/// Times are seconds since 1970. Where a clock was set back, times are held at the latest one before, because a trace's
+/// times do not decrease. Several categories are joined by `|`. A line break or other control character in a name, and a
+/// `|` in a category, is written as `%` and two hexadecimal digits.
+public struct AccessLogText {
+    /// The line that names the columns.
+    public static let header = Array("time,key,size,category,user\n".utf8)
+
+    /// The accesses so far whose time was before the one above and has been held.
+    public private(set) var heldTimes = 0
+
+    private let reader: AccessLogReader
+    private let holdsTimes: Bool
+    private var latest = Int64.min
+
+    /// The text of what a reader has yet to read.
+    ///
+    /// - Parameter holdsTimes: whether times never decrease; otherwise they are as they were recorded.
+    public init(_ reader: AccessLogReader, holdsTimes: Bool = true) {
+        self.reader = reader
+        self.holdsTimes = holdsTimes
+    }
+
+    /// The next lines, without the header; none at the end.
+    ///
+    /// - Throws: ``AccessLogError`` if the file is damaged.
+    public mutating func next() throws(AccessLogError) -> [UInt8] {
+        let accesses = try reader.next()
+        var text: [UInt8] = []
+        text.reserveCapacity(accesses.count * 80)
+        for access in accesses {
+            if access.time < latest, holdsTimes { heldTimes += 1 } else { latest = access.time }
+            AccessLogText.append(seconds: latest, to: &text)
+            text.append(UInt8(ascii: ","))
+            AccessLogText.append(field: [access.key], to: &text)
+            text.append(UInt8(ascii: ","))
+            text.append(contentsOf: String(max(access.cost, 0)).utf8)
+            text.append(UInt8(ascii: ","))
+            AccessLogText.append(field: access.categories, isCategory: true, to: &text)
+            text.append(UInt8(ascii: ","))
+            if let user = access.user { AccessLogText.append(field: [user], to: &text) }
+            text.append(10)
+        }
+        return text
+    }
+
+    /// Microseconds as seconds, with as many decimals as are needed.
+    private static func append(seconds microseconds: Int64, to text: inout [UInt8]) {
+        let (whole, part) = microseconds.magnitude.quotientAndRemainder(dividingBy: 1_000_000)
+        if microseconds < 0 { text.append(UInt8(ascii: "-")) }
+        text.append(contentsOf: String(whole).utf8)
+        if part == 0 { return }
+        text.append(UInt8(ascii: "."))
+        text.append(contentsOf: String(1_000_000 + part).utf8.dropFirst())
+        while text.last == UInt8(ascii: "0") { text.removeLast() }
+    }
+
+    /// A field of names joined by `|`, quoted where it must be.
+    private static func append(field names: [String], isCategory: Bool = false, to text: inout [UInt8]) {
+        let start = text.count
+        var isQuoted = false
+        for (position, name) in names.enumerated() {
+            if position > 0 { text.append(UInt8(ascii: "|")) }
+            for byte in name.utf8 {
+                switch byte {
+                case 0..<32, 127: escape(byte, to: &text)
+                case UInt8(ascii: "|") where isCategory: escape(byte, to: &text)
+                case UInt8(ascii: "\""):
+                    isQuoted = true
+                    text.append(byte)
+                    text.append(byte)
+                case UInt8(ascii: ","):
+                    isQuoted = true
+                    text.append(byte)
+                default: text.append(byte)
+                }
+            }
+        }
+        if isQuoted {
+            text.insert(UInt8(ascii: "\""), at: start)
+            text.append(UInt8(ascii: "\""))
+        }
+    }
+
+    private static func escape(_ byte: UInt8, to text: inout [UInt8]) {
+        text.append(UInt8(ascii: "%"))
+        text.append(contentsOf: KeyDigest.hexadecimal([byte]).uppercased().utf8)
+    }
+}

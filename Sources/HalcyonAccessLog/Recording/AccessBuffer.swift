@@ -1,0 +1,144 @@
+import Synchronization
+
+/// What waits to be written: filled by any thread, emptied by the writer.
+///
+/// Accesses lie in batches of fixed size, so that adding one never moves those before it. Emptied batches are used again.
+final class AccessBuffer: Sendable {
+    /// What the recording thread has to start.
+    enum Signal {
+        case nothing
+        /// The flush timer: this is the first access that it would run for.
+        case timer
+        /// The writer: a batch is full.
+        case writer
+    }
+
+    private struct State {
+        var current: [BufferedAccess] = []
+        var full: [[BufferedAccess]] = []
+        var spares: [[BufferedAccess]] = []
+        var isRecording: Bool
+        var session: UInt32 = 0
+        var timerIsSet = false
+        var writerIsCalled = false
+        var statistics = AccessLogStatistics()
+    }
+
+    private let state: Mutex<State>
+    private let batch: Int
+    private let limit: Int
+    private let now: @Sendable () -> Int64
+
+    init(_ configuration: AccessLog.Configuration) {
+        batch = max(configuration.batch, 1)
+        limit = max(configuration.waitingLimit, 1)
+        now = configuration.now
+        state = Mutex(State(isRecording: configuration.isRecording))
+    }
+
+    /// Adds an access. O(1); takes the lock once and neither touches the disk nor waits for who does.
+    ///
+    /// Without a time it is stamped under the lock, so that order and time agree.
+    func add(
+        time: Int64?, cost: Int, key: String, categories: [String], user: String?, outcome: LoggedAccess.Outcome
+    ) -> Signal {
+        state.withLock { state in
+            guard state.isRecording else { return .nothing }
+            guard state.statistics.waiting < limit else {
+                let loss = state.statistics.problem.map { AccessLogStatistics.Loss.failure($0.reason) } ?? .overload
+                state.statistics.lost[loss, default: 0] += 1
+                return .nothing
+            }
+            if state.current.capacity == 0 { state.current.reserveCapacity(batch) }
+            state.current.append(
+                BufferedAccess(
+                    time: time ?? now(), cost: cost, key: key, categories: categories, user: user,
+                    session: state.session, outcome: outcome))
+            state.statistics.waiting += 1
+            state.statistics.recorded += 1
+            if state.current.count == batch {
+                state.full.append(state.current)
+                state.current = state.spares.popLast() ?? []
+                if state.writerIsCalled || state.statistics.problem != nil { return .nothing }
+                state.writerIsCalled = true
+                return .writer
+            }
+            if state.timerIsSet { return .nothing }
+            state.timerIsSet = true
+            return .timer
+        }
+    }
+
+    /// Whether accesses are taken.
+    var isRecording: Bool {
+        get { state.withLock { $0.isRecording } }
+        set { state.withLock { $0.isRecording = newValue } }
+    }
+
+    /// Lets the accesses that follow belong to another session.
+    func beginSession() { state.withLock { $0.session += 1 } }
+
+    /// The counts so far.
+    var statistics: AccessLogStatistics { state.withLock { $0.statistics } }
+
+    /// Takes everything that waits, in the order of recording.
+    func take() -> [[BufferedAccess]] {
+        state.withLock { state in
+            var batches = state.full
+            state.full = []
+            if !state.current.isEmpty {
+                batches.append(state.current)
+                state.current = state.spares.popLast() ?? []
+            }
+            state.writerIsCalled = false
+            return batches
+        }
+    }
+
+    /// Marks the flush timer as run out.
+    func timerHasRun() { state.withLock { $0.timerIsSet = false } }
+
+    /// Marks the flush timer as set; tells whether it was not.
+    func setTimer() -> Bool {
+        state.withLock { state in
+            defer { state.timerIsSet = true }
+            return !state.timerIsSet
+        }
+    }
+
+    /// Counts a batch as written and takes its storage back.
+    func wrote(_ batch: consuming [BufferedAccess]) {
+        let count = batch.count
+        batch.removeAll(keepingCapacity: true)
+        let spare = batch
+        state.withLock { state in
+            state.statistics.waiting -= count
+            state.statistics.written += count
+            if state.spares.count < 2 { state.spares.append(spare) }
+        }
+    }
+
+    /// Counts accesses as lost for a reason of the file.
+    func lose(_ count: Int, _ reason: AccessLogError.Reason, waiting: Bool = true) {
+        state.withLock { state in
+            if waiting { state.statistics.waiting -= count }
+            state.statistics.lost[.failure(reason), default: 0] += count
+        }
+    }
+
+    /// Counts accesses that a deletion took before they were written.
+    func delete(_ count: Int) {
+        state.withLock { state in
+            state.statistics.waiting -= count
+            state.statistics.deletedUnwritten += count
+        }
+    }
+
+    /// Says why the file cannot be written, or that it can; returns what was said before.
+    func setProblem(_ problem: AccessLogError?) -> AccessLogError? {
+        state.withLock { state in
+            defer { state.statistics.problem = problem }
+            return state.statistics.problem
+        }
+    }
+}

@@ -1,0 +1,147 @@
+import GRDB
+
+/// Keeps a log within its bounds, in steps of a few milliseconds each: the oldest accesses go, then the names that no
+/// access refers to any more, then the empty pages.
+struct Retention {
+    /// The rows that a step deletes at most.
+    static let stepRows = 4_096
+    /// The pages that a step gives back to the file system at most.
+    static let stepPages = 256
+    /// The least that can be asked for in bytes.
+    static let leastBytes = 256 * 1_024
+
+    private let bounds: AccessLog.Bounds
+    /// How large the write-ahead log gets before it is written back.
+    let walBytes: Int
+    /// The rows still to delete for the bound in bytes.
+    private var rowsToFree = 0
+    private var removedSinceSweep = 0
+    private var sweep: NameSweep?
+
+    init(_ bounds: AccessLog.Bounds) {
+        self.bounds = bounds
+        walBytes = bounds.bytes.map { min(4 << 20, max($0, Retention.leastBytes) / 4) } ?? 4 << 20
+    }
+
+    /// Does one step and tells whether there is more to do.
+    ///
+    /// - Parameter now: microseconds since 1970.
+    mutating func step(_ file: inout LogFile, now: Int64) throws -> Bool {
+        if try trim(&file, now: now) { return true }
+        if try sweepNames(&file) { return true }
+        return try fitBytes(&file)
+    }
+
+    /// Deletes some of the oldest rows if they are too many or too old.
+    private mutating func trim(_ file: inout LogFile, now: Int64) throws -> Bool {
+        let rows = try file.countedRows()
+        var excess = rowsToFree
+        if let most = bounds.rows { excess = max(excess, rows - max(most, 0)) }
+        var removed = 0
+        let count = min(excess, Retention.stepRows)
+        if count > 0 {
+            removed += try file.write { _, db in
+                try db.cachedStatement(
+                    sql: "DELETE FROM access WHERE id IN (SELECT id FROM access ORDER BY id LIMIT ?)"
+                ).execute(arguments: [count])
+                return db.changesCount
+            }
+        } else if let days = bounds.days {
+            let earliest = now - Int64(days) * 86_400_000_000
+            let oldest = try file.queue.inDatabase { db in
+                try Int64.fetchOne(db.cachedStatement(sql: "SELECT time FROM access ORDER BY id LIMIT 1"))
+            }
+            guard let oldest, oldest < earliest else { return false }
+            removed += try file.write { _, db in
+                try db.cachedStatement(
+                    sql: """
+                        DELETE FROM access WHERE id IN
+                            (SELECT id FROM (SELECT id, time FROM access ORDER BY id LIMIT ?) WHERE time < ?)
+                        """
+                ).execute(arguments: [Retention.stepRows, earliest])
+                return db.changesCount
+            }
+        }
+        if removed == 0 {
+            rowsToFree = 0
+            return false
+        }
+        file.removed(removed)
+        rowsToFree = max(0, rowsToFree - removed)
+        removedSinceSweep += removed
+        return true
+    }
+
+    /// Removes names that nothing refers to, once a fourth as many rows have gone as there are.
+    private mutating func sweepNames(_ file: inout LogFile) throws -> Bool {
+        var current: NameSweep
+        if let sweep {
+            current = sweep
+        } else {
+            guard removedSinceSweep >= max(1_024, try file.countedRows() / 4) else { return false }
+            current = NameSweep(&file)
+        }
+        sweep = nil
+        switch try current.step(&file) {
+        case .goesOn:
+            sweep = current
+            return true
+        case .isDone:
+            removedSinceSweep = 0
+            return true
+        case .isVoid:
+            return false
+        }
+    }
+
+    /// Keeps the file small enough: gives empty pages back, and where that does not suffice finds how many rows must go.
+    private mutating func fitBytes(_ file: inout LogFile) throws -> Bool {
+        guard let most = bounds.bytes else { return false }
+        let target = max(most, Retention.leastBytes) - walBytes
+        let size = try FileSize(file)
+        if size.bytes <= target {
+            // Until the write-ahead log is written back it may be longer than it is to be, and the file not yet shorter.
+            if file.bytesOnDisk > most { try file.checkpoint() }
+            return false
+        }
+        if size.usedBytes > target - target / 16 {
+            // Rows and names are taken to shrink alike; what is left over shows in the next round.
+            let rows = try file.countedRows()
+            if rows == 0 { return false }
+            let share = 1 - 0.9 * Double(target) / Double(size.usedBytes)
+            rowsToFree = min(rows, Int(Double(rows) * share) + 1)
+            removedSinceSweep = max(removedSinceSweep, 1_024 + rows)
+            return true
+        }
+        return try size.giveBack(Retention.stepPages, of: file)
+    }
+}
+
+/// The pages of a log's file.
+struct FileSize {
+    let pages: Int
+    let emptyPages: Int
+    let pageBytes: Int
+
+    init(_ file: LogFile) throws {
+        (pages, emptyPages, pageBytes) = try file.queue.inDatabase { db in
+            func number(_ pragma: String) throws -> Int {
+                try Int.fetchOne(db.cachedStatement(sql: "PRAGMA \(pragma)")) ?? 0
+            }
+            return (try number("page_count"), try number("freelist_count"), try number("page_size"))
+        }
+    }
+
+    /// What the file takes.
+    var bytes: Int { pages * pageBytes }
+    /// What of it holds something.
+    var usedBytes: Int { (pages - emptyPages) * pageBytes }
+
+    /// Gives up to so many empty pages back to the file system and tells whether any was.
+    func giveBack(_ count: Int, of file: LogFile) throws -> Bool {
+        try file.queue.inDatabase { db in
+            _ = try Row.fetchAll(db, sql: "PRAGMA incremental_vacuum(\(count))")
+        }
+        return try FileSize(file).pages < pages
+    }
+}

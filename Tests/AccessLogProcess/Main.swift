@@ -1,0 +1,43 @@
+import Foundation
+import HalcyonAccessLog
+
+/// Records to a log until it is killed, or a number of accesses; what the tests kill, and their second process.
+///
+///     AccessLogProcess LOG NAME COUNT FLUSH-MILLISECONDS
+///
+/// Access n has the key `NAME-n`. After every twentieth a line `n nanoseconds`, by the system's steady clock, says that all up
+/// to n were recorded by then; the last line is `done`.
+@main
+struct Main {
+    static func main() async throws {
+        let arguments = CommandLine.arguments
+        guard arguments.count == 5, let count = Int(arguments[3]), let flush = Int(arguments[4]) else { exit(64) }
+        var configuration = AccessLog.Configuration()
+        configuration.keys = .raw
+        configuration.flushInterval = .milliseconds(flush)
+        configuration.lockTimeout = .seconds(10)
+        let log = AccessLog(path: arguments[1], configuration)
+        for number in 0..<count {
+            log.record(
+                "\(arguments[2])-\(number)", cost: number, categories: ["c\(number % 7)"], outcome: .memory,
+                user: arguments[2])
+            guard number % 20 == 0 else { continue }
+            say("\(number) \(steadyNanoseconds())")
+            if count == .max { usleep(10_000) }
+        }
+        try await log.close()
+        say("done")
+    }
+
+    /// One write, so that a line is there as a whole or not at all.
+    static func say(_ line: String) {
+        let bytes = Array("\(line)\n".utf8)
+        _ = write(STDOUT_FILENO, bytes, bytes.count)
+    }
+
+    static func steadyNanoseconds() -> UInt64 {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+    }
+}

@@ -1,0 +1,122 @@
+import Foundation
+import GRDB
+import Testing
+
+@testable import HalcyonAccessLog
+
+@Suite("Bounds: the oldest accesses go, and the names that only they used")
+struct BoundsTests {
+    let fixture: LogFixture
+
+    init() throws { fixture = try LogFixture() }
+
+    @Test("rows: the newest stay, to the row", arguments: [0, 1, 700, 2_500])
+    func rows(bound: Int) async throws {
+        let log = fixture.log {
+            $0.bounds = AccessLog.Bounds(rows: bound, bytes: nil, days: nil)
+            $0.batch = 512
+        }
+        for round in 0..<3 {
+            log.record(round * 1_500..<(round + 1) * 1_500)
+            try await log.flush()
+            let end = (round + 1) * 1_500
+            let first = max(0, end - bound)
+            #expect(try fixture.accesses().map(\.key) == (first..<end).map { "k\($0)" })
+        }
+        #expect(try fixture.faults() == [])
+    }
+
+    @Test("days: what is older goes, also when nothing new is recorded")
+    func days() async throws {
+        let day: Int64 = 86_400_000_000
+        let log = fixture.log {
+            $0.bounds = AccessLog.Bounds(rows: nil, bytes: nil, days: 30)
+            $0.now = { 100 * day }
+        }
+        for number in 0..<100 { log.record("k\(number)", cost: 1, outcome: .memory, at: Int64(number) * day) }
+        try await log.flush()
+        #expect(try fixture.accesses().map(\.key) == (70..<100).map { "k\($0)" })
+        let later = fixture.log {
+            $0.bounds = AccessLog.Bounds(rows: nil, bytes: nil, days: 30)
+            $0.now = { 120 * day + 1 }
+        }
+        try await later.flush()
+        #expect(try fixture.accesses().map(\.key) == (91..<100).map { "k\($0)" })
+    }
+
+    @Test("bytes: file and write-ahead log stay below, and most of the room is used", arguments: [true, false])
+    func bytes(newKeys: Bool) async throws {
+        let bound = 400_000
+        let log = fixture.log {
+            $0.bounds = AccessLog.Bounds(rows: nil, bytes: bound, days: nil)
+            $0.batch = 500
+        }
+        for round in 0..<25 {
+            for number in round * 500..<(round + 1) * 500 {
+                log.record(
+                    "https://example.org/images/\(newKeys ? number : number % 50).jpg", cost: 1, categories: ["c"],
+                    outcome: .memory, at: Int64(number))
+            }
+            try await log.flush()
+            let sizes = ["", "-wal"].map { suffix in
+                (try? FileManager.default.attributesOfItem(atPath: fixture.path + suffix)[.size] as? Int) ?? 0
+            }
+            #expect(sizes.reduce(0, +) <= bound)
+        }
+        let accesses = try fixture.accesses()
+        #expect(accesses.last?.time == 12_499)
+        #expect(zip(accesses, accesses.dropFirst()).allSatisfy { $0.time + 1 == $1.time })
+        #expect(accesses.count > (newKeys ? 800 : 3_000))
+        #expect(try fixture.faults() == [])
+        try await log.close()
+        let size = try FileManager.default.attributesOfItem(atPath: fixture.path)[.size] as? Int
+        #expect(try #require(size) <= bound)
+    }
+
+    @Test("names that nothing refers to are swept, those in use never")
+    func sweep() async throws {
+        let log = fixture.log {
+            $0.bounds = AccessLog.Bounds(rows: 2_000, bytes: nil, days: nil)
+            $0.batch = 300
+        }
+        for number in 0..<12_000 {
+            // One key in ten comes back for ever.
+            let key = number % 10 == 0 ? "fixed\(number / 10 % 20)" : "k\(number)"
+            log.record(
+                key, cost: 1, categories: ["c\(number / 2_000)"], outcome: .memory, user: "u\(number / 2_000)",
+                at: Int64(number))
+            if number % 1_500 == 0 { try await log.flush() }
+        }
+        try await log.flush()
+        let counts = try fixture.sql { db in
+            try ["key", "user", "category", "category_set"].map { table in
+                try Int.fetchOne(db, sql: "SELECT count(*) FROM \(table)") ?? 0
+            }
+        }
+        let used = Set(try fixture.accesses().map(\.key)).count
+        // Sweeps start when a fourth as many rows have gone as are there: or 1,024: so many unused keys may be left.
+        #expect(counts[0] >= used && counts[0] <= used + 1_024 + 1_500 + 300)
+        #expect(counts[1] <= 2 && counts[2] <= 2 && counts[3] <= 2)
+        #expect(try fixture.faults() == [])
+    }
+
+    @Test("a step of enforcement is small, however much there is to delete")
+    func steps() async throws {
+        let first = fixture.log()
+        first.record(0..<10_000)
+        try await first.close()
+        var file = try LogFile(path: fixture.path, AccessLog.Configuration())
+        var retention = Retention(AccessLog.Bounds(rows: 10, bytes: nil, days: nil))
+        var rows = 10_000
+        var goesOn = true
+        while goesOn {
+            goesOn = try retention.step(&file, now: 0)
+            let left = try file.countedRows()
+            #expect(rows - left <= Retention.stepRows)
+            rows = left
+        }
+        #expect(rows == 10)
+        #expect(try file.queue.inDatabase { try Int.fetchOne($0, sql: "SELECT count(*) FROM key") } == 10)
+        file.close()
+    }
+}

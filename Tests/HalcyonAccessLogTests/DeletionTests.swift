@@ -1,0 +1,92 @@
+import Foundation
+import GRDB
+import Testing
+
+@testable import HalcyonAccessLog
+
+@Suite("Deletion: complete, in the file and in what waits")
+struct DeletionTests {
+    let fixture: LogFixture
+
+    init() throws { fixture = try LogFixture() }
+
+    func fill(_ log: AccessLog, from start: Int) {
+        for number in start..<start + 600 {
+            let user = ["ada-lovelace", "grace-hopper", nil][number % 3]
+            let category = ["quasar-photos", "cats"][number % 2]
+            log.record(
+                "\(user ?? "nobody")/\(category)/\(number)", cost: 1, categories: [category, "all"], outcome: .memory,
+                user: user, at: Int64(number))
+        }
+    }
+
+    @Test("by user: written and waiting accesses go, and with them every trace of the name and of keys only it used")
+    func user() async throws {
+        let log = fixture.log()
+        fill(log, from: 0)
+        try await log.flush()
+        fill(log, from: 600)
+        #expect(try await log.deleteAccesses(ofUser: "ada-lovelace") == 400)
+        #expect(log.statistics.deletedUnwritten == 200)
+        let accesses = try fixture.accesses()
+        let others = (0..<1_200).filter { $0 % 3 != 0 }.map { Int64($0) }
+        #expect(!accesses.contains { $0.user == "ada-lovelace" })
+        #expect(accesses.map(\.time) == others)
+        #expect(try !fixture.contains("ada-lovelace"))
+        #expect(try fixture.contains("grace-hopper"))
+        #expect(try fixture.faults() == [])
+        #expect(try await log.deleteAccesses(ofUser: "ada-lovelace") == 0)
+        #expect(try await log.deleteAccesses(ofUser: "nobody at all") == 0)
+    }
+
+    @Test("by category: every access to an object of it goes, whatever its other categories")
+    func category() async throws {
+        let log = fixture.log()
+        fill(log, from: 0)
+        try await log.flush()
+        fill(log, from: 600)
+        #expect(try await log.deleteAccesses(inCategory: "quasar-photos") == 600)
+        let accesses = try fixture.accesses()
+        let odd = (0..<1_200).filter { $0 % 2 == 1 }.map { Int64($0) }
+        #expect(accesses.map(\.time) == odd)
+        #expect(accesses.allSatisfy { $0.categories == ["cats", "all"] })
+        #expect(try !fixture.contains("quasar-photos"))
+        #expect(try fixture.faults() == [])
+    }
+
+    @Test("everything, also a damaged file that was set aside; recording goes on")
+    func everything() async throws {
+        _ = try fixture.folder.file("access.sqlite", "damaged, of ada-lovelace\(String(repeating: ".", count: 99))")
+        let log = fixture.log()
+        fill(log, from: 0)
+        try await log.flush()
+        #expect(try fixture.contains("damaged, of ada-lovelace"))
+        #expect(try await log.deleteAll() == 600)
+        #expect(try fixture.accesses() == [])
+        #expect(try !fixture.contains("ada-lovelace"))
+        log.record(0..<3)
+        try await log.flush()
+        #expect(try fixture.accesses().map(\.key) == ["k0", "k1", "k2"])
+        #expect(try fixture.faults() == [])
+    }
+
+    @Test("names are compared by their bytes")
+    func bytes() async throws {
+        let log = fixture.log()
+        log.record("a", cost: 1, outcome: .memory, user: "caf\u{e9}")
+        log.record("b", cost: 1, outcome: .memory, user: "cafe\u{301}")
+        #expect(try await log.deleteAccesses(ofUser: "cafe\u{301}") == 1)
+        #expect(try fixture.accesses().map(\.key) == ["a"])
+    }
+
+    @Test("the log continues with the names it still has after a deletion")
+    func continues() async throws {
+        let log = fixture.log()
+        fill(log, from: 0)
+        try await log.deleteAccesses(ofUser: "ada-lovelace")
+        fill(log, from: 600)
+        try await log.close()
+        #expect(try fixture.accesses().count == 400 + 600)
+        #expect(try fixture.faults() == [])
+    }
+}

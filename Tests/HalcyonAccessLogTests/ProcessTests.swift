@@ -1,0 +1,112 @@
+import Foundation
+import GRDB
+import HalcyonTestSupport
+import Testing
+
+@testable import HalcyonAccessLog
+
+@Suite("Processes: killed while they log, or logging side by side", .serialized)
+struct ProcessTests {
+    let fixture: LogFixture
+
+    init() throws { fixture = try LogFixture() }
+
+    /// A process that records accesses named `name`; see its source. Its output goes to the file `name` in the folder.
+    func start(_ name: String, count: Int, flushMilliseconds: Int) throws -> Process {
+        let process = Process()
+        process.executableURL = BuiltExecutable.url("AccessLogProcess")
+        process.arguments = [fixture.path, name, String(count), String(flushMilliseconds)]
+        process.standardOutput = try FileHandle(
+            forWritingTo: URL(fileURLWithPath: try fixture.folder.file(name, "")))
+        try process.run()
+        return process
+    }
+
+    func lines(_ name: String) throws -> [Substring] {
+        try String(contentsOfFile: "\(fixture.folder.path)/\(name)", encoding: .utf8).split(separator: "\n")
+    }
+
+    var steadyNanoseconds: UInt64 {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+    }
+
+    /// Three kills in a row, or as many as `HALCYON_KILLS` says.
+    @Test("kill -9 at random points: what is older than a flush interval is there, in order, and the file is sound")
+    func kills() async throws {
+        let kills = ProcessInfo.processInfo.environment["HALCYON_KILLS"].flatMap { Int($0) } ?? 3
+        let interval = 1_000
+        var expected: [String] = []
+        for kill in 0..<kills {
+            let name = "p\(kill)"
+            let process = try start(name, count: .max, flushMilliseconds: interval)
+            #expect(try await eventually { ((try? lines(name).count) ?? 0) > 0 })
+            try await Task.sleep(for: .milliseconds(Int.random(in: 0...2_200)))
+            let killed = steadyNanoseconds
+            Foundation.kill(process.processIdentifier, SIGKILL)
+            process.waitUntilExit()
+            #expect(process.terminationReason == .uncaughtSignal)
+
+            let recorded = try lines(name).map { $0.split(separator: " ") }
+            let old = try recorded.last {
+                try #require(UInt64($0[1])) + UInt64(interval) * 1_000_000 < killed
+            }
+            let least = try old.map { try #require(Int($0[0])) + 1 } ?? 0
+            #expect(try fixture.faults() == [])
+            let keys = try fixture.accesses().map(\.key)
+            #expect(keys.starts(with: expected))
+            let own = keys.dropFirst(expected.count)
+            #expect(own.elementsEqual((0..<own.count).map { "\(name)-\($0)" }))
+            #expect(own.count >= least, "of \(least) accesses that were recorded \(interval) ms before the kill")
+            expected = keys
+        }
+        let log = fixture.log()
+        log.record(0..<1)
+        try await log.close()
+        #expect(try fixture.accesses().count == expected.count + 1)
+    }
+
+    @Test("two processes at once: every access of both is there, in its order, with its own names")
+    func twoProcesses() async throws {
+        let count = 2_000
+        let processes = try ["left", "right"].map { try start($0, count: count, flushMilliseconds: 20) }
+        for process in processes {
+            process.waitUntilExit()
+            #expect(process.terminationStatus == 0)
+        }
+        let accesses = try fixture.accesses()
+        #expect(accesses.count == 2 * count)
+        for name in ["left", "right"] {
+            #expect(try lines(name).last == "done")
+            let own = accesses.filter { $0.user == name }
+            #expect(own.map(\.key) == (0..<count).map { "\(name)-\($0)" })
+            #expect(own.map(\.cost) == Array(0..<count))
+            #expect(own.map(\.categories) == (0..<count).map { ["c\($0 % 7)"] })
+        }
+        #expect(Set(accesses.map(\.session)).count == 2)
+        #expect(try fixture.faults() == [])
+    }
+
+    @Test("two logs on one file in turn, with deletions and bounds: what each remembers of names stays true")
+    func twoLogs() async throws {
+        let logs = [fixture.log(), fixture.log { $0.bounds = AccessLog.Bounds(rows: 2_000, bytes: nil, days: nil) }]
+        for round in 0..<20 {
+            for (index, log) in logs.enumerated() {
+                for number in 0..<200 {
+                    log.record(
+                        "k\((round * 37 + number) % 900)", cost: 1, categories: ["c\(round % 5)"], outcome: .disk,
+                        user: "u\((round + index) % 4)")
+                }
+                try await log.flush()
+            }
+            if round % 6 == 5 { try await logs[round % 2].deleteAccesses(ofUser: "u\(round % 4)") }
+        }
+        try await logs[0].close()
+        try await logs[1].close()
+        #expect(try fixture.faults() == [])
+        let accesses = try fixture.accesses()
+        #expect(accesses.count <= 2_000 && accesses.count > 1_000)
+        #expect(accesses.last?.key == "k\((19 * 37 + 199) % 900)")
+    }
+}

@@ -1,0 +1,146 @@
+import Foundation
+import GRDB
+import Testing
+
+@testable import HalcyonAccessLog
+
+@Suite("Recording: buffered, in batches, off the caller's path")
+struct RecordingTests {
+    let fixture: LogFixture
+
+    init() throws { fixture = try LogFixture() }
+
+    @Test("what is recorded is read back, field by field and in order")
+    func fields() async throws {
+        let log = fixture.log()
+        var expected: [LoggedAccess] = []
+        for (number, outcome) in LoggedAccess.Outcome.allCases.enumerated() {
+            let categories = Array(["cats", "dogs", "birds"].prefix(number % 4))
+            let user = number % 2 == 0 ? "ada" : nil
+            log.record(
+                "https://e.org/\(number % 3)", cost: number * 1_000, categories: categories, outcome: outcome,
+                user: user, at: Int64(number) * 1_500_000)
+            expected.append(
+                LoggedAccess(
+                    time: Int64(number) * 1_500_000, key: "https://e.org/\(number % 3)", cost: number * 1_000,
+                    categories: categories, outcome: outcome, user: user, session: 1))
+        }
+        try await log.flush()
+        #expect(try fixture.accesses() == expected)
+        #expect(try fixture.faults() == [])
+        #expect(log.statistics.recorded == 5 && log.statistics.written == 5 && log.statistics.waiting == 0)
+    }
+
+    @Test("nothing is written before half the flush interval is over, then everything; an idle log sets no timer")
+    func flushInterval() async throws {
+        let log = fixture.log { $0.flushInterval = .seconds(8) }
+        #expect(fixture.clock.sleeperCount == 0)
+        log.record(0..<3)
+        #expect(try await eventually { fixture.clock.sleeperCount == 1 })
+        fixture.clock.advance(by: .milliseconds(3_999))
+        #expect(fixture.clock.sleeperCount == 1)
+        #expect(!FileManager.default.fileExists(atPath: fixture.path))
+        #expect(log.statistics.waiting == 3)
+        fixture.clock.advance(by: .milliseconds(1))
+        #expect(try await eventually { log.statistics.written == 3 })
+        #expect(try fixture.accesses().map(\.key) == ["k0", "k1", "k2"])
+        #expect(fixture.clock.sleeperCount == 0)
+        log.record(3..<4)
+        #expect(try await eventually { fixture.clock.sleeperCount == 1 })
+    }
+
+    @Test("the flush interval is one second unless told otherwise")
+    func defaultInterval() { #expect(AccessLog.Configuration().flushInterval == .seconds(1)) }
+
+    @Test("a full batch is written at once")
+    func fullBatch() async throws {
+        let log = fixture.log { $0.batch = 8 }
+        log.record(0..<17)
+        #expect(try await eventually { log.statistics.written >= 16 })
+        #expect(try fixture.accesses().map(\.key).prefix(16) == (0..<16).map { "k\($0)" }[...])
+    }
+
+    @Test("what comes faster than it can be written is lost and counted, and what was taken is kept")
+    func overload() async throws {
+        let log = fixture.log { $0.waitingLimit = 10 }
+        log.record(0..<25)
+        #expect(log.statistics.recorded == 10)
+        #expect(log.statistics.lost == [.overload: 15])
+        try await log.flush()
+        log.record(25..<30)
+        try await log.flush()
+        let kept = (0..<10).map { "k\($0)" } + (25..<30).map { "k\($0)" }
+        #expect(try fixture.accesses().map(\.key) == kept)
+        #expect(log.statistics.written == 15 && log.statistics.lostCount == 15)
+    }
+
+    @Test("threads record side by side: nothing is lost, each keeps its order, and times follow the order")
+    func threads() async throws {
+        let log = fixture.log { $0.batch = 64 }
+        let (threads, each) = (4, 2_000)
+        await withTaskGroup(of: Void.self) { group in
+            for thread in 0..<threads {
+                group.addTask {
+                    for number in 0..<each { log.record("\(thread)-\(number)", cost: 1, outcome: .memory) }
+                }
+            }
+        }
+        try await log.flush()
+        let accesses = try fixture.accesses()
+        #expect(accesses.count == threads * each)
+        for thread in 0..<threads {
+            let own = accesses.map(\.key).filter { $0.hasPrefix("\(thread)-") }
+            #expect(own == (0..<each).map { "\(thread)-\($0)" })
+        }
+        #expect(zip(accesses, accesses.dropFirst()).allSatisfy { $0.time <= $1.time })
+        let now = Int64(Date().timeIntervalSince1970 * 1e6)
+        #expect(accesses.allSatisfy { abs($0.time - now) < 600_000_000 })
+        #expect(try fixture.faults() == [])
+    }
+
+    @Test("switched off, nothing is recorded and no file made; what was recorded before stays")
+    func optOut() async throws {
+        let log = fixture.log { $0.isRecording = false }
+        log.record(0..<5)
+        #expect(log.statistics == AccessLogStatistics())
+        #expect(fixture.clock.sleeperCount == 0)
+        #expect(!FileManager.default.fileExists(atPath: fixture.path))
+        log.isRecording = true
+        log.record(5..<7)
+        log.isRecording = false
+        log.record(7..<9)
+        try await log.flush()
+        #expect(try fixture.accesses().map(\.key) == ["k5", "k6"])
+    }
+
+    @Test("sessions: one an opening, and one more when the app says so")
+    func sessions() async throws {
+        let first = fixture.log()
+        first.record(0..<2)
+        first.beginSession()
+        first.record(2..<3)
+        try await first.close()
+        let second = fixture.log()
+        second.record(3..<5)
+        try await second.close()
+        #expect(try fixture.accesses().map(\.session) == [1, 1, 2, 3, 3])
+        #expect(
+            try fixture.sql { try Int64.fetchAll($0, sql: "SELECT started FROM session ORDER BY id") }
+                == [1_000_000, 1_000_002, 1_000_003])
+    }
+
+    @Test("what waits is written when the log goes, and nothing is taken once it is closed")
+    func closing() async throws {
+        do {
+            let log = fixture.log()
+            log.record(0..<3)
+        }
+        #expect(try await eventually { (try? fixture.accesses().count) == 3 })
+        let log = fixture.log()
+        log.record(3..<5)
+        try await log.close()
+        log.record(5..<9)
+        #expect(try fixture.accesses().count == 5)
+        await #expect(throws: AccessLogError.self) { try await log.flush() }
+    }
+}
