@@ -24,7 +24,8 @@ import Testing
         #expect(try fault("time,key\n") == "t.csv: holds no request")
         #expect(
             try fault("key\na\n", name: "t.dat")
-                == "t.dat: the name does not tell the format; give one of csv, oracleGeneral, vscsi, twitter")
+                == "t.dat: the name does not tell the format; give one of csv, oracleGeneral, vscsi, twitter, "
+                + "accessLog")
     }
 
     @Test func headers() throws {

@@ -32,7 +32,7 @@ struct BadTraceTests {
         ),
         (
             "name.xyz", Array("key\na\n".utf8),
-            ": the name does not tell the format; give one of csv, oracleGeneral, vscsi, twitter"
+            ": the name does not tell the format; give one of csv, oracleGeneral, vscsi, twitter, accessLog"
         ),
         (
             "line.csv", Array("key\n".utf8) + [UInt8](repeating: 120, count: 2_000_000),

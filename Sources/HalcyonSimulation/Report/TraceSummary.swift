@@ -65,6 +65,9 @@ extension LoadReport {
         }
         if badLines > 0 { sentences.append("\(badLines.counted("bad line")) left out.") }
         if outOfOrder > 0 { sentences.append("\(outOfOrder.counted("request")) put in order of time.") }
+        if heldTimes > 0 {
+            sentences.append("\(heldTimes.counted("time")) of a clock set back, held at the latest time before.")
+        }
         if unansweredReads > 0 {
             sentences.append("\(unansweredReads.counted("read")) left out, of objects whose size never becomes known.")
         }

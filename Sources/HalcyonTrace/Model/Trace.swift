@@ -140,6 +140,8 @@ public struct LoadReport: Sendable, Equatable {
     public var unansweredReads = 0
     /// Requests that were put in order of time under `--sort`.
     public var outOfOrder = 0
+    /// Accesses of a log whose clock had been set back, which are taken to happen at the latest time before.
+    public var heldTimes = 0
 
     /// Nothing to report.
     public init() {}

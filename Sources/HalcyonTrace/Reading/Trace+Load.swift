@@ -14,6 +14,7 @@ extension Trace {
         let opening = try TraceOpening(path, options)
         let place = RowPlace(opening)
         let present = opening.parser.present
+        let notes = opening.notes
         let threads = max(1, options.threads ?? ProcessInfo.processInfo.activeProcessorCount)
         let end = options.limit.map { $0.addingReportingOverflow(options.skip) }.map {
             $0.overflow ? Int.max : $0.partialValue
@@ -21,6 +22,7 @@ extension Trace {
         let parsed = ParallelParser.run(
             opening, threads: threads, skipsBadLines: options.skipBadLines, wanted: options.sort ? nil : end)
         var assembler = TraceAssembler(parsed, present: present, options: options, place: place)
+        assembler.report.heldTimes = notes.heldTimes.load(ordering: .relaxed)
         return try assembler.trace()
     }
 }

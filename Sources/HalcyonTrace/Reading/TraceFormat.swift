@@ -8,6 +8,8 @@ public enum TraceFormat: String, Sendable, CaseIterable {
     case vscsi
     /// The text of Twitter's published cache traces, seven fields and no header; extensions `.twitter`, `.twr`.
     case twitter
+    /// The SQLite file that ``HalcyonAccessLog`` records; extensions `.sqlite`, `.sqlite3`, `.db`.
+    case accessLog
 
     /// The format that a file's name announces, whatever compression follows it, or `nil`.
     ///
@@ -20,6 +22,7 @@ public enum TraceFormat: String, Sendable, CaseIterable {
             case "oraclegeneral", "bin": self = .oracleGeneral
             case "vscsi": self = .vscsi
             case "twitter", "twr": self = .twitter
+            case "sqlite", "sqlite3", "db": self = .accessLog
             default: continue
             }
             return
@@ -27,8 +30,8 @@ public enum TraceFormat: String, Sendable, CaseIterable {
         return nil
     }
 
-    /// Whether a request is a record of fixed length rather than a line.
-    var isBinary: Bool { self == .oracleGeneral || self == .vscsi }
+    /// Whether a request is a record rather than a line of text.
+    var isBinary: Bool { self == .oracleGeneral || self == .vscsi || self == .accessLog }
 }
 
 /// How a file's bytes are packed.

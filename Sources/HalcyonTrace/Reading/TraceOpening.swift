@@ -9,6 +9,8 @@ struct TraceOpening {
     let path: String
     /// The unit in which the source counts time.
     let timeUnit: TimeUnit
+    /// What the source notices while it is read.
+    let notes = SourceNotes()
 
     /// Opens a trace. Throws a sentence if the file cannot be read, is empty, or has no header that fits.
     init(_ path: String, _ options: LoadOptions) throws(TraceError) {
@@ -22,12 +24,17 @@ struct TraceOpening {
         isBinary = format.isBinary
         switch format {
         case .csv, .twitter: timeUnit = options.timeUnit
-        case .oracleGeneral: timeUnit = .seconds
+        case .oracleGeneral, .accessLog: timeUnit = .seconds
         case .vscsi: timeUnit = .microseconds
         }
-        let source = try openSource(path, format: format, compression: options.compression)
+        let source: any ByteSource =
+            if format == .accessLog {
+                try AccessLogSource(path: path, options, notes)
+            } else {
+                try openSource(path, format: format, compression: options.compression)
+            }
         reader = ChunkReader(source: source, path: path, target: options.chunkBytes)
-        if try reader.peek(1).isEmpty {
+        if try reader.peek(1).isEmpty, format != .accessLog {
             throw TraceError(file: path, message: "is empty; a trace has at least one request")
         }
         switch format {
@@ -47,6 +54,11 @@ struct TraceOpening {
             parser = CSVRowParser(
                 roles: [.time, .key, .size, .valueSize, .user, .operation, .ignored],
                 delimiter: try TraceOpening.delimiter(options, path), options: options, timeUnit: options.timeUnit)
+            linesBefore = 0
+        case .accessLog:
+            parser = CSVRowParser(
+                roles: [.time, .key, .size, .category, .user], delimiter: UInt8(ascii: ","), options: options,
+                timeUnit: timeUnit)
             linesBefore = 0
         case .oracleGeneral:
             parser = OracleGeneralParser(sorts: options.sort)

@@ -30,6 +30,7 @@ public struct TraceStream {
     private var reader: ChunkReader
     private var worker: ChunkWorker
     private let place: RowPlace
+    private let notes: SourceNotes
     private let present: PresentColumns
     private var buffer: [UInt8] = []
     private var costs: StreamCosts
@@ -53,6 +54,7 @@ public struct TraceStream {
         let opening = try TraceOpening(path, options)
         place = RowPlace(opening)
         present = opening.parser.present
+        notes = opening.notes
         reader = opening.reader
         worker = ChunkWorker(parser: opening.parser, index: 0, skipsBadLines: options.skipBadLines)
         costs = StreamCosts(rule: options.sizes)
@@ -75,6 +77,7 @@ public struct TraceStream {
             lines += rows.lines
             lastTime = rows.times.last ?? lastTime
             report.badLines += rows.badLines
+            report.heldTimes = notes.heldTimes.load(ordering: .relaxed)
             report.unansweredReads += rows.unansweredReads
             if rows.count == 0 { continue }
             if rows.count > toGive { rows.keep(0..<toGive) }

@@ -18,7 +18,7 @@ public enum TraceWriter {
         switch format {
         case .csv: try writeCSV(trace, to: path, compression: compression)
         case .oracleGeneral: try writeOracleGeneral(trace, to: path, compression: compression)
-        case .vscsi, .twitter:
+        case .vscsi, .twitter, .accessLog:
             throw TraceError(file: path, message: "\(format.rawValue) is not written; csv and oracleGeneral are")
         }
     }

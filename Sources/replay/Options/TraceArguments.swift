@@ -9,9 +9,9 @@ extension TimeUnit: ExpressibleByArgument {}
 /// The trace and how it is read.
 struct TraceArguments: ParsableArguments {
     @Argument(
-        help:
-            "The trace: CSV with a header, oracleGeneral, vSCSI or Twitter's text, plain, gzip or zstd; - is standard input."
-    )
+        help: ArgumentHelp(
+            "The trace: CSV with a header, oracleGeneral, vSCSI or Twitter's text, plain, gzip or zstd, or an access log; "
+                + "- is standard input."))
     var trace: String
 
     @OptionGroup(title: "Reading") var reading: ReadingArguments

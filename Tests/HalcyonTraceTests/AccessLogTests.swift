@@ -1,0 +1,276 @@
+import Foundation
+import GRDB
+import HalcyonAccessLog
+import HalcyonTestSupport
+import Testing
+
+@testable import HalcyonTrace
+
+@Suite("An access log is a trace: every row as it was recorded, and one sentence for each file that is none")
+struct AccessLogTests {
+    let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    var path: String { "\(folder.path)/access.sqlite" }
+
+    /// A request of the trace that is recorded and read back.
+    struct Request: Equatable {
+        var time: Int64
+        var key: String
+        var size: UInt64
+        var categories: [String]
+        var user: String?
+    }
+
+    /// Requests with everything that a row may have, or lack.
+    static let requests: [Request] = {
+        var random = SeededGenerator(seed: 11)
+        var time: Int64 = 1_700_000_000_000_000
+        return (0..<9_000).map { number in
+            time += Int64.random(in: 0...3_000_000, using: &random)
+            let object = Int.random(in: 0..<700, using: &random)
+            return Request(
+                time: time, key: object % 9 == 0 ? "a, \"quoted\" key|\(object)" : "https://e.org/\(object)",
+                size: UInt64(object * 31 + 1),
+                categories: Array(["cats", "dogs, and, puppies", "c\(object % 20)"][..<(object % 4)]),
+                user: number % 13 == 0 ? nil : "u\(number % 17)")
+        }
+    }()
+
+    func log(raw: Bool = true) -> AccessLog {
+        var configuration = AccessLog.Configuration()
+        configuration.keys = raw ? .raw : .hashed
+        configuration.bounds = .none
+        configuration.clock = StoppedClock()
+        return AccessLog(path: path, configuration)
+    }
+
+    func record(_ requests: some Sequence<Request>, in log: AccessLog) {
+        for request in requests {
+            log.record(
+                request.key, cost: Int(request.size), categories: request.categories, outcome: .memory,
+                user: request.user, at: request.time)
+        }
+    }
+
+    /// The requests of a trace with its names.
+    func requests(of trace: Trace) -> [Request] {
+        (0..<trace.count).map { index in
+            let user = trace.user(ofRequest: index)
+            return Request(
+                time: trace.times[index], key: trace.names.keys[trace.entries[index]],
+                size: trace.cost(ofRequest: index),
+                categories: trace.categorySets[trace.categorySet(ofRequest: index)].map { trace.names.categories[$0] },
+                user: user == Trace.noUser ? nil : trace.names.users[user])
+        }
+    }
+
+    @Test("what is recorded is loaded, row for row")
+    func roundTrip() async throws {
+        let log = log()
+        record(AccessLogTests.requests, in: log)
+        try await log.close()
+        for (chunkBytes, threads) in [(1 << 20, 2), (1_000, 3)] {
+            let trace = try Trace.load(
+                path,
+                .with {
+                    $0.names = .all
+                    $0.chunkBytes = chunkBytes
+                    $0.threads = threads
+                })
+            #expect(requests(of: trace) == AccessLogTests.requests)
+            #expect(trace.report == LoadReport() && trace.costUnit == .bytes)
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["access.sqlite"])
+    }
+
+    @Test("hashed keys tell the same objects apart")
+    func hashed() async throws {
+        let raw = log()
+        record(AccessLogTests.requests, in: raw)
+        try await raw.close()
+        let expected = try Trace.load(path).fingerprint
+        try FileManager.default.removeItem(atPath: path)
+        let hashed = log(raw: false)
+        record(AccessLogTests.requests, in: hashed)
+        try await hashed.close()
+        #expect(try Trace.load(path).fingerprint == expected)
+    }
+
+    @Test("converted to CSV it is the log's own export, byte for byte, and the same trace")
+    func exports() async throws {
+        let log = log()
+        record(AccessLogTests.requests, in: log)
+        try await log.export(to: "\(folder.path)/own.csv")
+        let trace = try Trace.load(path, .with { $0.names = .all })
+        try TraceWriter.write(trace, to: "\(folder.path)/converted.csv")
+        let own = try Data(contentsOf: URL(fileURLWithPath: "\(folder.path)/own.csv"))
+        #expect(try Data(contentsOf: URL(fileURLWithPath: "\(folder.path)/converted.csv")) == own)
+        #expect(try Trace.load("\(folder.path)/own.csv").fingerprint == trace.fingerprint)
+        try await log.close()
+    }
+
+    @Test("a stream gives what loading gives; skip and limit count accesses")
+    func streams() async throws {
+        let log = log()
+        record(AccessLogTests.requests, in: log)
+        try await log.close()
+        let trace = try Trace.load(path)
+        var stream = try TraceStream(path, .with { $0.chunkBytes = 10_000 })
+        var batch = StreamBatch()
+        var entries: [UInt32] = []
+        var times: [Int64] = []
+        while try stream.next(into: &batch) {
+            entries += batch.entries
+            times += batch.times
+        }
+        #expect(entries == trace.entries && times == trace.times.map { $0 })
+        let part = try Trace.load(
+            path,
+            .with {
+                $0.names = .all
+                $0.skip = 8_190
+                $0.limit = 100
+            })
+        #expect(requests(of: part) == Array(AccessLogTests.requests[8_190..<8_290]))
+    }
+
+    @Test("while it is being written, what was flushed is read")
+    func live() async throws {
+        let log = log()
+        for end in [3_000, 6_000, 9_000] {
+            record(AccessLogTests.requests[end - 3_000..<end], in: log)
+            try await log.flush()
+            let trace = try Trace.load(path, .with { $0.names = .all })
+            #expect(requests(of: trace) == Array(AccessLogTests.requests[..<end]))
+        }
+        try await log.close()
+    }
+
+    @Test("a clock set back: times are held, in the order of recording, and counted; sorted, they are as recorded")
+    func clockSetBack() async throws {
+        let log = log()
+        for (key, time) in [("a", 10), ("b", 20), ("c", 15), ("d", 17), ("e", 21)] {
+            log.record(key, cost: 1, outcome: .memory, at: Int64(time) * 1_000_000)
+        }
+        try await log.close()
+        func load(_ change: (inout LoadOptions) -> Void) throws -> (String, [Int64], LoadReport) {
+            let trace = try Trace.load(
+                path,
+                .with {
+                    $0.names = .keys
+                    change(&$0)
+                })
+            return (
+                trace.entries.map { trace.names.keys[$0] }.joined(), trace.times.map { $0 / 1_000_000 }, trace.report
+            )
+        }
+        let held = try load { _ in }
+        #expect((held.0, held.1) == ("abcde", [10, 20, 20, 20, 21]))
+        #expect(held.2.heldTimes == 2)
+        let sorted = try load { $0.sort = true }
+        #expect((sorted.0, sorted.1) == ("acdbe", [10, 15, 17, 20, 21]))
+        #expect(sorted.2.heldTimes == 0 && sorted.2.outOfOrder == 2)
+        #expect(try load { $0.limit = 3 }.2.heldTimes == 1)
+    }
+
+    @Test("a log without any size, user or category is a trace without them")
+    func bare() async throws {
+        let log = log()
+        for number in 0..<5 { log.record("k\(number % 2)", cost: 0, outcome: .miss, at: Int64(number)) }
+        try await log.close()
+        let trace = try Trace.load(path)
+        #expect(trace.entries == [0, 1, 0, 1, 0])
+        #expect(!trace.hasUsers && !trace.hasCategories && trace.costUnit == .objects && trace.report.noSizes)
+    }
+
+    @Test("what is no access log: another file, another program's, a later schema, truncated, damaged, packed, empty")
+    func faults() async throws {
+        let log = log()
+        record(AccessLogTests.requests[..<2_000], in: log)
+        try await log.close()
+        let whole = try Data(contentsOf: URL(fileURLWithPath: path))
+        func found(_ bytes: Data, _ name: String = "x.sqlite") throws -> String? {
+            let found = fault(try folder.file(name, Array(bytes)))
+            try FileManager.default.removeItem(atPath: "\(folder.path)/\(name)")
+            return found
+        }
+        func changed(_ sql: String) throws -> Data {
+            try whole.write(to: URL(fileURLWithPath: "\(folder.path)/y.sqlite"))
+            var options = Configuration()
+            options.foreignKeysEnabled = false
+            let queue = try DatabaseQueue(path: "\(folder.path)/y.sqlite", configuration: options)
+            try queue.inDatabase { try $0.execute(sql: sql) }
+            try queue.close()
+            return try Data(contentsOf: URL(fileURLWithPath: "\(folder.path)/y.sqlite"))
+        }
+        #expect(try found(whole) == nil)
+        #expect(fault("\(folder.path)/no.sqlite") == "no.sqlite: there is no such file")
+        try FileManager.default.createDirectory(atPath: "\(folder.path)/d.sqlite", withIntermediateDirectories: false)
+        #expect(fault("\(folder.path)/d.sqlite") == "d.sqlite: is a directory; a trace file is needed")
+        #expect(try found(Data()) == "x.sqlite: is empty; a trace has at least one request")
+        #expect(
+            try found(Data("time,key\n1,a\n".utf8))
+                == "x.sqlite: is no SQLite file; an access log of Halcyon is needed")
+        #expect(
+            try found(changed("PRAGMA application_id = 7"))
+                == "x.sqlite: is an SQLite file of another program; an access log of Halcyon is needed")
+        #expect(
+            try found(changed("PRAGMA user_version = 99"))
+                == "x.sqlite: has schema version 99, of a later release; this one knows versions up to 2")
+        for count in [20, 99, 4_096, whole.count / 2, whole.count - 1] {
+            #expect(
+                try found(whole.prefix(count))
+                    == "x.sqlite: is truncated: it has \(count) bytes, where its header speaks of "
+                    + "\(count < 32 ? 100 : whole.count)")
+        }
+        var damaged = whole
+        damaged.replaceSubrange(8_192..., with: Data(repeating: 0xa5, count: whole.count - 8_192))
+        #expect(
+            try found(damaged)
+                == "x.sqlite: is damaged (database disk image is malformed); 'sqlite3 FILE .recover' may save a part")
+        #expect(try found(changed("UPDATE access SET outcome = 77 WHERE id = 1500"))?.contains("is damaged") == true)
+        #expect(try found(changed("DELETE FROM access")) == "x.sqlite: holds no request")
+        #expect(
+            try found(whole, "x.sqlite.gz")
+                == "x.sqlite.gz: is packed; an access log is read as it is, so unpack it first")
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+                == ["access.sqlite", "d.sqlite", "y.sqlite"])
+    }
+
+    @Test("noise in any page is a sentence or a trace, never a crash")
+    func noise() async throws {
+        let log = log()
+        record(AccessLogTests.requests[..<800], in: log)
+        try await log.close()
+        let whole = try Data(contentsOf: URL(fileURLWithPath: path))
+        var random = SeededGenerator(seed: 3)
+        var sentences = 0
+        for _ in 0..<120 {
+            var bytes = Array(whole)
+            let start = Int.random(in: 100..<bytes.count, using: &random)
+            for offset in start..<min(start + 64, bytes.count) { bytes[offset] = .random(in: 0...255, using: &random) }
+            if fault(try folder.file("n.sqlite", bytes)) != nil { sentences += 1 }
+        }
+        #expect(sentences > 0)
+    }
+
+    @Test("a log is not written by converting")
+    func notWritten() throws {
+        let trace = Trace(entries: [0], times: TimeColumn(count: 1), objectSizes: [1])
+        #expect(throws: TraceError(file: path, message: "accessLog is not written; csv and oracleGeneral are")) {
+            try TraceWriter.write(trace, to: path)
+        }
+    }
+}
+
+/// A clock at which nothing ever happens.
+private struct StoppedClock: Clock {
+    var now: ContinuousClock.Instant { ContinuousClock.now }
+    var minimumResolution: Duration { .zero }
+    func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
+        try await Task.sleep(for: .seconds(3_600))
+    }
+}
