@@ -1,4 +1,5 @@
 # demo: the learned policy beside its baselines on a bundled trace.   test: all tests.   bench: timings beside libCacheSim.
+# bench-log: what the access log costs who records, and how many accesses a second it takes.
 # check: hit ratios against Experiments/targets.yml.   notebooks: executes Notebooks/, results in .build/notebooks.
 # acceptance: does the test of the hypothesis claim what is so, and nothing else? 20 seeds, some 20 minutes of one core.
 # lint: format and spelling of the code.   docs: the API documentation.   Missing system packages are installed on the way.
@@ -8,7 +9,7 @@ PYTHON := python3
 VENV   := .build/venv
 NOTEBOOKS_VENV := .build/venv-notebooks
 
-.PHONY: demo test check acceptance acceptance-short bench notebooks lint docs release dependencies example clean
+.PHONY: demo test check acceptance acceptance-short bench bench-log notebooks lint docs release dependencies example clean
 
 demo: release
 	@echo
@@ -39,6 +40,9 @@ acceptance-short: release
 	@$(PYTHON) Experiments/acceptance.py --replay $(REPLAY) $(SHORT) --seeds 1 --informative uninformative \
 	    --uninformative informative > .build/acceptance-reversed.md; test $$? -eq 1
 	@grep -q ' at 0 of 1 seeds.* 1 false claims .*MISSED' .build/acceptance-reversed.md
+
+bench-log: dependencies
+	swift run -c release AccessLogBenchmark
 
 bench: release $(VENV)/libcachesim
 	$(VENV)/bin/python Experiments/Benchmarks/bench.py --replay $(REPLAY)

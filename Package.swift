@@ -86,6 +86,9 @@ let package = Package(
             ],
             swiftSettings: strict),
         .executableTarget(
+            name: "AccessLogBenchmark", dependencies: ["HalcyonAccessLog"], path: "Experiments/Benchmarks/AccessLog",
+            swiftSettings: strict),
+        .executableTarget(
             name: "AccessLogProcess", dependencies: ["HalcyonAccessLog"], path: "Tests/AccessLogProcess",
             swiftSettings: strict),
         .testTarget(
