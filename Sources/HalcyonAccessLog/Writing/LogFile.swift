@@ -138,9 +138,17 @@ struct LogFile {
                 let set = try names.categorySet(access.categories, db)
                 let user = try names.user(access.user, db)
                 let session = try names.session(access.session, started: access.time, db)
-                try insert.execute(arguments: [
-                    access.time, key, access.cost, set, user, session, Int64(access.outcome.rawValue),
-                ])
+                // Integers bound in place: arguments by way of an array would cost as much as all the rest.
+                insert.setUncheckedArguments(StatementArguments())
+                let statement = insert.sqliteStatement
+                _ = access.time.bind(to: statement, at: 1)
+                _ = key.bind(to: statement, at: 2)
+                _ = access.cost.bind(to: statement, at: 3)
+                _ = set?.bind(to: statement, at: 4)
+                _ = user?.bind(to: statement, at: 5)
+                _ = session.bind(to: statement, at: 6)
+                _ = Int64(access.outcome.rawValue).bind(to: statement, at: 7)
+                try insert.execute()
             }
         }
         if let known = rows { rows = known + batch.count }

@@ -7,7 +7,7 @@ import GRDB
 /// forgotten. At most about ``most`` keys and as many sets are remembered.
 struct NameTables {
     /// The keys that are remembered before all are forgotten.
-    static let most = 65_536
+    static let most = 131_072
 
     private var keys: [ByteName: Int64] = [:]
     private var sets: [ByteName.List: Int64] = [:]
