@@ -9,7 +9,7 @@ PYTHON := python3
 VENV   := .build/venv
 NOTEBOOKS_VENV := .build/venv-notebooks
 
-.PHONY: demo test check acceptance acceptance-short bench bench-log notebooks lint docs release dependencies example clean
+.PHONY: demo test soak check acceptance acceptance-short bench bench-log notebooks lint docs release dependencies example clean
 
 demo: release
 	@echo
@@ -19,6 +19,10 @@ test: dependencies
 	swift build --build-tests
 	swift test --skip-build
 	$(MAKE) example
+
+# The long forms: processes killed 200 times, longer traces through live caches. Some minutes each.
+soak: dependencies
+	HALCYON_SOAK=1 swift test --filter 'HalcyonTests|HalcyonAccessLogTests'
 
 # A policy of one's own in a package of one's own, run against the built-in ones.
 example: dependencies

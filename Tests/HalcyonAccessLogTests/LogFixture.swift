@@ -97,3 +97,13 @@ extension AccessLog {
         }
     }
 }
+
+/// Why something failed, or `nil` if it did not.
+func reason(_ body: () async throws(AccessLogError) -> Void) async -> AccessLogError.Reason? {
+    do {
+        try await body()
+        return nil
+    } catch {
+        return error.reason
+    }
+}

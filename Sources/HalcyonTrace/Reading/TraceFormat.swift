@@ -8,7 +8,7 @@ public enum TraceFormat: String, Sendable, CaseIterable {
     case vscsi
     /// The text of Twitter's published cache traces, seven fields and no header; extensions `.twitter`, `.twr`.
     case twitter
-    /// The SQLite file that ``HalcyonAccessLog`` records; extensions `.sqlite`, `.sqlite3`, `.db`.
+    /// The SQLite file that `HalcyonAccessLog` records; extensions `.sqlite`, `.sqlite3`, `.db`.
     case accessLog
 
     /// The format that a file's name announces, whatever compression follows it, or `nil`.
