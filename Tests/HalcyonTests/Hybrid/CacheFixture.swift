@@ -15,7 +15,7 @@ struct CacheFixture {
 
     init(
         memory: MemoryStorage<Blob>.Config = .lasting(cost: 100), triggers: [any CacheTrigger] = [],
-        policy: String = "lru", disk change: (inout DiskStorageConfig) -> Void = { _ in }
+        policy: String = "lru", diskPolicy: String? = nil, disk change: (inout DiskStorageConfig) -> Void = { _ in }
     ) throws {
         folder = try TemporaryFolder()
         var disk = DiskStorageConfig(name: "test", directory: URL(fileURLWithPath: folder.path))
@@ -23,7 +23,8 @@ struct CacheFixture {
         serializer = BlobSerializer()
         cache = ImageCache(
             memory: memory, disk: disk, memoryPolicy: try PolicyCatalogue.standard.livePolicy(policy),
-            diskPolicy: try PolicyCatalogue.standard.livePolicy(policy), serializer: serializer, clock: clock,
+            diskPolicy: try PolicyCatalogue.standard.livePolicy(diskPolicy ?? policy), serializer: serializer,
+            clock: clock,
             recorder: recorder, triggers: triggers)
     }
 

@@ -10,24 +10,12 @@ import Testing
 
 @Suite("Simulated equals live")
 struct SimulatedEqualsLiveTests {
-    /// The bundled trace with a size for each object, so that costs differ.
-    static func sizedTrace(_ folder: TemporaryFolder, limit: Int) throws -> Trace {
-        let plain = try String(contentsOfFile: BundledTrace.path("shop.csv"), encoding: .utf8)
-        var text = ""
-        for (number, line) in plain.split(separator: "\n").prefix(limit + 1).enumerated() {
-            let key = line.split(separator: ",", maxSplits: 2)[1]
-            let size = key.utf8.reduce(7) { ($0 &* 31 &+ Int($1)) % 9_973 } % 400 + 1
-            text += number == 0 ? "\(line),size\n" : "\(line),\(size)\n"
-        }
-        return try Trace.load(folder.file("sized.csv", text))
-    }
-
     @Test(
         "The memory storage decides hit for hit and victim for victim as the replayer",
         arguments: ["lru", "s3-fifo", "gdsf", "kingfisher-memory", "learned"])
     func memory(name: String) async throws {
         let folder = try TemporaryFolder()
-        let trace = try Self.sizedTrace(folder, limit: SoakLength.accesses)
+        let trace = try SizedTrace.load(folder, limit: SoakLength.accesses)
         let capacity = Int(trace.distinctCost / 20)
         let policy = try PolicyCatalogue.standard.policy(name)
 

@@ -55,6 +55,7 @@ final class FileStore: Sendable {
     /// - Throws: ``CacheError``.
     init(
         config: DiskStorageConfig, policy: ConfiguredPolicy, seed: UInt64, clock: any CacheClock,
+        users: UserNumbers = UserNumbers(),
         flushDelay: Double = 1, onStep: @escaping @Sendable (DiskStep) throws -> Void = { _ in },
         beforeListing: @escaping @Sendable () throws -> Void = {},
         onDeparture: (@Sendable ([Departure]) -> Void)? = nil
@@ -70,7 +71,8 @@ final class FileStore: Sendable {
         state = Mutex(
             State(
                 config: config,
-                ledger: Ledger(policy: policy, limits: config.limits, rules: config.categoryRules, seed: seed)))
+                ledger: Ledger(
+                    policy: policy, limits: config.limits, rules: config.categoryRules, seed: seed, users: users)))
         listed.enter()
         background.async { [self] in
             let departures = recover(beforeListing)

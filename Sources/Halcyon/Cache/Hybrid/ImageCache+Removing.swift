@@ -45,6 +45,13 @@ extension ImageCache {
         }
     }
 
+    /// The same as ``clear()``.
+    public func clearCache() async { await clear() }
+
+    /// The same as ``clean()``.
+    @discardableResult
+    public func cleanExpiredCache() async -> [String] { await clean() }
+
     /// Removes what has expired everywhere, and from disk what is over the limit. O(values).
     @discardableResult
     public func clean() async -> [String] {

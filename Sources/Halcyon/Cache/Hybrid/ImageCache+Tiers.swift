@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 // What the async and the callback API are made of. Each `done` is called exactly once, wherever the work ends.
 extension ImageCache {
@@ -10,12 +11,14 @@ extension ImageCache {
         let computed = key.computedKey(with: options.processorIdentifier)
         record(computed, cost: value.cacheCost, options, options.isPrefetch ? .prefetched : .network)
         hub.send(.store(key: computed, categories: options.context.categories))
+        var options = options
+        options.context.requestNumber = requests.add(1, ordering: .relaxed).oldValue
         keepInMemory(value, computed, options)
         guard toDisk else {
             done(CacheStoreResult(memoryCacheResult: .success(()), diskCacheResult: .success(())))
             return
         }
-        ioQueue.async(flags: .barrier) { [self] in
+        ioQueue.async(flags: .barrier) { [self, options] in
             let result = Result<Void, any Error> {
                 guard let data = serializer.data(with: value, original: original) else {
                     throw CacheError.cannotSerialize(key: computed)
@@ -30,10 +33,12 @@ extension ImageCache {
     }
 
     func fromMemory(_ computed: String, _ options: CacheOptions) -> Value? {
+        var context = options.context
+        context.requestNumber = requests.load(ordering: .relaxed)
         let value = memoryStorage.value(
-            forKey: computed, extendingExpiration: options.memoryCacheAccessExtendingExpiration,
-            context: options.context)
+            forKey: computed, extendingExpiration: options.memoryCacheAccessExtendingExpiration, context: context)
         guard let value else { return nil }
+        requests.add(1, ordering: .relaxed)
         hub.lookedUp(computed, .memory, options.context.categories)
         record(computed, cost: value.cacheCost, options, .memory)
         return value
@@ -67,6 +72,8 @@ extension ImageCache {
             memoryStorage.endRead(ticket)
             return missed(computed, options)
         }
+        var options = options
+        options.context.requestNumber = requests.load(ordering: .relaxed)
         let value: Value?
         do {
             let data = try storage.value(
@@ -82,6 +89,7 @@ extension ImageCache {
             memoryStorage.endRead(ticket)
             return missed(computed, options)
         }
+        requests.add(1, ordering: .relaxed)
         keepInMemory(value, computed, options, endOf: ticket)
         hub.lookedUp(computed, .disk, options.context.categories)
         record(computed, cost: value.cacheCost, options, .disk)

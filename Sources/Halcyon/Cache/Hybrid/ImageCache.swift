@@ -1,6 +1,7 @@
 import Foundation
 import HalcyonEviction
 import HalcyonModel
+import Synchronization
 
 /// Values in memory in front of values on disk.
 ///
@@ -24,6 +25,8 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
     let tier: DiskTier
     let hub: CacheEventHub
     let clock: any CacheClock
+    /// How many requests were served: hits and stores. Both tiers are told the same number with the same request.
+    let requests = Atomic<Int>(0)
     let recorder: (any AccessRecorder)?
     let triggers: [any CacheTrigger]
     /// Reads go on side by side; whatever changes the disk waits for what was asked before, and what is asked later for it.
@@ -48,19 +51,20 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
         serializer: any CacheSerializer<Value>, clock: any CacheClock = SystemClock(),
         recorder: (any AccessRecorder)? = nil, triggers: [any CacheTrigger] = []
     ) {
-        let hub = CacheEventHub()
+        let (hub, users) = (CacheEventHub(), UserNumbers())
         self.hub = hub
         self.serializer = serializer
         self.clock = clock
         self.recorder = recorder
         self.triggers = triggers
         memoryStorage = MemoryStorage(
-            config: memory, configured: memoryPolicy, seed: seed, clock: clock,
+            memory, memoryPolicy, seed: seed, clock: clock, users: users,
             onDeparture: { hub.departed(.memory, $0) })
         tier = DiskTier(clock: clock) {
             try DiskStorage(
-                config: disk, configured: diskPolicy, seed: seed, clock: clock,
-                onDeparture: { hub.departed(.disk, $0) })
+                files: FileStore(
+                    config: disk, policy: diskPolicy, seed: seed, clock: clock, users: users,
+                    onDeparture: { hub.departed(.disk, $0) }))
         }
         ioQueue.setSpecific(key: onIOQueue, value: true)
         for trigger in triggers { trigger.start { [weak self] event in self?.respond(to: event) } }

@@ -42,16 +42,25 @@ public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendabl
     /// - Parameters:
     ///   - seed: of everything random in the policy.
     ///   - onDeparture: hears who left and why, on the thread that caused it and outside of the lock.
-    public init(
+    public convenience init(
         config: Config = Config(), configured policy: ConfiguredPolicy, seed: UInt64 = 1,
         clock: any CacheClock = SystemClock(), onDeparture: (@Sendable ([Departure]) -> Void)? = nil
+    ) {
+        self.init(config, policy, seed: seed, clock: clock, users: UserNumbers(), onDeparture: onDeparture)
+    }
+
+    /// The same as one tier of several, which share the numbers of users.
+    init(
+        _ config: Config, _ policy: ConfiguredPolicy, seed: UInt64, clock: any CacheClock, users: UserNumbers,
+        onDeparture: (@Sendable ([Departure]) -> Void)?
     ) {
         self.clock = clock
         self.onDeparture = onDeparture
         state = Mutex(
             State(
                 config: config,
-                ledger: Ledger(policy: policy, limits: config.limits, rules: config.categoryRules, seed: seed)))
+                ledger: Ledger(
+                    policy: policy, limits: config.limits, rules: config.categoryRules, seed: seed, users: users)))
         sweeper.start(
             clock: clock,
             interval: { [weak self] in

@@ -4,6 +4,8 @@ public struct AccessContext: Sendable, Equatable {
     public var categories: [String]
     /// Who asks: a user or a profile.
     public var user: String?
+    /// How many requests came before this one, where several tiers serve the same requests; `nil`: the storage counts.
+    var requestNumber: Int?
 
     /// Nothing is told, unless given.
     public init(categories: [String] = [], user: String? = nil) {

@@ -35,17 +35,18 @@ struct Ledger {
     private(set) var categories = CategoryTable()
     private(set) var partitions: [Partition] = []
     private(set) var tallies = Tallies()
-    private var users: [String: UInt32] = [:]
+    private let users: UserNumbers
     private var notes: [Note] = []
     private var leaving = NumberQueue()
     private var victims: [EntryID] = []
     private var gone: [Gone] = []
     private var requests = 0
 
-    init(policy: ConfiguredPolicy, limits: Limits, rules: [String: CategoryRule], seed: UInt64) {
+    init(policy: ConfiguredPolicy, limits: Limits, rules: [String: CategoryRule], seed: UInt64, users: UserNumbers) {
         self.policy = policy
         self.limits = limits
         self.seed = seed
+        self.users = users
         partitions = [makePartition(nil, CategoryRule())]
         apply(rules, time: 0)
     }
@@ -90,7 +91,7 @@ struct Ledger {
         }
         let number = Int(entry)
         if !context.categories.isEmpty { reclassify(entry, as: set(of: context.categories)) }
-        let access = access(entry, at: time, set: notes[number].set, user: context.user)
+        let access = access(entry, at: time, set: notes[number].set, context: context)
         let deadline = extending.deadline(from: time, renewal: notes[number].renewal)
         _ = partitions[Int(notes[number].partition)].index.hit(access, deadline, &victims)
         requests &+= 1
@@ -122,7 +123,7 @@ struct Ledger {
         notes[Int(entry)].partition = UInt16(target)
         notes[Int(entry)].renewal = renewal ?? Renewal(expiration)
         notes[Int(entry)].staysInBackground = staysInBackground
-        let access = access(entry, at: time, cost: cost, set: set, user: context.user)
+        let access = access(entry, at: time, cost: cost, set: set, context: context)
         let index = partitions[target].index
         if makeRoom(for: access, in: target) {
             _ = index.store(access, given ?? expiration.deadline(from: time), &victims)
@@ -171,7 +172,7 @@ struct Ledger {
 
     /// Evicts down to a cost, the lowest priority first and protected categories last.
     mutating func trim(to cost: Int, at time: Int64) {
-        let now = access(.none, at: time, set: 0, user: nil)
+        let now = access(.none, at: time, set: 0)
         for number in partitionsByWorth() where used > cost {
             let rest = used - partitions[number].index.used()
             partitions[number].index.trim(max(cost - rest, 0), .max, now, &victims)
@@ -182,7 +183,7 @@ struct Ledger {
     /// Changes the limits and evicts until they hold.
     mutating func limit(_ limits: Limits, at time: Int64) {
         self.limits = limits
-        let now = access(.none, at: time, set: 0, user: nil)
+        let now = access(.none, at: time, set: 0)
         for partition in partitions {
             partition.index.limit(
                 partition.capacity(of: limits.cost), partition.countLimit(of: limits.count), now, &victims)
@@ -216,7 +217,7 @@ struct Ledger {
         for entry in residents(where: { partition(of: $1.set) != Int($1.partition) }) {
             let note = notes[Int(entry)]
             let (old, target) = (partitions[Int(note.partition)].index, partition(of: note.set))
-            let access = access(entry, at: time, cost: old.cost(entry), set: note.set, user: nil)
+            let access = access(entry, at: time, cost: old.cost(entry), set: note.set)
             let deadline = old.deadline(entry)
             old.remove(entry)
             notes[Int(entry)].partition = UInt16(target)
@@ -271,7 +272,7 @@ struct Ledger {
         if partitions.count == 1 { return true }
         let own = partitions[target]
         if access.cost > own.capacity(of: limits.cost) { return true }
-        let now = self.access(.none, at: access.time, set: 0, user: nil)
+        let now = self.access(.none, at: access.time, set: 0)
         while true {
             // What the part's own quota will make it give up is as good as gone.
             let cost = own.index.used() + access.cost - own.capacity(of: limits.cost)
@@ -306,19 +307,14 @@ struct Ledger {
         notes[Int(entry)].set = set
     }
 
-    private mutating func access(_ entry: EntryID, at time: Int64, cost: Int = 0, set: CategorySetID, user: String?)
-        -> Access
-    {
-        var number = UInt32.max
-        if let user {
-            if let known = users[user] {
-                number = known
-            } else {
-                number = UInt32(users.count)
-                users[user] = number
-            }
-        }
-        return Access(entry: entry, index: requests, time: time, cost: cost, categories: set, user: number)
+    private mutating func access(
+        _ entry: EntryID, at time: Int64, cost: Int = 0, set: CategorySetID, context: AccessContext = AccessContext()
+    ) -> Access {
+        // Requests may come a little out of order; time never runs backwards.
+        if let given = context.requestNumber, given > requests { requests = given }
+        return Access(
+            entry: entry, index: requests, time: time, cost: cost, categories: set,
+            user: users.number(of: context.user))
     }
 
     /// Writes down what the policy evicted.

@@ -1,0 +1,92 @@
+import Foundation
+import Halcyon
+import HalcyonEviction
+
+/// The memory storage, alone and beside NSCache.
+struct MemoryBenchmark {
+    let residents = keys(20_000)
+    let config = MemoryStorage<Picture>.Config(
+        totalCostLimit: 20_000_000, expiration: .seconds(300), cleanInterval: 0)
+
+    private func filled(_ policy: String, _ limit: Int = 20_000_000) throws -> MemoryStorage<Picture> {
+        var config = config
+        config.totalCostLimit = limit
+        let memory = try MemoryStorage<Picture>(config: config, policyNamed: policy)
+        let context = AccessContext(categories: ["shoes"], user: "u1")
+        for key in residents { memory.store(value: Picture(cost: 100), forKey: key, context: context) }
+        return memory
+    }
+
+    /// The nanoseconds of a hit, one thread, keys in a random order.
+    func hits() {
+        for policy in ["lru", "s3-fifo", "gdsf", "learned"] {
+            guard let memory = try? filled(policy) else { continue }
+            let order = shuffled(1)
+            var best = Double.infinity
+            for _ in 0..<5 {
+                best = min(best, seconds { for key in order { _ = memory.value(forKey: key) } })
+            }
+            report("memory hit, \(policy)", best / Double(order.count) * 1e9, "ns")
+        }
+    }
+
+    /// Hits a second of four threads together over those of one.
+    func threads() throws {
+        let memory = try filled("lru")
+        let order = shuffled(2)
+        let rounds = 4
+        let one = seconds { for _ in 0..<rounds { for key in order { _ = memory.value(forKey: key) } } }
+        let four = seconds {
+            DispatchQueue.concurrentPerform(iterations: 4) { thread in
+                for _ in 0..<rounds { for key in order { _ = memory.value(forKey: key) } }
+            }
+        }
+        report("memory hits/s, four threads over one", 4 * one / four, "x")
+    }
+
+    /// Stores and hits a second over those of NSCache, both with room for all and with room for a tenth.
+    func beside() {
+        for (label, limit) in [("room for all", 20_000_000), ("room for a tenth", 200_000)] {
+            var config = config
+            config.totalCostLimit = limit
+            let memory = MemoryStorage<Picture>(config: config)
+            let system = NSCache<NSString, Picture>()
+            system.totalCostLimit = limit
+            let names = residents.map { NSString(string: $0) }
+            let pictures = residents.map { _ in Picture(cost: 100) }
+            let ourStore = seconds {
+                for (key, picture) in zip(residents, pictures) { memory.store(value: picture, forKey: key) }
+            }
+            let theirStore = seconds {
+                for (key, picture) in zip(names, pictures) { system.setObject(picture, forKey: key, cost: 100) }
+            }
+            report("store over NSCache, \(label)", theirStore / ourStore, "x")
+            report("store, \(label)", ourStore / Double(residents.count) * 1e9, "ns")
+            if limit > 1_000_000 {
+                let ourGet = seconds { for key in residents { _ = memory.value(forKey: key) } }
+                let theirGet = seconds { for key in names { _ = system.object(forKey: key) } }
+                report("get over NSCache", theirGet / ourGet, "x")
+            }
+        }
+    }
+
+    /// The bytes that the storage takes for an entry, beside key and value.
+    func overhead() {
+        #if os(Linux)
+            let many = keys(200_000)
+            let picture = Picture(cost: 100)
+            var config = config
+            config.totalCostLimit = 1 << 40
+            let before = mallinfo2().uordblks
+            let memory = MemoryStorage<Picture>(config: config)
+            for key in many { memory.store(value: picture, forKey: key) }
+            let after = mallinfo2().uordblks
+            report("bytes an entry beside key and value, lru", Double(after - before) / Double(memory.count), "bytes")
+        #endif
+    }
+
+    private func shuffled(_ seed: UInt64) -> [String] {
+        var random = SplitMix64(seed: seed)
+        return (0..<200_000).map { _ in residents[random.next(below: residents.count)] }
+    }
+}
