@@ -89,6 +89,9 @@ let package = Package(
             name: "AccessLogBenchmark", dependencies: ["HalcyonAccessLog"], path: "Experiments/Benchmarks/AccessLog",
             swiftSettings: strict),
         .executableTarget(
+            name: "CacheBenchmark", dependencies: ["Halcyon"], path: "Experiments/Benchmarks/Cache",
+            swiftSettings: strict),
+        .executableTarget(
             name: "AccessLogProcess", dependencies: ["HalcyonAccessLog"], path: "Tests/AccessLogProcess",
             swiftSettings: strict),
         .testTarget(

@@ -70,19 +70,25 @@ struct MemoryBenchmark {
         }
     }
 
-    /// The bytes that the storage takes for an entry, beside key and value.
+    /// The bytes that the storage takes for an entry, beside key and value, by what the process has resident.
     func overhead() {
         #if os(Linux)
-            let many = keys(200_000)
+            let many = keys(400_000)
             let picture = Picture(cost: 100)
             var config = config
             config.totalCostLimit = 1 << 40
-            let before = mallinfo2().uordblks
+            let before = residentBytes()
             let memory = MemoryStorage<Picture>(config: config)
             for key in many { memory.store(value: picture, forKey: key) }
-            let after = mallinfo2().uordblks
-            report("bytes an entry beside key and value, lru", Double(after - before) / Double(memory.count), "bytes")
+            let spent = residentBytes() - before
+            report("bytes an entry beside key and value, lru", Double(spent) / Double(memory.count), "bytes")
         #endif
+    }
+
+    private func residentBytes() -> Int {
+        let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
+        let fields = text.split(separator: " ")
+        return fields.count > 1 ? (Int(fields[1]) ?? 0) * 4_096 : 0
     }
 
     private func shuffled(_ seed: UInt64) -> [String] {

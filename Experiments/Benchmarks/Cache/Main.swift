@@ -4,7 +4,7 @@ import HalcyonEviction
 
 /// How fast the live cache is, as one table. Everything is measured in one run, so that ratios hold.
 ///
-///     swift run -c release --package-path Experiments/CacheBenchmark
+///     swift run -c release CacheBenchmark
 @main
 enum Main {
     static func main() throws {
