@@ -53,10 +53,10 @@ struct Main {
         return Int(rounds.sorted()[rounds.count / 2])
     }
 
-    /// What this thread has used of a processor.
-    static func processorNanoseconds() -> Int {
+    /// What this thread, or this process, has used of processors.
+    static func processorNanoseconds(_ clock: clockid_t = CLOCK_THREAD_CPUTIME_ID) -> Int {
         var time = timespec()
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        clock_gettime(clock, &time)
         return time.tv_sec * 1_000_000_000 + time.tv_nsec
     }
 
@@ -86,6 +86,7 @@ struct Main {
         let log = log(folder) { $0.keys = keys }
         let count = 3_000_000
         let start = ContinuousClock.now
+        let spent = processorNanoseconds(CLOCK_PROCESS_CPUTIME_ID)
         for number in 0..<count {
             if number % 1_024 == 0 {
                 while log.statistics.waiting > 65_536 { try await Task.sleep(for: .milliseconds(1)) }
@@ -96,7 +97,8 @@ struct Main {
         let seconds = (ContinuousClock.now - start) / .seconds(1)
         precondition(log.statistics.lostCount == 0 && log.statistics.written == count)
         try await log.close()
-        return "\(Int(Double(count) / seconds))/s"
+        let each = (processorNanoseconds(CLOCK_PROCESS_CPUTIME_ID) - spent) / count
+        return "\(Int(Double(count) / seconds))/s, \(each) ns of processor time each"
     }
 
     static func reading(_ workload: Workload, _ folder: URL) async throws -> String {

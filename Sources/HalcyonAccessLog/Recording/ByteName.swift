@@ -11,7 +11,7 @@ struct ByteName: Hashable {
             right.withBytes { right in
                 guard left.count == right.count else { return false }
                 guard let left = left.baseAddress, let other = right.baseAddress else { return true }
-                return memcmp(left, other, right.count) == 0
+                return left == other || memcmp(left, other, right.count) == 0
             }
         }
     }

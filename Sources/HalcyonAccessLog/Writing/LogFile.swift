@@ -129,26 +129,14 @@ struct LogFile {
     /// Adds accesses in one transaction.
     mutating func append(_ batch: [BufferedAccess]) throws {
         try write { names, db in
-            let insert = try db.cachedStatement(
-                sql: """
-                    INSERT INTO access (time, key, cost, category_set, user, session, outcome) VALUES (?, ?, ?, ?, ?, ?, ?)
-                    """)
-            for access in batch {
-                let key = try names.key(access.key, db)
-                let set = try names.categorySet(access.categories, db)
-                let user = try names.user(access.user, db)
-                let session = try names.session(access.session, started: access.time, db)
-                // Integers bound in place: arguments by way of an array would cost as much as all the rest.
-                insert.setUncheckedArguments(StatementArguments())
-                let statement = insert.sqliteStatement
-                _ = access.time.bind(to: statement, at: 1)
-                _ = key.bind(to: statement, at: 2)
-                _ = access.cost.bind(to: statement, at: 3)
-                _ = set?.bind(to: statement, at: 4)
-                _ = user?.bind(to: statement, at: 5)
-                _ = session.bind(to: statement, at: 6)
-                _ = Int64(access.outcome.rawValue).bind(to: statement, at: 7)
-                try insert.execute()
+            let insert = try AccessInsertion(db)
+            for index in batch.indices {
+                let key = try names.key(batch[index].key, db)
+                let set = try names.categorySet(batch[index].categories, db)
+                let user = try names.user(batch[index].user, db)
+                let session = try names.session(batch[index].session, started: batch[index].time, db)
+                try insert.run(
+                    batch[index].time, key, batch[index].cost, set, user, session, batch[index].outcome.rawValue)
             }
         }
         if let known = rows { rows = known + batch.count }
