@@ -46,6 +46,11 @@ public struct AccessLogError: Error, Sendable, Equatable, CustomStringConvertibl
 }
 
 extension AccessLogError {
+    /// A file with nothing in it, as a process leaves it that was killed before its first commit.
+    static func empty(_ path: String) -> AccessLogError {
+        AccessLogError(path, .empty, "is empty; a trace has at least one request")
+    }
+
     /// What an error thrown while the file at `path` was used means.
     init(_ path: String, _ error: any Error) {
         if let known = error as? AccessLogError {

@@ -3,19 +3,23 @@ import HalcyonAccessLog
 
 /// Records to a log until it is killed, or a number of accesses; what the tests kill, and their second process.
 ///
-///     AccessLogProcess LOG NAME COUNT FLUSH-MILLISECONDS
+///     AccessLogProcess LOG NAME COUNT FLUSH-MILLISECONDS [ROWS]
 ///
 /// Access n has the key `NAME-n`. After every twentieth a line `n nanoseconds`, by the system's steady clock, says that all up
-/// to n were recorded by then; the last line is `done`.
+/// to n were recorded by then; the last line is `done`. With ROWS the
+/// log keeps so many accesses at most, and accesses come as fast as they can be written.
 @main
 struct Main {
     static func main() async throws {
         let arguments = CommandLine.arguments
-        guard arguments.count == 5, let count = Int(arguments[3]), let flush = Int(arguments[4]) else { exit(64) }
+        guard arguments.count == 5 || arguments.count == 6, let count = Int(arguments[3]), let flush = Int(arguments[4])
+        else { exit(64) }
         var configuration = AccessLog.Configuration()
         configuration.keys = .raw
         configuration.flushInterval = .milliseconds(flush)
         configuration.lockTimeout = .seconds(10)
+        let bound = arguments.count == 6 ? Int(arguments[5]) : nil
+        configuration.bounds = AccessLog.Bounds(rows: bound, bytes: nil, days: nil)
         let log = AccessLog(path: arguments[1], configuration)
         for number in 0..<count {
             log.record(
@@ -23,7 +27,11 @@ struct Main {
                 user: arguments[2])
             guard number % 20 == 0 else { continue }
             say("\(number) \(steadyNanoseconds())")
-            if count == .max { usleep(10_000) }
+            if bound != nil {
+                while log.statistics.waiting > 1_000 { usleep(1_000) }
+            } else if count == .max {
+                usleep(10_000)
+            }
         }
         try await log.close()
         say("done")

@@ -12,10 +12,11 @@ struct ProcessTests {
     init() throws { fixture = try LogFixture() }
 
     /// A process that records accesses named `name`; see its source. Its output goes to the file `name` in the folder.
-    func start(_ name: String, count: Int, flushMilliseconds: Int) throws -> Process {
+    func start(_ name: String, count: Int, flushMilliseconds: Int, rows: Int? = nil) throws -> Process {
         let process = Process()
         process.executableURL = BuiltExecutable.url("AccessLogProcess")
-        process.arguments = [fixture.path, name, String(count), String(flushMilliseconds)]
+        process.arguments =
+            [fixture.path, name, String(count), String(flushMilliseconds)] + (rows.map { [String($0)] } ?? [])
         process.standardOutput = try FileHandle(
             forWritingTo: URL(fileURLWithPath: try fixture.folder.file(name, "")))
         try process.run()
@@ -33,12 +34,13 @@ struct ProcessTests {
     }
 
     /// Three kills in a row, 200 in the long form.
+    static let kills = ProcessInfo.processInfo.environment["HALCYON_SOAK"] == nil ? 3 : 200
+
     @Test("kill -9 at random points: what is older than a flush interval is there, in order, and the file is sound")
     func kills() async throws {
-        let kills = ProcessInfo.processInfo.environment["HALCYON_SOAK"] == nil ? 3 : 200
         let interval = 1_000
         var expected: [String] = []
-        for kill in 0..<kills {
+        for kill in 0..<ProcessTests.kills {
             let name = "p\(kill)"
             let process = try start(name, count: .max, flushMilliseconds: interval)
             #expect(try await eventually { ((try? lines(name).count) ?? 0) > 0 })
@@ -65,6 +67,29 @@ struct ProcessTests {
         log.record(0..<1)
         try await log.close()
         #expect(try fixture.accesses().count == expected.count + 1)
+    }
+
+    @Test("kill -9 while old accesses and unused names are removed: what is left has no hole, and every name it needs")
+    func killsWhileTrimming() async throws {
+        for kill in 0..<ProcessTests.kills {
+            let name = "p\(kill)"
+            let process = try start(name, count: .max, flushMilliseconds: 20, rows: 400)
+            #expect(try await eventually { ((try? lines(name).count) ?? 0) > 60 })
+            try await Task.sleep(for: .milliseconds(Int.random(in: 0...300)))
+            Foundation.kill(process.processIdentifier, SIGKILL)
+            process.waitUntilExit()
+            #expect(process.terminationReason == .uncaughtSignal)
+
+            #expect(try fixture.faults() == [])
+            let own = try fixture.accesses().map(\.key).drop { !$0.hasPrefix("\(name)-") }
+            let first = try #require(own.first?.split(separator: "-").last.flatMap { Int($0) })
+            #expect(own.elementsEqual((first..<first + own.count).map { "\(name)-\($0)" }))
+        }
+        let log = fixture.log { $0.bounds = AccessLog.Bounds(rows: 400, bytes: nil, days: nil) }
+        log.record(0..<1)
+        try await log.flush()
+        #expect(try fixture.accesses().count == 400)
+        try await log.close()
     }
 
     @Test("two processes at once: every access of both is there, in its order, with its own names")

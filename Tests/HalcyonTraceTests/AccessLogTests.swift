@@ -210,6 +210,10 @@ struct AccessLogTests {
         try FileManager.default.createDirectory(atPath: "\(folder.path)/d.sqlite", withIntermediateDirectories: false)
         #expect(fault("\(folder.path)/d.sqlite") == "d.sqlite: is a directory; a trace file is needed")
         #expect(try found(Data()) == "x.sqlite: is empty; a trace has at least one request")
+        let unborn = try DatabaseQueue(path: "\(folder.path)/u.sqlite")
+        try unborn.inDatabase { _ = try Row.fetchAll($0, sql: "PRAGMA journal_mode = WAL") }
+        try unborn.close()
+        #expect(fault("\(folder.path)/u.sqlite") == "u.sqlite: is empty; a trace has at least one request")
         #expect(
             try found(Data("time,key\n1,a\n".utf8))
                 == "x.sqlite: is no SQLite file; an access log of Halcyon is needed")
@@ -237,7 +241,7 @@ struct AccessLogTests {
                 == "x.sqlite.gz: is packed; an access log is read as it is, so unpack it first")
         #expect(
             try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
-                == ["access.sqlite", "d.sqlite", "y.sqlite"])
+                == ["access.sqlite", "d.sqlite", "u.sqlite", "y.sqlite"])
     }
 
     @Test("noise in any page is a sentence or a trace, never a crash")

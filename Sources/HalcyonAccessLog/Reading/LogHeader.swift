@@ -29,7 +29,7 @@ struct LogHeader {
             throw AccessLogError(path, .unreadable, "cannot be opened for reading")
         }
         if head.isEmpty {
-            throw AccessLogError(path, .empty, "is empty; a trace has at least one request")
+            throw AccessLogError.empty(path)
         }
         let magic = Array("SQLite format 3\0".utf8)
         guard head.prefix(magic.count).elementsEqual(magic.prefix(head.count)) else {
@@ -38,8 +38,11 @@ struct LogHeader {
         let pages = LogHeader.number(head, at: 28, bytes: 4)
         let pageBytes = LogHeader.number(head, at: 16, bytes: 2)
         let bytes = pages * (pageBytes == 1 ? 65_536 : pageBytes)
-        // While a log is being written its end may still be in the write-ahead log.
-        if !hasWriteAheadLog, head.count < 100 || Int(status.st_size) < bytes {
+        // While a log is being written its end may still be in the write-ahead log; where its making was interrupted, SQLite
+        // puts it in order by the journal.
+        var journal = stat()
+        let hasJournal = stat("\(path)-journal", &journal) == 0 && journal.st_size > 0
+        if !hasWriteAheadLog, !hasJournal, head.count < 100 || Int(status.st_size) < bytes {
             throw AccessLogError(
                 path, .truncated,
                 "is truncated: it has \(status.st_size) bytes, where its header speaks of \(max(bytes, 100))")
