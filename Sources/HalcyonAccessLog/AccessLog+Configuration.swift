@@ -16,7 +16,8 @@ extension AccessLog {
         /// Accesses.
         public var rows: Int?
         /// Bytes that the file and its write-ahead log take together, at least 256 KiB. It holds after each
-        /// flush; while a batch is being written and the oldest removed it may be exceeded by as much.
+        /// flush; while a batch is being written and the oldest removed it may be exceeded by as much, and as
+        /// long as a reader has the file open by what is written meanwhile.
         public var bytes: Int?
         /// Days between an access and now.
         public var days: Int?

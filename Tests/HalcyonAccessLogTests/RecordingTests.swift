@@ -141,6 +141,9 @@ struct RecordingTests {
         try await log.close()
         log.record(5..<9)
         #expect(try fixture.accesses().count == 5)
-        await #expect(throws: AccessLogError.self) { try await log.flush() }
+        log.isRecording = true
+        log.record(9..<11)
+        #expect(await reason(log.flush) == .closed)
+        #expect(log.statistics.lost == [.failure(.closed): 2] && log.statistics.waiting == 0)
     }
 }

@@ -31,7 +31,10 @@ actor LogWriter {
 
     /// Writes what waits and then sees to the bounds; returns why that failed, if it did.
     func flush() async -> AccessLogError? {
-        if isClosed { return AccessLogError(path, .closed, "has been closed; nothing is written any more") }
+        if isClosed {
+            drop(.closed)
+            return AccessLogError(path, .closed, "has been closed; nothing is written any more")
+        }
         if let error = writeWaiting() { return error }
         do {
             while try tend() {
