@@ -50,7 +50,7 @@ let package = Package(
         .target(
             name: "Halcyon",
             dependencies: [
-                "HalcyonEviction", "HalcyonModel", .product(name: "GRDB", package: "GRDB.swift"),
+                "HalcyonEviction", "HalcyonModel", "HalcyonAccessLog", .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),
@@ -82,7 +82,8 @@ let package = Package(
         .testTarget(
             name: "HalcyonTests",
             dependencies: [
-                "Halcyon", "HalcyonTestProcess", "HalcyonModel", "HalcyonSimulation", "HalcyonTrace",
+                "Halcyon", "HalcyonAccessLog", "HalcyonTestProcess", "HalcyonModel", "HalcyonSimulation",
+                "HalcyonTrace",
                 "HalcyonTestSupport",
             ],
             swiftSettings: strict),

@@ -1,4 +1,6 @@
 import Foundation
+import HalcyonAccessLog
+import HalcyonTestSupport
 import Testing
 
 @testable import Halcyon
@@ -72,6 +74,7 @@ struct StatisticsTests {
         var ahead = CacheOptions()
         ahead.isPrefetch = true
         await cache.store(Blob(cost: 3), forKey: "c", options: ahead)
+        for _ in 0..<2 { _ = try await cache.image(forKey: "c") }
         func access(_ key: String, _ cost: Int, _ outcome: RecordedAccess.Outcome, isKnown: Bool = false)
             -> RecordedAccess
         {
@@ -83,6 +86,29 @@ struct StatisticsTests {
             fixture.recorder.all == [
                 access("a@p", 7, .network, isKnown: true), access("a@p", 7, .memory, isKnown: true),
                 access("a@p", 7, .disk, isKnown: true), access("b", 0, .miss), access("c", 3, .prefetched),
+                access("c", 3, .memory),
             ])
+    }
+
+    @Test("An access log records what the cache was asked for")
+    func accessLog() async throws {
+        let folder = try TemporaryFolder()
+        var configuration = AccessLog.Configuration()
+        configuration.bounds = .none
+        let log = AccessLog(path: folder.path + "/access.sqlite", configuration)
+        let cache = ImageCache<Blob>(
+            memory: .lasting(cost: 10), disk: .init(name: "logged", directory: URL(fileURLWithPath: folder.path)),
+            serializer: BlobSerializer(), clock: ManualClock(), recorder: log)
+        let options = CacheOptions(categories: ["x", "y"], user: "u")
+        await cache.store(Blob(cost: 7), forKey: "a", options: options)
+        _ = try await cache.image(forKey: "a", options: options)
+        cache.recordMiss(forKey: "b")
+        try await log.flush()
+        let written = try await log.export(to: folder.path + "/out.csv")
+        #expect(written == 3)
+        let lines = try String(contentsOfFile: folder.path + "/out.csv", encoding: .utf8).split(separator: "\n")
+        try #require(lines.count == 4)
+        #expect(lines[1].contains("x|y") && lines[1].contains("7") && lines[1].hasSuffix("u"))
+        try await log.close()
     }
 }

@@ -1,7 +1,7 @@
 /// Who writes down what an ``ImageCache`` was asked for, such as an access log.
 ///
 /// Each access is told once: a hit when it is looked up, anything else when its value is stored, so that what is recorded
-/// replays as the policies saw it. A look-up that misses and is never followed by a store is told by whoever gives up
+/// replays as the policies saw it. A store ahead of need is no access and is not told. A look-up that misses and is never followed by a store is told by whoever gives up
 /// (``ImageCache/recordMiss(forKey:options:)``).
 public protocol AccessRecorder: Sendable {
     /// Writes an access down. It is called on the caller's path and must return at once.
@@ -18,7 +18,7 @@ public struct RecordedAccess: Sendable, Equatable {
         case disk
         /// Not found; loaded and stored.
         case network
-        /// Stored ahead of need.
+        /// Found in memory or on disk, where a store ahead of need had put it and nobody had asked for it since.
         case prefetched
         /// Not found and not loaded.
         case miss

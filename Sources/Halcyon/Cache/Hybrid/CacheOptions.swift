@@ -20,7 +20,7 @@ public struct CacheOptions: Sendable {
     public var keepInBackground: Bool?
     /// The extension of the file on disk; `nil`: as configured.
     public var forcedExtension: String?
-    /// Whether a store was made ahead of need, which the access log tells apart.
+    /// Whether a store is made ahead of need: it is no access; the first hit on it is told apart in the access log.
     public var isPrefetch = false
 
     /// Everything by default.

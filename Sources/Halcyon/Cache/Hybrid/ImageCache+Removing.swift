@@ -72,6 +72,7 @@ extension ImageCache {
     func remove(
         _ computed: String, _ fromMemory: Bool, _ fromDisk: Bool, done: @escaping @Sendable () -> Void
     ) {
+        prefetches.take(computed)
         if fromMemory { memoryStorage.remove(forKey: computed) }
         guard fromDisk else {
             done()

@@ -9,7 +9,12 @@ extension ImageCache {
         done: @escaping @Sendable (CacheStoreResult) -> Void
     ) {
         let computed = key.computedKey(with: options.processorIdentifier)
-        record(computed, cost: value.cacheCost, options, options.isPrefetch ? .prefetched : .network)
+        if options.isPrefetch {
+            prefetches.mark(computed)
+        } else {
+            prefetches.take(computed)
+            record(computed, cost: value.cacheCost, options, .network)
+        }
         hub.send(.store(key: computed, categories: options.context.categories))
         var options = options
         options.context.requestNumber = requests.add(1, ordering: .relaxed).oldValue
@@ -40,7 +45,7 @@ extension ImageCache {
         guard let value else { return nil }
         requests.add(1, ordering: .relaxed)
         hub.lookedUp(computed, .memory, options.context.categories)
-        record(computed, cost: value.cacheCost, options, .memory)
+        record(computed, cost: value.cacheCost, options, prefetches.take(computed) ? .prefetched : .memory)
         return value
     }
 
@@ -92,7 +97,7 @@ extension ImageCache {
         requests.add(1, ordering: .relaxed)
         keepInMemory(value, computed, options, endOf: ticket)
         hub.lookedUp(computed, .disk, options.context.categories)
-        record(computed, cost: value.cacheCost, options, .disk)
+        record(computed, cost: value.cacheCost, options, prefetches.take(computed) ? .prefetched : .disk)
         return .disk(value)
     }
 

@@ -28,6 +28,7 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
     /// How many requests were served: hits and stores. Both tiers are told the same number with the same request.
     let requests = Atomic<Int>(0)
     let recorder: (any AccessRecorder)?
+    let prefetches = PrefetchMarks()
     let triggers: [any CacheTrigger]
     /// Reads go on side by side; whatever changes the disk waits for what was asked before, and what is asked later for it.
     let ioQueue = DispatchQueue(label: "halcyon.cache.io", qos: .userInitiated, attributes: .concurrent)
