@@ -173,7 +173,7 @@ struct ImageCacheTests {
             let gate = DispatchSemaphore(value: 0)
             fixture.serializer.wait(for: gate)
             async let read = cache.image(forKey: key)
-            while !cache.memoryStorage.state.withLock({ $0.reads.isPending(key) }) { await Task.yield() }
+            while !cache.memoryStorage.core.state.withLock({ $0.reads.isPending(key) }) { await Task.yield() }
             switch key {
             case "removed": cache.removeImage(forKey: key)
             case "replaced": cache.store(Blob("new"), forKey: key, completionHandler: nil)
@@ -275,6 +275,6 @@ struct ImageCacheTests {
             }
         }
         #expect(calls.withLock { $0 } == 1)
-        #expect(!cache.memoryStorage.state.withLock { $0.reads.isPending("a") })
+        #expect(!cache.memoryStorage.core.state.withLock { $0.reads.isPending("a") })
     }
 }

@@ -64,7 +64,7 @@ struct MemoryStorageTests {
             #expect(memory.totalCost == stored.values.reduce(0, +))
             #expect(memory.count == stored.count)
         }
-        #expect(memory.state.withLock { $0.ledger.keys.bound } <= 300)
+        #expect(memory.core.state.withLock { $0.ledger.keys.bound } <= 300)
     }
 
     static let names = PolicyCatalogue.liveNames

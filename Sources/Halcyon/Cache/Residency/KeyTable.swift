@@ -1,3 +1,4 @@
+import Foundation
 import HalcyonEviction
 
 /// Numbers the keys of a storage densely, and gives a number to another key once its own has been released.
@@ -101,7 +102,10 @@ struct KeyTable {
     private static func areSame(_ left: String, _ right: String) -> Bool {
         let same = left.utf8.withContiguousStorageIfAvailable { left in
             right.utf8.withContiguousStorageIfAvailable { right in
-                left.count == right.count && left.elementsEqual(right)
+                guard left.count == right.count, let a = left.baseAddress, let b = right.baseAddress else {
+                    return left.isEmpty && right.isEmpty
+                }
+                return memcmp(a, b, left.count) == 0
             }
         }
         return (same ?? nil) ?? left.utf8.elementsEqual(right.utf8)

@@ -1,0 +1,135 @@
+import HalcyonEviction
+import Synchronization
+
+/// What ``MemoryStorage`` is made of, for values of any type in boxes: compiled once, and not anew through the tables of a
+/// generic type at each call.
+final class MemoryCore: Sendable {
+    /// A value of a type that only the storage knows.
+    typealias Item = any AnyObject & Sendable
+
+    struct State {
+        var config: MemoryStorageConfig
+        var ledger: Ledger
+        var values: [Item?] = []
+        var reads = PendingReads()
+    }
+
+    /// Those that left, and the values that go with them.
+    struct Leavers {
+        var values: [Item] = []
+        var departures: [Departure] = []
+    }
+
+    let state: Mutex<State>
+    let clock: any CacheClock
+    private let sweeper = Sweeper()
+    private let onDeparture: (@Sendable ([Departure]) -> Void)?
+
+    var reports: Bool { onDeparture != nil }
+
+    init(
+        _ config: MemoryStorageConfig, _ policy: ConfiguredPolicy, seed: UInt64, clock: any CacheClock,
+        users: UserNumbers, onDeparture: (@Sendable ([Departure]) -> Void)?
+    ) {
+        self.clock = clock
+        self.onDeparture = onDeparture
+        state = Mutex(
+            State(
+                config: config,
+                ledger: Ledger(
+                    policy: policy, limits: config.limits, rules: config.categoryRules, seed: seed, users: users)))
+        sweeper.start(
+            clock: clock,
+            interval: { [weak self] in
+                // Where sweeping is off, ask again after a while whether it still is.
+                self.map { core in
+                    let seconds = core.state.withLock { $0.config.cleanInterval }
+                    return seconds > 0 ? Int64((min(seconds, 1e9) * 1e6).rounded()) : 120_000_000
+                }
+            },
+            work: { [weak self] in
+                guard let self else { return false }
+                if state.withLock({ $0.config.cleanInterval }) > 0 {
+                    change { state, now in state.ledger.departExpired(at: now) }
+                }
+                return true
+            })
+    }
+
+    /// Keeps a value, unless it was read and its key was stored or removed since that was asked for.
+    @discardableResult
+    func store(
+        _ value: Item, cost: Int, _ key: String, _ expiration: StorageExpiration?, _ keepInBackground: Bool?,
+        _ context: AccessContext, endOf ticket: PendingReads.Ticket?
+    ) -> Bool {
+        let now = clock.now
+        let (isKept, leavers) = state.withLock { state -> (Bool, Leavers) in
+            let expiration =
+                expiration ?? state.ledger.expiration(ruledFor: context.categories) ?? state.config.expiration
+            if let ticket {
+                if !state.reads.end(ticket) { return (false, Leavers()) }
+            } else {
+                state.reads.void(key)
+            }
+            if expiration.isPast(at: now) { return (false, Leavers()) }
+            let entry = state.ledger.store(
+                key, cost: cost, at: now, expiration: expiration,
+                staysInBackground: keepInBackground ?? state.config.keepWhenEnteringBackground, context: context)
+            var leavers = state.takeLeavers(reporting: reports)
+            if let entry { state.put(value, at: entry, leavers: &leavers) }
+            return (entry != nil, leavers)
+        }
+        report(leavers)
+        return isKept
+    }
+
+    /// The value of a key; `nil` if there is none or it has expired.
+    func load(_ key: String, _ extending: ExpirationExtending, _ context: AccessContext) -> Item? {
+        let now = clock.now
+        let (value, leavers) = state.withLock { state -> (Item?, Leavers?) in
+            guard let entry = state.ledger.load(key, at: now, extending: extending, context: context) else {
+                return (nil, state.ledger.hasGone ? state.takeLeavers(reporting: reports) : nil)
+            }
+            return (state.values[Int(entry)], state.ledger.hasGone ? state.takeLeavers(reporting: reports) : nil)
+        }
+        if let leavers { report(leavers) }
+        return value
+    }
+
+    /// Changes the ledger, and lets the values of those that left go once the lock is free.
+    func change(_ body: (inout State, _ now: Int64) -> Void) {
+        let now = clock.now
+        let leavers = state.withLock { state -> Leavers in
+            body(&state, now)
+            return state.takeLeavers(reporting: reports)
+        }
+        report(leavers)
+    }
+
+    func report(_ leavers: Leavers) {
+        if !leavers.departures.isEmpty { onDeparture?(leavers.departures) }
+    }
+}
+
+extension MemoryCore.State {
+    mutating func put(_ value: MemoryCore.Item, at entry: EntryID, leavers: inout MemoryCore.Leavers) {
+        if Int(entry) == values.count {
+            values.append(value)
+        } else {
+            while values.count <= Int(entry) { values.append(nil) }
+            if let old = values[Int(entry)] { leavers.values.append(old) }
+            values[Int(entry)] = value
+        }
+    }
+
+    /// The values of those that left, to be destroyed by the caller once the lock is free.
+    mutating func takeLeavers(reporting: Bool) -> MemoryCore.Leavers {
+        var leavers = MemoryCore.Leavers()
+        for gone in ledger.takeGone() {
+            if let value = values[Int(gone.entry)] { leavers.values.append(value) }
+            values[Int(gone.entry)] = nil
+            if reporting { leavers.departures.append(ledger.departure(gone)) }
+        }
+        return leavers
+    }
+}
