@@ -5,11 +5,14 @@ import HalcyonEviction
 /// How fast the live cache is, as one table. Everything is measured in one run, so that ratios hold.
 ///
 ///     swift run -c release CacheBenchmark
+///
+/// With `--hits-only` it does nothing but the hits of lru, for a profiler.
 @main
 enum Main {
     static func main() throws {
         let memory = MemoryBenchmark()
         memory.hits()
+        if CommandLine.arguments.contains("--hits-only") { return }
         try memory.threads()
         memory.beside()
         memory.overhead()

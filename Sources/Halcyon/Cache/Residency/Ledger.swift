@@ -80,22 +80,23 @@ struct Ledger {
         -> EntryID?
     {
         let entry = keys.number(of: key)
-        guard entry != .none, index(of: entry).contains(entry) else {
-            tallies.missed(named: context.categories, in: &categories)
+        guard entry != .none else {
+            miss(context)
             return nil
         }
-        if !index(of: entry).containsFresh(entry, time) {
-            depart(entry, .expired)
-            tallies.missed(named: context.categories, in: &categories)
+        let index = index(of: entry)
+        if !context.categories.isEmpty, index.containsFresh(entry, time) {
+            reclassify(entry, as: set(of: context.categories))
+        }
+        let note = notes[Int(entry)]
+        let access = access(entry, at: time, set: note.set, context: context)
+        guard index.hit(access, extending.deadline(from: time, renewal: note.renewal), &victims) else {
+            if index.contains(entry) { depart(entry, .expired) }
+            miss(context)
             return nil
         }
-        let number = Int(entry)
-        if !context.categories.isEmpty { reclassify(entry, as: set(of: context.categories)) }
-        let access = access(entry, at: time, set: notes[number].set, context: context)
-        let deadline = extending.deadline(from: time, renewal: notes[number].renewal)
-        _ = partitions[Int(notes[number].partition)].index.hit(access, deadline, &victims)
         requests &+= 1
-        tallies.hit(categories.members[Int(notes[number].set)])
+        if note.set == 0 { tallies.hit() } else { tallies.hit(categories.members[Int(note.set)]) }
         if !victims.isEmpty { settle() }
         return entry
     }

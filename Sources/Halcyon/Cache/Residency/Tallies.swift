@@ -11,6 +11,8 @@ struct Tallies {
         Int(category) < uses.count ? uses[Int(category)] : CategoryUse()
     }
 
+    mutating func hit() { lookUps.hits += 1 }
+
     mutating func hit(_ members: [UInt32]) {
         lookUps.hits += 1
         for member in members {
