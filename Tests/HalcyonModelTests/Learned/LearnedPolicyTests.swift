@@ -129,4 +129,19 @@ struct LearnedPolicyTests {
         let steps = caches.map { cache in cache.state().metrics.first { $0.name == "training_steps" }?.value ?? 0 }
         #expect(Set(steps).count == 1 && steps[0] > 60)
     }
+
+    @Test("A limit lowered after a newcomer was refused costs the resident that is worth the least")
+    func leastWanted() throws {
+        let index = try policy().makeLiveIndex(PolicyContext(capacity: 40, everyCostIsOne: false, seed: 1))
+        var victims: [EntryID] = []
+        var number = 0
+        func access(_ entry: EntryID, cost: Int) -> Access {
+            number += 1
+            return Access(entry: entry, index: number, cost: cost)
+        }
+        for entry: EntryID in [0, 1, 2, 3, 0, 1, 3] { _ = index.store(access(entry, cost: 10), .max, &victims) }
+        #expect(index.store(access(9, cost: 50), .max, &victims) == .refused)
+        index.limit(30, .max, access(.none, cost: 0), &victims)
+        #expect(victims == [2])
+    }
 }

@@ -1,0 +1,39 @@
+import HalcyonEviction
+
+/// Who might go.
+extension LearnedPolicy {
+    mutating func drawCandidates() {
+        let records = history.records.base
+        if history.count <= candidates.limit {
+            var slot = history.oldest
+            while slot != ObjectRecord.none {
+                if records[Int(slot)].candidate == ObjectRecord.notCandidate { candidates.add(slot, records: records) }
+                slot = records[Int(slot)].newer
+            }
+            return
+        }
+        candidates.dropBetterHalf(records: records)
+        drawFromTail(candidates.limit / 8)
+        for _ in candidates.count..<candidates.limit {
+            let slot = randomResident()
+            if slot == ObjectRecord.none || records[Int(slot)].candidate != ObjectRecord.notCandidate { continue }
+            candidates.add(slot, records: records)
+        }
+    }
+
+    /// Adds the next residents from the least recent end. Those that were looked at and stay are passed over until the
+    /// hand has gone through a part of the list.
+    mutating func drawFromTail(_ number: Int) {
+        let records = history.records.base
+        for _ in 0..<number where !candidates.isFull {
+            if hand == ObjectRecord.none || handSteps * 4 > history.count {
+                hand = history.oldest
+                handSteps = 0
+            }
+            let slot = hand
+            handSteps += 1
+            hand = records[Int(slot)].newer
+            if records[Int(slot)].candidate == ObjectRecord.notCandidate { candidates.add(slot, records: records) }
+        }
+    }
+}

@@ -1,0 +1,92 @@
+import HalcyonEviction
+
+/// Who goes: the judges, their scores and their trials.
+extension LearnedPolicy {
+    /// Draws new candidates to those that scored low, asks who is to judge, and scores all of them.
+    mutating func refill() {
+        served = 0
+        refills &+= 1
+        newcomerScore = nil
+        drawCandidates()
+        let isReady = learner.pointee.trainer.isReady && parameters.decider != .heuristic
+        judge =
+            switch parameters.decider {
+            case .heuristic: .greedyDual
+            case .network where isReady: .network
+            case .contest, .network: learner.pointee.trainer.contest.winner(networkIsReady: isReady)
+            }
+        if isSampling && refills % (learner.pointee.trainer.steps < 1_000 ? 1 : 4) == 0 {
+            hold(networkIsReady: isReady)
+        }
+        score(judge)
+    }
+
+    /// Holds a trial: takes a sample of whom each judge would evict now.
+    mutating func hold(networkIsReady: Bool) {
+        var choices: [(slot: UInt32, judges: UInt8)] = []
+        for judge in [Contest.Judge.greedyDual, .recency, .network] where judge != .network || networkIsReady {
+            score(judge)
+            var (slot, least) = weakest(by: judge)
+            if newcomer != ObjectRecord.none && scoreOfNewcomer(by: judge) < least { slot = newcomer }
+            if let known = choices.firstIndex(where: { $0.slot == slot }) {
+                choices[known].judges |= judge.choice
+            } else {
+                choices.append((slot, judge.choice))
+            }
+        }
+        for choice in choices { take(choice.slot, choices: choice.judges) }
+    }
+
+    /// The resident that a judge holds for the least, and its score: the least of the candidates, which must have been
+    /// scored by that judge; for ``GreedyDual`` where costs differ the least of all residents.
+    func weakest(by judge: Contest.Judge) -> (slot: UInt32, score: Float) {
+        if judge == .greedyDual, costsDiffer, let least = worths.smallest {
+            let slot = history.resident(least.entry)
+            return (slot, history.records[Int(slot)].priority)
+        }
+        let place = candidates.least()
+        return (candidates.slots[place], candidates.scores[place])
+    }
+
+    mutating func score(_ judge: Contest.Judge) {
+        let records = history.records.base
+        let scores = candidates.scores.base
+        let count = candidates.count
+        switch judge {
+        case .greedyDual:
+            for place in 0..<count { scores[place] = records[Int(candidates.slots[place])].priority }
+        case .recency:
+            for place in 0..<count { scores[place] = -Float(now &- records[Int(candidates.slots[place])].last) }
+        case .network:
+            rows.base.update(repeating: 0, count: count * Sample.width)
+            var place = 0
+            while place < count {
+                write(records[Int(candidates.slots[place])], into: rows.base + place * Sample.width)
+                place &+= 1
+            }
+            learner.pointee.trainer.predict(rows.base, count: count, logits: scores)
+            place = 0
+            while place < count {
+                let logCost = records[Int(candidates.slots[place])].logCost
+                scores[place] = parameters.objective.value(logit: scores[place], logCost: logCost)
+                place &+= 1
+            }
+        }
+    }
+
+    /// What the judge gives the newcomer; it can only be refused where it is less than a resident.
+    mutating func scoreOfNewcomer(by judge: Contest.Judge) -> Float {
+        guard newcomer != ObjectRecord.none else { return .infinity }
+        let record = history.records[Int(newcomer)]
+        switch judge {
+        case .greedyDual: return record.priority
+        case .recency: return 1
+        case .network:
+            rows.base.update(repeating: 0, count: Sample.width)
+            write(record, into: rows.base)
+            var logit: Float = 0
+            learner.pointee.trainer.predict(rows.base, count: 1, logits: &logit)
+            return parameters.objective.value(logit: logit, logCost: record.logCost)
+        }
+    }
+}

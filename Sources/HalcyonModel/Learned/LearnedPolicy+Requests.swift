@@ -1,0 +1,68 @@
+import HalcyonEviction
+
+/// What every request does before and after the decision.
+extension LearnedPolicy {
+    /// The requests within which a sample must be asked for again to count as such.
+    var horizon: UInt32 {
+        let residents = inserted > 0 ? capacity * inserted / max(filled, 1) : 0
+        return UInt32(min(max(residents / max(missRatio, 0.001) * parameters.horizon, 64), 1e9))
+    }
+
+    /// Starts a request: time moves on, and samples that waited long enough count as not asked for again.
+    mutating func begin(_ access: Access, isMiss: Bool) {
+        now &+= 1
+        missRatio += ((isMiss ? 1 : 0) - missRatio) * 0.000_25
+        second = UInt32(truncatingIfNeeded: access.time / 1_000_000)
+        let horizon = horizon
+        while let due = pending.popDue(now: now, horizon: horizon) {
+            if !due.isSettled { learner.pointee.trainer.add(due.row, isPositive: false) }
+        }
+    }
+
+    /// Settles what waited for this object, then takes the access into account.
+    mutating func note(_ access: Access, slot: UInt32) {
+        let record = history.records.base + Int(slot)
+        var number = record.pointee.pending
+        while let sample = pending.settle(number) {
+            learner.pointee.trainer.add(sample.row, isPositive: true)
+            number = sample.older
+        }
+        record.pointee.pending = ObjectRecord.none
+        let isNew = record.pointee.accesses == 0
+        record.pointee.note(access, now: now, second: second)
+        heuristic.rate(&record.pointee)
+        learner.pointee.features.note(access, second: second, gap: isNew ? .max : record.pointee.gap1)
+    }
+
+    /// Moves the heuristic's clock to what the one that goes was worth; slowly where the heuristic did not choose it.
+    mutating func age(by priority: Float) {
+        let step: Float = judge == .network ? 0.1 : 1
+        heuristic.advance(to: heuristic.clock + (priority - heuristic.clock) * step)
+    }
+
+    /// The place of a resident among all others by ``GreedyDual``.
+    func rank(_ slot: UInt32) -> Rank {
+        Rank(Double(history.records[Int(slot)].priority), index: Int(now))
+    }
+
+    /// Takes a resident out of everything but the memory of those that left, and returns it.
+    mutating func leave(_ slot: UInt32) -> EntryID {
+        let record = history.records[Int(slot)]
+        if record.candidate != ObjectRecord.notCandidate {
+            candidates.remove(at: Int(record.candidate), records: history.records.base)
+        }
+        if hand == slot { hand = record.newer }
+        if costsDiffer { worths.remove(record.entry) }
+        history.unlink(slot)
+        history.close(slot)
+        return record.entry
+    }
+
+    /// A newcomer that was never inserted has been refused: it is remembered as one that left.
+    @inline(__always)
+    mutating func abandonNewcomer() {
+        if newcomer == ObjectRecord.none { return }
+        history.close(newcomer)
+        newcomer = ObjectRecord.none
+    }
+}

@@ -1,0 +1,46 @@
+import HalcyonEviction
+
+/// What the model learns from.
+extension LearnedPolicy {
+    var isSampling: Bool { filled >= capacity / 4 && parameters.decider != .heuristic }
+
+    /// Takes samples: one of a random resident for every request, one of the accessed object for every other, and fewer
+    /// once the network has settled or where the horizon is too long to keep so many waiting.
+    mutating func sample(_ accessed: UInt32) {
+        guard isSampling, learner.pointee.trainer.needsSamples else { return }
+        let fitting = 32_000 / Double(horizon)
+        let settled = learner.pointee.trainer.steps < 2_000 ? 1.0 : learner.pointee.trainer.steps < 4_000 ? 0.5 : 0.25
+        credit += min(parameters.sampling * settled, fitting)
+        while credit >= 1 {
+            credit -= 1
+            let slot = generator.next(below: 3) == 0 ? accessed : randomResident()
+            if slot != ObjectRecord.none { take(slot) }
+        }
+    }
+
+    mutating func take(_ slot: UInt32, choices: UInt8 = 0) {
+        if pending.isFull { return }
+        let record = history.records[Int(slot)]
+        let (number, row) = pending.push(now: now, older: record.pending)
+        write(record, into: row)
+        row[Sample.outcome] = choices
+        history.records[Int(slot)].pending = number
+    }
+
+    mutating func randomResident() -> UInt32 {
+        for _ in 0..<8 where history.used > 0 {
+            let slot = generator.next(below: history.used)
+            let isResident = history.records[slot].entry != .none && slot != Int(newcomer)
+            if isResident { return UInt32(truncatingIfNeeded: slot) }
+        }
+        return ObjectRecord.none
+    }
+
+    @inline(__always)
+    func write(_ record: ObjectRecord, into row: UnsafeMutablePointer<UInt8>) {
+        learner.pointee.features.write(record, aged: heuristic.clock, now: now, second: second, into: row)
+        row[Sample.worth] = GreedyDual.octaves(record.priority - heuristic.clock)
+        row[Sample.age] = FastMath.octaves(now &- record.last)
+        row[Sample.cost] = FastMath.byte(record.logCost * 8)
+    }
+}
