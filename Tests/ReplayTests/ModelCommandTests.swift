@@ -41,6 +41,21 @@ struct ModelCommandTests {
         #expect(folder.contents == ["m.safetensors", "t.csv", "u.safetensors"])
     }
 
+    @Test("The users' caches share a model, have their own, or adapt the shared one; the report says which")
+    func fleetModels() throws {
+        for (arguments, models) in [
+            ([], "shared"), (["--models", "own"], "own"), (["--models", "adapted"], "adapted"),
+        ] {
+            let runs = try Replay.run(
+                ["t.csv", "--policy", "learned,lru", "--only", "--capacity", "30", "--per", "user", "--format", "json"]
+                    + arguments, in: folder
+            ).runs()
+            #expect(runs.map { $0["models"] as? String } == [models, nil])
+        }
+        let one = try Replay.run("t.csv", "--only", "--capacity", "30", "--format", "json", in: folder).runs()
+        #expect(one.count == 1 && one[0]["models"] == nil)
+    }
+
     @Test("What cannot be used is one sentence with the exit code of its kind, and leaves no file")
     func faults() throws {
         _ = try folder.file("short.csv", "key\n1\n2\n1\n")

@@ -117,6 +117,8 @@ struct UsageTests {
         Mistake("curve t.csv --points 1", "--points 1 is no curve: give at least 2, or 0 for every point."),
         Mistake("curve t.csv --maximum-objects 5", "--maximum-objects needs --sample and at least 1."),
         Mistake("inspect t.csv --top=-1", "--top -1 is negative: give 0 or more."),
+        Mistake(
+            "hypothesis t.csv --per shared --models own", "--models needs caches of users: leave out --per shared."),
         Mistake("policies nope", "There is no policy 'nope'; the nearest are size, clock, sieve."),
         Mistake(
             "generate nope",

@@ -12,6 +12,8 @@ public struct PolicyContext: Sendable {
     public var future: FutureKnowledge?
     /// How long an entry lives, in microseconds, its hits starting that anew; `nil` leaves it to the policy.
     public var lifetime: Int64?
+    /// Whether a cache that shares its model with others adds to it what its own requests teach.
+    public var adaptsModel = false
 
     /// A context; everything but the capacity has a neutral default.
     public init(

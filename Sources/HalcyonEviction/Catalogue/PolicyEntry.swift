@@ -110,6 +110,9 @@ public struct ConfiguredPolicy: Sendable {
     /// The name with what was set by hand: `s3-fifo(small=0.2)`.
     public var label: String { PolicySpec(name: card.name, settings: settings).description }
 
+    /// Whether its caches can share what they learn.
+    public var learns: Bool { makeFleet != nil }
+
     /// An empty cache under this policy, compiled for the policy's type.
     ///
     /// - Parameter times: where the cache notes how long its accesses and evictions take; `nil` for one that is not timed.

@@ -64,7 +64,7 @@ extension LearnedPolicy {
                 write(records[Int(candidates.slots[place])], into: rows.base + place * Sample.width)
                 place &+= 1
             }
-            learner.pointee.trainer.predict(rows.base, count: count, logits: scores)
+            learner.pointee.trainer.predict(rows.base, count: count, user: correction, logits: scores)
             place = 0
             while place < count {
                 let logCost = records[Int(candidates.slots[place])].logCost
@@ -85,7 +85,7 @@ extension LearnedPolicy {
             rows.base.update(repeating: 0, count: Sample.width)
             write(record, into: rows.base)
             var logit: Float = 0
-            learner.pointee.trainer.predict(rows.base, count: 1, logits: &logit)
+            learner.pointee.trainer.predict(rows.base, count: 1, user: correction, logits: &logit)
             return parameters.objective.value(logit: logit, logCost: record.logCost)
         }
     }

@@ -15,7 +15,7 @@ extension LearnedPolicy {
         second = UInt32(truncatingIfNeeded: access.time / 1_000_000)
         let horizon = horizon
         while let due = pending.popDue(now: now, horizon: horizon) {
-            if !due.isSettled { learner.pointee.trainer.add(due.row, isPositive: false) }
+            if !due.isSettled { learner.pointee.trainer.add(due.row, isPositive: false, user: correction) }
         }
     }
 
@@ -24,7 +24,7 @@ extension LearnedPolicy {
         let record = history.records.base + Int(slot)
         var number = record.pointee.pending
         while let sample = pending.settle(number) {
-            learner.pointee.trainer.add(sample.row, isPositive: true)
+            learner.pointee.trainer.add(sample.row, isPositive: true, user: correction)
             number = sample.older
         }
         record.pointee.pending = ObjectRecord.none

@@ -28,6 +28,8 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
     let model: LearnedModel
     /// The model's state; alive as long as ``model`` is.
     let learner: UnsafeMutablePointer<Learner>
+    /// The number of this cache's correction to a model that it shares; see ``UserCorrections``.
+    let correction: UInt32
     var history: ObjectHistory
     var pending: PendingSamples
     var candidates: CandidateSet
@@ -68,6 +70,7 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
     public init(_ parameters: LearnedParameters, context: PolicyContext, model: LearnedModel) {
         self.model = model
         learner = model.learner
+        correction = context.adaptsModel ? learner.pointee.trainer.corrections.open() : UserCorrections.none
         self.parameters = parameters
         capacity = Double(max(context.capacity, 0))
         history = ObjectHistory(entries: context.entries, ghostsPerResident: parameters.history)
@@ -159,13 +162,24 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
     }
 
     public var metadataBytes: Int {
-        history.byteCount + pending.byteCount + candidates.byteCount + rows.byteCount + worths.byteCount
-            + (ownsModel ? learner.pointee.byteCount : 0)
+        let learnt =
+            ownsModel
+            ? learner.pointee.byteCount : correction == UserCorrections.none ? 0 : UserCorrections.bytesEach
+        return history.byteCount + pending.byteCount + candidates.byteCount + rows.byteCount + worths.byteCount
+            + learnt
     }
 
     public var metrics: [PolicyMetric] {
         let (steps, samples) = (learner.pointee.trainer.steps, learner.pointee.trainer.samples)
         let contest = learner.pointee.trainer.contest
+        var adaptation: [PolicyMetric] = []
+        if correction != UserCorrections.none {
+            let surprise = learner.pointee.trainer.corrections.surprise(correction)
+            adaptation = [
+                PolicyMetric("surprise_shared", Double(surprise.shared)),
+                PolicyMetric("surprise_adapted", Double(surprise.adapted)),
+            ]
+        }
         return [
             PolicyMetric("training_steps", Double(steps)), PolicyMetric("training_samples", Double(samples)),
             PolicyMetric("concordance_network", Double(contest.concordance(.network))),
@@ -175,6 +189,6 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
             PolicyMetric("loss_gdsf", Double(contest.loss(.greedyDual))),
             PolicyMetric("loss_lru", Double(contest.loss(.recency))),
             PolicyMetric("evictions_by_network", Double(evictionsByNetwork) / Double(max(evictions, 1))),
-        ]
+        ] + adaptation
     }
 }

@@ -18,12 +18,15 @@ struct OnlineTrainer: ~Copyable {
 
     /// Whether the network stays as it is.
     private(set) var isFrozen = false
+    /// What single users add to the network.
+    var corrections = UserCorrections()
     /// Samples that are kept from training, to judge it by; none unless asked for.
     var heldBack = HeldBackSamples(every: 0, bound: 0, seed: 0)
 
     private var optimizer: Adam
     private var buffer: ReplayBuffer
     private var fresh: HeapArray<UInt8>
+    private var freshUsers: HeapArray<UInt32>
     private var freshCount = 0
     private var owed = 0
     private var input: HeapArray<Float>
@@ -43,6 +46,7 @@ struct OnlineTrainer: ~Copyable {
         optimizer = Adam(parameters: Perceptron.parameterCount(inputs: Feature.width, hidden: hidden))
         buffer = ReplayBuffer(bound: bufferBound)
         fresh = HeapArray(repeating: 0, count: OnlineTrainer.group * Sample.width)
+        freshUsers = HeapArray(repeating: UserCorrections.none, count: OnlineTrainer.group)
         input = HeapArray(repeating: 0, count: OnlineTrainer.batch * Feature.width)
         logits = HeapArray(repeating: 0, count: OnlineTrainer.batch)
         labels = HeapArray(repeating: 0, count: OnlineTrainer.batch)
@@ -51,7 +55,7 @@ struct OnlineTrainer: ~Copyable {
 
     var byteCount: Int {
         network.byteCount + optimizer.byteCount + buffer.byteCount + fresh.byteCount + input.byteCount
-            + logits.byteCount + labels.byteCount
+            + logits.byteCount + labels.byteCount + freshUsers.byteCount + corrections.byteCount
     }
 
     /// Starts from weights that were learnt before, in `steps` steps.
@@ -63,7 +67,7 @@ struct OnlineTrainer: ~Copyable {
     }
 
     /// Whether samples serve anything but the contest.
-    var needsSamples: Bool { !isFrozen || heldBack.isWanted }
+    var needsSamples: Bool { !isFrozen || heldBack.isWanted || corrections.count > 0 }
 
     /// Whether the network has learnt enough to be asked.
     var isReady: Bool { steps >= OnlineTrainer.fewestSteps }
@@ -72,26 +76,35 @@ struct OnlineTrainer: ~Copyable {
     var interval: Int { steps < patience ? 32 : steps < patience * 4 ? 64 : 128 }
 
     /// Takes a sample whose label has become known.
-    mutating func add(_ row: UnsafePointer<UInt8>, isPositive: Bool) {
+    ///
+    /// - Parameter user: the number of the correction that learns from it too, if any.
+    mutating func add(_ row: UnsafePointer<UInt8>, isPositive: Bool, user: UInt32) {
         let place = fresh.base + freshCount * Sample.width
         place.update(from: row, count: Sample.width)
         place[Sample.outcome] |= isPositive ? 1 : 0
+        freshUsers[freshCount] = user
         freshCount += 1
         if freshCount == OnlineTrainer.group { digest() }
     }
 
-    /// The network's logits for rows of ``Sample/width`` bytes, at most ``batch`` of them.
-    mutating func predict(_ rows: UnsafePointer<UInt8>, count: Int, logits: UnsafeMutablePointer<Float>) {
+    /// The logits for rows of ``Sample/width`` bytes, at most ``batch`` of them: the network's, corrected for `user`.
+    mutating func predict(
+        _ rows: UnsafePointer<UInt8>, count: Int, user: UInt32, logits: UnsafeMutablePointer<Float>
+    ) {
         var index = 0
         while index < count {
             Feature.decode(rows + index * Sample.width, into: input.base + index * Feature.width)
             index &+= 1
         }
         network.forward(input.base, rows: count, logits: logits)
+        if user != UserCorrections.none { corrections.correct(user, input.base, rows: count, logits: logits) }
     }
 
     private mutating func digest() {
-        predict(fresh.base, count: freshCount, logits: logits.base)
+        predict(fresh.base, count: freshCount, user: UserCorrections.none, logits: logits.base)
+        for index in 0..<freshCount where freshUsers[index] != UserCorrections.none {
+            adapt(index)
+        }
         for index in 0..<freshCount {
             let row = fresh.base + index * Sample.width
             let logCost = Float(row[Sample.cost]) / 8
@@ -118,6 +131,15 @@ struct OnlineTrainer: ~Copyable {
             owed = 0
             learn()
         }
+    }
+
+    /// Corrects the logit of a fresh sample as its user's own, and lets the correction learn.
+    private mutating func adapt(_ index: Int) {
+        let inputs = input.base + index * Feature.width
+        let (user, logit) = (freshUsers[index], logits[index])
+        corrections.correct(user, inputs, rows: 1, logits: logits.base + index)
+        let isPositive = fresh[index * Sample.width + Sample.outcome] & 1 == 1
+        corrections.learn(user, inputs, logit: logit, isPositive: isPositive)
     }
 
     private mutating func learn() {

@@ -24,10 +24,16 @@ struct CacheMaker {
         self.traits = traits
     }
 
-    /// Caches that share a model; `nil` for a policy that has none.
-    init?(sharingModelOf policy: ConfiguredPolicy, fleet: PolicyContext, timer: RunTimer? = nil) {
-        guard let make = policy.sharedModelCaches(fleet, times: timer?.times) else { return nil }
-        self.make = make
+    /// Caches that share a model; `nil` for a policy that has none, and where each is to have its own.
+    init?(
+        sharingModelOf policy: ConfiguredPolicy, as models: FleetModels, fleet: PolicyContext, timer: RunTimer? = nil
+    ) {
+        guard models != .own, let make = policy.sharedModelCaches(fleet, times: timer?.times) else { return nil }
+        self.make = { context in
+            var context = context
+            context.adaptsModel = models == .adapted
+            return make(context)
+        }
         traits = policy.card.traits
         self.timer = timer
     }

@@ -21,6 +21,8 @@ public struct RunResult: Sendable, Codable {
     public var mode: ReplayMode
     /// How many caches there were: 1, or one a user.
     public var caches: Int
+    /// What a fleet's caches learnt together; `nil` in shared mode and for a policy that learns nothing.
+    public var models: FleetModels?
     /// The requests counted, the warm-up left out.
     public var requests: Int
     /// Those that found their object.

@@ -23,8 +23,8 @@ public struct Sweep: Sendable {
     public var options: ReplayOptions
     /// One cache for all, or one a user.
     public let mode: ReplayMode
-    /// Whether the caches of a fleet share what they learn, where their policy learns.
-    public var sharesModels: Bool
+    /// What the caches of a fleet learn together, where their policy learns.
+    public var models: FleetModels
     /// Two tiers in place of one cache. Capacities are then ignored.
     public let tiers: TierOptions?
 
@@ -42,7 +42,7 @@ public struct Sweep: Sendable {
     ///   bytes where objects are counted, an offline policy is asked to serve two tiers, or two tiers are to be timed.
     public init(
         trace: Trace, policies: [ConfiguredPolicy], capacities: [CapacityRequest],
-        options: ReplayOptions = ReplayOptions(), mode: ReplayMode = .shared, sharesModels: Bool = true,
+        options: ReplayOptions = ReplayOptions(), mode: ReplayMode = .shared, models: FleetModels = .shared,
         tiers: TierOptions? = nil
     ) throws(ReplayError) {
         guard trace.count > 0 else { throw ReplayError.data("There is no request to replay.") }
@@ -69,7 +69,7 @@ public struct Sweep: Sendable {
         self.policies = policies
         self.options = options
         self.mode = mode
-        self.sharesModels = sharesModels
+        self.models = models
         self.tiers = tiers
         plan = mode == .perUser ? FleetPlan(trace) : nil
     }
@@ -144,7 +144,7 @@ public struct Sweep: Sendable {
             let replay = FleetReplay(trace: trace, plan: plan, options: options, progress: progress)
             let fleet = PolicyContext(
                 capacity: capacity, everyCostIsOne: trace.costUnit == .objects, seed: options.seed)
-            if sharesModels, let maker = CacheMaker(sharingModelOf: policy, fleet: fleet, timer: timer) {
+            if let maker = CacheMaker(sharingModelOf: policy, as: models, fleet: fleet, timer: timer) {
                 measured = replay.run(inOrderOfTime: tiered(maker), capacity: capacity)
             } else {
                 measured = replay.run(tiered(CacheMaker(policy, timer: timer)), capacity: capacity)
@@ -157,6 +157,7 @@ public struct Sweep: Sendable {
         var result = RunResult(policy, trace: trace, mode: mode, options: options, measured, entries: entries)
         result.capacity = capacity
         result.capacityAsked = request.description
+        result.models = plan != nil && policy.learns ? models : nil
         result.tiers = tierCapacities.flatMap { measured.counts.latency?.result(memoryCapacity: $0, diskCapacity: $1) }
         result.timings = timer?.timings
         return result

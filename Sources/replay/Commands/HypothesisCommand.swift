@@ -41,6 +41,12 @@ struct HypothesisCommand: AsyncParsableCommand {
     @Option(help: "Capacities of each user's cache, where they differ from --capacity.")
     var deviceCapacity: String?
 
+    @Option(
+        help:
+            "What the users' caches learn together: one model, their own, or one adapted to each user. (default: shared)"
+    )
+    var models: FleetModels?
+
     @Option(help: "The learner: a policy whose groups of features made of categories can be switched off.")
     var learner: String = "learned"
 
@@ -81,6 +87,9 @@ struct HypothesisCommand: AsyncParsableCommand {
         try await reportingFailure {
             if let limit, limit < 1 { throw ReplayError.usage("--limit \(limit) leaves nothing: give at least 1.") }
             if let threads, threads < 1 { throw ReplayError.usage("--threads \(threads): give at least 1.") }
+            if models != nil, per == .shared {
+                throw ReplayError.usage("--models needs caches of users: leave out --per shared.")
+            }
             let learner = try HypothesisLearner(learner)
             var report = HypothesisReport(options: options)
             for path in traces {
@@ -105,6 +114,7 @@ struct HypothesisCommand: AsyncParsableCommand {
         options.permutations = permutations
         options.resamples = resamples
         options.margin = margin
+        options.models = models ?? .shared
         options.seed = seed
         return options
     }

@@ -15,10 +15,6 @@ struct RunCommand: AsyncParsableCommand {
         case category, user
     }
 
-    enum Models: String, CaseIterable, ExpressibleByArgument {
-        case shared, own
-    }
-
     static let configuration = CommandConfiguration(
         commandName: "run", abstract: "Replay a trace through policies (the default).")
 
@@ -44,8 +40,11 @@ struct RunCommand: AsyncParsableCommand {
     @Option(help: "Give each user a cache of their own of the stated capacity, as on a device.")
     var per: Devices?
 
-    @Option(help: "With --per user: whether caches whose policy learns share one model. (default: shared)")
-    var models: Models?
+    @Option(
+        help:
+            "With --per user: caches whose policy learns share one model, have their own, or adapt the shared one to their user. (default: shared)"
+    )
+    var models: FleetModels?
 
     @OptionGroup(title: "A trained model") var pretrained: ModelArguments
 
@@ -137,7 +136,7 @@ struct RunCommand: AsyncParsableCommand {
             byUser: by.contains(.user), timings: timings)
         let sweep = try Sweep(
             trace: requests, policies: policies, capacities: try capacities(), options: options,
-            mode: per == .user ? .perUser : .shared, sharesModels: models != .own, tiers: tiers)
+            mode: per == .user ? .perUser : .shared, models: models ?? .shared, tiers: tiers)
         let progress = sweep.makeProgress()
         // The fingerprint takes a pass over all columns: meanwhile the runs begin.
         async let summary = TraceSummary(requests, path: trace.path, notes: notes + pretrained.notes)

@@ -4,6 +4,7 @@ import HalcyonModel
 import HalcyonSimulation
 
 extension PretrainedModel.Mode: ExpressibleByArgument {}
+extension FleetModels: ExpressibleByArgument {}
 
 /// A trained model, and what becomes of it.
 struct ModelArguments: ParsableArguments {

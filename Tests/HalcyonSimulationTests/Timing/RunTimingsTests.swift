@@ -15,18 +15,19 @@ struct RunTimingsTests {
     struct Setting: CustomTestStringConvertible, Sendable {
         let policy: String
         let mode: ReplayMode
-        let sharesModels: Bool
+        let models: FleetModels
         let warmup: Double
 
-        var testDescription: String { "\(policy) \(mode.rawValue) \(sharesModels ? "" : "own models ")\(warmup)" }
+        var testDescription: String { "\(policy) \(mode.rawValue) \(models.rawValue) models \(warmup)" }
     }
 
     static let settings: [Setting] = policies.flatMap { policy in
         [
-            Setting(policy: policy, mode: .shared, sharesModels: true, warmup: 0),
-            Setting(policy: policy, mode: .shared, sharesModels: true, warmup: 0.3),
-            Setting(policy: policy, mode: .perUser, sharesModels: true, warmup: 0.3),
-            Setting(policy: policy, mode: .perUser, sharesModels: false, warmup: 0.3),
+            Setting(policy: policy, mode: .shared, models: .shared, warmup: 0),
+            Setting(policy: policy, mode: .shared, models: .shared, warmup: 0.3),
+            Setting(policy: policy, mode: .perUser, models: .shared, warmup: 0.3),
+            Setting(policy: policy, mode: .perUser, models: .own, warmup: 0.3),
+            Setting(policy: policy, mode: .perUser, models: .adapted, warmup: 0.3),
         ]
     }
 
@@ -43,7 +44,7 @@ struct RunTimingsTests {
             trace: trace, policies: [PolicyCatalogue.standard.policy(setting.policy)],
             capacities: [.share(0.02, text: "2%")],
             options: ReplayOptions(warmup: setting.warmup, timings: timings), mode: setting.mode,
-            sharesModels: setting.sharesModels)
+            models: setting.models)
         return sweep.result(of: sweep.policies[0], at: sweep.capacities[0])
     }
 

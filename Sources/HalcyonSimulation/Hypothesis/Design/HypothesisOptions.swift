@@ -14,6 +14,8 @@ public struct HypothesisOptions: Sendable, Equatable, Codable {
     public var confidence = 0.95
     /// The smallest gain in hit ratio that matters: where a larger one is ruled out, the hypothesis is not supported.
     public var margin = 0.005
+    /// What the caches of a fleet learn together.
+    public var models = FleetModels.shared
     /// The first seed, of the learner and of everything else that is random.
     public var seed: UInt64 = 1
 

@@ -73,7 +73,7 @@ struct HypothesisBench: Sendable {
         let replay = FleetReplay(trace: trace, plan: plan, options: options, progress: progress)
         let fleet = PolicyContext(
             capacity: capacity, everyCostIsOne: trace.costUnit == .objects, seed: options.seed)
-        if let maker = CacheMaker(sharingModelOf: policy, fleet: fleet) {
+        if let maker = CacheMaker(sharingModelOf: policy, as: self.options.models, fleet: fleet) {
             return replay.run(inOrderOfTime: maker, capacity: capacity)
         }
         return replay.run(CacheMaker(policy), capacity: capacity)

@@ -1,0 +1,117 @@
+import HalcyonEviction
+
+/// What single users add to the network that all of them share: for each a logistic regression over the network's inputs,
+/// whose weights are added to the network's logit and are learnt from that user's samples alone.
+///
+/// Weights start at zero under a normal prior around it. A sample moves each of them by its gradient over the precision
+/// that has been gathered for it, so that steps get shorter as more is known; in the manner of the diagonal Laplace
+/// approximation of Chapelle and Li (An empirical evaluation of Thompson sampling, 2011, algorithm 3), a sample at a time.
+/// A correction counts only while it predicts its user's samples, before it learns from them, better than the network
+/// alone does, as moving means.
+///
+/// Every operation is O(inputs). Bytes: ``bytesEach`` a user.
+struct UserCorrections: ~Copyable {
+    /// No correction.
+    static let none = UInt32.max
+    /// Precision of the prior: of the square of what a weight is expected to be, the inverse.
+    static let prior: Float = 20
+    /// Precision beyond which a step gets no shorter, so that habits that change are followed.
+    static let mostPrecision: Float = 400
+    /// Samples of a user before their correction may count.
+    static let fewestSamples: Float = 32
+    /// The share of a moving mean that stays with each sample.
+    static let keep: Float = 0.98
+
+    private static let width = Feature.width
+    private static let stride = 2 * width + 3
+    /// Weights and precisions, both losses, the number of samples.
+    static let bytesEach = stride * MemoryLayout<Float>.stride
+
+    private var values = HeapArray<Float>(repeating: 0, count: 0)
+    private(set) var count = 0
+    private let sums = HeapArray<Float>(repeating: 0, count: OnlineTrainer.batch)
+
+    var byteCount: Int { values.byteCount + sums.byteCount }
+
+    /// Starts the correction of another user and returns its number.
+    mutating func open() -> UInt32 {
+        let number = count
+        count += 1
+        if count * UserCorrections.stride > values.count {
+            values.grow(to: max(count, number * 2) * UserCorrections.stride, filling: 0)
+        }
+        let user = values.base + number * UserCorrections.stride
+        user.update(repeating: 0, count: UserCorrections.stride)
+        (user + UserCorrections.width).update(repeating: UserCorrections.prior, count: UserCorrections.width)
+        return UInt32(number)
+    }
+
+    /// The surprise at a user's samples, in bits each as moving means: of the network alone, and with the correction.
+    func surprise(_ number: UInt32) -> (shared: Float, adapted: Float) {
+        let losses = losses(number)
+        return (losses[0], losses[1])
+    }
+
+    /// Whether a correction predicts better than the network alone.
+    func counts(_ number: UInt32) -> Bool {
+        if number == UserCorrections.none { return false }
+        let losses = losses(number)
+        return losses[2] >= UserCorrections.fewestSamples && losses[1] < losses[0]
+    }
+
+    /// Adds a correction to the network's logits, if it counts.
+    ///
+    /// - Parameter inputs: `rows` × the network's inputs.
+    func correct(_ number: UInt32, _ inputs: UnsafePointer<Float>, rows: Int, logits: UnsafeMutablePointer<Float>) {
+        guard counts(number) else { return }
+        BLAS.multiply(inputs, vector: weights(number), into: sums.base, m: rows, n: UserCorrections.width)
+        var row = 0
+        while row < rows {
+            logits[row] += sums[row]
+            row &+= 1
+        }
+    }
+
+    /// Predicts a sample, holds the prediction against its label, then learns from it.
+    ///
+    /// - Parameter logit: what the network alone gave.
+    mutating func learn(_ number: UInt32, _ inputs: UnsafePointer<Float>, logit: Float, isPositive: Bool) {
+        let (weights, losses) = (weights(number), losses(number))
+        var sum: Float = 0
+        var index = 0
+        while index < UserCorrections.width {
+            sum += weights[index] * inputs[index]
+            index &+= 1
+        }
+        let corrected = logit + sum
+        // The mean of the first samples, then a moving one.
+        losses[2] += 1
+        let share = max(1 / losses[2], 1 - UserCorrections.keep)
+        losses[0] += (UserCorrections.bits(logit, isPositive) - losses[0]) * share
+        losses[1] += (UserCorrections.bits(corrected, isPositive) - losses[1]) * share
+        let probability = FastMath.sigmoid(corrected)
+        let error = (isPositive ? 1 : 0) - probability
+        let curvature = probability * (1 - probability)
+        let precisions = weights + UserCorrections.width
+        index = 0
+        while index < UserCorrections.width {
+            let input = inputs[index]
+            precisions[index] = min(precisions[index] + curvature * input * input, UserCorrections.mostPrecision)
+            weights[index] += error * input / precisions[index]
+            index &+= 1
+        }
+    }
+
+    private static func bits(_ logit: Float, _ isPositive: Bool) -> Float {
+        -FastMath.log2Sigmoid(isPositive ? logit : -logit)
+    }
+
+    private func weights(_ number: UInt32) -> UnsafeMutablePointer<Float> {
+        values.base + Int(number) * UserCorrections.stride
+    }
+
+    /// Both losses and the number of samples.
+    private func losses(_ number: UInt32) -> UnsafeMutablePointer<Float> {
+        weights(number) + 2 * UserCorrections.width
+    }
+}
