@@ -56,6 +56,25 @@ struct ModelCommandTests {
         #expect(one.count == 1 && one[0]["models"] == nil)
     }
 
+    @Test("With objective=cost every run says what its misses cost, at the prices of the one that has some")
+    func missCost() throws {
+        _ = try folder.file("sizes.csv", "key,size\na,10\nb,30\na,10\nb,30\nc,5\na,10\n")
+        let priced = "learned(objective=cost,per-miss=100,per-byte=2)"
+        let arguments = ["sizes.csv", "--only", "--capacity", "1000"]
+        let runs = try Replay.run(arguments + ["--policy", priced + ",lru", "--format", "json"], in: folder).runs()
+        // Three objects of 45 bytes are missed once each.
+        #expect(runs.map { $0["miss_cost"] as? Double } == [390, 390])
+        let table = try Replay.run(arguments + ["--policy", priced], in: folder)
+        #expect(table.text.contains("miss cost") && table.text.contains("390.0"), "\(table.text)")
+        let plain = try Replay.run(arguments + ["--policy", "learned,lru", "--format", "json"], in: folder).runs()
+        #expect(plain.count == 2 && plain.allSatisfy { $0["miss_cost"] == nil })
+        let several = try Replay.run(
+            arguments + ["--policy", priced + ",learned(objective=cost,per-miss=1),lru", "--format", "json"],
+            in: folder
+        ).runs()
+        #expect(several.map { $0["miss_cost"] as? Double } == [390, 3, nil])
+    }
+
     @Test("What cannot be used is one sentence with the exit code of its kind, and leaves no file")
     func faults() throws {
         _ = try folder.file("short.csv", "key\n1\n2\n1\n")

@@ -55,8 +55,8 @@ public struct VictimExplanation: Sendable, Codable {
                 return changed
             }
             let logits = judgement.logits([row] + variants)
-            let logCost = Float(observed.row[Sample.cost]) / 8
-            let scores = logits.map { Double(parameters.objective.value(logit: $0, logCost: logCost)) }
+            let logSize = Float(observed.row[Sample.cost]) / 8
+            let scores = logits.map { Double(parameters.missCost.value(logit: $0, logSize: logSize)) }
             let features = groups.flatMap(\.features).filter { $0.place < inputs }
             return Candidate(
                 entry: observed.entry, isNewcomer: observed.isNewcomer, score: Double(observed.score),

@@ -7,6 +7,8 @@ extension LearnedParameters {
         self.pretrained = pretrained
         model = mode == .frozen ? .frozen : .continuing
         objective = pretrained.objective
+        perMiss = pretrained.perMiss
+        perByte = pretrained.perByte
         horizon = pretrained.horizon
         hidden = pretrained.hidden
         recency = pretrained.groups.contains(.recency) ? .on : .off
@@ -22,8 +24,16 @@ extension LearnedParameters {
     /// The model to start with, if any.
     var start: PretrainedModel? { model == .none ? nil : pretrained }
 
-    /// Weights serve only the network and the features that they were learnt for.
+    /// Prices go with the objective that asks for them, and weights serve only the network and the features that they
+    /// were learnt for.
     public var conflict: String? {
+        if objective != .cost, perMiss != 1 || perByte != 0 {
+            return
+                "learned(objective=\(objective.rawValue)) has its own prices: per-miss and per-byte need objective=cost."
+        }
+        if perMiss == 0, perByte == 0 {
+            return "With per-miss=0 and per-byte=0 a miss costs nothing: give one of them more than 0."
+        }
         guard model != .none else { return nil }
         guard let pretrained else {
             return "learned(model=\(model.rawValue)) needs a trained model, which no text can give: name its file."

@@ -16,7 +16,7 @@ extension PretrainedModel {
                 shape: [hidden], values: Array(weights[output..<output + hidden])),
             "output.bias": SafeTensors.Tensor(shape: [1], values: [weights[output + hidden]]),
         ]
-        let metadata = [
+        var metadata = [
             "format": PretrainedModel.format, "format_version": "\(PretrainedModel.formatVersion)",
             "halcyon_version": producer, "features": Feature.names[..<inputs].joined(separator: ","),
             "feature_groups": groups.names.joined(separator: ","), "hidden": "\(hidden)",
@@ -24,6 +24,10 @@ extension PretrainedModel {
             "horizon": "\(horizon)", "objective": objective.rawValue, "training_steps": "\(trainingSteps)",
             "training_samples": "\(trainingSamples)",
         ]
+        if objective == .cost {
+            metadata["per_miss"] = "\(perMiss)"
+            metadata["per_byte"] = "\(perByte)"
+        }
         return try SafeTensors(tensors: tensors, metadata: metadata).data()
     }
 
@@ -54,7 +58,12 @@ extension PretrainedModel {
             throw ModelFileError(reason: .inconsistent("There is an unknown name among the feature_groups"))
         }
         guard let objective = Objective(rawValue: try texts.text("objective")) else {
-            throw ModelFileError(reason: .inconsistent("The objective is not one of objects, bytes"))
+            throw ModelFileError(reason: .inconsistent("The objective is not one of objects, bytes, cost"))
+        }
+        var prices = (perMiss: 1.0, perByte: 0.0)
+        if objective == .cost { prices = (try texts.price("per_miss"), try texts.price("per_byte")) }
+        guard prices.perMiss > 0 || prices.perByte > 0 else {
+            throw ModelFileError(reason: .inconsistent("A miss costs nothing by its per_miss and per_byte"))
         }
         guard let horizon = Double(try texts.text("horizon")), (0.1...16).contains(horizon) else {
             throw ModelFileError(reason: .inconsistent("The horizon is not a number from 0.1 to 16"))
@@ -64,7 +73,8 @@ extension PretrainedModel {
             try file.values("hidden.weight", shape: [inputs, hidden])
             + file.values("output.weight", shape: [hidden]) + file.values("output.bias", shape: [1])
         self.init(
-            weights: weights, inputs: inputs, hidden: hidden, groups: groups, objective: objective, horizon: horizon,
+            weights: weights, inputs: inputs, hidden: hidden, groups: groups, objective: objective,
+            perMiss: prices.perMiss, perByte: prices.perByte, horizon: horizon,
             trainingSteps: try texts.number("training_steps", in: 0...Int.max),
             trainingSamples: try texts.number("training_samples", in: 0...Int.max),
             producer: try texts.text("halcyon_version"))
@@ -99,6 +109,13 @@ private struct Texts {
             throw ModelFileError(reason: .inconsistent("The metadata has no '\(name)'"))
         }
         return text
+    }
+
+    func price(_ name: String) throws(ModelFileError) -> Double {
+        guard let price = Double(try text(name)), (0...1e9).contains(price) else {
+            throw ModelFileError(reason: .inconsistent("The '\(name)' of a miss is not a number from 0 to 1000000000"))
+        }
+        return price
     }
 
     func number(_ name: String, in range: ClosedRange<Int>) throws(ModelFileError) -> Int {

@@ -35,6 +35,9 @@ public struct PretrainedModel: Sendable, Equatable {
     public let hidden: Int
     let groups: FeatureGroups
     let objective: Objective
+    /// What every miss and each byte of it cost under ``Objective/cost``.
+    let perMiss: Double
+    let perByte: Double
     /// The label's horizon in turnovers of the cache; see the parameter `horizon` of ``LearnedPolicy``.
     public let horizon: Double
     /// The steps of training that the weights have behind them.
@@ -48,14 +51,17 @@ public struct PretrainedModel: Sendable, Equatable {
     public var featureGroups: [String] { groups.names }
 
     init(
-        weights: [Float], inputs: Int, hidden: Int, groups: FeatureGroups, objective: Objective, horizon: Double,
-        trainingSteps: Int, trainingSamples: Int, producer: String
+        weights: [Float], inputs: Int, hidden: Int, groups: FeatureGroups, objective: Objective,
+        perMiss: Double = 1, perByte: Double = 0, horizon: Double, trainingSteps: Int, trainingSamples: Int,
+        producer: String
     ) {
         self.weights = weights
         self.inputs = inputs
         self.hidden = hidden
         self.groups = groups
         self.objective = objective
+        self.perMiss = perMiss
+        self.perByte = perByte
         self.horizon = horizon
         self.trainingSteps = trainingSteps
         self.trainingSamples = trainingSamples

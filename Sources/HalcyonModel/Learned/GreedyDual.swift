@@ -1,17 +1,19 @@
 /// The heuristic that decides until the learner does better: GreedyDual-Size-Frequency (Cherkasova, 1998), which is LFU
 /// with aging where every object costs the same.
 ///
-/// An object is worth the clock at its last access plus its accesses since it came in over its cost; when one goes, the
-/// clock moves to what that one was worth. Costs are counted in units of the first one seen, to keep the sums' digits.
+/// An object is worth the clock at its last access plus its accesses since it came in times the cost of its miss over its
+/// size; when one goes, the clock moves to what that one was worth. Costs over sizes are counted in units of the first one
+/// seen, to keep the sums' digits.
 struct GreedyDual: BitwiseCopyable {
     private(set) var clock: Float = 0
-    private var unit: Float = -1
+    private var unit = Float.infinity
 
     /// Gives a record its worth as of its access now.
     @inline(__always)
-    mutating func rate(_ record: inout ObjectRecord) {
-        if unit < 0 { unit = record.logCost }
-        let weight = unit == record.logCost ? 1 : FastMath.exp2(unit - record.logCost)
+    mutating func rate(_ record: inout ObjectRecord, _ missCost: MissCost) {
+        let density = missCost.density(logSize: record.logCost)
+        if unit == .infinity { unit = density }
+        let weight = unit == density ? 1 : FastMath.exp2(density - unit)
         record.priority = clock + FastMath.float(small: UInt32(record.residentAccesses)) * weight
     }
 

@@ -25,6 +25,7 @@ extension LearnedModel {
         return PretrainedModel(
             weights: learner.pointee.trainer.network.weights, inputs: learner.pointee.trainer.network.inputs,
             hidden: parameters.hidden, groups: parameters.groups, objective: parameters.objective,
+            perMiss: parameters.perMiss, perByte: parameters.perByte,
             horizon: parameters.horizon, trainingSteps: learner.pointee.trainer.steps,
             trainingSamples: learner.pointee.trainer.samples, producer: producer)
     }

@@ -31,7 +31,7 @@ struct Learner: ~Copyable {
     init(_ parameters: LearnedParameters, seed: UInt64) {
         features = FeatureAssembler(groups: parameters.groups)
         trainer = OnlineTrainer(
-            hidden: parameters.hidden, bufferBound: Learner.bufferBound, objective: parameters.objective,
+            hidden: parameters.hidden, bufferBound: Learner.bufferBound, missCost: parameters.missCost,
             rate: Float(parameters.rate), patience: 1_000, seed: seed)
         if let pretrained = parameters.start {
             trainer.adopt(

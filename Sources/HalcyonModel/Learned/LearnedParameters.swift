@@ -15,6 +15,8 @@ public struct LearnedParameters: PolicyParameters {
     }
 
     var objective = Objective.objects
+    var perMiss = 1.0
+    var perByte = 0.0
     var horizon = 0.5
     var hidden = 32
     var candidates = 64
@@ -42,7 +44,11 @@ public struct LearnedParameters: PolicyParameters {
 
     /// The name, range and meaning of each value.
     public static let table: [Parameter<LearnedParameters>] = [
-        .choice("objective", \.objective, "what to save: requests, or bytes"),
+        .choice("objective", \.objective, "what to save: requests, bytes, or what misses cost"),
+        .real("per-miss", \.perMiss, in: 0...1_000_000_000, "with objective=cost: what every miss costs"),
+        .real(
+            "per-byte", \.perByte, in: 0...1_000_000_000,
+            "with objective=cost: what each byte of a missed object costs besides"),
         .real(
             "horizon", \.horizon, in: 0.1...16,
             "the label: asked for again within so many turnovers of the cache (capacity over miss ratio)"),
@@ -63,6 +69,15 @@ public struct LearnedParameters: PolicyParameters {
         .choice("session", \.session, "feature group: the categories in use now"),
         .choice("time", \.time, "feature group: wall time and time of day"),
     ]
+
+    /// What a miss costs under the objective.
+    var missCost: MissCost {
+        switch objective {
+        case .objects: MissCost(perMiss: 1, perByte: 0)
+        case .bytes: MissCost(perMiss: 0, perByte: 1)
+        case .cost: MissCost(perMiss: perMiss, perByte: perByte)
+        }
+    }
 
     var groups: FeatureGroups {
         var groups: FeatureGroups = []

@@ -67,8 +67,8 @@ extension LearnedPolicy {
             learner.pointee.trainer.predict(rows.base, count: count, user: correction, logits: scores)
             place = 0
             while place < count {
-                let logCost = records[Int(candidates.slots[place])].logCost
-                scores[place] = parameters.objective.value(logit: scores[place], logCost: logCost)
+                let logSize = records[Int(candidates.slots[place])].logCost
+                scores[place] = missCost.value(logit: scores[place], logSize: logSize)
                 place &+= 1
             }
         }
@@ -86,7 +86,7 @@ extension LearnedPolicy {
             write(record, into: rows.base)
             var logit: Float = 0
             learner.pointee.trainer.predict(rows.base, count: 1, user: correction, logits: &logit)
-            return parameters.objective.value(logit: logit, logCost: record.logCost)
+            return missCost.value(logit: logit, logSize: record.logCost)
         }
     }
 }

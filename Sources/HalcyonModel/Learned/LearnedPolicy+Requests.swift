@@ -30,7 +30,7 @@ extension LearnedPolicy {
         record.pointee.pending = ObjectRecord.none
         let isNew = record.pointee.accesses == 0
         record.pointee.note(access, now: now, second: second)
-        heuristic.rate(&record.pointee)
+        heuristic.rate(&record.pointee, missCost)
         learner.pointee.features.note(access, second: second, gap: isNew ? .max : record.pointee.gap1)
     }
 

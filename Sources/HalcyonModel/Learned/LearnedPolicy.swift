@@ -24,6 +24,7 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
         traits: [.honoursCost, .usesCategories, .usesTime, .usesUsers, .isRandomised, .hasAdmission])
 
     let parameters: LearnedParameters
+    let missCost: MissCost
     let capacity: Double
     let model: LearnedModel
     /// The model's state; alive as long as ``model`` is.
@@ -72,6 +73,7 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
         learner = model.learner
         correction = context.adaptsModel ? learner.pointee.trainer.corrections.open() : UserCorrections.none
         self.parameters = parameters
+        missCost = parameters.missCost
         capacity = Double(max(context.capacity, 0))
         history = ObjectHistory(entries: context.entries, ghostsPerResident: parameters.history)
         pending = PendingSamples(bound: 1 << 15)

@@ -33,12 +33,12 @@ struct OnlineTrainer: ~Copyable {
     private var logits: HeapArray<Float>
     private var labels: HeapArray<Float>
     private var generator: SplitMix64
-    private let objective: Objective
+    private let missCost: MissCost
     private let rate: Float
     private let patience: Int
 
-    init(hidden: Int, bufferBound: Int, objective: Objective, rate: Float, patience: Int, seed: UInt64) {
-        self.objective = objective
+    init(hidden: Int, bufferBound: Int, missCost: MissCost, rate: Float, patience: Int, seed: UInt64) {
+        self.missCost = missCost
         self.rate = rate
         self.patience = patience
         network = Perceptron(
@@ -107,11 +107,11 @@ struct OnlineTrainer: ~Copyable {
         }
         for index in 0..<freshCount {
             let row = fresh.base + index * Sample.width
-            let logCost = Float(row[Sample.cost]) / 8
+            let logSize = Float(row[Sample.cost]) / 8
             let isPositive = row[Sample.outcome] & 1 == 1
-            let weight = objective == .objects ? FastMath.exp2(10 - logCost) : 1
+            let weight = FastMath.exp2(missCost.density(logSize: logSize) + 10)
             let verdicts = Contest.Verdicts(
-                network: objective.value(logit: logits[index], logCost: logCost),
+                network: missCost.value(logit: logits[index], logSize: logSize),
                 greedyDual: Float(row[Sample.worth]), recency: -Float(row[Sample.age]), weight: weight)
             contest.note(verdicts, isPositive: isPositive)
             if row[Sample.outcome] > 1 {

@@ -33,6 +33,8 @@ public struct RunResult: Sendable, Codable {
     public var byteHitRatio: Double
     /// What was fetched, in ``capacityUnit``.
     public var bytesFetched: Int
+    /// What the misses cost at the prices that a policy of the report was given; `nil` if none was, or several.
+    public var missCost: Double?
     /// Entries evicted to make room.
     public var evictions: Int
     /// Requests whose object was not kept: larger than the cache or refused by the policy.

@@ -31,7 +31,9 @@ extension ReplayReport {
             ("p99_latency_ms", { $1.tiers.map { "\($0.p99Latency)" } ?? "" }),
             ("halcyon_version", { report, _ in report.halcyonVersion }),
             ("clock_ns", { $1.timings.map { "\($0.clock)" } ?? "" }),
-        ] + timingColumns("hit", \.hit) + timingColumns("miss", \.miss) + timingColumns("eviction", \.eviction)
+        ] + timingColumns("hit", \.hit) + timingColumns("miss", \.miss) + timingColumns("eviction", \.eviction) + [
+            ("models", { $1.models?.rawValue ?? "" }), ("miss_cost", { $1.missCost.map { "\($0)" } ?? "" }),
+        ]
     }
 
     private static func timingColumns(

@@ -53,6 +53,7 @@ extension ReplayReport {
 
     private func table(of group: [RunResult], emphasis: Bool) -> String {
         let hasBytes = trace.costUnit == .bytes
+        let hasMissCosts = group.contains { $0.missCost != nil }
         let hasTiers = group.contains { $0.tiers != nil }
         let hasUsers = group.contains { $0.userDistribution != nil }
         let lru = group.first { $0.label == "lru" }?.objectHitRatio
@@ -63,6 +64,7 @@ extension ReplayReport {
 
         var columns: [(String, TextTable.Alignment)] = [("policy", .left), ("hit ratio", .right)]
         if hasBytes { columns.append(("byte hit ratio", .right)) }
+        if hasMissCosts { columns.append(("miss cost", .right)) }
         if lru != nil && optimum != nil { columns.append(("gap closed", .right)) }
         if hasUsers { columns += [("user p10", .right), ("user p50", .right), ("user p90", .right)] }
         if hasTiers { columns += [("memory", .right), ("disk", .right), ("mean ms", .right), ("p99 ms", .right)] }
@@ -76,6 +78,7 @@ extension ReplayReport {
             if hasBytes {
                 row.append(.init(run.byteHitRatio.percent, isBold: isOnline && run.byteHitRatio == bestBytes))
             }
+            if hasMissCosts { row.append(.init(run.missCost.map { $0.decimals(1) } ?? "-")) }
             if let lru, let optimum {
                 row.append(.init(optimum > lru ? ((run.objectHitRatio - lru) / (optimum - lru)).percent : "-"))
             }

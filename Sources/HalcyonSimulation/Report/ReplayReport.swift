@@ -18,7 +18,7 @@ public struct ReplayReport: Sendable, Codable {
     /// A report.
     public init(trace: TraceSummary, runs: [RunResult]) {
         self.trace = trace
-        self.runs = runs
+        self.runs = MissPrices.applied(to: runs)
     }
 
     /// The report as one JSON object, keys sorted.

@@ -37,6 +37,25 @@ struct PretrainedModelTests {
         #expect(file.metadata["features"]?.split(separator: ",").count == Feature.width)
     }
 
+    @Test("What misses cost comes back too, and must make sense")
+    func prices() throws {
+        var parameters = LearnedParameters()
+        parameters.objective = .cost
+        (parameters.perMiss, parameters.perByte) = (250, 0.5)
+        let model = PretrainedModel(
+            weights: model().weights, inputs: Feature.width, hidden: 4, groups: .all, objective: .cost,
+            perMiss: 250, perByte: 0.5, horizon: 1, trainingSteps: 900, trainingSamples: 30_000, producer: "9.9")
+        let read = try PretrainedModel(parsing: model.data())
+        #expect(read == model)
+        #expect(LearnedParameters(serving: read, mode: .frozen).missCost == parameters.missCost)
+        for prices in [["per_miss": "-1"], ["per_byte": "dear"], ["per_miss": "0", "per_byte": "0"]] {
+            var file = try SafeTensors(parsing: model.data())
+            file.metadata.merge(prices) { $1 }
+            let data = try file.data()
+            #expect(throws: ModelFileError.self, "\(prices)") { try PretrainedModel(parsing: data) }
+        }
+    }
+
     @Test("Comes back from a file; writing replaces what was there")
     func file() throws {
         let path = NSTemporaryDirectory() + "\(UUID().uuidString).safetensors"
