@@ -6,21 +6,23 @@ import HalcyonEviction
 /// Weights start at zero under a normal prior around it. A sample moves each of them by its gradient over the precision
 /// that has been gathered for it, so that steps get shorter as more is known; in the manner of the diagonal Laplace
 /// approximation of Chapelle and Li (An empirical evaluation of Thompson sampling, 2011, algorithm 3), a sample at a time.
-/// A correction counts only while it predicts its user's samples, before it learns from them, better than the network
-/// alone does, as moving means.
+/// A correction counts only while it predicts its user's samples, before it learns from them, clearly better than the network
+/// alone does, as moving means; one that follows nothing but noise is a little better by chance half of the time.
 ///
 /// Every operation is O(inputs). Bytes: ``bytesEach`` a user.
 struct UserCorrections: ~Copyable {
     /// No correction.
     static let none = UInt32.max
     /// Precision of the prior: of the square of what a weight is expected to be, the inverse.
-    static let prior: Float = 20
+    static let prior: Float = 300
     /// Precision beyond which a step gets no shorter, so that habits that change are followed.
-    static let mostPrecision: Float = 400
+    static let mostPrecision: Float = 2_000
     /// Samples of a user before their correction may count.
-    static let fewestSamples: Float = 32
+    static let fewestSamples: Float = 64
     /// The share of a moving mean that stays with each sample.
     static let keep: Float = 0.98
+    /// The share of the network's surprise that a correction must save to count.
+    static let margin: Float = 0.02
 
     private static let width = Feature.width
     private static let stride = 2 * width + 3
@@ -52,11 +54,11 @@ struct UserCorrections: ~Copyable {
         return (losses[0], losses[1])
     }
 
-    /// Whether a correction predicts better than the network alone.
+    /// Whether a correction predicts clearly better than the network alone.
     func counts(_ number: UInt32) -> Bool {
         if number == UserCorrections.none { return false }
         let losses = losses(number)
-        return losses[2] >= UserCorrections.fewestSamples && losses[1] < losses[0]
+        return losses[2] >= UserCorrections.fewestSamples && losses[1] < losses[0] * (1 - UserCorrections.margin)
     }
 
     /// Adds a correction to the network's logits, if it counts.
