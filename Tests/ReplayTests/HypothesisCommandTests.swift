@@ -27,12 +27,14 @@ import Testing
         try TraceWriter.write(model.generate(seed: 1), to: file("shop.csv"))
         let options = [
             "--per", "both", "--capacity", "20,2%", "--device-capacity", "8", "--permutations", "2", "--seeds", "1",
-            "--resamples", "200", "--limit", "800", "--learner", "learned(hidden=4)", "--format", "json",
+            "--resamples", "200", "--limit", "800", "--learner", "learned(hidden=4)", "--models", "adapted",
+            "--format", "json",
         ]
         try await run([file("shop.csv")] + options + ["--output", file("found.json")])
         let data = try Data(contentsOf: URL(filePath: file("found.json")))
         let json = try #require(JSONSerialization.jsonObject(with: data) as? [String: Any])
         #expect(json["schema"] as? String == "halcyon.hypothesis/1")
+        #expect((json["options"] as? [String: Any])?["models"] as? String == "adapted")
         let results = try #require(json["results"] as? [[String: Any]])
         #expect(results.map { $0["mode"] as? String } == ["shared", "shared", "per_user"])
         #expect(results.map { $0["capacity_asked"] as? String } == ["20", "2%", "8"])

@@ -31,6 +31,35 @@ import Testing
             baselines: try ["lru", "belady"].map { try catalogue.policy($0) })
     }
 
+    /// Six users, so that a model of each one's own learns something, too.
+    @Test func usersModelsAreThoseOfARunWithTheSameSeed() async throws {
+        var model = BrowsingModel.informative
+        model.requests = 6_000
+        model.users = 6
+        let trace = try model.generate(seed: 1, names: false)
+        let policy = try PolicyCatalogue.standard.policy("learned(hidden=4)")
+        let learner = HypothesisLearner(withCategories: policy, withoutCategories: policy, baselines: [])
+        let capacity = CapacityRequest.number(30)
+        let field = try HypothesisField(mode: .perUser, trace: trace, capacities: [capacity])
+        var options = options
+        options.seeds = 1
+        options.seed = 2
+        options.permutations = 2
+        var ratios: Set<Double> = []
+        for models in FleetModels.allCases {
+            options.models = models
+            let found = try #require(
+                await Hypothesis(fields: [field], learner: learner, options: options).run().first?.arms.first)
+            let run = try Sweep(
+                trace: trace, policies: [policy], capacities: [capacity],
+                options: ReplayOptions(warmup: options.warmup, seed: options.seed), mode: .perUser, models: models
+            ).result(of: policy, at: capacity)
+            #expect(found.hitRatio == run.objectHitRatio && run.models == models)
+            ratios.insert(found.hitRatio)
+        }
+        #expect(ratios.count == 3)
+    }
+
     @Test func runsEveryArmInBothModes() async throws {
         let trace = try trace(.informative)
         let capacities = [CapacityRequest.number(20), .number(60)]
