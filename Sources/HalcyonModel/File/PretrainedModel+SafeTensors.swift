@@ -65,8 +65,8 @@ extension PretrainedModel {
         guard prices.perMiss > 0 || prices.perByte > 0 else {
             throw ModelFileError(reason: .inconsistent("A miss costs nothing by its per_miss and per_byte"))
         }
-        guard let horizon = Double(try texts.text("horizon")), (0.1...16).contains(horizon) else {
-            throw ModelFileError(reason: .inconsistent("The horizon is not a number from 0.1 to 16"))
+        guard let horizon = Double(try texts.text("horizon")), Horizon.range.contains(horizon) else {
+            throw ModelFileError(reason: .inconsistent("The horizon is not a number from 0.05 to 16"))
         }
         let hidden: Int = try texts.number("hidden", in: 4...PretrainedModel.mostHidden)
         let weights =

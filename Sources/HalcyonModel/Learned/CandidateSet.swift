@@ -1,5 +1,8 @@
 /// The residents among which the next victims are chosen, with their scores: least first out. O(candidates) a choice.
 struct CandidateSet: ~Copyable {
+    /// As many as a record's byte can number.
+    static let bound = Int(ObjectRecord.notCandidate)
+
     let limit: Int
     private(set) var count = 0
     let slots: HeapArray<UInt32>

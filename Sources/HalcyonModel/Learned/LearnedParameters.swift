@@ -17,12 +17,12 @@ public struct LearnedParameters: PolicyParameters {
     var objective = Objective.objects
     var perMiss = 1.0
     var perByte = 0.0
-    var horizon = 0.5
+    var horizon = 0.2
     var hidden = 32
     var candidates = 64
     var evictions = 4
     var sampling = 2.5
-    var rate = 0.002
+    var rate = 0.004
     var history = 2.0
     var decider = Decider.contest
     var recency = Switch.on
@@ -50,7 +50,7 @@ public struct LearnedParameters: PolicyParameters {
             "per-byte", \.perByte, in: 0...1_000_000_000,
             "with objective=cost: what each byte of a missed object costs besides"),
         .real(
-            "horizon", \.horizon, in: 0.1...16,
+            "horizon", \.horizon, in: Horizon.range,
             "the label: asked for again within so many turnovers of the cache (capacity over miss ratio)"),
         .integer("hidden", \.hidden, in: 4...256, "hidden units of the network"),
         .integer("candidates", \.candidates, in: 8...128, "residents scored together"),

@@ -2,9 +2,17 @@ import HalcyonEviction
 
 /// Who might go.
 extension LearnedPolicy {
+    /// How many evictions one scoring serves: fewer where misses are rare, so that the effort for each request stays.
+    var evictionsAScoring: Int {
+        max(min(Int(Double(parameters.evictions) * missRatio * 2 + 0.5), parameters.evictions), 1)
+    }
+
+    /// How many candidates are scored together: twice as many where misses are very rare.
+    var candidateCount: Int { missRatio < 0.1 ? candidates.limit : parameters.candidates }
+
     mutating func drawCandidates() {
         let records = history.records.base
-        if history.count <= candidates.limit {
+        if history.count <= parameters.candidates {
             var slot = history.oldest
             while slot != ObjectRecord.none {
                 if records[Int(slot)].candidate == ObjectRecord.notCandidate { candidates.add(slot, records: records) }
@@ -13,8 +21,9 @@ extension LearnedPolicy {
             return
         }
         candidates.dropBetterHalf(records: records)
-        drawFromTail(candidates.limit / 8)
-        for _ in candidates.count..<candidates.limit {
+        let count = candidateCount
+        drawFromTail(count / 8)
+        for _ in candidates.count..<max(candidates.count, count) {
             let slot = randomResident()
             if slot == ObjectRecord.none || records[Int(slot)].candidate != ObjectRecord.notCandidate { continue }
             candidates.add(slot, records: records)

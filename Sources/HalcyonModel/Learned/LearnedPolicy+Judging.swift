@@ -13,7 +13,9 @@ extension LearnedPolicy {
             switch parameters.decider {
             case .heuristic: .greedyDual
             case .network where isReady: .network
-            case .contest, .network: learner.pointee.trainer.contest.winner(networkIsReady: isReady)
+            case .contest, .network:
+                learner.pointee.trainer.contest.winner(
+                    networkIsReady: isReady, costsDiffer: costsDiffer)
             }
         if isSampling && refills % (learner.pointee.trainer.steps < 1_000 ? 1 : 4) == 0 {
             hold(networkIsReady: isReady)

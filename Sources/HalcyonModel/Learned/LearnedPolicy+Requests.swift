@@ -5,13 +5,13 @@ extension LearnedPolicy {
     /// The requests within which a sample must be asked for again to count as such.
     var horizon: UInt32 {
         let residents = inserted > 0 ? capacity * inserted / max(filled, 1) : 0
-        return UInt32(min(max(residents / max(missRatio, 0.001) * parameters.horizon, 64), 1e9))
+        return Horizon(reach: parameters.horizon).requests(residents: residents, missRatio: missRatio)
     }
 
     /// Starts a request: time moves on, and samples that waited long enough count as not asked for again.
     mutating func begin(_ access: Access, isMiss: Bool) {
         now &+= 1
-        missRatio += ((isMiss ? 1 : 0) - missRatio) * 0.000_25
+        missRatio += ((isMiss ? 1 : 0) - missRatio) * max(0.000_25, 1 / Double(100 + now))
         second = UInt32(truncatingIfNeeded: access.time / 1_000_000)
         let horizon = horizon
         while let due = pending.popDue(now: now, horizon: horizon) {

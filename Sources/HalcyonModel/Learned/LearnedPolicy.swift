@@ -77,11 +77,11 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
         capacity = Double(max(context.capacity, 0))
         history = ObjectHistory(entries: context.entries, ghostsPerResident: parameters.history)
         pending = PendingSamples(bound: 1 << 15)
-        candidates = CandidateSet(limit: parameters.candidates)
+        candidates = CandidateSet(limit: min(parameters.candidates * 2, CandidateSet.bound))
         costsDiffer = !context.everyCostIsOne
         worths = IndexedHeap(capacity: costsDiffer ? context.entries : 0)
         generator = SplitMix64(seed: context.seed)
-        rows = HeapArray(repeating: 0, count: parameters.candidates * Sample.width)
+        rows = HeapArray(repeating: 0, count: candidates.limit * Sample.width)
     }
 
     public mutating func hit(_ access: Access) {
@@ -113,8 +113,8 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
     }
 
     public mutating func victim(for access: Access) -> EntryID {
-        let isSmall = history.count <= candidates.limit
-        if isSmall || served >= parameters.evictions || candidates.count == 0 { refill() }
+        let isSmall = history.count <= parameters.candidates
+        if isSmall || served >= evictionsAScoring || candidates.count == 0 { refill() }
         let (slot, least) = weakest(by: judge)
         let score = newcomerScore ?? scoreOfNewcomer(by: judge)
         newcomerScore = score
@@ -142,7 +142,7 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
         history.link(slot)
         newcomer = ObjectRecord.none
         if costsDiffer { worths.insert(access.entry, key: rank(slot)) }
-        if let score = newcomerScore, !candidates.isFull, score < .infinity, judge == .network {
+        if let score = newcomerScore, candidates.count < candidateCount, score < .infinity, judge == .network {
             candidates.add(slot, score: score, records: history.records.base)
         }
         filled += Double(max(access.cost, 0))

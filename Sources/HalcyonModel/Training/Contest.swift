@@ -3,7 +3,7 @@
 /// Now and then all judges are asked whom they would evict among the same candidates. When it is known whether that object
 /// was asked for again within the horizon, it counts for those who chose it: hits lost, over the room that was made, as
 /// moving sums over some thousand choices. The network hands back only where it has lost more than the better heuristic
-/// by more than chance explains (two standard deviations of counts): measured, a network that was made to prove itself
+/// by more than chance explains (four standard deviations of counts): measured, a network that was made to prove itself
 /// first came too late on traces of 10,000 to 100,000 requests and gave away half of its gain.
 ///
 /// For reports, the judges are also compared by how often they put a pair of samples with different labels in order.
@@ -53,16 +53,19 @@ struct Contest: BitwiseCopyable {
     func concordance(_ judge: Judge) -> Float { pairs > 0 ? record(judge).ordered / pairs : 0 }
 
     /// Who is to decide.
-    func winner(networkIsReady: Bool) -> Judge {
+    ///
+    /// - Parameter costsDiffer: whether objects take different room. Then recency never decides: it makes room by large
+    ///   objects that happen to be old, which loses little for the room and yet more than room would have to cost.
+    func winner(networkIsReady: Bool, costsDiffer: Bool) -> Judge {
         let isKnown = min(greedyDual.choices, recency.choices) >= Contest.fewestChoices
-        let heuristic: Judge = isKnown && recency.loss < greedyDual.loss ? .recency : .greedyDual
+        let heuristic: Judge = isKnown && !costsDiffer && recency.loss < greedyDual.loss ? .recency : .greedyDual
         guard networkIsReady else { return heuristic }
         guard isKnown, network.choices >= Contest.fewestChoices else { return .network }
         let best = record(heuristic)
         // What the network would have lost while making as much room as the heuristic did.
         let room = best.freed / max(network.freed, .leastNormalMagnitude)
         let excess = network.lost * room - best.lost
-        return excess > 2 * (network.lost * room * room + best.lost).squareRoot() ? heuristic : .network
+        return excess > 4 * (network.lost * room * room + best.lost).squareRoot() ? heuristic : .network
     }
 
     /// Takes into account what became of an object that judges would have evicted.

@@ -28,7 +28,7 @@ struct PendingSamples: ~Copyable {
     var byteCount: Int { slots.byteCount + rows.byteCount }
     var isFull: Bool { Int(count) >= bound }
 
-    /// Adds a sample taken at request `now` in front of the chain `older`, and returns its number and where to write its
+    /// Adds a sample taken at `now` in front of the chain `older`, and returns its number and where to write its
     /// row. Not to be called when full.
     mutating func push(now: UInt32, older: UInt32) -> (number: UInt32, row: UnsafeMutablePointer<UInt8>) {
         if Int(count) == slots.count { enlarge() }
@@ -41,7 +41,7 @@ struct PendingSamples: ~Copyable {
         return (number, row)
     }
 
-    /// The row of the oldest sample once `horizon` requests have passed since it was taken, which leaves the ring; `nil`
+    /// The row of the oldest sample once `horizon` has passed since it was taken, in the same unit, which leaves the ring; `nil`
     /// if none is due. The row stays readable until the next push.
     mutating func popDue(now: UInt32, horizon: UInt32) -> (row: UnsafePointer<UInt8>, isSettled: Bool)? {
         guard count > 0 else { return nil }

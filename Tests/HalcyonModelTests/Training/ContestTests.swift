@@ -19,26 +19,29 @@ struct ContestTests {
 
     @Test("GDSF before anything is known, the network as soon as it is ready")
     func start() {
-        #expect(Contest().winner(networkIsReady: false) == .greedyDual)
-        #expect(Contest().winner(networkIsReady: true) == .network)
+        #expect(Contest().winner(networkIsReady: false, costsDiffer: false) == .greedyDual)
+        #expect(Contest().winner(networkIsReady: true, costsDiffer: false) == .network)
     }
 
     @Test("The heuristic with fewer mistakes while the network is not ready")
     func heuristics() {
         let contest = contest(network: 0, greedyDual: 0.3, recency: 0.1, choices: 200)
-        #expect(contest.winner(networkIsReady: false) == .recency)
+        #expect(contest.winner(networkIsReady: false, costsDiffer: false) == .recency)
     }
 
     @Test("The network hands back when it makes clearly more mistakes, not for a few")
     func handingBack() {
         #expect(
-            contest(network: 0.4, greedyDual: 0.2, recency: 0.5, choices: 1_000).winner(networkIsReady: true)
+            contest(network: 0.4, greedyDual: 0.2, recency: 0.5, choices: 1_000).winner(
+                networkIsReady: true, costsDiffer: false)
                 == .greedyDual)
         #expect(
-            contest(network: 0.21, greedyDual: 0.2, recency: 0.5, choices: 1_000).winner(networkIsReady: true)
+            contest(network: 0.21, greedyDual: 0.2, recency: 0.5, choices: 1_000).winner(
+                networkIsReady: true, costsDiffer: false)
                 == .network)
         #expect(
-            contest(network: 0.1, greedyDual: 0.2, recency: 0.5, choices: 1_000).winner(networkIsReady: true)
+            contest(network: 0.1, greedyDual: 0.2, recency: 0.5, choices: 1_000).winner(
+                networkIsReady: true, costsDiffer: false)
                 == .network)
     }
 
