@@ -4,7 +4,7 @@ import HalcyonEviction
 extension LearnedPolicy {
     /// How many evictions one scoring serves: fewer where misses are rare, so that the effort for each request stays.
     var evictionsAScoring: Int {
-        max(min(Int(Double(parameters.evictions) * missRatio * 2 + 0.5), parameters.evictions), 1)
+        max(min(Int(Double(parameters.evictions) * missRatio * 4 + 0.5), parameters.evictions), 1)
     }
 
     /// How many candidates are scored together: twice as many where misses are very rare.

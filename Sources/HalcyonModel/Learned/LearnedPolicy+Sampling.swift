@@ -9,7 +9,8 @@ extension LearnedPolicy {
     mutating func sample(_ accessed: UInt32) {
         guard isSampling, learner.pointee.trainer.needsSamples else { return }
         let fitting = 32_000 / Double(horizon)
-        let settled = learner.pointee.trainer.steps < 2_000 ? 1.0 : learner.pointee.trainer.steps < 4_000 ? 0.5 : 0.25
+        let steps = learner.pointee.trainer.steps
+        let settled = steps < 2_000 ? 1.0 : steps < 4_000 ? 0.5 : steps < 8_000 ? 0.25 : 0.06
         credit += min(parameters.sampling * settled, fitting)
         while credit >= 1 {
             credit -= 1

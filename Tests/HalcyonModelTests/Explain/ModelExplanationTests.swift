@@ -37,7 +37,8 @@ struct ModelExplanationTests {
 
     @Test("The category, which tells all, is worth the most of the groups that are on; size, always the same, nothing")
     func groups() throws {
-        let explanation = try explain("learned(horizon=1,recency=off,frequency=off,popularity=off,time=off)").explanation
+        let explanation = try explain("learned(horizon=1,recency=off,frequency=off,popularity=off,time=off)")
+            .explanation
         #expect(explanation.groups.map(\.name) == ["size", "category", "user", "session"])
         let worth = Dictionary(uniqueKeysWithValues: explanation.groups.map { ($0.name, $0) })
         let category = try #require(worth["category"])
