@@ -29,7 +29,7 @@ struct AdaptedModelTests {
     /// The outcomes in a fleet of two caches that share a model whose features, all but counts, are switched off, so that they tell no user from the other.
     private func outcomes(_ accesses: [Access], adapts: Bool, seed: UInt64 = 1) throws -> [AccessOutcome] {
         let policy = try PolicyCatalogue.standard.policy(
-            "learned(recency=off,time=off,user=off,session=off,popularity=off)")
+            "learned(horizon=0.5,rate=0.002,recency=off,time=off,user=off,session=off,popularity=off)")
         let make = try #require(policy.sharedModelCaches(PolicyContext(capacity: 36, seed: seed)))
         let caches = (0..<2).map { user in
             var context = PolicyContext(capacity: 36, seed: seed &+ UInt64(user))

@@ -76,6 +76,9 @@ struct TargetCheckTests {
 
     @Test("the check fails when the learned policy loses its senses")
     func blunted() async throws {
+        // Every other request is for one of 15 favourites, the rest never comes back.
+        let requests = (0..<4_000).map { $0 % 2 == 0 ? "o\($0 / 2 * 7 % 15)" : "once\($0)" }
+        _ = try fixture.folder.file("small.csv", "key\n" + requests.joined(separator: "\n") + "\n")
         let path = try fixture.folder.file("targets.yml", fixture.text("policy: learned, capacity: 20"))
         var file = try TargetFile(path: path)
         file = file.recording(try await TargetCheck(file, path: path).run(), reason: "first", date: "2026-01-01")
