@@ -2,18 +2,13 @@ import HalcyonEviction
 
 /// What every request does before and after the decision.
 extension LearnedPolicy {
-    /// The requests within which a sample must be asked for again to count as such.
-    var horizon: UInt32 {
-        let residents = inserted > 0 ? capacity * inserted / max(filled, 1) : 0
-        return Horizon(reach: parameters.horizon).requests(residents: residents, missRatio: missRatio)
-    }
-
     /// Starts a request: time moves on, and samples that waited long enough count as not asked for again.
     mutating func begin(_ access: Access, isMiss: Bool) {
         now &+= 1
         missRatio += ((isMiss ? 1 : 0) - missRatio) * max(0.000_25, 1 / Double(100 + now))
         second = UInt32(truncatingIfNeeded: access.time / 1_000_000)
-        let horizon = horizon
+        let residents = inserted > 0 ? capacity * inserted / max(filled, 1) : 0
+        horizon = Horizon(reach: parameters.horizon).requests(residents: residents, missRatio: missRatio)
         while let due = pending.popDue(now: now, horizon: horizon) {
             if !due.isSettled { learner.pointee.trainer.add(due.row, isPositive: false, user: correction) }
         }

@@ -54,6 +54,8 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
     var refills = 0
     var filled = 0.0
     var missRatio = 0.5
+    /// The requests within which a sample must be asked for again to count as such; as of this request.
+    var horizon: UInt32 = 0
     var inserted = 0.0
     var credit = 0.0
     var evictionsByNetwork = 0

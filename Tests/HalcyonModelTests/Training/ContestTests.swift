@@ -29,6 +29,12 @@ struct ContestTests {
         #expect(contest.winner(networkIsReady: false, costsDiffer: false) == .recency)
     }
 
+    @Test("Where objects take different room recency never decides, however few its mistakes")
+    func recencyBesideSizes() {
+        let contest = contest(network: 0, greedyDual: 0.3, recency: 0.1, choices: 200)
+        #expect(contest.winner(networkIsReady: false, costsDiffer: true) == .greedyDual)
+    }
+
     @Test("The network hands back when it makes clearly more mistakes, not for a few")
     func handingBack() {
         #expect(
