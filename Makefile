@@ -24,8 +24,10 @@ test: dependencies
 soak: dependencies
 	HALCYON_SOAK=1 swift test --filter 'HalcyonTests|HalcyonAccessLogTests'
 
-# A policy of one's own in a package of one's own, run against the built-in ones.
+# An image cache that records, and its record replayed; then a policy of one's own in a package of one's own, run against the
+# built-in ones.
 example: dependencies
+	swift run RecordAndReplay
 	swift run --package-path Experiments/CustomPolicy
 
 # Hit ratios on the bundled traces, held against what was recorded; JUnit XML and Markdown for whoever shows them.

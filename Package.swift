@@ -94,6 +94,10 @@ let package = Package(
             name: "CacheBenchmark", dependencies: ["Halcyon"], path: "Experiments/Benchmarks/Cache",
             swiftSettings: strict),
         .executableTarget(
+            name: "RecordAndReplay",
+            dependencies: ["Halcyon", "HalcyonAccessLog", "HalcyonSimulation", "HalcyonTrace"],
+            path: "Experiments/Examples/RecordAndReplay", swiftSettings: strict),
+        .executableTarget(
             name: "AccessLogProcess", dependencies: ["HalcyonAccessLog"], path: "Tests/AccessLogProcess",
             swiftSettings: strict),
         .testTarget(

@@ -27,6 +27,28 @@ extension ImageCache where Value: DataTransformable {
         _ = try tier.get()
     }
 
+    /// A cache as configured, under policies of a catalogue by name: `s3-fifo`, `learned(horizon=2)`.
+    ///
+    /// As without names, it works in memory alone where the disk cannot be opened.
+    ///
+    /// - Parameters:
+    ///   - seed: of everything random in the policies.
+    ///   - recorder: is told of every access.
+    ///   - triggers: tell when memory is short or the app goes to the background.
+    /// - Throws: `PolicyError` if there is no such policy or it does not take these settings;
+    ///   ``CacheError/policyNeedsFuture(_:)`` if it is one that only a replay can serve.
+    public convenience init(
+        memory: MemoryStorage<Value>.Config = .init(), disk: DiskStorageConfig, memoryPolicyNamed memoryPolicy: String,
+        diskPolicyNamed diskPolicy: String = "lru", in catalogue: PolicyCatalogue = .standard, seed: UInt64 = 1,
+        clock: any CacheClock = SystemClock(), recorder: (any AccessRecorder)? = nil,
+        triggers: [any CacheTrigger] = []
+    ) throws {
+        self.init(
+            memory: memory, disk: disk, memoryPolicy: try catalogue.livePolicy(memoryPolicy),
+            diskPolicy: try catalogue.livePolicy(diskPolicy), seed: seed, serializer: TransformingSerializer(),
+            clock: clock, recorder: recorder, triggers: triggers)
+    }
+
     /// The default cache of this kind of value, made when it is first asked for.
     public static var `default`: ImageCache<Value> {
         DefaultCaches.caches.withLock { caches in

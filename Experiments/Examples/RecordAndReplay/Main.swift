@@ -1,0 +1,72 @@
+import Foundation
+import Halcyon
+import HalcyonAccessLog
+import HalcyonSimulation
+import HalcyonTrace
+
+/// An image cache serves users who browse a shop and records what it was asked for; the record is then replayed under
+/// other policies, at the size that the cache's memory had.
+///
+///     swift run RecordAndReplay [POLICY [REQUESTS]]
+///
+/// Under the policy of the live cache the replay must hit exactly as often as its memory did, or the exit code is 1.
+@main
+enum Main {
+    static let memoryLimit = 1_000_000
+    static let diskLimit = 8_000_000
+
+    static func main() async {
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        guard arguments.count <= 2, let requests = Int(arguments.dropFirst().first ?? "10000"), requests > 0 else {
+            print("usage: RecordAndReplay [POLICY [REQUESTS]]")
+            exit(64)
+        }
+        do {
+            if try await !run(policy: arguments.first ?? "learned", requests: requests) { exit(1) }
+        } catch {
+            print(error)
+            exit(64)
+        }
+    }
+
+    /// Browses, records, replays; whether the replay hit as often as the live cache's memory.
+    static func run(policy: String, requests: Int) async throws -> Bool {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("halcyon-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let clock = SessionClock()
+        // By the session's time, too: by today's, what was recorded is older than the log keeps it.
+        var logging = AccessLog.Configuration()
+        logging.now = { clock.now }
+        let log = AccessLog(path: folder.appendingPathComponent("access.sqlite").path, logging)
+        let cache = try makeCache(in: folder, policy: policy, log: log, clock: clock)
+        try await BrowsingSession(requests: requests).browse(cache, clock: clock)
+        try await log.close()
+        print("Live, memory of \(memoryLimit) and disk of \(diskLimit) bytes under \(policy), \(requests) requests:")
+        print(liveTable(cache.statistics), terminator: "")
+
+        let recorded = try Trace.load(log.path)
+        let sweep = try Sweep(
+            trace: recorded, policies: [policy] + ["lru", "learned", "belady"].filter { $0 != policy },
+            capacities: ["\(memoryLimit)"])
+        let runs = await sweep.run()
+        print("\nThe log of it, replayed through one cache of \(memoryLimit) bytes:")
+        print(replayTable(runs), terminator: "")
+
+        let hits = cache.statistics.lookUps.memory
+        if recorded.count == requests && runs.first?.hits == hits { return true }
+        print("The live cache found \(hits) of \(requests) in memory; the replay under \(policy) does not.")
+        return false
+    }
+
+    /// The cache of the example: two tiers, policies by name, a rule for one category, a log.
+    static func makeCache(
+        in folder: URL, policy: String, log: AccessLog, clock: any CacheClock
+    ) throws -> ImageCache<Data> {
+        try ImageCache<Data>(
+            memory: .init(totalCostLimit: memoryLimit, expiration: .never),
+            disk: .init(
+                name: "shop", directory: folder, sizeLimit: diskLimit, expiration: .days(30),
+                categoryRules: ["toys": CategoryRule(expiration: .days(2), costLimit: 500_000)]),
+            memoryPolicyNamed: policy, diskPolicyNamed: policy, clock: clock, recorder: log)
+    }
+}
