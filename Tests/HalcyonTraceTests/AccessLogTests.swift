@@ -175,6 +175,25 @@ struct AccessLogTests {
         #expect(try load { $0.limit = 3 }.2.heldTimes == 1)
     }
 
+    @Test("an object that was looked up in vain first has the size that it is stored with, in traces, streams and exports")
+    func lookedUpInVain() async throws {
+        let log = log()
+        for (key, cost) in [("a", 0), ("b", 7), ("a", 0), ("a", 5), ("c", 0), ("a", 6), ("b", 0)] {
+            log.record(key, cost: cost, outcome: cost == 0 ? .miss : .network, at: 1)
+        }
+        try await log.export(to: "\(folder.path)/own.csv")
+        try await log.close()
+        for path in [path, "\(folder.path)/own.csv"] {
+            let trace = try Trace.load(path)
+            #expect(trace.objectSizes == [5, 7, 1])
+            #expect(trace.report.unknownSizes == 1 && trace.report.sizeDisagreements == 1)
+            var stream = try TraceStream(path, LoadOptions())
+            var batch = StreamBatch()
+            #expect(try stream.next(into: &batch))
+            #expect(batch.costs == [5, 7, 5, 5, 1, 5, 7])
+        }
+    }
+
     @Test("a log without any size, user or category is a trace without them")
     func bare() async throws {
         let log = log()

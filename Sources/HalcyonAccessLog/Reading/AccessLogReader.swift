@@ -16,6 +16,8 @@ public final class AccessLogReader {
     private let queue: DatabaseQueue
     private let users: [Int64: String]
     private let sets: [Int64: [String]]
+    /// What keys cost whose first access has no cost; read when it is first asked for.
+    private var laterCosts: [Int64: Int]?
     private var last = Int64.min
     private var toGive: Int
 
@@ -50,19 +52,33 @@ public final class AccessLogReader {
     /// - Throws: ``AccessLogError`` if the file is damaged.
     public func next() throws(AccessLogError) -> [LoggedAccess] {
         do {
-            return try queue.inDatabase { try batch($0) }
+            return try queue.inDatabase { try batch($0, costs: [:]) }
         } catch {
             throw AccessLogError(reading: path, error)
         }
     }
 
-    private func batch(_ db: Database) throws -> [LoggedAccess] {
+    /// The next accesses as a trace has them: one without a cost, such as a look-up in vain, has the first cost that is
+    /// known of its key. O(accesses of the log) at the first call.
+    func nextWithCosts() throws(AccessLogError) -> [LoggedAccess] {
+        do {
+            return try queue.inDatabase { db in
+                let costs = try laterCosts ?? AccessLogReader.laterCosts(db)
+                laterCosts = costs
+                return try batch(db, costs: costs)
+            }
+        } catch {
+            throw AccessLogError(reading: path, error)
+        }
+    }
+
+    private func batch(_ db: Database, costs: [Int64: Int]) throws -> [LoggedAccess] {
         // CROSS JOIN keeps SQLite from putting the keys in the outer loop.
         let rows = try Row.fetchCursor(
             db.cachedStatement(
                 sql: """
                     SELECT access.id, time, coalesce(key.name, lower(hex(key.hash))), cost, category_set, user,
-                           session, outcome
+                           session, outcome, access.key
                     FROM access CROSS JOIN key ON key.id = access.key
                     WHERE access.id > ? ORDER BY access.id LIMIT ?
                     """), arguments: [last, min(AccessLogReader.batch, toGive)])
@@ -74,9 +90,10 @@ public final class AccessLogReader {
                     path, .damaged,
                     "is damaged (access \(last) has the outcome \(row[7] as Int64), which there is none of)")
             }
+            let cost: Int = row[3]
             accesses.append(
                 LoggedAccess(
-                    time: row[1], key: row[2], cost: row[3], categories: (row[4] as Int64?).flatMap { sets[$0] } ?? [],
+                    time: row[1], key: row[2], cost: cost > 0 ? cost : costs[row[8]] ?? cost, categories: (row[4] as Int64?).flatMap { sets[$0] } ?? [],
                     outcome: outcome, user: (row[5] as Int64?).flatMap { users[$0] }, session: row[6]))
         }
         toGive -= accesses.count
@@ -105,6 +122,19 @@ extension AccessLogReader {
             }
         }
         return try DatabaseQueue(path: path, configuration: options)
+    }
+
+    private static func laterCosts(_ db: Database) throws -> [Int64: Int] {
+        // Of the other columns SQLite gives those of the row that has the least id.
+        let rows = try Row.fetchCursor(
+            db,
+            sql: """
+                SELECT key, cost, min(id) FROM access
+                WHERE cost > 0 AND key IN (SELECT key FROM access WHERE cost <= 0) GROUP BY key
+                """)
+        var costs: [Int64: Int] = [:]
+        while let row = try rows.next() { costs[row[0]] = row[1] }
+        return costs
     }
 
     private static func users(_ db: Database) throws -> [Int64: String] {

@@ -1,8 +1,10 @@
 /// A log as the text of a trace: `time,key,size,category,user`, a line an access.
 ///
-/// Times are seconds since 1970. Where a clock was set back, times are held at the latest one before, because a trace's
-/// times do not decrease. Several categories are joined by `|`. A line break or other control character in a name, and a
-/// `|` in a category, is written as `%` and two hexadecimal digits.
+/// An access without a size has the first one that the log knows of its key, so that an object that was looked up in vain
+/// before it was stored does not count 1 byte; 0 where it knows none. Times are seconds since 1970; where a clock was set
+/// back, they are held at the latest one before, because a trace's times do not decrease. Several categories are joined by
+/// `|`. A line break or other control character in a name, and a `|` in a category, is written as `%` and two hexadecimal
+/// digits.
 public struct AccessLogText {
     /// The line that names the columns.
     public static let header = Array("time,key,size,category,user\n".utf8)
@@ -26,7 +28,7 @@ public struct AccessLogText {
     ///
     /// - Throws: ``AccessLogError`` if the file is damaged.
     public mutating func next() throws(AccessLogError) -> [UInt8] {
-        let accesses = try reader.next()
+        let accesses = try reader.nextWithCosts()
         var text: [UInt8] = []
         text.reserveCapacity(accesses.count * 80)
         for access in accesses {

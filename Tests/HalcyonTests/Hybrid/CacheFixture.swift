@@ -1,4 +1,5 @@
 import Foundation
+import HalcyonAccessLog
 import HalcyonEviction
 import HalcyonTestSupport
 import Synchronization
@@ -9,15 +10,17 @@ import Synchronization
 struct CacheFixture {
     let folder: TemporaryFolder
     let clock = ManualClock()
-    let recorder = Recorder()
+    let recorder: Recorder
     let cache: ImageCache<Blob>
     let serializer: BlobSerializer
 
     init(
         memory: MemoryStorage<Blob>.Config = .lasting(cost: 100), triggers: [any CacheTrigger] = [],
-        policy: String = "lru", diskPolicy: String? = nil, disk change: (inout DiskStorageConfig) -> Void = { _ in }
+        policy: String = "lru", diskPolicy: String? = nil, log: AccessLog? = nil,
+        disk change: (inout DiskStorageConfig) -> Void = { _ in }
     ) throws {
         folder = try TemporaryFolder()
+        recorder = Recorder(into: log)
         var disk = DiskStorageConfig(name: "test", directory: URL(fileURLWithPath: folder.path))
         change(&disk)
         serializer = BlobSerializer()
@@ -35,11 +38,19 @@ struct CacheFixture {
     }
 }
 
-/// Writes accesses down.
+/// Writes accesses down, for the test and into a log if there is one.
 final class Recorder: AccessRecorder {
     private let list = Mutex<[RecordedAccess]>([])
+    private let log: AccessLog?
+
+    init(into log: AccessLog? = nil) { self.log = log }
+
     var all: [RecordedAccess] { list.withLock { $0 } }
-    func record(_ access: RecordedAccess) { list.withLock { $0.append(access) } }
+
+    func record(_ access: RecordedAccess) {
+        list.withLock { $0.append(access) }
+        log?.record(access)
+    }
 }
 
 /// Serializes blobs as `cost name`, padded to so many bytes as they cost; what is called `unserializable` is not.

@@ -1,4 +1,5 @@
 import Foundation
+import HalcyonAccessLog
 import HalcyonEviction
 import HalcyonModel
 import HalcyonSimulation
@@ -11,7 +12,7 @@ import Testing
 @Suite("Simulated equals live: image cache")
 struct SimulatedEqualsLiveCacheTests {
     @Test(
-        "Both tiers decide hit for hit as the replayer's, and what was recorded replays to the same hits",
+        "Both tiers decide hit for hit as the replayer's, and the log recorded on the way replays to the same hits",
         arguments: ["lru", "s3-fifo", "gdsf", "kingfisher", "learned"])
     func cache(name: String) async throws {
         let folder = try TemporaryFolder()
@@ -20,8 +21,11 @@ struct SimulatedEqualsLiveCacheTests {
         let diskCapacity = Int(trace.distinctCost / 8)
         let policies = name == "kingfisher" ? ["kingfisher-memory", "kingfisher-disk"] : [name, name]
         let (expected, memoryVictims, diskVictims) = try replay(trace, policies, memoryCapacity, diskCapacity)
+        var logging = AccessLog.Configuration()
+        logging.bounds = .none
+        let log = AccessLog(path: "\(folder.path)/access.sqlite", logging)
         let fixture = try CacheFixture(
-            memory: .lasting(cost: memoryCapacity), policy: policies[0], diskPolicy: policies[1]
+            memory: .lasting(cost: memoryCapacity), policy: policies[0], diskPolicy: policies[1], log: log
         ) {
             $0.sizeLimit = diskCapacity
             $0.expiration = .never
@@ -59,13 +63,11 @@ struct SimulatedEqualsLiveCacheTests {
 
         let recorded = Array(fixture.recorder.all.dropLast())
         #expect(recorded.map(\.outcome) == expected.map { $0 == .none ? .network : $0 == .disk ? .disk : .memory })
-        let lines = recorded.map {
-            "\($0.time),\($0.key),\($0.cost),\($0.categories.joined(separator: "|")),\($0.user ?? "")\n"
-        }
+        try await log.close()
         var loading = LoadOptions()
-        loading.timeUnit = .microseconds
-        let again = try Trace.load(
-            folder.file("recorded.csv", "time,key,size,category,user\n" + lines.joined()), loading)
+        loading.limit = trace.count
+        let again = try Trace.load(log.path, loading)
+        #expect(again.report == LoadReport())
         #expect(try replay(again, policies, memoryCapacity, diskCapacity).tiers == expected)
     }
 
