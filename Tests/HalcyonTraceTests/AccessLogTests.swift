@@ -175,7 +175,7 @@ struct AccessLogTests {
         #expect(try load { $0.limit = 3 }.2.heldTimes == 1)
     }
 
-    @Test("an object that was looked up in vain first has the size that it is stored with, in traces, streams and exports")
+    @Test("an object that was looked up in vain first has the size that it is stored with: in traces, streams, exports")
     func lookedUpInVain() async throws {
         let log = log()
         for (key, cost) in [("a", 0), ("b", 7), ("a", 0), ("a", 5), ("c", 0), ("a", 6), ("b", 0)] {

@@ -93,7 +93,8 @@ public final class AccessLogReader {
             let cost: Int = row[3]
             accesses.append(
                 LoggedAccess(
-                    time: row[1], key: row[2], cost: cost > 0 ? cost : costs[row[8]] ?? cost, categories: (row[4] as Int64?).flatMap { sets[$0] } ?? [],
+                    time: row[1], key: row[2], cost: cost > 0 ? cost : costs[row[8]] ?? cost,
+                    categories: (row[4] as Int64?).flatMap { sets[$0] } ?? [],
                     outcome: outcome, user: (row[5] as Int64?).flatMap { users[$0] }, session: row[6]))
         }
         toGive -= accesses.count
