@@ -24,7 +24,7 @@ struct MemoryBenchmark {
             guard let memory = try? filled(policy) else { continue }
             let order = shuffled(1)
             var best = Double.infinity
-            for _ in 0..<(CommandLine.arguments.contains("--hits-only") ? 1 : 5) {
+            for _ in 0..<(CommandLine.arguments.contains("--hits-only") ? 20 : 5) {
                 best = min(best, seconds { for key in order { _ = memory.value(forKey: key) } })
             }
             report("memory hit, \(policy)", best / Double(order.count) * 1e9, "ns")

@@ -43,46 +43,56 @@ public final class LiveIndex {
                 policy: policy, capacity: context.capacity, everyCostIsOne: context.everyCostIsOne,
                 entries: context.entries, lifetime: context.lifetime, entriesExpire: true, keepsVictims: true))
         store = { access, deadline, victims in
-            let outcome = box.index.access(access, deadline: deadline, renews: true)
-            box.index.takeVictims(into: &victims)
+            let outcome = box.index.pointee.access(access, deadline: deadline, renews: true)
+            box.index.pointee.takeVictims(into: &victims)
             return outcome
         }
         hit = { access, deadline, victims in
-            guard box.index.contains(access.entry, freshAt: access.time) else { return false }
+            guard box.index.pointee.contains(access.entry, freshAt: access.time) else { return false }
             var access = access
-            access.cost = box.index.cost(of: access.entry)
-            _ = box.index.access(access, deadline: deadline ?? 0, renews: deadline != nil)
-            box.index.takeVictims(into: &victims)
+            access.cost = box.index.pointee.cost(of: access.entry)
+            _ = box.index.pointee.access(access, deadline: deadline ?? 0, renews: deadline != nil)
+            box.index.pointee.takeVictims(into: &victims)
             return true
         }
-        contains = { box.index.contains($0) }
-        containsFresh = { box.index.contains($0, freshAt: $1) }
-        remembers = { box.index.policy.remembers($0) }
-        cost = { box.index.lastCost(of: $0) }
-        deadline = { box.index.deadline(of: $0) }
-        remove = { box.index.remove($0) }
-        define = { box.index.policy.define(categorySet: $0, members: $1) }
+        contains = { box.index.pointee.contains($0) }
+        containsFresh = { box.index.pointee.contains($0, freshAt: $1) }
+        remembers = { box.index.pointee.policy.remembers($0) }
+        cost = { box.index.pointee.lastCost(of: $0) }
+        deadline = { box.index.pointee.deadline(of: $0) }
+        remove = { box.index.pointee.remove($0) }
+        define = { box.index.pointee.policy.define(categorySet: $0, members: $1) }
         limit = { capacity, count, now, victims in
-            box.index.limit(capacity: capacity, count: count, at: now)
-            box.index.takeVictims(into: &victims)
+            box.index.pointee.limit(capacity: capacity, count: count, at: now)
+            box.index.pointee.takeVictims(into: &victims)
         }
         trim = { cost, count, now, victims in
-            box.index.trim(to: cost, count: count, at: now)
-            box.index.takeVictims(into: &victims)
+            box.index.pointee.trim(to: cost, count: count, at: now)
+            box.index.pointee.takeVictims(into: &victims)
         }
-        used = { box.index.used }
-        count = { box.index.count }
+        used = { box.index.pointee.used }
+        count = { box.index.pointee.count }
         state = {
             CacheState(
-                used: box.index.used, count: box.index.count, evictions: box.index.evictions,
-                expirations: box.index.expirations, metadataBytes: box.index.metadataBytes,
-                metrics: box.index.policy.metrics)
+                used: box.index.pointee.used, count: box.index.pointee.count, evictions: box.index.pointee.evictions,
+                expirations: box.index.pointee.expirations, metadataBytes: box.index.pointee.metadataBytes,
+                metrics: box.index.pointee.policy.metrics)
         }
     }
 
+    /// Keeps the index at a fixed address: a stored property of a class would be checked for exclusive access at each use,
+    /// which takes longer than a hit of LRU.
     private final class Box<Policy: EvictionPolicy & ~Copyable> {
-        var index: BoundedIndex<Policy>
+        let index: UnsafeMutablePointer<BoundedIndex<Policy>>
 
-        init(_ index: consuming BoundedIndex<Policy>) { self.index = index }
+        init(_ index: consuming BoundedIndex<Policy>) {
+            self.index = .allocate(capacity: 1)
+            self.index.initialize(to: index)
+        }
+
+        deinit {
+            index.deinitialize(count: 1)
+            index.deallocate()
+        }
     }
 }

@@ -54,7 +54,8 @@ extension FileStore.State {
 
     /// Those that left since the last call.
     mutating func takeGone() -> [Gone] {
-        ledger.takeGone().map { one in
+        defer { ledger.forgetGone() }
+        return ledger.gone.map { one in
             prints.remove(one.entry)
             unindexed.insert(one.key)
             untouched.remove(one.key)

@@ -1,8 +1,8 @@
 import HalcyonEviction
 import Synchronization
 
-/// What ``MemoryStorage`` is made of, for values of any type in boxes: compiled once, and not anew through the tables of a
-/// generic type at each call.
+/// What ``MemoryStorage`` is made of, for objects of any class: compiled once, and not anew through the tables of a generic
+/// type at each call.
 final class MemoryCore: Sendable {
     /// A value of a type that only the storage knows.
     typealias Item = any AnyObject & Sendable
@@ -14,10 +14,15 @@ final class MemoryCore: Sendable {
         var reads = PendingReads()
     }
 
-    /// Those that left, and the values that go with them.
+    /// Those that left, and the values that go with them; one alone, as is common, takes no memory.
     struct Leavers {
-        var values: [Item] = []
+        private var first: Item?
+        private var others: [Item] = []
         var departures: [Departure] = []
+
+        mutating func add(_ value: Item) {
+            if first == nil { first = value } else { others.append(value) }
+        }
     }
 
     let state: Mutex<State>
@@ -86,13 +91,14 @@ final class MemoryCore: Sendable {
     /// The value of a key; `nil` if there is none or it has expired.
     func load(_ key: String, _ extending: ExpirationExtending, _ context: AccessContext) -> Item? {
         let now = clock.now
-        let (value, leavers) = state.withLock { state -> (Item?, Leavers?) in
-            guard let entry = state.ledger.load(key, at: now, extending: extending, context: context) else {
-                return (nil, state.ledger.hasGone ? state.takeLeavers(reporting: reports) : nil)
+        let (value, leavers) = state.withLock { state -> (Item?, Leavers) in
+            var value: Item?
+            if let entry = state.ledger.load(key, at: now, extending: extending, context: context) {
+                value = state.values[Int(entry)]
             }
-            return (state.values[Int(entry)], state.ledger.hasGone ? state.takeLeavers(reporting: reports) : nil)
+            return (value, state.takeLeavers(reporting: reports))
         }
-        if let leavers { report(leavers) }
+        report(leavers)
         return value
     }
 
@@ -117,7 +123,7 @@ extension MemoryCore.State {
             values.append(value)
         } else {
             while values.count <= Int(entry) { values.append(nil) }
-            if let old = values[Int(entry)] { leavers.values.append(old) }
+            if let old = values[Int(entry)] { leavers.add(old) }
             values[Int(entry)] = value
         }
     }
@@ -125,11 +131,12 @@ extension MemoryCore.State {
     /// The values of those that left, to be destroyed by the caller once the lock is free.
     mutating func takeLeavers(reporting: Bool) -> MemoryCore.Leavers {
         var leavers = MemoryCore.Leavers()
-        for gone in ledger.takeGone() {
-            if let value = values[Int(gone.entry)] { leavers.values.append(value) }
-            values[Int(gone.entry)] = nil
+        if ledger.gone.isEmpty { return leavers }
+        for gone in ledger.gone {
+            if let value = values[Int(gone.entry)].take() { leavers.add(value) }
             if reporting { leavers.departures.append(ledger.departure(gone)) }
         }
+        ledger.forgetGone()
         return leavers
     }
 }

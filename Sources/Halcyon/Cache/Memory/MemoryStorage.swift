@@ -18,6 +18,8 @@ import Synchronization
 /// what the policy takes.
 public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendable {
     let core: MemoryCore
+    /// Whether a value is an object already; anything else is kept in a ``Box``.
+    private let holdsObjects = Value.self is AnyObject.Type
 
     /// An empty storage under a policy.
     ///
@@ -95,8 +97,10 @@ public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendabl
         _ value: Value, _ key: String, _ expiration: StorageExpiration?, _ keepInBackground: Bool?,
         _ context: AccessContext, endOf ticket: PendingReads.Ticket?
     ) -> Bool {
-        core.store(
-            Box(value), cost: max(value.cacheCost, 0), key, expiration, keepInBackground, context, endOf: ticket)
+        // The values of a class are references, each the very size and shape of any other.
+        let object = holdsObjects ? unsafeBitCast(value, to: MemoryCore.Item.self) : Box(value)
+        return core.store(
+            object, cost: max(value.cacheCost, 0), key, expiration, keepInBackground, context, endOf: ticket)
     }
 
     /// The value of a key; `nil` if there is none or it has expired.
@@ -107,9 +111,9 @@ public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendabl
         forKey key: String, extendingExpiration: ExpirationExtending = .cacheTime,
         context: AccessContext = AccessContext()
     ) -> Value? {
-        guard let item = core.load(key, extendingExpiration, context) else { return nil }
-        // Nothing else is ever put in.
-        return unsafeDowncast(item, to: Box<Value>.self).value
+        guard let object = core.load(key, extendingExpiration, context) else { return nil }
+        return holdsObjects
+            ? unsafeBitCast(object, to: Value.self) : unsafeDowncast(object, to: Box<Value>.self).value
     }
 
     /// Whether there is a value that has not expired. Neither extends its expiration nor counts as an access.

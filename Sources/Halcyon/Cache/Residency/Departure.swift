@@ -33,3 +33,30 @@ public struct Departure: Sendable, Equatable {
         self.reason = reason
     }
 }
+
+/// How many left, by reason; counting is one addition.
+struct DepartureCounts {
+    private var counts = [Int](repeating: 0, count: DepartureReason.allCases.count)
+
+    mutating func count(_ reason: DepartureReason) { counts[reason.place] += 1 }
+
+    /// The reasons for which any left.
+    var byReason: [DepartureReason: Int] {
+        let pairs = zip(DepartureReason.allCases, counts).filter { $0.1 > 0 }
+        return Dictionary(uniqueKeysWithValues: pairs)
+    }
+}
+
+extension DepartureReason {
+    /// Its place among all cases.
+    fileprivate var place: Int {
+        switch self {
+        case .evicted: 0
+        case .expired: 1
+        case .removed: 2
+        case .cleared: 3
+        case .outdated: 4
+        case .lost: 5
+        }
+    }
+}

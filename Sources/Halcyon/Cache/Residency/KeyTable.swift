@@ -6,10 +6,16 @@ import HalcyonEviction
 /// Keys are told apart by their bytes, never by Unicode's equivalence: `é` written in two ways is two keys. An
 /// open-addressing table with linear probing and backward-shift deletion (Knuth, The Art of Computer Programming 3, 6.4,
 /// algorithm R), at most three quarters full. Expected O(bytes of the key) a look-up; hashes are seeded, so that nobody
-/// who chooses keys can make them collide. Bytes a key beside its text: 26 to 32.
+/// who chooses keys can make them collide. Bytes a key beside its text: 31 to 42.
 struct KeyTable {
-    /// The numbers, by the hash of their keys; `EntryID.none` is an empty place.
-    private var places: [EntryID]
+    /// A number beside the hash of its key, so that a look-up reads the text of hardly any other; `EntryID.none` is empty.
+    private struct Place: BitwiseCopyable {
+        var number = EntryID.none
+        var hash: UInt32 = 0
+    }
+
+    private let hasher = KeyHash()
+    private var places: [Place]
     private var hashes: [UInt32] = []
     private var names: [String] = []
     private var released: [EntryID] = []
@@ -19,26 +25,27 @@ struct KeyTable {
     /// One more than the largest number ever given out.
     var bound: Int { names.count }
 
-    init() { places = Array(repeating: .none, count: 64) }
+    init() { places = Array(repeating: Place(), count: 64) }
 
     /// The number of a key; `EntryID.none` if it has none.
-    func number(of key: String) -> EntryID {
-        let hash = Self.hash(key)
+    func number(of key: String) -> EntryID { number(of: key, hash: hasher.hash(key)) }
+
+    private func number(of key: String, hash: UInt32) -> EntryID {
         var place = Int(hash) & (places.count - 1)
         while true {
-            let number = places[place]
-            if number == .none { return .none }
-            if hashes[Int(number)] == hash && Self.areSame(names[Int(number)], key) { return number }
+            let found = places[place]
+            if found.number == .none { return .none }
+            if found.hash == hash && Self.areSame(names[Int(found.number)], key) { return found.number }
             place = (place &+ 1) & (places.count - 1)
         }
     }
 
     /// The number of a key, which is given one if it has none.
     mutating func intern(_ key: String) -> EntryID {
-        let known = number(of: key)
+        let hash = hasher.hash(key)
+        let known = number(of: key, hash: hash)
         if known != .none { return known }
         if (count + 1) * 4 > places.count * 3 { grow() }
-        let hash = Self.hash(key)
         var text = key
         text.makeContiguousUTF8()
         let number: EntryID
@@ -62,10 +69,10 @@ struct KeyTable {
     mutating func release(_ number: EntryID) {
         let mask = places.count - 1
         var hole = Int(hashes[Int(number)]) & mask
-        while places[hole] != number { hole = (hole &+ 1) & mask }
+        while places[hole].number != number { hole = (hole &+ 1) & mask }
         var next = (hole &+ 1) & mask
-        while places[next] != .none {
-            let home = Int(hashes[Int(places[next])]) & mask
+        while places[next].number != .none {
+            let home = Int(places[next].hash) & mask
             // Whoever sits behind the hole moves into it, unless its own place lies between the two.
             if (next &- home) & mask >= (next &- hole) & mask {
                 places[hole] = places[next]
@@ -73,30 +80,21 @@ struct KeyTable {
             }
             next = (next &+ 1) & mask
         }
-        places[hole] = .none
+        places[hole] = Place()
         names[Int(number)] = ""
         released.append(number)
     }
 
     private mutating func place(_ number: EntryID, hash: UInt32) {
         var place = Int(hash) & (places.count - 1)
-        while places[place] != .none { place = (place &+ 1) & (places.count - 1) }
-        places[place] = number
+        while places[place].number != .none { place = (place &+ 1) & (places.count - 1) }
+        places[place] = Place(number: number, hash: hash)
     }
 
     private mutating func grow() {
         let old = places
-        places = Array(repeating: .none, count: old.count * 2)
-        for number in old where number != .none { place(number, hash: hashes[Int(number)]) }
-    }
-
-    private static func hash(_ key: String) -> UInt32 {
-        var hasher = Hasher()
-        let isWhole: Void? = key.utf8.withContiguousStorageIfAvailable {
-            hasher.combine(bytes: UnsafeRawBufferPointer($0))
-        }
-        if isWhole == nil { Array(key.utf8).withUnsafeBytes { hasher.combine(bytes: $0) } }
-        return UInt32(truncatingIfNeeded: hasher.finalize())
+        places = Array(repeating: Place(), count: old.count * 2)
+        for place in old where place.number != .none { self.place(place.number, hash: place.hash) }
     }
 
     private static func areSame(_ left: String, _ right: String) -> Bool {
@@ -105,7 +103,7 @@ struct KeyTable {
                 guard left.count == right.count, let a = left.baseAddress, let b = right.baseAddress else {
                     return left.isEmpty && right.isEmpty
                 }
-                return memcmp(a, b, left.count) == 0
+                return a == b || memcmp(a, b, left.count) == 0
             }
         }
         return (same ?? nil) ?? left.utf8.elementsEqual(right.utf8)

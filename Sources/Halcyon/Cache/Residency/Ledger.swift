@@ -39,7 +39,8 @@ struct Ledger {
     private var notes: [Note] = []
     private var leaving = NumberQueue()
     private var victims: [EntryID] = []
-    private var gone: [Gone] = []
+    /// Who left since ``forgetGone()``, in that order.
+    private(set) var gone: [Gone] = []
     private var requests = 0
 
     init(policy: ConfiguredPolicy, limits: Limits, rules: [String: CategoryRule], seed: UInt64, users: UserNumbers) {
@@ -136,7 +137,7 @@ struct Ledger {
         } else {
             tallies.refusals += 1
             if wasResident {
-                tallies.departures[.outdated, default: 0] += 1
+                tallies.departures.count(.outdated)
                 gone.append(Gone(entry: entry, key: key, cost: before.cost, set: before.set, reason: .outdated))
             }
             retire(entry)
@@ -156,15 +157,8 @@ struct Ledger {
         record(entry, reason)
     }
 
-    /// Whether anyone left since ``takeGone()`` was called last.
-    var hasGone: Bool { !gone.isEmpty }
-
-    /// Who left since the last call, in that order.
-    mutating func takeGone() -> [Gone] {
-        if gone.isEmpty { return [] }
-        defer { gone.removeAll(keepingCapacity: gone.capacity <= 64) }
-        return gone
-    }
+    /// Those who left have been told of.
+    mutating func forgetGone() { gone.removeAll(keepingCapacity: gone.capacity <= 64) }
 
     /// The entries for which something holds, by number. O(numbers).
     func residents(where holds: (EntryID, Note) -> Bool) -> [EntryID] {
@@ -327,7 +321,7 @@ struct Ledger {
     private mutating func record(_ entry: EntryID, _ reason: DepartureReason) {
         let (set, cost) = (notes[Int(entry)].set, index(of: entry).cost(entry))
         tallies.left(categories.members[Int(set)], cost: cost)
-        tallies.departures[reason, default: 0] += 1
+        tallies.departures.count(reason)
         gone.append(Gone(entry: entry, key: keys.key(of: entry), cost: cost, set: set, reason: reason))
         retire(entry)
     }

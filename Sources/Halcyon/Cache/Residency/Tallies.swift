@@ -2,7 +2,7 @@
 struct Tallies {
     var stores = 0
     var refusals = 0
-    var departures: [DepartureReason: Int] = [:]
+    var departures = DepartureCounts()
     private(set) var lookUps = HitCounts()
     private var lookUpsByCategory: [HitCounts] = []
     private var uses: [CategoryUse] = []
@@ -63,7 +63,7 @@ struct Tallies {
         result.lookUps = lookUps
         result.stores = stores
         result.refusals = refusals
-        result.departures = departures
+        result.departures = departures.byReason
         result.cost = cost
         result.count = count
         for (number, use) in uses.enumerated() {
