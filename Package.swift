@@ -34,6 +34,12 @@ let package = Package(
             name: "COpenBLAS", pkgConfig: "openblas", providers: [.apt(["libopenblas-dev"]), .brew(["openblas"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"]), .brew(["zstd"])]),
+        .systemLibrary(
+            name: "CTurboJPEG", pkgConfig: "libturbojpeg",
+            providers: [.apt(["libturbojpeg0-dev"]), .brew(["jpeg-turbo"])]),
+        .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"]), .brew(["libpng"])]),
+        .systemLibrary(name: "CWebP", pkgConfig: "libwebp", providers: [.apt(["libwebp-dev"]), .brew(["webp"])]),
+        .target(name: "CImageCodecs", dependencies: ["CTurboJPEG", "CPNG", "CWebP"]),
 
         .target(name: "HalcyonEviction", swiftSettings: strict),
         .target(
@@ -50,8 +56,8 @@ let package = Package(
         .target(
             name: "Halcyon",
             dependencies: [
-                "HalcyonEviction", "HalcyonModel", "HalcyonAccessLog", .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "Crypto", package: "swift-crypto"),
+                "HalcyonEviction", "HalcyonModel", "HalcyonAccessLog", "CImageCodecs",
+                .product(name: "GRDB", package: "GRDB.swift"), .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),
         .target(name: "HalcyonTrace", dependencies: ["CZlib", "CZstd", "HalcyonAccessLog"], swiftSettings: strict),
@@ -86,7 +92,7 @@ let package = Package(
                 "HalcyonTrace",
                 "HalcyonTestSupport",
             ],
-            swiftSettings: strict),
+            exclude: ["Processing/Fixtures"], swiftSettings: strict),
         .executableTarget(
             name: "AccessLogBenchmark", dependencies: ["HalcyonAccessLog"], path: "Experiments/Benchmarks/AccessLog",
             swiftSettings: strict),

@@ -1,0 +1,99 @@
+import CImageCodecs
+import Foundation
+
+/// Turns pictures into files.
+///
+/// ```swift
+/// let data = try ImageEncoder.jpeg(quality: 85).encode(picture)
+/// ```
+public enum ImageEncoder: Sendable, Hashable {
+    /// Lossy, without alpha: what is transparent is put on `background`. Chroma at half of the resolution below a quality of 90.
+    /// - quality: 1 to 100.
+    case jpeg(quality: Int = 85, background: PixelColor = .white)
+    /// Lossless; opaque pictures without an alpha channel.
+    /// - compression: zlib's level, 0 to 9.
+    case png(compression: Int = 6)
+    /// Lossy, alpha kept without loss.
+    /// - quality: 0 to 100.
+    case webp(quality: Double = 80)
+    /// Every pixel kept, also under full transparency.
+    case webpLossless
+
+    /// What it writes.
+    public var format: ImageFormat {
+        switch self {
+        case .jpeg: .jpeg
+        case .png: .png
+        case .webp, .webpLossless: .webp
+        }
+    }
+
+    /// The file of a picture.
+    ///
+    /// - Throws: ``ImageError/invalidParameter(_:)``, ``ImageError/cannotEncode(_:reason:)`` for sides longer than the format's
+    ///   limit (65,500 for JPEG, 16,383 for WebP, 1,000,000 for PNG), ``ImageError/outOfMemory``.
+    public func encode(_ picture: Bitmap) throws -> Data {
+        try check(picture)
+        let (width, height) = (Int32(picture.width), Int32(picture.height))
+        let isOpaque: Int32 = picture.isOpaque ? 1 : 0
+        return switch self {
+        case .jpeg(let quality, let background):
+            try write(picture.flattened(on: background)) { codec_jpeg_encode($0, width, height, Int32(quality), $1) }
+        case .png(let compression):
+            try write(picture) { codec_png_encode($0, width, height, isOpaque, Int32(compression), $1) }
+        case .webp(let quality):
+            try write(picture) { codec_webp_encode($0, width, height, isOpaque, Float(quality), $1) }
+        case .webpLossless: try write(picture) { codec_webp_encode($0, width, height, isOpaque, -1, $1) }
+        }
+    }
+
+    private func check(_ picture: Bitmap) throws(ImageError) {
+        switch self {
+        case .jpeg(let quality, let background):
+            guard (1...100).contains(quality) else {
+                throw .invalidParameter("A JPEG quality of \(quality) is none; 1 to 100 are")
+            }
+            guard background.alpha == 255 else {
+                throw .invalidParameter(
+                    "The background \(background) of a JPEG file is not opaque; its alpha is to be 255")
+            }
+        case .png(let compression):
+            guard (0...9).contains(compression) else {
+                throw .invalidParameter("A PNG compression of \(compression) is none; 0 to 9 are")
+            }
+        case .webp(let quality):
+            guard (0...100).contains(quality) else {
+                throw .invalidParameter("A WebP quality of \(quality) is none; 0 to 100 are")
+            }
+        case .webpLossless: break
+        }
+        let limit =
+            switch format {
+            case .jpeg: 65_500
+            case .webp: 16_383
+            case .png, .gif: 1_000_000
+            }
+        guard max(picture.width, picture.height) <= limit else {
+            throw .cannotEncode(format, reason: "it has \(picture.size) pixels, and a side at most \(limit)")
+        }
+    }
+
+    private func write(
+        _ picture: Bitmap, _ encode: (UnsafePointer<UInt8>, UnsafeMutablePointer<codec_file>) -> codec_result
+    ) throws -> Data {
+        var file = codec_file()
+        defer { codec_free(&file) }
+        let result = picture.pixels.withUnsafeBufferPointer { pixels in
+            // A bitmap has at least one pixel.
+            pixels.baseAddress.map { encode($0, &file) }
+        }
+        guard let result, let bytes = file.bytes, result.status == codec_ok else {
+            if result?.status == codec_out_of_memory { throw ImageError.outOfMemory }
+            let message = result.map { result in
+                withUnsafeBytes(of: result.message) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+            }
+            throw ImageError.cannotEncode(format, reason: message ?? "it has no pixels")
+        }
+        return Data(bytes: bytes, count: file.count)
+    }
+}

@@ -1,0 +1,88 @@
+/// The decompression of GIF: Lempel-Ziv-Welch with codes of 3 to 12 bits, least significant bit first (GIF89a, appendix F).
+enum LZW {
+    /// The numbers of `count` pixels from a chain of sub-blocks. O(count), and 20 KB beside them.
+    static func indices(
+        _ bytes: ByteView, chain: Int, codeSize: Int, count: Int
+    ) throws(ImageError) -> [UInt8] {
+        guard (2...8).contains(codeSize) else { throw .damaged(.gif, reason: "its codes begin with \(codeSize) bits") }
+        let (clear, end) = (1 << codeSize, 1 << codeSize + 1)
+        // An entry is another one and a byte behind it.
+        var prefix = [UInt16](repeating: 0, count: 4_096)
+        var suffix = [UInt8](repeating: 0, count: 4_096)
+        var lengths = [Int](repeating: 1, count: 4_096)
+        for value in 0..<clear { suffix[value] = UInt8(value) }
+        var (next, width) = (end + 1, codeSize + 1)
+        var previous: Int?
+        var reader = CodeReader(bytes: bytes, at: chain)
+        var output = [UInt8](repeating: 0, count: count)
+        var written = 0
+
+        while written < count {
+            let code = try reader.code(width)
+            if code == clear {
+                (next, width, previous) = (end + 1, codeSize + 1, nil)
+                continue
+            }
+            guard code != end else { throw .damaged(.gif, reason: "its data ends before its picture does") }
+            guard code < next || (code == next && previous != nil && next < 4_096) else {
+                throw .damaged(.gif, reason: "a code comes before its meaning")
+            }
+            if let previous, next < 4_096 {
+                // The entry that the encoder made: the last string and the first byte of this one, which may be itself.
+                var first = code == next ? previous : code
+                while first >= clear { first = Int(prefix[first]) }
+                (prefix[next], suffix[next]) = (UInt16(previous), UInt8(first))
+                lengths[next] = lengths[previous] + 1
+                next += 1
+                if next == 1 << width, width < 12 { width += 1 }
+            }
+            // Strings are known from their ends; what is beyond the picture is left out.
+            var (link, at) = (code, written + lengths[code] - 1)
+            let stop = min(at + 1, count)
+            while true {
+                if at < count { output[at] = suffix[link] }
+                guard link >= clear else { break }
+                link = Int(prefix[link])
+                at -= 1
+            }
+            written = stop
+            previous = code
+        }
+        return output
+    }
+
+    /// Codes of given widths out of sub-blocks.
+    private struct CodeReader {
+        let bytes: ByteView
+        /// The next byte, and how many are left of its block.
+        var at: Int
+        var left = 0
+        var bits = 0
+        var bitCount = 0
+
+        init(bytes: ByteView, at: Int) {
+            self.bytes = bytes
+            self.at = at
+        }
+
+        mutating func code(_ width: Int) throws(ImageError) -> Int {
+            while bitCount < width {
+                if left == 0 {
+                    guard let length = bytes[at] else { throw .truncated(.gif) }
+                    guard length > 0 else { throw .damaged(.gif, reason: "its data ends before its picture does") }
+                    left = Int(length)
+                    at += 1
+                }
+                guard let byte = bytes[at] else { throw .truncated(.gif) }
+                bits |= Int(byte) << bitCount
+                bitCount += 8
+                at += 1
+                left -= 1
+            }
+            let code = bits & (1 << width - 1)
+            bits >>= width
+            bitCount -= width
+            return code
+        }
+    }
+}

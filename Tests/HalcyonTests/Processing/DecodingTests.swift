@@ -1,0 +1,87 @@
+import Foundation
+import Testing
+
+@testable import Halcyon
+
+@Suite("Decoding gives the pixels that Pillow gives")
+struct DecodingTests {
+    let decoder = ImageDecoder()
+
+    @Test("row 47: every kind of JPEG, PNG, WebP and GIF, exactly", arguments: try Fixture.encoded())
+    func exact(name: String) throws {
+        guard name != "jpeg-scaled.jpg" else { return }
+        let picture = try decoder.decode(try Fixture.data(name))
+        let expected = try Fixture.expected(name)
+        // The colours under full transparency are nobody's: Pillow's GIF keeps the palette's.
+        #expect(picture.difference(to: expected, visibly: name.hasPrefix("gif") || name == "webp-animated.webp") == 0)
+        #expect(picture.isOpaque == Alpha.isOpaque(expected.pixels))
+        #expect(picture.provenance?.isUnaltered == true)
+        #expect(picture.provenance?.format.fileExtension == (name as NSString).pathExtension)
+    }
+
+    @Test("row 47: JPEG decoded at 1/2, 1/4 and 1/8 inside the transform, exactly", arguments: [2, 4, 8])
+    func scaledJPEG(denominator: Int) throws {
+        let expected = try Fixture.expected("jpeg-scaled-\(denominator).pam")
+        let wanted = PixelSize(width: 90 / denominator, height: 70 / denominator)
+        let picture = try decoder.decode(try Fixture.data("jpeg-scaled.jpg"), covering: wanted)
+        #expect(picture.difference(to: expected) == 0)
+        #expect(picture.provenance?.isUnaltered == false)
+    }
+
+    @Test("row 48: what is decoded to cover a size covers it, turned or not, and is no larger than needed")
+    func covering() throws {
+        let jpeg = try Fixture.data("jpeg-scaled.jpg")
+        for width in 1...90 {
+            let eighths = (width * 8 + 89) / 90
+            let picture = try decoder.decode(jpeg, covering: PixelSize(width: width, height: 1))
+            #expect(picture.width == (90 * (picture.width * 8 / 90) + 7) / 8 || picture.width == 90)
+            #expect(picture.width >= width && picture.width <= (90 * eighths + 7) / 8)
+        }
+        let all = try decoder.decode(jpeg, covering: PixelSize(width: 1_000, height: 1))
+        #expect(all.size == PixelSize(width: 90, height: 70))
+        // Stored 13x7, shown 7x13.
+        let turned = try decoder.decode(
+            try Fixture.data("jpeg-orientation-6.jpg"), covering: PixelSize(width: 4, height: 5))
+        #expect(turned.size == PixelSize(width: 4, height: 7))
+        let webp = try decoder.decode(try Fixture.data("webp-lossy.webp"), covering: PixelSize(width: 10, height: 10))
+        #expect(webp.size == PixelSize(width: 13, height: 10))
+        #expect(webp.provenance?.isUnaltered == false)
+        #expect(throws: ImageError.invalidSize(PixelSize(width: 0, height: 3))) {
+            try decoder.decode(jpeg, covering: PixelSize(width: 0, height: 3))
+        }
+    }
+
+    @Test("row 47: a WebP scaled while it is decoded has every part in its place, and its colours exactly")
+    func scaledWebP() throws {
+        let data = try Fixture.data("webp-quarters.webp")
+        let whole = try Fixture.expected("webp-quarters")
+        let picture = try decoder.decode(data, covering: PixelSize(width: 16, height: 12))
+        #expect(picture.size == PixelSize(width: 16, height: 12))
+        // Four colours, the last half transparent; only pixels that touch two of them may differ.
+        for y in 0..<12 where y != 5 && y != 6 {
+            for x in 0..<16 where x != 7 && x != 8 { #expect(picture[x, y] == whole[x * 4 + 2, y * 4 + 2]) }
+        }
+        #expect(!picture.isOpaque)
+    }
+
+    @Test("the header alone tells format, shown size, turn and alpha")
+    func information() throws {
+        let jpeg = try Fixture.data("jpeg-orientation-6.jpg")
+        let expected = ImageInformation(
+            format: .jpeg, size: PixelSize(width: 7, height: 13), orientation: .right, declaresAlpha: false)
+        #expect(try decoder.information(of: jpeg) == expected)
+        let png = try Fixture.data("png-keyed.png")
+        #expect(try decoder.information(of: png).declaresAlpha)
+        #expect(try decoder.information(of: png.prefix(40)).size == PixelSize(width: 37, height: 29))
+        #expect(try decoder.information(of: try Fixture.data("webp-lossy-alpha.webp")).declaresAlpha)
+        #expect(try !decoder.information(of: try Fixture.data("webp-lossy.webp")).declaresAlpha)
+    }
+
+    @Test("data that does not begin at index 0 is read from its own beginning")
+    func slices() throws {
+        let data = Data([1, 2, 3]) + (try Fixture.data("png-rgba.png"))
+        #expect(try decoder.decode(data.dropFirst(3)) == (try Fixture.expected("png-rgba")))
+        #expect(ImageFormat(of: data) == nil)
+        #expect(ImageFormat(of: data.dropFirst(3)) == .png)
+    }
+}

@@ -1,0 +1,97 @@
+import Foundation
+import Testing
+
+@testable import Halcyon
+
+@Suite("Encoding")
+struct EncodingTests {
+    let decoder = ImageDecoder()
+
+    @Test(
+        "row 47: PNG and lossless WebP give back every pixel, with and without alpha",
+        arguments: ["png-rgba", "png-rgb"])
+    func lossless(name: String) throws {
+        let picture = try Fixture.expected(name)
+        for encoder in [ImageEncoder.png(), .png(compression: 0), .webpLossless] {
+            let data = try encoder.encode(picture)
+            #expect(ImageFormat(of: data) == encoder.format)
+            let back = try decoder.decode(data)
+            #expect(back == picture)
+            #expect(back.isOpaque == picture.isOpaque)
+            #expect(try decoder.information(of: data).declaresAlpha == !picture.isOpaque)
+        }
+    }
+
+    @Test("row 47: JPEG and WebP come close, the closer the higher their quality")
+    func lossy() throws {
+        let picture = try Fixture.expected("jpeg-scaled-2")
+        func error(_ encoder: ImageEncoder) throws -> Double {
+            let back = try decoder.decode(try encoder.encode(picture))
+            #expect(back.size == picture.size)
+            var squares = 0
+            for (left, right) in zip(back.pixels, picture.pixels) {
+                let difference = Int(left) - Int(right)
+                squares += difference * difference
+            }
+            return Double(squares) / Double(picture.pixels.count)
+        }
+        #expect(try error(.jpeg(quality: 98)) < error(.jpeg(quality: 70)))
+        #expect(try error(.webp(quality: 98)) < error(.webp(quality: 50)))
+        #expect(try error(.jpeg(quality: 98)) < 10)
+        #expect(try error(.webp(quality: 98)) < 500)
+    }
+
+    @Test("a JPEG of one colour is that colour")
+    func plain() throws {
+        let picture = try #require(Bitmap(width: 20, height: 10, color: PixelColor(red: 90, green: 90, blue: 90)))
+        #expect(try decoder.decode(try ImageEncoder.jpeg(quality: 100).encode(picture)) == picture)
+    }
+
+    @Test("what is transparent is on the background in a JPEG")
+    func background() throws {
+        let picture = try #require(
+            Bitmap(width: 16, height: 16, color: PixelColor(red: 0, green: 0, blue: 0, alpha: 51)))
+        let white = try decoder.decode(try ImageEncoder.jpeg(quality: 100).encode(picture))
+        #expect(white[8, 8] == PixelColor(red: 204, green: 204, blue: 204))
+        let black = try decoder.decode(try ImageEncoder.jpeg(quality: 100, background: .black).encode(picture))
+        #expect(black[8, 8] == .black)
+    }
+
+    @Test("lossy WebP keeps alpha exactly")
+    func alpha() throws {
+        let picture = try Fixture.expected("png-rgba")
+        let back = try decoder.decode(try ImageEncoder.webp(quality: 40).encode(picture))
+        for at in stride(from: 3, to: picture.pixels.count, by: 4) { #expect(back.pixels[at] == picture.pixels[at]) }
+    }
+
+    @Test("parameters out of range and sides beyond the format are one sentence")
+    func refusals() throws {
+        let picture = try #require(Bitmap(width: 16_384, height: 1, color: .white))
+        #expect(throws: ImageError.cannotEncode(.webp, reason: "it has 16384x1 pixels, and a side at most 16383")) {
+            try ImageEncoder.webpLossless.encode(picture)
+        }
+        for encoder in [
+            ImageEncoder.jpeg(quality: 0), .jpeg(quality: 101), .jpeg(background: .clear), .png(compression: 10),
+            .webp(quality: -1), .webp(quality: .nan),
+        ] {
+            let error = #expect(throws: ImageError.self) { try encoder.encode(picture) }
+            guard case .invalidParameter = error else {
+                Issue.record("\(encoder): \(String(describing: error))")
+                continue
+            }
+        }
+    }
+
+    @Test("a bitmap is of exactly as many bytes as it has pixels")
+    func bitmaps() throws {
+        #expect(Bitmap(width: 2, height: 2, pixels: [UInt8](repeating: 0, count: 15)) == nil)
+        #expect(Bitmap(width: 0, height: 2, pixels: []) == nil)
+        #expect(Bitmap(width: Int.max, height: 2, pixels: []) == nil)
+        #expect(Bitmap(width: -1, height: -1, color: .white) == nil)
+        let picture = try #require(Bitmap(width: 2, height: 1, pixels: [1, 2, 3, 255, 4, 5, 6, 254]))
+        #expect(!picture.isOpaque)
+        #expect(picture[1, 0] == PixelColor(red: 4, green: 5, blue: 6, alpha: 254))
+        #expect(picture.cacheCost == 8)
+        #expect(PixelColor(red: 255, green: 1, blue: 16, alpha: 0).description == "#ff011000")
+    }
+}

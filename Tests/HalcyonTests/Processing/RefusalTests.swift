@@ -1,0 +1,128 @@
+import Foundation
+import Testing
+
+@testable import Halcyon
+
+@Suite("Files that are refused")
+struct RefusalTests {
+    let decoder = ImageDecoder()
+
+    @Test("row 47: a file cut off anywhere is recognised as truncated", arguments: try Fixture.encoded())
+    func truncated(name: String) throws {
+        let data = try Fixture.data(name)
+        let whole = try #require(ImageFormat(of: data))
+        let cuts = Set(stride(from: 12, to: data.count, by: max(1, data.count / 60))).union(
+            data.count - 12..<data.count)
+        for cut in cuts.sorted() {
+            #expect(throws: ImageError.truncated(whole), "\(name) of \(data.count) bytes, cut at \(cut)") {
+                try decoder.decode(data.prefix(cut))
+            }
+        }
+        for cut in 0..<3 { #expect(throws: ImageError.unknownFormat) { try decoder.decode(data.prefix(cut)) } }
+    }
+
+    @Test("row 47: a file cut off anywhere is refused when it is decoded smaller, too")
+    func truncatedScaled() throws {
+        for name in ["jpeg-scaled.jpg", "jpeg-progressive.jpg", "webp-lossy.webp"] {
+            let data = try Fixture.data(name)
+            for cut in stride(from: data.count - 1, to: 40, by: -37) {
+                #expect(throws: ImageError.self) {
+                    try decoder.decode(data.prefix(cut), covering: PixelSize(width: 5, height: 5))
+                }
+            }
+        }
+    }
+
+    @Test("a JPEG whose middle is missing is damaged, although it ends as it should")
+    func middleMissing() throws {
+        var data = try Fixture.data("jpeg-scaled.jpg")
+        data.removeSubrange(data.count - 1_500..<data.count - 300)
+        let error = #expect(throws: ImageError.self) { try decoder.decode(data) }
+        guard case .damaged(.jpeg, _) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+    }
+
+    @Test("bytes behind the end and between segments are passed over")
+    func extraBytes() throws {
+        for name in ["jpeg-420.jpg", "png-rgba.png", "webp-lossless.webp", "gif-plain.gif"] {
+            let picture = try decoder.decode(try Fixture.data(name) + Data(repeating: 7, count: 99))
+            #expect(picture.difference(to: try Fixture.expected(name)) == 0)
+        }
+        var data = try Fixture.data("jpeg-420.jpg")
+        // Behind the first segment.
+        data.insert(contentsOf: [0x11, 0x22], at: 20)
+        #expect(try decoder.decode(data).difference(to: try Fixture.expected("jpeg-420")) == 0)
+    }
+
+    @Test("row 47: the pixel limit is held before memory is taken")
+    func bombs() throws {
+        var png = try Fixture.data("png-rgba.png")
+        png.replaceSubrange(16..<24, with: [0x7F, 0xFF, 0xFF, 0xFF, 0x7F, 0xFF, 0xFF, 0xFF])
+        let largest = PixelSize(width: Int(Int32.max), height: Int(Int32.max))
+        #expect(throws: ImageError.tooManyPixels(largest, limit: 100_000_000)) { try decoder.decode(png) }
+
+        var jpeg = try Fixture.data("jpeg-420.jpg")
+        let frame = try #require(jpeg.range(of: Data([0xFF, 0xC0]))).lowerBound
+        jpeg.replaceSubrange(frame + 5..<frame + 9, with: [0xFF, 0xDC, 0xFF, 0xDC])
+        let wide = PixelSize(width: 65_500, height: 65_500)
+        #expect(throws: ImageError.tooManyPixels(wide, limit: 100_000_000)) {
+            try decoder.decode(jpeg, covering: PixelSize(width: 1, height: 1))
+        }
+
+        var gif = try Fixture.data("gif-plain.gif")
+        gif.replaceSubrange(6..<10, with: [0xFF, 0xFF, 0xFF, 0xFF])
+        let screen = PixelSize(width: 65_535, height: 65_535)
+        #expect(throws: ImageError.tooManyPixels(screen, limit: 100_000_000)) { try decoder.decode(gif) }
+
+        var webp = try Fixture.data("webp-turned.webp")
+        webp.replaceSubrange(24..<30, with: [0xFF, 0xFF, 0, 0xFF, 0xFF, 0])
+        let canvas = PixelSize(width: 65_536, height: 65_536)
+        #expect(throws: ImageError.tooManyPixels(canvas, limit: 100_000_000)) { try decoder.decode(webp) }
+    }
+
+    @Test("row 47: as many pixels as the limit are decoded, one more are not", arguments: try Fixture.encoded())
+    func limit(name: String) throws {
+        let data = try Fixture.data(name)
+        let count = try decoder.information(of: data).size.pixelCount
+        #expect(try ImageDecoder(pixelLimit: count).decode(data).size.pixelCount == count)
+        #expect(throws: ImageError.self) { try ImageDecoder(pixelLimit: count - 1).decode(data) }
+    }
+
+    @Test(
+        "bytes changed at random give a picture of the size that the header says, or an error",
+        arguments: try Fixture.encoded())
+    func mutated(name: String) throws {
+        let data = try Fixture.data(name)
+        let small = ImageDecoder(pixelLimit: 100_000)
+        var state: UInt64 = 88_172_645_463_325_252
+        for _ in 0..<60 {
+            var changed = data
+            for _ in 0..<3 {
+                state ^= state << 13
+                state ^= state >> 7
+                state ^= state << 17
+                changed[Int(state % UInt64(data.count))] = UInt8(truncatingIfNeeded: state >> 32)
+            }
+            do {
+                let picture = try small.decode(changed)
+                #expect(picture.size == (try small.information(of: changed).size))
+            } catch is ImageError {
+                continue
+            }
+        }
+    }
+
+    @Test("each error is one sentence that says what would be accepted")
+    func sentences() {
+        #expect(
+            "\(ImageError.unknownFormat)" == "The bytes are no image; JPEG, PNG, WebP and GIF are known.")
+        #expect(
+            "\(ImageError.tooManyPixels(PixelSize(width: 20, height: 30), limit: 500))"
+                == "The picture has 20x30 pixels; at most 500 may be decoded.")
+        #expect(
+            "\(ImageError.truncated(.webp))"
+                == "The WebP file ends before its picture does; it may not have been loaded whole.")
+    }
+}
