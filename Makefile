@@ -15,13 +15,15 @@ demo: release
 	@echo
 	@$(REPLAY) Traces/shop.csv --policy learned --policy w-tinylfu --capacity 1%,5%
 
-test: dependencies
+test:
+	@.ci/install-dependencies tests
 	swift build --build-tests
 	swift test --skip-build
 	$(MAKE) example
 
 # The long forms: processes killed 200 times, longer traces through live caches. Some minutes each.
-soak: dependencies
+soak:
+	@.ci/install-dependencies tests
 	HALCYON_SOAK=1 swift test --filter 'HalcyonTests|HalcyonAccessLogTests'
 
 # An image cache that records, and its record replayed; then a policy of one's own in a package of one's own, run against the

@@ -41,6 +41,8 @@ let package = Package(
         .systemLibrary(name: "CWebP", pkgConfig: "libwebp", providers: [.apt(["libwebp-dev"]), .brew(["webp"])]),
         .target(name: "CImageCodecs", dependencies: ["CTurboJPEG", "CPNG", "CWebP"]),
 
+        .target(name: "CCurl", linkerSettings: [.linkedLibrary("curl")]),
+
         .target(name: "HalcyonEviction", swiftSettings: strict),
         .target(
             name: "HalcyonModel",
@@ -56,7 +58,7 @@ let package = Package(
         .target(
             name: "Halcyon",
             dependencies: [
-                "HalcyonEviction", "HalcyonModel", "HalcyonAccessLog", "CImageCodecs",
+                "HalcyonEviction", "HalcyonModel", "HalcyonAccessLog", "CCurl", "CImageCodecs",
                 .product(name: "GRDB", package: "GRDB.swift"), .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),

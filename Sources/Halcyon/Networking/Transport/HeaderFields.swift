@@ -1,0 +1,72 @@
+/// The header fields of a request or a response, in their order; names are compared without regard to case.
+public struct HeaderFields: Sendable, Hashable {
+    /// One field.
+    public struct Field: Sendable, Hashable {
+        /// Its name, as it was written.
+        public var name: String
+        /// Its value, without spaces around it.
+        public var value: String
+
+        /// A field.
+        public init(name: String, value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    /// All fields.
+    public private(set) var fields: [Field] = []
+
+    /// No fields.
+    public init() {}
+
+    /// The value of the first field of a name. Setting replaces all of that name; `nil` removes them.
+    public subscript(_ name: String) -> String? {
+        get { fields.first { Self.equal($0.name, name) }?.value }
+        set {
+            fields.removeAll { Self.equal($0.name, name) }
+            if let newValue { add(name, newValue) }
+        }
+    }
+
+    /// The values of all fields of a name, in their order.
+    public func values(_ name: String) -> [String] {
+        fields.filter { Self.equal($0.name, name) }.map(\.value)
+    }
+
+    /// Adds a field behind the others, beside those of its name.
+    public mutating func add(_ name: String, _ value: String) { fields.append(Field(name: name, value: value)) }
+
+    /// Whether a name is one that a request may carry: the letters of RFC 9110's token, at least one.
+    static func isName(_ name: String) -> Bool {
+        !name.isEmpty
+            && name.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                    UInt8(ascii: "A")...UInt8(ascii: "Z"):
+                    true
+                default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+                }
+            }
+    }
+
+    /// Whether a value is one that a request may carry: no control characters but tabs, so that it stays one line.
+    static func isValue(_ value: String) -> Bool {
+        value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f || $0 == 0x09 }
+    }
+
+    /// Whether two names are the same, without regard to the case of ASCII letters.
+    static func equal(_ one: String, _ other: String) -> Bool {
+        one.utf8.count == other.utf8.count && zip(one.utf8, other.utf8).allSatisfy { folded($0) == folded($1) }
+    }
+
+    private static func folded(_ byte: UInt8) -> UInt8 {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
+    }
+}
+
+extension HeaderFields: ExpressibleByDictionaryLiteral {
+    public init(dictionaryLiteral elements: (String, String)...) {
+        for (name, value) in elements { add(name, value) }
+    }
+}

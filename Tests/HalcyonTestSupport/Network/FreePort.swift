@@ -1,0 +1,56 @@
+import Foundation
+
+/// Ports of the loopback interface.
+public enum FreePort {
+    /// A port that nobody listened on a moment ago.
+    public static func any() throws -> Int {
+        let (socket, port) = try listen(backlog: 1)
+        close(socket)
+        return port
+    }
+
+    /// A socket that listens on a port of its own.
+    static func listen(backlog: Int32) throws -> (socket: Int32, port: Int) {
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        guard listener >= 0 else { throw NginxError(reason: "no socket") }
+        var address = loopback(port: 0)
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let result = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                bind(listener, address, length) == 0 && Foundation.listen(listener, backlog) == 0
+                    && getsockname(listener, address, &length) == 0
+            }
+        }
+        guard result else {
+            close(listener)
+            throw NginxError(reason: "no free port")
+        }
+        return (listener, Int(UInt16(bigEndian: address.sin_port)))
+    }
+
+    /// Whether somebody takes a connection on a port within so many seconds.
+    static func isAnswered(_ port: Int, within seconds: Double) -> Bool {
+        let end = Date().addingTimeInterval(seconds)
+        while Date() < end {
+            let probe = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            defer { close(probe) }
+            var address = loopback(port: UInt16(port))
+            let taken = withUnsafePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    connect(probe, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+                }
+            }
+            if taken { return true }
+            usleep(5_000)
+        }
+        return false
+    }
+
+    private static func loopback(port: UInt16) -> sockaddr_in {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        return address
+    }
+}

@@ -1,0 +1,277 @@
+import Foundation
+import HalcyonTestSupport
+import Synchronization
+import Testing
+
+@testable import Halcyon
+
+@Suite("Transport: against a hostile server")
+struct HostileTests {
+    @Test("row 42: a body shorter than announced, cut off or reset, is an error")
+    func short() async throws {
+        let server = try HostileServer { visit in
+            switch visit.path {
+            case "/short":
+                visit.send("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
+                visit.send(pattern(400))
+                visit.close()
+            case "/chunk":
+                visit.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n100\r\nabc")
+                visit.close()
+            case "/reset":
+                visit.send("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
+                visit.send(pattern(400))
+                usleep(50_000)
+                visit.reset()
+            case "/early": visit.reset()
+            default: visit.close()
+            }
+        }
+        let transport = CurlTransport()
+        func error(_ path: String) async -> NetworkError? {
+            await networkError { try await transport.response(to: .test(server.url(path))) }
+        }
+        #expect(await error("/short") == .truncatedBody(received: 400, expected: 1_000))
+        #expect(await error("/chunk") == .truncatedBody(received: 3, expected: nil))
+        #expect(await error("/reset") == .truncatedBody(received: 400, expected: 1_000))
+        for path in ["/early", "/nothing"] {
+            let error = await error(path)
+            guard case .connectionLost = error else {
+                Issue.record("\(path): \(String(describing: error))")
+                continue
+            }
+        }
+    }
+
+    @Test(
+        "row 42: a server that never answers, one that stops, and one that sends a byte at a time end in time, each by its own error"
+    )
+    func slow() async throws {
+        let server = try HostileServer { visit in
+            switch visit.path {
+            case "/stops":
+                visit.send("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nabc")
+                _ = visit.waitForClose()
+            case "/drips":
+                visit.send("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
+                while visit.send("a") { usleep(20_000) }
+            default: _ = visit.waitForClose()
+            }
+        }
+        let transport = CurlTransport()
+        func error(_ path: String) async -> NetworkError? {
+            await networkError {
+                try await transport.response(
+                    to: .test(server.url(path)) { request in
+                        request.timeouts.idle = .milliseconds(300)
+                        request.timeouts.whole = .milliseconds(900)
+                    })
+            }
+        }
+        async let silent = error("/silent")
+        async let stops = error("/stops")
+        async let drips = error("/drips")
+        #expect(await silent == .timedOut(.idle))
+        #expect(await stops == .timedOut(.idle))
+        #expect(await drips == .timedOut(.whole))
+    }
+
+    @Test("row 42: no connection in time is an error of its own, and no address and no listener are, too")
+    func connecting() async throws {
+        // It takes the connection and never agrees on TLS.
+        let mute = try HostileServer { _ in }
+        let transport = CurlTransport()
+        let url = try #require(URL(string: "https://127.0.0.1:\(mute.port)/"))
+        let request = TransportRequest.test(url) { $0.timeouts.connect = .milliseconds(200) }
+        #expect(await networkError { try await transport.response(to: request) } == .timedOut(.connect))
+        let closed = try #require(URL(string: "http://127.0.0.1:\(try FreePort.any())/"))
+        guard case .cannotConnect = await networkError({ try await transport.response(to: .test(closed)) }) else {
+            Issue.record("somebody answered")
+            return
+        }
+        let unknown = try #require(URL(string: "http://nobody.invalid/"))
+        guard case .cannotFindHost = await networkError({ try await transport.response(to: .test(unknown)) }) else {
+            Issue.record("nobody.invalid has an address")
+            return
+        }
+    }
+
+    @Test("row 42: a body of ten gigabytes, announced or not, and headers without end are cut off at their limits")
+    func endless() async throws {
+        let server = try HostileServer { visit in
+            switch visit.path {
+            case "/announced":
+                visit.send("HTTP/1.1 200 OK\r\nContent-Length: 10737418240\r\n\r\n")
+                _ = visit.waitForClose()
+            case "/body":
+                visit.send("HTTP/1.1 200 OK\r\n\r\n")
+                while visit.send([UInt8](repeating: 7, count: 65_536)) {}
+            case "/headers":
+                visit.send("HTTP/1.1 200 OK\r\n")
+                while visit.send("X-More: \(String(repeating: "x", count: 1_000))\r\n") {}
+            default:
+                visit.send("HTTP/1.1 200 OK\r\nX-Line: ")
+                while visit.send([UInt8](repeating: 120, count: 65_536)) {}
+            }
+        }
+        let transport = CurlTransport()
+        func error(_ path: String) async -> NetworkError? {
+            await networkError {
+                try await transport.response(to: .test(server.url(path)) { $0.limits.responseBytes = 1 << 20 })
+            }
+        }
+        #expect(await error("/announced") == .responseTooLarge(limit: 1 << 20))
+        #expect(await error("/body") == .responseTooLarge(limit: 1 << 20))
+        #expect(await error("/headers") == .headersTooLarge(limit: 256 << 10))
+        #expect(await error("/line") == .headersTooLarge(limit: 256 << 10))
+    }
+
+    @Test("what is no answer is an error")
+    func garbage() async throws {
+        let server = try HostileServer { visit in
+            switch visit.path {
+            case "/noise": visit.send(pattern(2_000))
+            case "/encoding":
+                visit.answer(pattern(500), headers: ["Content-Encoding: gzip"])
+            default: visit.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n")
+            }
+            visit.close()
+        }
+        let transport = CurlTransport()
+        for path in ["/noise", "/encoding"] {
+            let error = await networkError { try await transport.response(to: .test(server.url(path))) }
+            guard case .invalidResponse = error else {
+                Issue.record("\(path): \(String(describing: error))")
+                continue
+            }
+        }
+        #expect(await networkError { try await transport.response(to: .test(server.url("/chunks"))) } != nil)
+    }
+
+    @Test("row 37: cancelling closes the connection at once; a transfer that waits is never sent")
+    func cancelling() async throws {
+        let closed = Mutex<Bool?>(nil)
+        let (begun, arrived) = AsyncStream<Void>.makeStream()
+        let (ended, over) = AsyncStream<Void>.makeStream()
+        let server = try HostileServer { visit in
+            visit.send("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nabc")
+            arrived.yield()
+            let isClosed = visit.waitForClose(seconds: 10)
+            closed.withLock { $0 = isClosed }
+            over.yield()
+        }
+        var configuration = CurlTransport.Configuration()
+        configuration.maximumConnectionsPerHost = 1
+        let transport = CurlTransport(configuration)
+        let first = Task { await networkError { try await transport.response(to: .test(server.url("/a"))) } }
+        for await _ in begun { break }
+        let second = Task { await networkError { try await transport.response(to: .test(server.url("/b"))) } }
+        second.cancel()
+        #expect(await second.value == .cancelled)
+        first.cancel()
+        #expect(await first.value == .cancelled)
+        for await _ in ended { break }
+        #expect(closed.withLock { $0 } == true)
+        #expect(server.count("/b") == 0)
+    }
+
+    @Test("a paused transfer takes no more, and goes on")
+    func pausing() async throws {
+        let server = try HostileServer { visit in
+            if visit.path == "/busy" { _ = visit.waitForClose() }
+            visit.answer([UInt8](repeating: 7, count: 8 << 20))
+        }
+        var configuration = CurlTransport.Configuration()
+        configuration.maximumConnectionsPerHost = 1
+        let transport = CurlTransport(configuration)
+        let counter = Counter()
+        let request = TransportRequest.test(server.url("/")) { $0.timeouts.idle = .milliseconds(500) }
+        let busy = transport.start(.test(server.url("/busy")), receiver: Counter())
+        let transfer = transport.start(request, receiver: counter)
+        transfer.pause()
+        busy.cancel()
+        try await Task.sleep(for: .milliseconds(100))
+        #expect(server.count("/") == 0)
+        counter.whenPast(1 << 20) { transfer.pause() }
+        transfer.resume()
+        // Longer than the limit of idleness, which does not count while it is paused.
+        try await Task.sleep(for: .milliseconds(900))
+        #expect((1 << 20..<8 << 20).contains(counter.count))
+        transfer.resume()
+        _ = try await counter.end().get()
+        #expect(counter.count == 8 << 20)
+    }
+
+    @Test("a connection that breaks while it is written to does not end the process; a closed transport says so")
+    func breaking() async throws {
+        let server = try HostileServer { visit in visit.reset() }
+        let transport = CurlTransport()
+        for _ in 0..<20 {
+            let request = TransportRequest.test(server.url("/")) { request in
+                request.method = "POST"
+                request.body = Data(count: 4 << 20)
+            }
+            #expect(await networkError { try await transport.response(to: request) } != nil)
+        }
+        let silent = try HostileServer { visit in _ = visit.waitForClose() }
+        var short: CurlTransport? = CurlTransport()
+        let counter = Counter()
+        _ = short?.start(.test(silent.url("/")), receiver: counter)
+        short = nil
+        #expect(await counter.end() == .failure(.transportClosed))
+    }
+
+    @Test("a request that cannot be sent is refused before anything is")
+    func refused() async throws {
+        let server = try HostileServer { visit in visit.answer([]) }
+        let transport = CurlTransport()
+        func error(_ request: TransportRequest) async -> NetworkError? {
+            await networkError { try await transport.response(to: request) }
+        }
+        let split = TransportRequest.test(server.url("/")) { $0.headers["X"] = "a\r\nInjected: 1" }
+        #expect(await error(split) == .invalidHeader("X"))
+        let named = TransportRequest.test(server.url("/")) { $0.headers["X Y"] = "a" }
+        #expect(await error(named) == .invalidHeader("X Y"))
+        let method = TransportRequest.test(server.url("/")) { $0.method = "GET / HTTP/1.1\r\n" }
+        #expect(await error(method) != nil)
+        let hostless = try #require(URL(string: "http:///picture"))
+        #expect(await error(.test(hostless)) == .invalidURL("http:///picture"))
+        let relative = try #require(URL(string: "picture.png"))
+        #expect(await error(.test(relative)) == .invalidURL("picture.png"))
+        #expect(server.visits.isEmpty)
+    }
+}
+
+/// Counts what arrives, and keeps the end.
+private final class Counter: TransferReceiver {
+    private struct State {
+        var count = 0
+        var limit: (count: Int, work: @Sendable () -> Void)?
+    }
+
+    private let state = Mutex(State())
+    private let ends = AsyncStream<Result<TransferMetrics, NetworkError>>.makeStream()
+
+    var count: Int { state.withLock { $0.count } }
+
+    func whenPast(_ count: Int, _ work: @escaping @Sendable () -> Void) { state.withLock { $0.limit = (count, work) } }
+
+    func end() async -> Result<TransferMetrics, NetworkError> {
+        for await end in ends.stream { return end }
+        return .failure(.cancelled)
+    }
+
+    func received(_ head: ResponseHead) {}
+
+    func received(_ bytes: UnsafeRawBufferPointer) {
+        let work = state.withLock { state in
+            state.count += bytes.count
+            guard let limit = state.limit, state.count > limit.count else { return nil as (@Sendable () -> Void)? }
+            state.limit = nil
+            return limit.work
+        }
+        work?()
+    }
+
+    func finished(_ result: Result<TransferMetrics, NetworkError>) { ends.continuation.yield(result) }
+}
