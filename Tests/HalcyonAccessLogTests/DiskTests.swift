@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import HalcyonTestSupport
 import Testing
 
 @testable import HalcyonAccessLog

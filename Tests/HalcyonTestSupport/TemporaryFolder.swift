@@ -5,9 +5,10 @@ public final class TemporaryFolder: Sendable {
     /// Where it is.
     public let path: String
 
-    /// A new, empty folder.
-    public init() throws {
-        let url = FileManager.default.temporaryDirectory.appendingPathComponent("halcyon-\(UUID().uuidString)")
+    /// A new, empty folder, among the system's temporary ones or in another.
+    public init(in parent: String? = nil) throws {
+        let parent = parent.map { URL(fileURLWithPath: $0) } ?? FileManager.default.temporaryDirectory
+        let url = parent.appendingPathComponent("halcyon-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
         path = url.path
     }

@@ -165,12 +165,12 @@ struct LogFile {
 }
 
 /// Which file lies at a path.
-struct FileIdentity: Equatable {
+package struct FileIdentity: Equatable, Sendable {
     private let device: UInt64
     private let file: UInt64
 
     /// `nil` if there is none.
-    init?(_ path: String) {
+    package init?(_ path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
         device = UInt64(truncatingIfNeeded: status.st_dev)

@@ -11,7 +11,7 @@ final class DiskFixture {
     let clock = ManualClock()
     let left = Departures()
 
-    init() throws { folder = try TemporaryFolder() }
+    init(on disk: SmallDisk? = nil) throws { folder = try TemporaryFolder(in: disk?.path) }
 
     func config(_ change: (inout DiskStorageConfig) -> Void = { _ in }) -> DiskStorageConfig {
         var config = DiskStorageConfig(name: "test", directory: URL(fileURLWithPath: folder.path))

@@ -17,9 +17,9 @@ struct CacheFixture {
     init(
         memory: MemoryStorage<Blob>.Config = .lasting(cost: 100), triggers: [any CacheTrigger] = [],
         policy: String = "lru", diskPolicy: String? = nil, log: AccessLog? = nil,
-        disk change: (inout DiskStorageConfig) -> Void = { _ in }
+        on smallDisk: SmallDisk? = nil, disk change: (inout DiskStorageConfig) -> Void = { _ in }
     ) throws {
-        folder = try TemporaryFolder()
+        folder = try TemporaryFolder(in: smallDisk?.path)
         recorder = Recorder(into: log)
         var disk = DiskStorageConfig(name: "test", directory: URL(fileURLWithPath: folder.path))
         change(&disk)

@@ -1,12 +1,13 @@
 import Foundation
 import GRDB
+import HalcyonAccessLog
 
 /// What a disk storage knows of its files beside what they tell themselves, in SQLite: categories, the keys' fingerprints,
 /// and access times finer than a file system may keep them.
 ///
 /// The files are the truth: the index may lag behind them by what was not flushed before the process ended, and may be
 /// lost altogether; ``DiskRecovery`` puts the two together. It is therefore thrown away whenever SQLite finds fault with
-/// it.
+/// it, though not when only the disk is full or cannot be written.
 final class DiskIndex: Sendable {
     /// One file.
     struct Row: Equatable {
@@ -23,22 +24,48 @@ final class DiskIndex: Sendable {
 
     private static let version = 1
     private let queue: DatabaseQueue
+    private let identity: FileIdentity?
 
     /// Opens the index in a folder and reads it, or begins a new one where there is none or a damaged one.
     ///
-    /// - Throws: what SQLite throws if none can be made either.
+    /// - Throws: what SQLite throws if it cannot be opened now, or none be made.
     static func open(in folder: URL) throws -> (index: DiskIndex, rows: [Row]) {
         let path = folder.appendingPathComponent("index.sqlite").path
         do {
             let index = DiskIndex(queue: try open(path))
             return (index, try index.rows())
-        } catch {
+        } catch let error as DatabaseError where isDamage(error) {
             for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) }
             return (DiskIndex(queue: try open(path)), [])
         }
     }
 
-    private init(queue: DatabaseQueue) { self.queue = queue }
+    /// What an index tells that cannot be opened for writing, because the disk is full or read-only: all that was written
+    /// back into it when it was closed last. O(rows).
+    static func rowsOfClosed(in folder: URL) throws -> [Row] {
+        let path = folder.appendingPathComponent("index.sqlite").path
+        var configuration = Configuration()
+        configuration.readonly = true
+        let name = path.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed) ?? path
+        let queue = try DatabaseQueue(path: "file:\(name)?immutable=1", configuration: configuration)
+        return try DiskIndex(queue: queue).rows()
+    }
+
+    /// Whether an error is the file's own fault.
+    private static func isDamage(_ error: DatabaseError) -> Bool {
+        switch error.resultCode {
+        case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_ERROR: true
+        default: error.extendedResultCode == .SQLITE_IOERR_SHORT_READ
+        }
+    }
+
+    private init(queue: DatabaseQueue) {
+        self.queue = queue
+        identity = FileIdentity(queue.path)
+    }
+
+    /// Whether the file that is open is the one at its path still.
+    var isInPlace: Bool { identity != nil && FileIdentity(queue.path) == identity }
 
     private static func open(_ path: String) throws -> DatabaseQueue {
         var configuration = Configuration()

@@ -8,7 +8,7 @@ extension FileStore {
     func recover(_ beforeListing: () throws -> Void) -> [Departure] {
         let opened = try? DiskIndex.open(in: folder.hidden)
         index.withLock { $0 = opened?.index }
-        let rows = opened?.rows ?? []
+        let rows = opened?.rows ?? (try? DiskIndex.rowsOfClosed(in: folder.hidden)) ?? []
         folder.removeParts()
         let found: DiskRecovery.Result?
         do {
@@ -31,55 +31,19 @@ extension FileStore {
                 }
                 return (state.takeGone(), refused)
             }
-            for name in (found?.damaged ?? []) + refused + gone.map(\.departure.key) { folder.remove(name) }
+            for name in (found?.damaged ?? []) + refused + gone.map(\.departure.key) { removeFile(name) }
             return gone.map(\.departure)
         }
         scheduleFlush()
         return departures
     }
 
-    /// Brings the times of files and the index up to what is known. Called in the background and at the end.
-    func flush() {
-        let (rows, removed) = mutation.withLock { _ -> ([DiskIndex.Row], [String]) in
-            let (rows, removed, touched) = state.withLock { state -> ([DiskIndex.Row], [String], Set<String>) in
-                state.isFlushScheduled = false
-                guard state.listing != .pending else { return ([], [], []) }
-                var (rows, removed): ([DiskIndex.Row], [String]) = ([], [])
-                for name in state.unindexed {
-                    if let entry = state.ledger.resident(name) {
-                        rows.append(state.row(entry))
-                    } else {
-                        removed.append(name)
-                    }
-                }
-                defer {
-                    state.unindexed = []
-                    state.untouched = []
-                }
-                return (rows, removed, state.untouched)
-            }
-            for row in rows where touched.contains(row.name) {
-                folder.touch(row.name, accessed: row.accessed, expires: row.expires)
-            }
-            return (rows, removed)
-        }
-        if rows.isEmpty && removed.isEmpty { return }
-        index.withLock { index in
-            do {
-                try folder.onStep(.indexing)
-                try index?.update(rows, removing: removed)
-                try folder.onStep(.indexed)
-            } catch {
-                // The files tell at the next start what this would have told; an index that is at fault is begun anew.
-                index = try? DiskIndex.open(in: folder.hidden).index
-            }
-        }
-    }
-
-    /// Compares all residents with their files, corrects what differs, and evicts until the limit holds.
+    /// Compares all residents with their files, corrects what differs, and evicts until the limit holds. Where the first
+    /// listing failed, it is made up for.
     @discardableResult
     func measure() -> [Departure] {
         change { state, now in
+            if state.listing == .failed, let files = try? folder.list() { state.complete(with: files) }
             for entry in state.ledger.residents(where: { _, _ in true }) {
                 let row = state.row(entry)
                 guard let status = folder.status(row.name) else {

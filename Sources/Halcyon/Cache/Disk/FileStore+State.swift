@@ -18,6 +18,7 @@ extension FileStore.State {
             if wasThere { prints.remove(entry) }
             note(entry, name, length: status.length, accessed: now, print: print)
             untouched.remove(name)
+            undeleted.remove(name)
             // A file of that name is replaced, not removed, however the old value left.
             gone.removeAll { $0.departure.key == name }
         }
@@ -41,6 +42,15 @@ extension FileStore.State {
         return true
     }
 
+    /// Takes in what a late listing found and nobody knows; who is not kept is to be removed.
+    mutating func complete(with files: [(name: String, status: CacheFolder.Status)]) {
+        let unknown = files.filter { ledger.resident($0.name) == nil && !undeleted.contains($0.name) }
+        for row in DiskRecovery.merge(files: unknown, rows: []).residents where !adopt(row) {
+            undeleted.insert(row.name)
+        }
+        listing = .complete
+    }
+
     /// Serves a load; whether it was a hit.
     mutating func load(_ name: String, at now: Int64, extending: ExpirationExtending, context: AccessContext) -> Bool {
         guard ledger.find(name, at: now) != nil,
@@ -61,6 +71,26 @@ extension FileStore.State {
             untouched.remove(one.key)
             return Gone(departure: ledger.departure(one))
         }
+    }
+
+    /// Whether files or index are behind the ledger.
+    var isBehind: Bool { !(untouched.isEmpty && unindexed.isEmpty && undeleted.isEmpty) }
+
+    /// What files and index are to be told, which then is due no more.
+    mutating func takeDue(everything: Bool) -> (
+        rows: (kept: [DiskIndex.Row], removed: [String]), touched: Set<String>, undeleted: [String]
+    ) {
+        defer { (unindexed, untouched, undeleted) = ([], [], []) }
+        var (rows, removed): ([DiskIndex.Row], [String]) = ([], [])
+        for name in unindexed {
+            if let entry = ledger.resident(name) {
+                if !everything { rows.append(row(entry)) }
+            } else {
+                removed.append(name)
+            }
+        }
+        if everything { rows = ledger.residents { _, _ in true }.map { row($0) } }
+        return ((rows, removed), untouched, undeleted.filter { ledger.resident($0) == nil })
     }
 
     /// The row of a resident.

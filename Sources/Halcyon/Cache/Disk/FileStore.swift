@@ -4,9 +4,8 @@ import Synchronization
 
 /// Bytes in files, within a size, each until it expires: what ``DiskStorage`` is for values.
 ///
-/// Three locks are taken in this order and never the other way round. `mutation` is held by whoever changes files, so that
-/// files and ledger change alike; `state` for moments, and while a
-/// file is looked at by a sweep only; the index has a queue of its own.
+/// Three locks are taken in this order and never the other way round. `index` is held by a flush; `mutation` by whoever
+/// changes files, so that files and ledger change alike; `state` for moments, and while a file is looked at by a sweep only.
 /// Readers take `state` only. The first listing runs on a queue of its own; until it is done, readers ask the disk and
 /// writers wait.
 final class FileStore: Sendable {
@@ -16,7 +15,7 @@ final class FileStore: Sendable {
         case pending
         /// Everything that is there is in the ledger.
         case complete
-        /// It could not be listed: what is not known may be there, for good.
+        /// It could not be listed: what is not known may be there, until a cleaning lists it.
         case failed
     }
 
@@ -33,6 +32,8 @@ final class FileStore: Sendable {
         var untouched: Set<String> = []
         /// Files whose rows in the index are behind the ledger.
         var unindexed: Set<String> = []
+        /// Files that were to be removed and could not be.
+        var undeleted: Set<String> = []
         var isFlushScheduled = false
     }
 
@@ -42,6 +43,7 @@ final class FileStore: Sendable {
     let clock: any CacheClock
     let flushDelay: Double
     let onDeparture: (@Sendable ([Departure]) -> Void)?
+    /// `nil` where it could not be opened or was at fault, until the next flush.
     let index = Mutex<DiskIndex?>(nil)
     private let lock: Mutex<DirectoryLock>
     private let background = DispatchQueue(label: "halcyon.disk", qos: .utility)
@@ -91,8 +93,7 @@ final class FileStore: Sendable {
     /// Puts bytes under a name.
     ///
     /// - Returns: whether they are kept.
-    /// - Throws: ``CacheError/cannotWriteFile(_:underlying:)``; then what was there before is there still, unless the
-    ///   folder itself was gone.
+    /// - Throws: ``CacheError/cannotWriteFile(_:underlying:)``; then what was there before is there still, or nothing.
     func store(
         _ data: Data, forKey key: String, forcedExtension: String?, expiration: StorageExpiration?,
         context: AccessContext
@@ -126,7 +127,10 @@ final class FileStore: Sendable {
                 folder.discard(part)
             }
             var departures = gone.map(\.departure)
-            if failure != nil { departures += lose(name) }
+            if failure != nil {
+                departures += lose(name)
+                removeFile(name)
+            }
             return (failure, isKept, departures)
         }
         scheduleFlush()
@@ -188,7 +192,7 @@ final class FileStore: Sendable {
         let isKnown = state.withLock { state -> Bool? in
             state.listing == .complete ? state.ledger.find(name, at: now) != nil : nil
         }
-        if isKnown == false { return false }
+        if isKnown == false || state.withLock({ $0.undeleted.contains(name) }) { return false }
         guard let status = folder.status(name) else { return false }
         return isKnown == true || status.expires > now
     }
@@ -205,7 +209,7 @@ final class FileStore: Sendable {
             if let entry = state.ledger.resident(name) { state.ledger.depart(entry, .removed) }
         } then: {
             // Also one that the ledger does not know.
-            folder.remove(name)
+            removeFile(name)
         }
     }
 
@@ -245,30 +249,31 @@ final class FileStore: Sendable {
 
     /// Makes a folder anew that vanished; what was in it is lost.
     private func restoreFolder() throws {
-        let departures = try mutation.withLock { _ throws -> [Departure] in
-            if FileManager.default.fileExists(atPath: folder.hidden.path) { return [] }
+        let departures = try mutation.withLock { _ throws -> [Departure]? in
+            if FileManager.default.fileExists(atPath: folder.hidden.path) { return nil }
             let isWhollyGone = !FileManager.default.fileExists(atPath: folder.url.path)
             try folder.create()
             if isWhollyGone {
                 let fresh = try DirectoryLock(folder.url)
                 lock.withLock { $0 = fresh }
             }
-            index.withLock { $0 = try? DiskIndex.open(in: folder.hidden).index }
             return state.withLock { state -> [Gone] in
-                for entry in state.ledger.residents(where: { _, _ in true }) {
-                    let name = state.ledger.key(of: entry)
-                    if isWhollyGone || folder.status(name) == nil { state.ledger.depart(entry, .lost) }
-                    state.unindexed.insert(name)
+                for entry in state.ledger.residents(where: { _, _ in true })
+                where isWhollyGone || folder.status(state.ledger.key(of: entry)) == nil {
+                    state.ledger.depart(entry, .lost)
                 }
                 return state.takeGone()
             }.map(\.departure)
         }
+        guard let departures else { return }
+        // The old one is nowhere any more; the next flush makes one that knows everything.
+        index.withLock { $0 = nil }
         report(departures)
     }
 
     private func mayBeThere(_ name: String, at now: Int64, context: AccessContext) -> Bool {
         let (isThere, hasExpired) = state.withLock { state -> (Bool, Bool) in
-            guard state.listing == .complete else { return (true, false) }
+            if state.listing != .complete && !state.undeleted.contains(name) { return (true, false) }
             if state.ledger.find(name, at: now) != nil { return (true, false) }
             state.ledger.miss(context)
             return (false, state.ledger.resident(name) != nil)
@@ -307,7 +312,7 @@ final class FileStore: Sendable {
     }
 
     private func removeFiles(_ gone: [Gone]) {
-        for one in gone { folder.remove(one.departure.key) }
+        for one in gone { removeFile(one.departure.key) }
     }
 
     func report(_ departures: [Departure]) {

@@ -73,7 +73,7 @@ extension ImageCache {
     private func loadFromDisk(
         _ computed: String, _ options: CacheOptions, _ ticket: PendingReads.Ticket
     ) throws -> ImageCacheResult<Value> {
-        guard let storage = tier.storage else {
+        guard let storage = try? tier.get() else {
             memoryStorage.endRead(ticket)
             return missed(computed, options)
         }
@@ -129,6 +129,6 @@ extension ImageCache {
         changing: Bool, _ work: @escaping @Sendable (DiskStorage<Data>) -> Result,
         done: @escaping @Sendable (Result?) -> Void
     ) {
-        ioQueue.async(flags: changing ? .barrier : []) { [self] in done(tier.storage.map(work)) }
+        ioQueue.async(flags: changing ? .barrier : []) { [self] in done((try? tier.get()).map(work)) }
     }
 }

@@ -1,0 +1,139 @@
+import Foundation
+import HalcyonTestSupport
+import Testing
+
+@testable import Halcyon
+
+@Suite("Disk storage: on a file system that is full or read-only")
+struct FullDiskTests {
+    @Test("full: a store is an error that says so, what is there stays, and there is room again for who makes it")
+    func full() throws {
+        guard let small = try SmallDisk(kilobytes: 1_000) else { return }
+        let fixture = try DiskFixture(on: small)
+        let disk = try fixture.open()
+        var kept: [String: Data] = [:]
+        var failure: (any Error)?
+        for number in 0..<100 where failure == nil {
+            do {
+                try disk.store(value: bytes(40_000, UInt8(number)), forKey: "k\(number)")
+                kept["k\(number)"] = bytes(40_000, UInt8(number))
+            } catch { failure = error }
+        }
+        #expect("\(try #require(failure))".contains("No space left on device"))
+        #expect(kept.count > 5)
+        #expect(throws: CacheError.self) { try disk.store(value: bytes(500_000), forKey: "k0") }
+        for (key, data) in kept { #expect(try disk.value(forKey: key) == data) }
+        try fixture.expectAgreement(disk)
+        disk.remove(forKey: "k1")
+        try disk.store(value: bytes(40_000, 99), forKey: "again")
+        #expect(try disk.value(forKey: "again") == bytes(40_000, 99))
+        #expect(try disk.value(forKey: "k1") == nil)
+        try fixture.expectAgreement(disk)
+        let hidden = try FileManager.default.contentsOfDirectory(atPath: disk.directoryURL.path + "/.halcyon")
+        #expect(!hidden.contains { $0.hasSuffix(".part") })
+    }
+
+    @Test("full while the index is to be written: it is written when there is room, with all that was due")
+    func fullIndex() throws {
+        guard let small = try SmallDisk(kilobytes: 1_000) else { return }
+        let fixture = try DiskFixture(on: small)
+        var disk: DiskStorage<Data>? = try fixture.open()
+        for number in 0..<40 {
+            try disk?.store(
+                value: bytes(4_096), forKey: "k\(number)", context: AccessContext(categories: ["c\(number % 2)"]))
+        }
+        #expect(small.fill())
+        disk?.flush()
+        #expect(disk?.files.state.withLock { $0.unindexed.count } == 40)
+        for number in 0..<40 { #expect(try disk?.value(forKey: "k\(number)") == bytes(4_096)) }
+        try small.empty()
+        disk?.flush()
+        #expect(disk?.files.state.withLock { $0.unindexed.count } == 0)
+        try fixture.close(&disk)
+        let again = try fixture.open()
+        #expect(again.use(category: "c1").count == 20)
+        try fixture.expectAgreement(again)
+    }
+
+    @Test("full at the start: what is there is known, categories too; stores fail until there is room")
+    func fullAtTheStart() throws {
+        guard let small = try SmallDisk(kilobytes: 1_000) else { return }
+        let fixture = try DiskFixture(on: small)
+        try start(fixture, small.fill) {
+            try small.empty()
+            return true
+        }
+    }
+
+    @Test("read-only at the start: the same")
+    func readOnlyAtTheStart() throws {
+        guard let small = try SmallDisk(kilobytes: 1_000) else { return }
+        let fixture = try DiskFixture(on: small)
+        try start(fixture, { small.remount("ro") }, { small.remount("rw") })
+    }
+
+    private func start(_ fixture: DiskFixture, _ begin: () -> Bool, _ end: () throws -> Bool) throws {
+        var disk: DiskStorage<Data>? = try fixture.open()
+        for key in ["a", "b"] {
+            try disk?.store(value: bytes(4_096), forKey: key, context: AccessContext(categories: ["k"]))
+        }
+        try fixture.close(&disk)
+        #expect(begin())
+        disk = try fixture.open()
+        #expect(disk?.use(category: "k").count == 2)
+        #expect(try disk?.value(forKey: "a") == bytes(4_096))
+        #expect(throws: CacheError.self) { try disk?.store(value: bytes(9_000), forKey: "c") }
+        disk?.flush()
+        #expect(try end())
+        try disk?.store(value: bytes(9_000), forKey: "c", context: AccessContext(categories: ["k"]))
+        #expect(try disk?.value(forKey: "c") == bytes(9_000))
+        try fixture.close(&disk)
+        let again = try fixture.open()
+        #expect(again.use(category: "k").count == 3)
+        try fixture.expectAgreement(again)
+    }
+
+    @Test("read-only while it runs: reads go on, what is removed is not seen again, and is gone when that is allowed")
+    func readOnly() throws {
+        guard let small = try SmallDisk(kilobytes: 1_000) else { return }
+        let fixture = try DiskFixture(on: small)
+        let disk = try fixture.open()
+        for key in ["a", "b", "c", "d"] { try disk.store(value: bytes(4_096), forKey: key) }
+        #expect(small.forbidWriting())
+        #expect(throws: CacheError.self) { try disk.store(value: bytes(9_000), forKey: "a") }
+        #expect(throws: CacheError.self) { try disk.store(value: bytes(9_000), forKey: "e") }
+        disk.remove(forKey: "b")
+        #expect(disk.trim(toSize: 4_096).count == 2)
+        for key in ["a", "b", "c", "d", "e"] {
+            #expect(try disk.value(forKey: key) == (key == "d" ? bytes(4_096) : nil), "\(key)")
+        }
+        disk.flush()
+        #expect(try fixture.files().count == 4)
+        #expect(small.allowWriting())
+        try disk.store(value: bytes(9_000), forKey: "c")
+        disk.flush()
+        try fixture.expectAgreement(disk)
+        #expect(disk.count == 2)
+        #expect(try disk.value(forKey: "c") == bytes(9_000))
+    }
+
+    @Test("read-only and never listed: what is removed is not seen again either")
+    func readOnlyUnlisted() throws {
+        guard let small = try SmallDisk(kilobytes: 1_000) else { return }
+        let fixture = try DiskFixture(on: small)
+        var disk: DiskStorage<Data>? = try fixture.open()
+        for key in ["a", "b"] { try disk?.store(value: bytes(4_096), forKey: key) }
+        try fixture.close(&disk)
+        #expect(small.remount("ro"))
+        let unlisted = try fixture.open(beforeListing: { throw SystemError(code: EIO) })
+        unlisted.remove(forKey: "a")
+        #expect(try unlisted.value(forKey: "a") == nil)
+        #expect(!unlisted.isCached(forKey: "a"))
+        #expect(try unlisted.value(forKey: "b") == bytes(4_096))
+        #expect(small.remount("rw"))
+        unlisted.removeSizeExceededValues()
+        unlisted.flush()
+        try fixture.expectAgreement(unlisted)
+        #expect(unlisted.count == 1)
+    }
+}

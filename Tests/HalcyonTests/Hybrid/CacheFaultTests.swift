@@ -1,0 +1,112 @@
+import Foundation
+import HalcyonAccessLog
+import HalcyonTestSupport
+import HalcyonTrace
+import Testing
+
+@testable import Halcyon
+
+@Suite("Image cache: faults of its disk")
+struct CacheFaultTests {
+    /// A log without bounds that lets 50 accesses wait.
+    func log(in folder: String) -> AccessLog {
+        var configuration = AccessLog.Configuration()
+        configuration.bounds = .none
+        configuration.waitingLimit = 50
+        return AccessLog(path: folder + "/access.sqlite", configuration)
+    }
+
+    @Test("full for store, index and log: memory serves on, failures are counted and told, service resumes by itself")
+    func full() async throws {
+        guard let small = try SmallDisk(kilobytes: 1_000) else { return }
+        let log = log(in: small.path)
+        let fixture = try CacheFixture(memory: .lasting(cost: 100_000), log: log, on: small)
+        let cache = fixture.cache
+        await cache.store(Blob("before", cost: 5_000), forKey: "before")
+        try await log.flush()
+        #expect(small.fill())
+        let events = cache.events(bufferingNewest: .max)
+        var failures = 0
+        for number in 0..<100 {
+            let result = await cache.store(Blob("\(number)", cost: 900), forKey: "k\(number)")
+            if case .failure(let error) = result.diskCacheResult {
+                failures += 1
+                #expect("\(error)".contains("No space left on device"))
+            }
+            #expect(try await cache.image(forKey: "k\(number)").image == Blob("\(number)", cost: 900))
+        }
+        try #require(cache.diskStorage).flush()
+        #expect(failures == 100)
+        #expect(cache.statistics.diskFailures == 100)
+        await #expect(throws: AccessLogError.self) { try await log.flush() }
+        #expect(log.statistics.lostCount > 0 && log.statistics.waiting == 50)
+        cache.clearMemoryCache()
+        #expect(try await cache.image(forKey: "before").image == Blob("before", cost: 5_000))
+        #expect(try await cache.image(forKey: "k1").image == nil)
+
+        try small.empty()
+        let result = await cache.store(Blob("after", cost: 5_000), forKey: "after")
+        #expect(throws: Never.self) { try result.diskCacheResult.get() }
+        cache.clearMemoryCache()
+        #expect(try await cache.image(forKey: "after").cacheType == .disk)
+        try await log.close()
+        let statistics = log.statistics
+        #expect(statistics.written + statistics.lostCount == fixture.recorder.all.count)
+        #expect(try Trace.load(log.path).count == statistics.written)
+        var told = 0
+        for await event in events {
+            if case .failure = event { told += 1 }
+            if case .store("after", _) = event { break }
+        }
+        #expect(told == 100)
+    }
+
+    @Test("The folder vanishes, or is replaced by a file: memory serves on, the disk again as soon as it can")
+    func vanished() async throws {
+        let fixture = try CacheFixture(memory: .lasting(cost: 100))
+        let cache = fixture.cache
+        let folder = fixture.folder.path + "/halcyon.cache.test"
+        await cache.store(Blob("a", cost: 10), forKey: "a")
+        try FileManager.default.removeItem(atPath: folder)
+        #expect(try await cache.image(forKey: "a").cacheType == .memory)
+        cache.clearMemoryCache()
+        #expect(try await cache.image(forKey: "a").cacheType == .none)
+        try await cache.store(Blob("a", cost: 20), forKey: "a").diskCacheResult.get()
+        cache.clearMemoryCache()
+        #expect(try await cache.image(forKey: "a").image == Blob("a", cost: 20))
+
+        try FileManager.default.removeItem(atPath: folder)
+        try Data().write(to: URL(fileURLWithPath: folder))
+        let result = await cache.store(Blob("b", cost: 10), forKey: "b")
+        #expect(throws: CacheError.self) { try result.diskCacheResult.get() }
+        #expect(try await cache.image(forKey: "b").cacheType == .memory)
+        cache.clearMemoryCache()
+        #expect(((try? await cache.image(forKey: "b")) ?? .none).cacheType == .none)
+        try FileManager.default.removeItem(atPath: folder)
+        try await cache.store(Blob("b", cost: 30), forKey: "b").diskCacheResult.get()
+        cache.clearMemoryCache()
+        #expect(try await cache.image(forKey: "b").image == Blob("b", cost: 30))
+    }
+
+    @Test("A disk that could not be opened is opened by a look-up, too, once it can be")
+    func openedByLookUp() async throws {
+        let before = try CacheFixture()
+        await before.cache.store(Blob("a", cost: 5), forKey: "a")
+        let folder = before.folder.path + "/halcyon.cache.test"
+        let clock = ManualClock()
+        let aside = before.folder.path + "/aside"
+        try FileManager.default.copyItem(atPath: folder, toPath: aside)
+        let other = try TemporaryFolder()
+        let file = try other.file("halcyon.cache.test", "in the way")
+        let cache = ImageCache(
+            memory: .lasting(cost: 100),
+            disk: DiskStorageConfig(name: "test", directory: URL(fileURLWithPath: other.path)),
+            serializer: BlobSerializer(), clock: clock)
+        #expect(try await cache.image(forKey: "a").cacheType == .none)
+        try FileManager.default.removeItem(atPath: file)
+        try FileManager.default.copyItem(atPath: aside, toPath: file)
+        #expect(try await cache.image(forKey: "a").cacheType == .none)
+        clock.advance(by: 10)
+        #expect(try await cache.image(forKey: "a").image == Blob("a", cost: 5))
+    }
+}
