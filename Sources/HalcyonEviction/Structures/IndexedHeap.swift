@@ -4,90 +4,104 @@
 /// the place of each entry in a ``SlotArray``. Reading the smallest is O(1), everything else O(log₄ n) in the number of
 /// entries on the heap. Entries with equal keys come in no particular order: make keys distinct where the order matters,
 /// as ``Rank`` does. Bytes: 4 a slot, and the stride of a key with an entry for each entry on the heap.
+@frozen
 public struct IndexedHeap<Key: Comparable & BitwiseCopyable>: ~Copyable {
+    @usableFromInline
     struct Node: BitwiseCopyable {
-        var key: Key
-        var entry: EntryID
+        @usableFromInline var key: Key
+        @usableFromInline var entry: EntryID
+
+        @inlinable
+        init(key: Key, entry: EntryID) {
+            self.key = key
+            self.entry = entry
+        }
     }
 
     /// The number of entries on the heap.
-    public private(set) var count = 0
+    @inlinable
+    public var count: Int { used }
 
-    private var nodes: UnsafeMutablePointer<Node>
-    private var room = 64
-    private var places: SlotArray<UInt32>
+    @usableFromInline var used = 0
+    @usableFromInline var nodes: UnsafeMutablePointer<Node>
+    @usableFromInline var room = 64
+    @usableFromInline var places: SlotArray<UInt32>
 
     /// An empty heap; `capacity` slots are made from the start.
+    @inlinable
     public init(capacity: Int = 0) {
         nodes = .allocate(capacity: room)
         places = SlotArray(repeating: .none, capacity: capacity)
     }
 
+    @inlinable
     deinit { nodes.deallocate() }
 
     /// The heap bytes held.
+    @inlinable
     public var byteCount: Int { room * MemoryLayout<Node>.stride + places.byteCount }
 
     /// Whether nothing is on the heap.
-    @inline(__always)
+    @inlinable @inline(__always)
     public var isEmpty: Bool { count == 0 }
 
     /// Whether an entry is on the heap.
-    @inline(__always)
+    @inlinable @inline(__always)
     public func contains(_ entry: EntryID) -> Bool { places[entry] != .none }
 
     /// The entry with the smallest key and that key, or `nil` if the heap is empty.
-    @inline(__always)
+    @inlinable @inline(__always)
     public var smallest: (entry: EntryID, key: Key)? { count == 0 ? nil : (nodes[0].entry, nodes[0].key) }
 
     /// The key of an entry, or `nil` if it is not on the heap.
-    @inline(__always)
+    @inlinable @inline(__always)
     public func key(of entry: EntryID) -> Key? {
         let place = places[entry]
         return place == .none ? nil : nodes[Int(place)].key
     }
 
     /// Puts an entry that is not on the heap on it.
-    @inline(__always)
+    @inlinable @inline(__always)
     public mutating func insert(_ entry: EntryID, key: Key) {
         if _slowPath(count == room) { grow() }
-        count &+= 1
+        used &+= 1
         raise(Node(key: key, entry: entry), from: count &- 1)
     }
 
     /// Changes the key of an entry of the heap.
-    @inline(__always)
+    @inlinable @inline(__always)
     public mutating func update(_ entry: EntryID, key: Key) {
         settle(Node(key: key, entry: entry), at: Int(places[entry]))
     }
 
     /// Takes an entry off the heap; nothing happens if it is not on it.
+    @inlinable
     public mutating func remove(_ entry: EntryID) {
         let place = places[entry]
         if place == .none { return }
         places[entry] = .none
-        count &-= 1
+        used &-= 1
         if Int(place) != count { settle(nodes[count], at: Int(place)) }
     }
 
     /// Takes the entry with the smallest key off; `nil` if the heap is empty.
-    @inline(__always)
+    @inlinable @inline(__always)
     public mutating func popSmallest() -> (entry: EntryID, key: Key)? {
         guard let top = smallest else { return nil }
         places[top.entry] = .none
-        count &-= 1
+        used &-= 1
         if count > 0 { sink(nodes[count], from: 0) }
         return top
     }
 
-    @inline(__always)
-    private mutating func put(_ node: Node, at place: Int) {
+    @inlinable @inline(__always)
+    mutating func put(_ node: Node, at place: Int) {
         nodes[place] = node
         places[node.entry] = UInt32(truncatingIfNeeded: place)
     }
 
-    @inline(__always)
-    private mutating func settle(_ node: Node, at place: Int) {
+    @inlinable @inline(__always)
+    mutating func settle(_ node: Node, at place: Int) {
         if place > 0 && node.key < nodes[(place &- 1) >> 2].key {
             raise(node, from: place)
         } else {
@@ -95,7 +109,8 @@ public struct IndexedHeap<Key: Comparable & BitwiseCopyable>: ~Copyable {
         }
     }
 
-    private mutating func raise(_ node: Node, from start: Int) {
+    @inlinable
+    mutating func raise(_ node: Node, from start: Int) {
         var place = start
         while place > 0 {
             let parent = (place &- 1) >> 2
@@ -106,7 +121,8 @@ public struct IndexedHeap<Key: Comparable & BitwiseCopyable>: ~Copyable {
         put(node, at: place)
     }
 
-    private mutating func sink(_ node: Node, from start: Int) {
+    @inlinable
+    mutating func sink(_ node: Node, from start: Int) {
         var place = start
         while true {
             let first = place &* 4 &+ 1
@@ -123,8 +139,8 @@ public struct IndexedHeap<Key: Comparable & BitwiseCopyable>: ~Copyable {
         put(node, at: place)
     }
 
-    @inline(never)
-    private mutating func grow() {
+    @inlinable @inline(never)
+    mutating func grow() {
         let larger = UnsafeMutablePointer<Node>.allocate(capacity: room * 2)
         larger.update(from: nodes, count: count)
         nodes.deallocate()
