@@ -141,11 +141,12 @@ public struct IndexedHeap<Key: Comparable & BitwiseCopyable>: ~Copyable {
 
     @inlinable @inline(never)
     mutating func grow() {
-        let larger = UnsafeMutablePointer<Node>.allocate(capacity: room * 2)
+        let wider = room + room / 8
+        let larger = UnsafeMutablePointer<Node>.allocate(capacity: wider)
         larger.update(from: nodes, count: count)
         nodes.deallocate()
         nodes = larger
-        room *= 2
+        room = wider
     }
 }
 

@@ -57,7 +57,7 @@ struct FeatureAssembler: ~Copyable {
             row[Feature.overdue] = 128 &+ (ageOctaves >> 1) &- (record.gap1 >> 1)
         }
         if uses.frequency {
-            var counts = record.counts
+            var counts = record.counts.counts
             counts.decay(by: age)
             row[Feature.count0] = FastMath.fineOctaves(counts.c0)
             row[Feature.count1] = FastMath.fineOctaves(counts.c1)

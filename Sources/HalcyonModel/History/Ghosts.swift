@@ -1,28 +1,30 @@
 import HalcyonEviction
 
-/// What is kept of an object that left: 28 bytes.
+/// What is kept of an object that left: 24 bytes.
 struct Ghost: BitwiseCopyable {
     var entry = EntryID.none
-    var last: UInt32 = 0
-    var first: UInt32 = 0
-    var pending = ObjectRecord.none
-    var counts: UInt32 = 0
-    var accesses: UInt16 = 0
-    var userChanges: UInt16 = 0
-    var gap1 = UInt8.max
-    var gap2 = UInt8.max
-    var gap3 = UInt8.max
+    private var last: UInt32 = 0
+    private var pending = ObjectRecord.none
+    private var counts: UInt32 = 0
+    /// The time between the first and the last access, in octaves.
+    private var span: UInt8 = 0
+    /// How many accesses there were, and how often the user was another, in sixteenths of an octave.
+    private var accesses: UInt8 = 0
+    private var userChanges: UInt8 = 0
+    private var gap1 = UInt8.max
+    private var gap2 = UInt8.max
+    private var gap3 = UInt8.max
 
     init() {}
 
     init(of record: ObjectRecord) {
         entry = record.entry
         last = record.last
-        first = record.first
         pending = record.pending
-        counts = record.counts.packed
-        accesses = record.accesses
-        userChanges = record.userChanges
+        counts = record.counts.counts.packed
+        span = FastMath.octaves(record.last &- record.first)
+        accesses = FastMath.fineOctaves(FastMath.float(small: UInt32(record.accesses)))
+        userChanges = FastMath.fineOctaves(FastMath.float(small: UInt32(record.userChanges)))
         gap1 = record.gap1
         gap2 = record.gap2
         gap3 = record.gap3
@@ -33,15 +35,20 @@ struct Ghost: BitwiseCopyable {
         var record = ObjectRecord()
         record.entry = entry
         record.last = last
-        record.first = first
+        record.first = last &- Ghost.number(span, stepsAnOctave: 8)
         record.pending = pending
-        record.counts = DecayedCounts(packed: counts)
-        record.accesses = accesses
-        record.userChanges = userChanges
+        record.counts = DecayedCounts.Short(DecayedCounts(packed: counts))
+        record.accesses = UInt16(min(Ghost.number(accesses, stepsAnOctave: 16), 65_534))
+        record.userChanges = UInt16(min(Ghost.number(userChanges, stepsAnOctave: 16), 65_534))
         record.gap1 = gap1
         record.gap2 = gap2
         record.gap3 = gap3
         return record
+    }
+
+    /// The number that was turned into octaves.
+    private static func number(_ octaves: UInt8, stepsAnOctave: Float) -> UInt32 {
+        UInt32(FastMath.exp2(Float(octaves) / stepsAnOctave) - 0.5)
     }
 }
 

@@ -1,6 +1,6 @@
 import HalcyonEviction
 
-/// What is known of a resident object: 72 bytes.
+/// What is known of a resident object: 60 bytes.
 struct ObjectRecord: BitwiseCopyable {
     /// No other record, no pending sample.
     static let none = UInt32.max
@@ -25,12 +25,12 @@ struct ObjectRecord: BitwiseCopyable {
     var user = UInt32.max
     /// The newest pending sample of this object.
     var pending = none
-    /// Accesses decayed with each of ``DecayedCounts/halfLives``, as of the last access.
-    var counts = DecayedCounts()
-    /// The binary logarithm of what the object costs.
-    var logCost: Float = 0
     /// What the heuristic gives the object; see ``GreedyDual``.
     var priority: Float = 0
+    /// Accesses decayed with each of ``DecayedCounts/halfLives``, as of the last access.
+    var counts = DecayedCounts.Short()
+    /// The binary logarithm of what the object costs, in 1,024ths.
+    private var shortLogCost: UInt16 = 0
     /// All accesses that are remembered.
     var accesses: UInt16 = 0
     /// Accesses since the object came in.
@@ -44,6 +44,12 @@ struct ObjectRecord: BitwiseCopyable {
     /// The object's place among the candidates.
     var candidate = notCandidate
 
+    /// The binary logarithm of what the object costs, within a two-thousandth; at least 0.
+    var logCost: Float {
+        @inline(__always) get { FastMath.float(small: UInt32(shortLogCost)) / 1_024 }
+        set { shortLogCost = UInt16(min(max(newValue, 0) * 1_024 + 0.5, 65_535)) }
+    }
+
     /// Takes an access at request `now` into account.
     @inline(__always)
     mutating func note(_ access: Access, now: UInt32, second: UInt32) {
@@ -52,12 +58,14 @@ struct ObjectRecord: BitwiseCopyable {
             gap3 = gap2
             gap2 = gap1
             gap1 = min(FastMath.octaves(gap), 254)
-            counts.decay(by: gap)
             if access.user != user { userChanges = min(userChanges, .max - 1) &+ 1 }
         } else {
             first = now
         }
+        var counts = counts.counts
+        if accesses > 0 { counts.decay(by: now &- last) }
         counts.increment()
+        self.counts = DecayedCounts.Short(counts)
         accesses = min(accesses, .max - 1) &+ 1
         residentAccesses = min(residentAccesses, .max - 1) &+ 1
         last = now

@@ -28,3 +28,14 @@ struct GreedyDual: BitwiseCopyable {
         return FastMath.byte(FastMath.log2(worth) * 8 + 128)
     }
 }
+
+/// What an object is worth to ``GreedyDual``, beside the request as of which it was: the older goes first among equals. 8 bytes.
+struct Worth: BitwiseCopyable, Comparable {
+    var priority: Float
+    var stamp: UInt32
+
+    @inline(__always)
+    static func < (left: Worth, right: Worth) -> Bool {
+        left.priority < right.priority || (left.priority == right.priority && left.stamp < right.stamp)
+    }
+}

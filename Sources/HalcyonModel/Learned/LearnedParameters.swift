@@ -23,7 +23,7 @@ public struct LearnedParameters: PolicyParameters {
     var evictions = 4
     var sampling = 2.5
     var rate = 0.004
-    var history = 2.0
+    var history = 1.5
     var decider = Decider.contest
     var recency = Switch.on
     var frequency = Switch.on

@@ -43,8 +43,7 @@ extension LearnedPolicy {
     /// scored by that judge; for ``GreedyDual`` where costs differ the least of all residents.
     func weakest(by judge: Contest.Judge) -> (slot: UInt32, score: Float) {
         if judge == .greedyDual, costsDiffer, let least = worths.smallest {
-            let slot = history.resident(least.entry)
-            return (slot, history.records[Int(slot)].priority)
+            return (least.entry, least.key.priority)
         }
         let place = candidates.least()
         return (candidates.slots[place], candidates.scores[place])

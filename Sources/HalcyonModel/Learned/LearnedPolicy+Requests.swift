@@ -36,9 +36,7 @@ extension LearnedPolicy {
     }
 
     /// The place of a resident among all others by ``GreedyDual``.
-    func rank(_ slot: UInt32) -> Rank {
-        Rank(Double(history.records[Int(slot)].priority), index: Int(now))
-    }
+    func worth(of slot: UInt32) -> Worth { Worth(priority: history.records[Int(slot)].priority, stamp: now) }
 
     /// Takes a resident out of everything but the memory of those that left, and returns it.
     mutating func leave(_ slot: UInt32) -> EntryID {
@@ -47,7 +45,7 @@ extension LearnedPolicy {
             candidates.remove(at: Int(record.candidate), records: history.records.base)
         }
         if hand == slot { hand = record.newer }
-        if costsDiffer { worths.remove(record.entry) }
+        if costsDiffer { worths.remove(slot) }
         history.unlink(slot)
         history.close(slot)
         return record.entry

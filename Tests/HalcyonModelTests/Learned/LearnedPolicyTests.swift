@@ -93,23 +93,28 @@ struct LearnedPolicyTests {
         }
     }
 
-    @Test("Bytes an entry: 4 a number, 72 a resident, 28 a ghost of which there are two a resident")
-    func memory() throws {
-        func bytes(_ objects: Int) throws -> Int {
-            let cache = try policy("learned(decider=heuristic)").makeCache(
-                PolicyContext(capacity: objects / 2, entries: objects))
-            for index in 0..<objects * 3 {
-                _ = cache.access(Access(entry: EntryID(index * 7_919 % objects), index: index))
-            }
-            return cache.state().metadataBytes
+    @Test(
+        "At most 128 bytes a resident, with sizes and the memory of those that left, beside a fixed part",
+        arguments: [10_000, 16_000, 25_000])
+    func memory(residents: Int) {
+        #expect(MemoryLayout<ObjectRecord>.stride == 60 && MemoryLayout<Ghost>.stride == 24)
+        // Twice as many bytes as numbers, sizes of 1 to 3; no samples, and the model counts apart.
+        var parameters = LearnedParameters()
+        parameters.decider = .heuristic
+        let context = PolicyContext(capacity: residents * 2)
+        let model = LearnedPolicy.makeModel(parameters, context: context)
+        let fixed = LearnedPolicy(parameters, context: context, model: model).metadataBytes
+        var index = BoundedIndex(
+            policy: LearnedPolicy(parameters, context: context, model: model), capacity: context.capacity)
+        // As a live storage numbers them: residents and those that are remembered.
+        let numbers = residents * 11 / 4
+        for request in 0..<numbers * 3 {
+            let entry = EntryID(request % numbers)
+            _ = index.access(Access(entry: entry, index: request, cost: Int(entry) % 3 + 1))
         }
-        let residents = 20_000.0
-        let each = Double(try bytes(80_000) - bytes(40_000)) / residents
-        // Half of the objects are resident: two numbers a resident, 1 byte each of the index's own; records may be grown
-        // by a quarter ahead.
-        let stated: Double = 2 * 5 + 72 * 1.25 + 2 * 28
-        #expect(each <= stated, "\(each) bytes")
-        #expect(MemoryLayout<ObjectRecord>.stride == 72 && MemoryLayout<Ghost>.stride == 28)
+        #expect(index.count >= residents)
+        let each = Double(index.policy.metadataBytes - fixed) / Double(index.count)
+        #expect(each <= 128, "\(each) bytes")
     }
 
     @Test("Each group of features can be switched off")
