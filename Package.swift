@@ -102,6 +102,9 @@ let package = Package(
             name: "CacheBenchmark", dependencies: ["Halcyon"], path: "Experiments/Benchmarks/Cache",
             swiftSettings: strict),
         .executableTarget(
+            name: "ImageBenchmark", dependencies: ["Halcyon", "CTurboJPEG"], path: "Experiments/Benchmarks/Images",
+            swiftSettings: strict),
+        .executableTarget(
             name: "RecordAndReplay",
             dependencies: ["Halcyon", "HalcyonAccessLog", "HalcyonSimulation", "HalcyonTrace"],
             path: "Experiments/Examples/RecordAndReplay", swiftSettings: strict),

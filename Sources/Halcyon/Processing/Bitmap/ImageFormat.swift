@@ -34,6 +34,15 @@ public enum ImageFormat: String, Sendable, Hashable, CaseIterable, CustomStringC
     /// Whether its pixels can be transparent.
     public var holdsAlpha: Bool { self != .jpeg }
 
+    /// The longest side that can be written, in pixels; the codecs' limits.
+    var longestSide: Int {
+        switch self {
+        case .jpeg: 65_500
+        case .webp: 16_383
+        case .png, .gif: 1_000_000
+        }
+    }
+
     /// Its name.
     public var description: String { rawValue }
 }

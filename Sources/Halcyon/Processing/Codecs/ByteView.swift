@@ -1,3 +1,5 @@
+import Foundation
+
 /// Bytes of a file that nobody trusts: every read says whether it was inside.
 ///
 /// Valid as long as the bytes under it are; never leaves the call that made it.
@@ -25,8 +27,10 @@ struct ByteView {
 
     /// The place of a byte at or after `start`; `nil` if there is none.
     func first(_ byte: UInt8, from start: Int) -> Int? {
-        guard start >= 0, start < count else { return nil }
-        return base[start...].firstIndex(of: byte)
+        guard start >= 0, start < count, let address = base.baseAddress,
+            let found = memchr(address + start, Int32(byte), count - start)
+        else { return nil }
+        return UnsafeRawPointer(found) - address
     }
 
     func holds(_ expected: some Collection<UInt8>, at start: Int) -> Bool {

@@ -67,12 +67,7 @@ public enum ImageEncoder: Sendable, Hashable {
             }
         case .webpLossless: break
         }
-        let limit =
-            switch format {
-            case .jpeg: 65_500
-            case .webp: 16_383
-            case .png, .gif: 1_000_000
-            }
+        let limit = format.longestSide
         guard max(picture.width, picture.height) <= limit else {
             throw .cannotEncode(format, reason: "it has \(picture.size) pixels, and a side at most \(limit)")
         }

@@ -211,7 +211,199 @@ def gifs():
     write("gif-full-table", "gif", saved(image, "GIF"))
 
 
+# --- What processors make of `png-rgb` and `png-rgba`. Where Pillow has the operation it says what comes out; the others are worked
+# out here from their definitions, in floating point.
+
+
+def rounded(values):
+    return np.clip(np.floor(np.asarray(values, dtype=np.float64) + 0.5), 0, 255)
+
+
+def premultiplied(pixels):
+    pixels = pixels.astype(np.float64)
+    return np.concatenate([pixels[:, :, :3] * pixels[:, :, 3:] / 255, pixels[:, :, 3:]], axis=2)
+
+
+def straight(values):
+    alpha = values[:, :, 3:]
+    colour = np.where(alpha < 0.5, 0, values[:, :, :3] * 255 / np.maximum(alpha, 1e-9))
+    return rounded(np.concatenate([colour, alpha], axis=2))
+
+
+def catmull_rom(x):
+    x = np.abs(x)
+    near, far = 1.5 * x**3 - 2.5 * x**2 + 1, -0.5 * x**3 + 2.5 * x**2 - 4 * x + 2
+    return np.where(x < 1, near, np.where(x < 2, far, 0))
+
+
+def lanczos(x):
+    return np.where(np.abs(x) < 3, np.sinc(x) * np.sinc(x / 3), 0)
+
+
+def resize_matrix(length, target, kernel=catmull_rom):
+    """All of the filter's values, normalised: one row a pixel of the result."""
+    scale = length / target
+    stretch = max(scale, 1)
+    distance = (np.arange(length)[None, :] + 0.5 - (np.arange(target)[:, None] + 0.5) * scale) / stretch
+    weights = kernel(distance)
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+def resizes(rgb, whole):
+    filters = {
+        "box": Image.Resampling.BOX,
+        "bilinear": Image.Resampling.BILINEAR,
+        "bicubic": Image.Resampling.BICUBIC,
+        "lanczos": Image.Resampling.LANCZOS,
+    }
+    for name, kind in filters.items():
+        write_pam(f"resize-{name}-down", rgba(rgb.resize((17, 11), kind)))
+        write_pam(f"resize-{name}-up", rgba(rgb.resize((50, 41), kind)))
+    # Pillow limits to 0...255 between the axes, which shows where this filter overshoots.
+    across, down = resize_matrix(WIDTH, 50, lanczos), resize_matrix(HEIGHT, 41, lanczos)
+    values = np.einsum("yh,hwc->ywc", down, opaque(whole[:, :, :3]).astype(float))
+    write_pam("resize-lanczos-up", rounded(np.einsum("xw,ywc->yxc", across, values)))
+    across, down = resize_matrix(WIDTH, 20), resize_matrix(HEIGHT, 40)
+    values = np.einsum("yh,hwc->ywc", down, premultiplied(whole))
+    write_pam("resize-alpha", straight(np.einsum("xw,ywc->yxc", across, values)))
+
+
+def blurs(rgb, whole):
+    from PIL import ImageFilter
+
+    for sigma in (0.8, 2.5, 9.0):
+        # Pillow continues the edge anew at each of its passes; far enough outside that does not matter.
+        wide = Image.fromarray(np.pad(whole[:, :, :3], [(60, 60), (60, 60), (0, 0)], mode="edge"))
+        blurred = wide.filter(ImageFilter.GaussianBlur(sigma)).crop((60, 60, 60 + WIDTH, 60 + HEIGHT))
+        write_pam(f"blur-{round(sigma * 10)}", rgba(blurred))
+    # The exact Gaussian.
+    sigma, reach = 2.5, 20
+    kernel = np.exp(-np.arange(-reach, reach + 1) ** 2 / (2 * sigma**2))
+    write_pam("blur-exact", straight(convolved(whole[:, :, :3], kernel / kernel.sum())))
+    # Alpha: three extended boxes as one kernel, on colours weighed by alpha.
+    variance = 2.5**2 / 3
+    radius = int(((12 * variance + 1) ** 0.5 - 1) // 2)
+    share = (2 * radius + 1) * (radius * (radius + 1) - 3 * variance) / (6 * (variance - (radius + 1) ** 2))
+    box = np.array([share] + [1] * (2 * radius + 1) + [share])
+    box /= box.sum()
+    write_pam("blur-alpha", straight(convolved(whole, np.convolve(np.convolve(box, box), box))))
+
+
+def convolved(pixels, kernel):
+    values = premultiplied(pixels if pixels.shape[2] == 4 else opaque(pixels))
+    for axis in (0, 1):
+        reach = len(kernel) // 2
+        padding = [(0, 0)] * 3
+        padding[axis] = (reach, reach)
+        wide = np.pad(values, padding, mode="edge")
+        values = sum(k * np.take(wide, range(i, i + values.shape[axis]), axis=axis) for i, k in enumerate(kernel))
+    return values
+
+
+def rounded_shape(radii, inset=0.0, fine=32):
+    """The share of each pixel inside of a rounded rectangle, by fine x fine points."""
+    left, top, right, bottom = inset, inset, WIDTH - inset, HEIGHT - inset
+    y, x = (np.mgrid[0 : HEIGHT * fine, 0 : WIDTH * fine] + 0.5) / fine
+    inside = (x > left) & (x < right) & (y > top) & (y < bottom)
+    for radius, from_x, from_y, sx, sy in (
+        (radii[0], left, top, 1, 1), (radii[1], right, top, -1, 1),
+        (radii[2], right, bottom, -1, -1), (radii[3], left, bottom, 1, -1),
+    ):
+        dx, dy = radius - (x - from_x) * sx, radius - (y - from_y) * sy
+        inside &= ~((dx > 0) & (dy > 0) & (dx * dx + dy * dy > radius * radius))
+    return inside.reshape(HEIGHT, fine, WIDTH, fine).mean(axis=(1, 3))
+
+
+def over(colour, share, pixels):
+    """A colour at `share` of its alpha over pixels, both straight."""
+    pixels = pixels.astype(np.float64)
+    above = (share * colour[3] / 255)[:, :, None]
+    below = pixels[:, :, 3:] / 255 * (1 - above)
+    alpha = above + below
+    mixed = (np.array(colour[:3]) * above + pixels[:, :, :3] * below) / np.maximum(alpha, 1e-12)
+    return rounded(np.concatenate([mixed, alpha * 255], axis=2))
+
+
+def shapes(whole):
+    colours = opaque(whole[:, :, :3])
+    radii = (9, 4.5, 14, 0)
+    alpha = rounded(255 * rounded_shape(radii))[:, :, None]
+    write_pam("round", np.concatenate([colours[:, :, :3] * (alpha > 0), alpha], axis=2))
+    faded = rounded(whole[:, :, 3:] * rounded_shape(radii)[:, :, None])
+    write_pam("round-alpha", np.concatenate([whole[:, :, :3] * (faded > 0), faded], axis=2))
+    write_pam("round-background", over((0, 0, 0, 0), np.zeros((HEIGHT, WIDTH)), rounded(
+        colours * rounded_shape(radii)[:, :, None] + np.array([250, 30, 60, 255]) * (1 - rounded_shape(radii)[:, :, None]))))
+    frame = rounded_shape((0, 0, 0, 0)) - rounded_shape((0, 0, 0, 0), 3)
+    write_pam("border", over((10, 200, 90, 255), frame, colours))
+    frame = rounded_shape(radii) - rounded_shape([max(0, r - 2.5) for r in radii], 2.5)
+    write_pam("border-round", over((10, 200, 90, 160), frame, whole))
+
+
+def colours(rgb, whole):
+    from PIL import ImageChops
+
+    def keep_alpha(colour):
+        return np.concatenate([rounded(colour), whole[:, :, 3:]], axis=2)
+
+    solid = Image.new("RGB", rgb.size, (240, 20, 100))
+    write_pam("overlay-pillow", rgba(Image.blend(solid, rgb, 0.25)))
+    write_pam("tint", keep_alpha(whole[:, :, :3] * (1 - 77 / 255) + np.array([240, 20, 100]) * (77 / 255)))
+
+    def controls(brightness, contrast, saturation, exposure):
+        c = whole[:, :, :3] / 255
+        luma = (c @ np.array([0.2126, 0.7152, 0.0722]))[:, :, None]
+        c = luma + (c - luma) * saturation + brightness
+        return keep_alpha(255 * ((c - 0.5) * contrast + 0.5) * 2**exposure)
+
+    write_pam("controls", controls(0.1, 1.3, 0.6, -0.2))
+    write_pam("blackwhite", controls(0, 1, 0, 0.7))
+
+    chops = {
+        "multiply": ImageChops.multiply, "screen": ImageChops.screen, "overlay": ImageChops.overlay,
+        "hardLight": ImageChops.hard_light, "darken": ImageChops.darker, "lighten": ImageChops.lighter,
+        "difference": ImageChops.difference,
+    }
+    for name, chop in chops.items():
+        write_pam(f"blend-pillow-{name}", rgba(chop(solid, rgb)))
+
+    def blend(name, behind, strength, B):
+        cs, front = whole[:, :, :3] / 255, whole[:, :, 3:] / 255 * strength
+        cb, back = np.broadcast_to(np.array(behind[:3]) / 255, cs.shape), behind[3] / 255
+        mixed = (1 - back) * cs + back * B(cb, cs)
+        alpha = front + back * (1 - front)
+        out = (front * mixed + (1 - front) * back * cb) / np.maximum(alpha, 1e-12)
+        write_pam(f"blend-{name}", rounded(255 * np.concatenate([out, alpha], axis=2)))
+
+    def soft(cb, cs):
+        d = np.where(cb <= 0.25, ((16 * cb - 12) * cb + 4) * cb, np.sqrt(cb))
+        return np.where(cs <= 0.5, cb - (1 - 2 * cs) * cb * (1 - cb), cb + (2 * cs - 1) * (d - cb))
+
+    def dodge(cb, cs):
+        return np.where(cb == 0, 0, np.where(cs == 1, 1, np.minimum(1, cb / np.maximum(1 - cs, 1e-12))))
+
+    def burn(cb, cs):
+        return np.where(cb == 1, 1, np.where(cs == 0, 0, 1 - np.minimum(1, (1 - cb) / np.maximum(cs, 1e-12))))
+
+    behind = (200, 60, 0, 180)
+    for name, B in {
+        "normal": lambda cb, cs: cs, "multiply": lambda cb, cs: cb * cs, "softLight": soft, "colorDodge": dodge,
+        "colorBurn": burn, "exclusion": lambda cb, cs: cb + cs - 2 * cb * cs,
+    }.items():
+        blend(name, behind, 0.8, B)
+
+
+def processed():
+    whole = picture()
+    rgb = Image.fromarray(whole[:, :, :3].copy())
+    resizes(rgb, whole)
+    write_pam("crop", rgba(rgb.crop((10, 20, 10 + 18, 20 + 9))))
+    blurs(rgb, whole)
+    shapes(whole)
+    colours(rgb, whole)
+
+
 if __name__ == "__main__":
+    processed()
     jpegs()
     pngs()
     webps()

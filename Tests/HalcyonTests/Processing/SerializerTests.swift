@@ -1,0 +1,124 @@
+import Foundation
+import HalcyonTestSupport
+import Testing
+
+@testable import Halcyon
+
+@Suite("Pictures kept by the cache")
+struct SerializerTests {
+    let decoder = ImageDecoder()
+
+    func cache(_ folder: TemporaryFolder, _ serializer: BitmapSerializer) -> ImageCache<Bitmap> {
+        let disk = DiskStorageConfig(name: "pictures", directory: URL(fileURLWithPath: folder.path))
+        return ImageCache(disk: disk, serializer: serializer)
+    }
+
+    @Test(
+        "row 49: by default a picture is kept in the format that it came in",
+        arguments: [
+            ("jpeg-420.jpg", ImageFormat.jpeg), ("png-rgba.png", .png), ("webp-lossy-alpha.webp", .webp),
+            ("gif-plain.gif", .png),
+        ])
+    func asOriginal(name: String, format: ImageFormat) throws {
+        let picture = try decoder.decode(try Fixture.data(name))
+        let serializer = BitmapSerializer()
+        let data = try #require(serializer.data(with: picture, original: nil))
+        #expect(ImageFormat(of: data) == format)
+        let back = try #require(serializer.value(with: data))
+        if format != .jpeg { #expect(back == picture) }
+        #expect(back.size == picture.size)
+        #expect(try Bitmap.fromData(try picture.toData()).size == picture.size)
+    }
+
+    @Test("row 49: a format can be asked for; of no known one PNG is written")
+    func byFormat() throws {
+        let picture = try Fixture.expected("png-rgba")
+        for (serializer, format) in [
+            (BitmapSerializer.jpeg(), ImageFormat.jpeg), (.png, .png), (.webp(), .webp), (BitmapSerializer(), .png),
+        ] {
+            let data = try #require(serializer.data(with: picture, original: nil))
+            #expect(ImageFormat(of: data) == format)
+        }
+        let original = try Fixture.data("webp-lossy.webp")
+        #expect(ImageFormat(of: try #require(BitmapSerializer().data(with: picture, original: original))) == .webp)
+    }
+
+    @Test("row 49: what a processor made transparent is not kept as JPEG")
+    func transparency() throws {
+        let picture = try decoder.decode(try Fixture.data("jpeg-420.jpg"))
+        let round = try RoundCornerImageProcessor(radius: .pixels(5)).process(picture)
+        let data = try #require(BitmapSerializer().data(with: round, original: nil))
+        #expect(ImageFormat(of: data) == .png)
+        #expect(BitmapSerializer().value(with: data) == round)
+    }
+
+    @Test("row 49: original bytes on request, but never for a picture that does not show them any more")
+    func original() throws {
+        let data = try Fixture.data("jpeg-scaled.jpg")
+        let picture = try decoder.decode(data)
+        let preferring = BitmapSerializer(prefersOriginal: true)
+        #expect(preferring.data(with: picture, original: data) == data)
+        #expect(BitmapSerializer().data(with: picture, original: data) != data)
+        #expect(preferring.data(with: picture, original: nil) != nil)
+        let small = try DownsamplingImageProcessor(size: PixelSize(width: 9, height: 9))
+            .process(.data(data), decoder: decoder)
+        let tinted = TintImageProcessor(color: .black).process(picture)
+        let scaled = try decoder.decode(data, covering: PixelSize(width: 9, height: 9))
+        for changed in [small, tinted, scaled] {
+            let kept = try #require(preferring.data(with: changed, original: data))
+            #expect(kept != data)
+            #expect(ImageFormat(of: kept) == .jpeg)
+            #expect(preferring.value(with: kept)?.size == changed.size)
+        }
+        // Turned by EXIF is still what the file shows.
+        let turned = try Fixture.data("jpeg-orientation-6.jpg")
+        #expect(preferring.data(with: try decoder.decode(turned), original: turned) == turned)
+    }
+
+    @Test("row 47: bytes that are cut off are no value of the cache")
+    func truncated() throws {
+        for name in ["jpeg-420.jpg", "png-rgba.png", "webp-lossy.webp", "gif-plain.gif"] {
+            let data = try Fixture.data(name)
+            #expect(BitmapSerializer().value(with: data) != nil)
+            #expect(BitmapSerializer().value(with: data.dropLast(5)) == nil)
+        }
+        let strict = BitmapSerializer(decoder: ImageDecoder(pixelLimit: 10))
+        #expect(strict.value(with: try Fixture.data("png-rgba.png")) == nil)
+    }
+
+    @Test("row 49: with the original kept, a second processor needs no download; each variant is an entry of its own")
+    func cachedOriginal() async throws {
+        let folder = try TemporaryFolder()
+        let cache = cache(folder, BitmapSerializer(prefersOriginal: true))
+        let data = try Fixture.data("jpeg-scaled.jpg")
+        let small = DownsamplingImageProcessor(size: PixelSize(width: 9, height: 9))
+        let round = RoundCornerImageProcessor(radius: .fraction(0.5))
+
+        let picture = try decoder.decode(data)
+        await cache.store(picture, original: data, forKey: "a")
+        let first = try small.process(.data(data), decoder: decoder)
+        await cache.store(
+            first, original: data, forKey: "a",
+            options: CacheOptions(categories: [], processorIdentifier: small.identifier))
+
+        cache.clearMemoryCache()
+        #expect(try cache.diskStorage?.value(forKey: "a") == data)
+        let found = try await cache.image(forKey: "a")
+        #expect(found.cacheType == .disk)
+        let original = try #require(found.image)
+        #expect(original == picture)
+        #expect(try round.process(original) == (try round.process(.data(data), decoder: decoder)))
+        let variant = try await cache.image(
+            forKey: "a", options: CacheOptions(categories: [], processorIdentifier: small.identifier))
+        #expect(variant.image?.size == first.size)
+        #expect(!cache.isCached(forKey: "a", processorIdentifier: round.identifier))
+    }
+
+    @Test("a cache of pictures counts their bytes")
+    func cost() async throws {
+        let folder = try TemporaryFolder()
+        let cache = cache(folder, BitmapSerializer())
+        await cache.store(try Fixture.expected("png-rgba"), forKey: "a")
+        #expect(cache.statistics.memory.cost == 37 * 29 * 4)
+    }
+}
