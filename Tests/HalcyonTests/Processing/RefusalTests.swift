@@ -82,6 +82,28 @@ struct RefusalTests {
         #expect(throws: ImageError.tooManyPixels(canvas, limit: 100_000_000)) { try decoder.decode(webp) }
     }
 
+    @Test(
+        "row 47: a JPEG of a hundred scans is decoded, one of more is refused, since each costs as much as the picture")
+    func scans() throws {
+        let data = try Fixture.data("jpeg-progressive.jpg")
+        var starts: [Int] = []
+        var at = data.startIndex
+        while let found = data.range(of: Data([0xFF, 0xDA]), in: at..<data.endIndex) {
+            starts.append(found.lowerBound)
+            at = found.upperBound
+        }
+        // The last scan again and again: it refines what it refined before.
+        let last = data[(try #require(starts.last))..<data.endIndex - 2]
+        func repeated(_ times: Int) -> Data {
+            data.dropLast(2) + Data(repeatElement(last, count: times).joined()) + [0xFF, 0xD9]
+        }
+        let refusal = ImageError.damaged(.jpeg, reason: "it has more than 100 scans")
+        #expect(throws: refusal) { try decoder.decode(repeated(101 - starts.count)) }
+        let atLimit = #expect(throws: ImageError.self) { try decoder.decode(repeated(100 - starts.count)) }
+        // libjpeg finds that the scans do not refine what they should.
+        #expect(atLimit != refusal)
+    }
+
     @Test("row 47: as many pixels as the limit are decoded, one more are not", arguments: try Fixture.encoded())
     func limit(name: String) throws {
         let data = try Fixture.data(name)

@@ -76,9 +76,13 @@ struct JPEGImage: CodedImage {
         return (PixelSize(width: width, height: height), Int(components))
     }
 
+    /// More scans than any encoder makes (ten are usual) would only cost time: each goes over the whole picture.
+    static let scanLimit = 100
+
     /// The end marker must follow the scans. In their data 0xFF stands before 0x00 or a restart only.
     func checkComplete() throws(ImageError) {
         var at = scan
+        var scans = 1
         while let (marker, content) = Self.marker(bytes, after: at) {
             if marker == 0xD9 { return }
             guard !Self.standsAlone(marker) else {
@@ -88,6 +92,10 @@ struct JPEGImage: CodedImage {
             guard let length = bytes.big(content, 2) else { throw .truncated(.jpeg) }
             guard length >= 2 else { throw .damaged(.jpeg, reason: "a segment is shorter than its own length") }
             at = content + length
+            if marker == 0xDA { scans += 1 }
+            guard scans <= Self.scanLimit else {
+                throw .damaged(.jpeg, reason: "it has more than \(Self.scanLimit) scans")
+            }
         }
         throw .truncated(.jpeg)
     }

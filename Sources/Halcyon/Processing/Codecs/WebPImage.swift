@@ -100,13 +100,13 @@ struct WebPImage: CodedImage {
     }
 
     func pixels(at wanted: PixelSize) throws(ImageError) -> Bitmap {
-        guard let frame else { return try decode(bytes, size, scaledTo: wanted, isOpaque: declaresAlpha ? nil : true) }
-        let part = try decode(frame.chunks, frame.size, scaledTo: frame.size, isOpaque: nil)
+        guard let frame else { return try decode(bytes, size, scaledTo: wanted) }
+        let part = try decode(frame.chunks, frame.size, scaledTo: frame.size)
         return part.placed(on: size, x: frame.x, y: frame.y)
     }
 
     private func decode(
-        _ chunks: ByteView, _ size: PixelSize, scaledTo wanted: PixelSize, isOpaque: Bool?
+        _ chunks: ByteView, _ size: PixelSize, scaledTo wanted: PixelSize
     ) throws(ImageError) -> Bitmap {
         guard let file = chunks.pointer else { throw .truncated(.webp) }
         let pixels = try PixelMemory.attempt(wanted) { output throws(ImageError) in
@@ -115,6 +115,7 @@ struct WebPImage: CodedImage {
                     file, chunks.count, Int32(size.width), Int32(size.height), Int32(wanted.width),
                     Int32(wanted.height), output))
         }
-        return Bitmap(size: wanted, pixels: pixels, isOpaque: isOpaque)
+        // The flags of the container are a hint only.
+        return Bitmap(size: wanted, pixels: pixels, isOpaque: nil)
     }
 }
