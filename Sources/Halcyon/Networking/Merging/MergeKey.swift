@@ -1,0 +1,54 @@
+import Foundation
+
+/// What makes two requests the same, so that one transfer serves both: all that a server can see of them or that says what may
+/// be accepted from it. Their priorities and limits of time may differ; so may header fields that only trace a request.
+///
+/// What carries credentials is part of it: `Authorization`, `Cookie` and every other field, a name and a password, the TLS
+/// settings and the proxy. Two users never share a transfer.
+struct MergeKey: Hashable, Sendable {
+    /// Fields that differ between requests for the same thing, in lower case.
+    static let tracing: Set<String> = ["traceparent", "tracestate", "x-request-id", "x-correlation-id"]
+
+    let url: String
+    private let method: String
+    private let headers: [HeaderFields.Field]
+    private let body: Data?
+    private let credential: Credential?
+    private let limits: TransferLimits
+    private let tls: TLSSettings
+    private let proxy: Proxy
+    private let httpVersion: HTTPVersionChoice
+    private let acceptsCompression: Bool
+    private let allowedSchemes: Set<String>
+
+    init(_ request: TransportRequest) {
+        let text = request.url.absoluteString
+        // A fragment is not sent.
+        url = text.utf8.firstIndex(of: UInt8(ascii: "#")).map { String(text[..<$0]) } ?? text
+        method = request.method
+        headers = request.headers.fields.isEmpty ? [] : Self.normalized(request.headers)
+        body = request.body
+        credential = request.credential
+        limits = request.limits
+        tls = request.tls
+        proxy = request.proxy
+        httpVersion = request.httpVersion
+        acceptsCompression = request.acceptsCompression
+        allowedSchemes = request.allowedSchemes
+    }
+
+    /// Two keys are told apart by what usually differs.
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(url)
+        hasher.combine(headers)
+    }
+
+    /// The fields by their names in lower case, those of one name in their order.
+    private static func normalized(_ headers: HeaderFields) -> [HeaderFields.Field] {
+        let fields = headers.fields.map { HeaderFields.Field(name: $0.name.lowercased(), value: $0.value) }
+            .filter { !tracing.contains($0.name) }
+        return fields.enumerated()
+            .sorted { ($0.element.name, $0.offset) < ($1.element.name, $1.offset) }
+            .map(\.element)
+    }
+}

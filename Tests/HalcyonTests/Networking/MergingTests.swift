@@ -1,0 +1,117 @@
+import Foundation
+import Testing
+
+@testable import Halcyon
+
+@Suite("Merging of requests")
+struct MergingTests {
+    typealias State = MergingState<String, String>
+
+    @Test("row 36: thirty-six waiters of one key are one transfer, and all are answered")
+    func one() {
+        var state = State()
+        #expect(state.handle(.join(1, "a", "p", .normal)) == [.start(1, "a", .normal)])
+        for token in 2...36 { #expect(state.handle(.join(UInt64(token), "a", "p", .normal)) == []) }
+        #expect(state.handle(.finished(1, succeeded: true)) == [.process(1, "p")])
+        // Who comes while it is processed needs no transfer of its own.
+        #expect(state.handle(.join(37, "a", "p", .high)) == [])
+        #expect(
+            state.handle(.processed(1, "p", succeeded: true)) == [.deliver(Array(1...37), 1, "p"), .forget(1)])
+        #expect(state.waiterCount == 0 && state.transferCount == 0)
+        #expect(state.handle(.join(38, "a", "p", .normal)) == [.start(2, "a", .normal)])
+    }
+
+    @Test("row 37: each waiter leaves for itself; with the last one the transfer ends")
+    func leaving() {
+        var state = State()
+        _ = state.handle(.join(1, "a", "p", .normal))
+        _ = state.handle(.join(2, "a", "p", .normal))
+        #expect(state.handle(.leave(1)) == [.cancelled(1)])
+        #expect(state.handle(.leave(1)) == [])
+        #expect(state.handle(.leave(2)) == [.cancelled(2), .cancel(1)])
+        // What was cancelled may end a moment later; nobody hears of it.
+        #expect(state.handle(.finished(1, succeeded: true)) == [])
+        #expect(state.handle(.join(3, "a", "p", .normal)) == [.start(2, "a", .normal)])
+        #expect(state.handle(.finished(1, succeeded: false)) == [])
+        #expect(state.waiterCount == 1)
+    }
+
+    @Test("row 38: equal processors run once a transfer, different ones each")
+    func processors() {
+        var state = State()
+        _ = state.handle(.join(1, "a", "blur", .normal))
+        _ = state.handle(.join(2, "a", "round", .normal))
+        _ = state.handle(.join(3, "a", "blur", .normal))
+        _ = state.handle(.join(4, "a", "tint", .normal))
+        _ = state.handle(.leave(4))
+        #expect(state.handle(.finished(1, succeeded: true)) == [.process(1, "blur"), .process(1, "round")])
+        #expect(state.handle(.processed(1, "blur", succeeded: true)) == [.deliver([1, 3], 1, "blur")])
+        // What is done already is given at once.
+        #expect(state.handle(.join(5, "a", "blur", .normal)) == [.deliver([5], 1, "blur")])
+        #expect(state.handle(.join(6, "a", "tint", .normal)) == [.process(1, "tint")])
+        #expect(state.handle(.processed(1, "round", succeeded: false)) == [.deliver([2], 1, "round")])
+        #expect(state.handle(.processed(1, "tint", succeeded: true)) == [.deliver([6], 1, "tint"), .forget(1)])
+    }
+
+    @Test("row 39: a failure reaches every waiter and is not remembered")
+    func failure() {
+        var state = State()
+        for token in 1...3 { _ = state.handle(.join(UInt64(token), "a", "p\(token)", .normal)) }
+        #expect(state.handle(.finished(1, succeeded: false)) == [.fail([1, 2, 3], 1), .forget(1)])
+        #expect(state.handle(.join(4, "a", "p", .low)) == [.start(2, "a", .low)])
+        _ = state.handle(.finished(2, succeeded: true))
+        #expect(state.handle(.processed(2, "p", succeeded: false)) == [.deliver([4], 2, "p"), .forget(2)])
+    }
+
+    @Test("row 41: a transfer is as urgent as its most urgent waiter")
+    func priority() {
+        var state = State()
+        _ = state.handle(.join(1, "a", "p", .low))
+        #expect(state.handle(.join(2, "a", "p", .high)) == [.setPriority(1, .high)])
+        #expect(state.handle(.join(3, "a", "p", .normal)) == [])
+        #expect(state.handle(.leave(2)) == [.cancelled(2), .setPriority(1, .normal)])
+        #expect(state.handle(.setPriority(1, .veryHigh)) == [.setPriority(1, .veryHigh)])
+        #expect(state.handle(.setPriority(3, .veryLow)) == [])
+        #expect(state.handle(.setPriority(9, .veryHigh)) == [])
+    }
+
+    @Test("the last waiter may leave while its picture is processed")
+    func leavingLate() {
+        var state = State()
+        _ = state.handle(.join(1, "a", "p", .normal))
+        _ = state.handle(.finished(1, succeeded: true))
+        #expect(state.handle(.leave(1)) == [.cancelled(1), .cancel(1)])
+        #expect(state.handle(.processed(1, "p", succeeded: true)) == [])
+        #expect(state.transferCount == 0)
+    }
+
+    @Test("requests that a server could answer differently are not merged")
+    func keys() throws {
+        let url = try #require(URL(string: "https://example.com/a.png"))
+        func key(_ change: (inout TransportRequest) -> Void = { _ in }) -> MergeKey {
+            var request = TransportRequest(url)
+            change(&request)
+            return MergeKey(request)
+        }
+        let differing: [(inout TransportRequest) -> Void] = [
+            { $0.url = URL(string: "https://example.com/a.png?v=2") ?? url },
+            { $0.headers["Authorization"] = "Bearer 1" }, { $0.headers["Authorization"] = "Bearer 2" },
+            { $0.headers["Cookie"] = "user=1" }, { $0.headers["Accept"] = "image/webp" },
+            { $0.credential = Credential(user: "ada", password: "engine") },
+            { $0.credential = Credential(user: "ada", password: "other") },
+            { $0.method = "HEAD" }, { $0.body = Data([1]) }, { $0.tls.isVerified = false },
+            { $0.proxy = .url("http://localhost:1") }, { $0.limits.responseBytes = 10 },
+            { $0.headers["Range"] = "bytes=0-9" },
+        ]
+        let keys = [key()] + differing.map { key($0) }
+        #expect(Set(keys).count == keys.count)
+        let same: [(inout TransportRequest) -> Void] = [
+            { $0.priority = .high }, { $0.timeouts.whole = .seconds(1) }, { $0.headers["X-Request-ID"] = "77" },
+            { $0.url = URL(string: "https://example.com/a.png#part") ?? url },
+        ]
+        for change in same { #expect(key(change) == key()) }
+        let ordered = key { $0.headers = ["A": "1", "B": "2"] }
+        #expect(ordered == key { $0.headers = ["b": "2", "a": "1"] })
+        #expect(ordered != key { $0.headers = ["A": "2", "B": "1"] })
+    }
+}
