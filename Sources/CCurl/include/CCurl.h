@@ -4,8 +4,9 @@
 
 #include <curl/curl.h>
 
-// Basic and Digest, whichever the server asks for: CURLOPT_HTTPAUTH takes it.
-static const long CCURL_AUTH_BASIC_OR_DIGEST = (long)(CURLAUTH_BASIC | CURLAUTH_DIGEST);
+// What CURLOPT_HTTPAUTH takes.
+static const long CCURL_AUTH_BASIC = (long)CURLAUTH_BASIC;
+static const long CCURL_AUTH_DIGEST = (long)CURLAUTH_DIGEST;
 
 // curl_easy_setopt. The option must take what the function's name says.
 CURLcode ccurl_set_long(CURL *handle, CURLoption option, long value);

@@ -63,8 +63,8 @@ struct HostileTests {
             await networkError {
                 try await transport.response(
                     to: .test(server.url(path)) { request in
-                        request.timeouts.idle = .milliseconds(300)
-                        request.timeouts.whole = .milliseconds(900)
+                        request.timeouts.idle = .seconds(1)
+                        request.timeouts.whole = .seconds(3)
                     })
             }
         }
@@ -185,7 +185,7 @@ struct HostileTests {
         configuration.maximumConnectionsPerHost = 1
         let transport = CurlTransport(configuration)
         let counter = Counter()
-        let request = TransportRequest.test(server.url("/")) { $0.timeouts.idle = .milliseconds(500) }
+        let request = TransportRequest.test(server.url("/")) { $0.timeouts.idle = .seconds(2) }
         let busy = transport.start(.test(server.url("/busy")), receiver: Counter())
         let transfer = transport.start(request, receiver: counter)
         transfer.pause()
@@ -195,7 +195,7 @@ struct HostileTests {
         counter.whenPast(1 << 20) { transfer.pause() }
         transfer.resume()
         // Longer than the limit of idleness, which does not count while it is paused.
-        try await Task.sleep(for: .milliseconds(900))
+        try await Task.sleep(for: .milliseconds(2_500))
         #expect((1 << 20..<8 << 20).contains(counter.count))
         transfer.resume()
         _ = try await counter.end().get()

@@ -81,7 +81,11 @@ extension CurlTransfer {
         if let authorities = request.tls.authorities { options.string(CURLOPT_CAINFO, authorities.path) }
         if let key = request.tls.pinnedPublicKey { options.string(CURLOPT_PINNEDPUBLICKEY, key) }
         if let credential = request.credential {
-            options.long(CURLOPT_HTTPAUTH, CCURL_AUTH_BASIC_OR_DIGEST)
+            switch credential.scheme {
+            case .basic: options.long(CURLOPT_HTTPAUTH, CCURL_AUTH_BASIC)
+            case .digest: options.long(CURLOPT_HTTPAUTH, CCURL_AUTH_DIGEST)
+            case .any: options.long(CURLOPT_HTTPAUTH, CCURL_AUTH_BASIC | CCURL_AUTH_DIGEST)
+            }
             options.string(CURLOPT_USERNAME, credential.user)
             options.string(CURLOPT_PASSWORD, credential.password)
         }

@@ -88,6 +88,9 @@ struct MergingState<Key: Hashable, Processor: Hashable> {
         waiters.filter { transfers[$0.value.transfer].map { picks($0.key) } ?? false }.keys.sorted()
     }
 
+    /// The transfer that a waiter waits for; `nil` if it does not wait.
+    func transfer(of token: Token) -> TransferID? { waiters[token]?.transfer }
+
     /// Takes an event in. What comes out is to be done in its order.
     mutating func handle(_ event: Event) -> [Action] {
         switch event {

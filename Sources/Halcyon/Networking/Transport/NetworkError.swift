@@ -26,6 +26,8 @@ public enum NetworkError: Error, Sendable, Equatable {
     case transportClosed
     /// The server's answer has a status that is no success.
     case invalidStatusCode(Int, url: URL)
+    /// What was asked for has not changed since; only a conditional request is answered so.
+    case notModified(ResponseHead)
     /// The response check refused the answer.
     case responseRefused(url: URL, reason: String)
     /// The connection ended before the body did; `expected` is its announced length, if there was one.
@@ -54,8 +56,6 @@ public enum NetworkError: Error, Sendable, Equatable {
     case authenticationRefused(url: URL)
     /// The network is to be spared, and the request says that it is not for then.
     case constrainedNetwork
-    /// The processor threw, or gave nothing.
-    case processingFailed(String)
     /// Anything else, with libcurl's number.
     case transport(code: Int, String)
 }
@@ -73,6 +73,7 @@ extension NetworkError: CustomStringConvertible {
         case .cancelled: "The load was cancelled."
         case .transportClosed: "The transport was given up before the load ended."
         case .invalidStatusCode(let status, let url): "\(url.absoluteString) answered with status \(status)."
+        case .notModified(let head): "\(head.url.absoluteString) has not changed."
         case .responseRefused(let url, let reason): "The answer of \(url.absoluteString) was refused: \(reason)."
         case .truncatedBody(let received, let expected):
             expected.map { "The body ended after \(received) of \($0) bytes." }
@@ -90,7 +91,6 @@ extension NetworkError: CustomStringConvertible {
         case .tls(let reason): "There is no trusted connection: \(reason)."
         case .authenticationRefused(let url): "\(url.absoluteString) asks for a name and a password that are not known."
         case .constrainedNetwork: "The network is to be spared, and this load is not for then."
-        case .processingFailed(let reason): "What was loaded cannot be processed: \(reason)."
         case .transport(let code, let reason): "\(reason) (libcurl's error \(code))."
         }
     }

@@ -39,15 +39,28 @@ public struct TransportRequest: Sendable, Hashable {
 
 /// A name and a password.
 public struct Credential: Sendable, Hashable {
+    /// How a server wants them.
+    public enum Scheme: Sendable, Hashable {
+        /// As they are, which only TLS hides. They are sent with the first request.
+        case basic
+        /// As a proof that does not show the password.
+        case digest
+        /// As the server asks, which takes another request.
+        case any
+    }
+
     /// Who asks.
     public var user: String
     /// What proves it.
     public var password: String
+    /// How they are sent.
+    public var scheme: Scheme
 
     /// A name and a password.
-    public init(user: String, password: String) {
+    public init(user: String, password: String, scheme: Scheme = .any) {
         self.user = user
         self.password = password
+        self.scheme = scheme
     }
 }
 

@@ -1,0 +1,207 @@
+import Foundation
+import Synchronization
+
+/// Does what ``MergingState`` says: starts and ends loads, lets processors work, answers who waits.
+///
+/// Events come from any thread. What is to be done for them waits in a list that one thread at a time works off, in order,
+/// without the lock: so that a transfer is never cancelled before it is started, and whoever is called may call back.
+final class DownloadMerger: Sendable {
+    typealias State = MergingState<MergeKey, ProcessorKey>
+
+    /// A processor among those of one transfer: equal identifiers with the same kind of value are the same.
+    struct ProcessorKey: Hashable {
+        let identifier: String
+        let value: ObjectIdentifier
+    }
+
+    /// What a waiter gets: what was loaded, and what its processor made of it.
+    struct Answer: Sendable {
+        let body: LoadedBody
+        let value: any Sendable
+    }
+
+    private struct Waiter {
+        let complete: @Sendable (Result<Answer, any Error>) -> Void
+        /// The transfer whose progress it is told of.
+        let listensTo: State.TransferID?
+    }
+
+    /// What a processor does, and where.
+    struct Job: Sendable {
+        let queue: CallbackQueue
+        let process: @Sendable (Data, ResponseHead) throws -> any Sendable
+    }
+
+    /// One transfer and what comes of it.
+    private struct Run {
+        let request: TransportRequest
+        let control: TransferControl
+        var task: Task<Void, Never>?
+        var jobs: [ProcessorKey: Job] = [:]
+        var listeners: [State.Token: @Sendable (DownloadProgress) -> Void] = [:]
+        var loaded: Result<LoadedBody, any Error>?
+        var results: [ProcessorKey: Result<Answer, any Error>] = [:]
+    }
+
+    private struct Core {
+        var merging = State()
+        var pending: [State.Action] = []
+        var isWorking = false
+        var waiters: [State.Token: Waiter] = [:]
+        var runs: [State.TransferID: Run] = [:]
+
+        mutating func takePending() -> [State.Action] {
+            defer { pending = [] }
+            return pending
+        }
+    }
+
+    private let core = Mutex(Core())
+    private let lastToken = Atomic<State.Token>(0)
+    let loader: Loader
+
+    init(loader: Loader) { self.loader = loader }
+
+    var transferCount: Int { core.withLock { $0.merging.transferCount } }
+    var waiterCount: Int { core.withLock { $0.merging.waiterCount } }
+
+    // MARK: - Events
+
+    /// A number for a waiter to come.
+    func newToken() -> State.Token { lastToken.wrappingAdd(1, ordering: .relaxed).newValue }
+
+    /// A waiter comes; `complete` is called once.
+    func join(
+        _ token: State.Token, _ request: TransportRequest, _ processor: ProcessorKey, _ job: Job,
+        onProgress: (@Sendable (DownloadProgress) -> Void)?,
+        complete: @escaping @Sendable (Result<Answer, any Error>) -> Void
+    ) {
+        let key = MergeKey(request)
+        take { core in
+            let actions = core.merging.handle(.join(token, key, processor, request.priority))
+            if case .start(let id, _, let priority)? = actions.first {
+                core.runs[id] = Run(request: request, control: TransferControl(priority: priority))
+            }
+            let id = core.merging.transfer(of: token)
+            if let id {
+                if core.runs[id]?.jobs[processor] == nil { core.runs[id]?.jobs[processor] = job }
+                if let onProgress { core.runs[id]?.listeners[token] = onProgress }
+            }
+            core.waiters[token] = Waiter(complete: complete, listensTo: onProgress == nil ? nil : id)
+            return actions
+        }
+    }
+
+    /// A waiter leaves; nothing, if it is not there.
+    func leave(_ token: State.Token) { take { $0.merging.handle(.leave(token)) } }
+
+    /// A waiter is more or less urgent.
+    func setPriority(_ token: State.Token, _ priority: TransferPriority) {
+        take { $0.merging.handle(.setPriority(token, priority)) }
+    }
+
+    /// All waiters of the keys that are picked leave.
+    func cancelAll(where picks: (MergeKey) -> Bool) {
+        take { core in core.merging.tokens(where: picks).flatMap { core.merging.handle(.leave($0)) } }
+    }
+
+    private func finished(_ id: State.TransferID, _ result: Result<LoadedBody, any Error>) {
+        take { core in
+            core.runs[id]?.loaded = result
+            if case .success = result { return core.merging.handle(.finished(id, succeeded: true)) }
+            return core.merging.handle(.finished(id, succeeded: false))
+        }
+    }
+
+    private func processed(
+        _ id: State.TransferID, _ processor: ProcessorKey, _ result: Result<Answer, any Error>
+    ) {
+        take { core in
+            core.runs[id]?.results[processor] = result
+            if case .success = result { return core.merging.handle(.processed(id, processor, succeeded: true)) }
+            return core.merging.handle(.processed(id, processor, succeeded: false))
+        }
+    }
+
+    private func progressed(_ id: State.TransferID, _ progress: DownloadProgress) {
+        for listener in core.withLock({ Array($0.runs[id]?.listeners.values ?? [:].values) }) { listener(progress) }
+    }
+
+    // MARK: - Actions
+
+    /// Takes an event in, and works off what is to be done unless another thread does.
+    private func take(_ event: (inout Core) -> [State.Action]) {
+        var work = core.withLock { core -> [State.Action] in
+            core.pending += event(&core)
+            guard !core.isWorking, !core.pending.isEmpty else { return [] }
+            core.isWorking = true
+            return core.takePending()
+        }
+        while !work.isEmpty {
+            for action in work { perform(action) }
+            work = core.withLock { core in
+                let next = core.takePending()
+                core.isWorking = !next.isEmpty
+                return next
+            }
+        }
+    }
+
+    private func perform(_ action: State.Action) {
+        switch action {
+        case .start(let id, _, _): start(id)
+        case .setPriority(let id, let priority):
+            core.withLock { $0.runs[id]?.control }?.setPriority(priority)
+        case .cancel(let id):
+            let run = core.withLock { $0.runs.removeValue(forKey: id) }
+            run?.control.cancel()
+            run?.task?.cancel()
+        case .process(let id, let processor): process(id, processor)
+        case .deliver(let tokens, let id, let processor):
+            let result = core.withLock { $0.runs[id]?.results[processor] }
+            answer(tokens, result ?? .failure(NetworkError.cancelled))
+        case .fail(let tokens, let id):
+            guard case .failure(let error)? = core.withLock({ $0.runs[id]?.loaded }) else { return }
+            answer(tokens, .failure(error))
+        case .cancelled(let token): answer([token], .failure(NetworkError.cancelled))
+        case .forget(let id): core.withLock { _ = $0.runs.removeValue(forKey: id) }
+        }
+    }
+
+    private func start(_ id: State.TransferID) {
+        guard let (request, control) = core.withLock({ core in core.runs[id].map { ($0.request, $0.control) } }) else {
+            return
+        }
+        let task = Task.detached { [self] in
+            do {
+                let body = try await loader.load(request, control: control) { self.progressed(id, $0) }
+                finished(id, .success(body))
+            } catch {
+                finished(id, .failure(error))
+            }
+        }
+        core.withLock { $0.runs[id]?.task = task }
+    }
+
+    private func process(_ id: State.TransferID, _ processor: ProcessorKey) {
+        guard let job = core.withLock({ $0.runs[id]?.jobs[processor] }) else { return }
+        job.queue.execute { [self] in
+            // Nobody waits any more, if it is gone.
+            guard case .success(let body)? = core.withLock({ $0.runs[id]?.loaded }) else { return }
+            processed(
+                id, processor,
+                Result { Answer(body: body, value: try job.process(body.data, body.head)) })
+        }
+    }
+
+    private func answer(_ tokens: [State.Token], _ result: Result<Answer, any Error>) {
+        let waiters = core.withLock { core in
+            tokens.compactMap { token -> Waiter? in
+                guard let waiter = core.waiters.removeValue(forKey: token) else { return nil }
+                if let id = waiter.listensTo { core.runs[id]?.listeners[token] = nil }
+                return waiter
+            }
+        }
+        for waiter in waiters { waiter.complete(result) }
+    }
+}

@@ -1,0 +1,53 @@
+import Synchronization
+
+/// A load under way, as whoever asked for it holds it. Letting go of it does not end the load.
+public final class DownloadTask: Sendable {
+    private struct State {
+        var work: Task<Void, Never>?
+        var isCancelled = false
+        var priority: TransferPriority?
+        var setPriority: (@Sendable (TransferPriority) -> Void)?
+    }
+
+    private let state = Mutex(State())
+
+    init() {}
+
+    /// Ends this load with ``NetworkError/cancelled``; others of the same request go on.
+    public func cancel() {
+        let work = state.withLock { state in
+            state.isCancelled = true
+            return state.work
+        }
+        work?.cancel()
+    }
+
+    /// Whether it was cancelled.
+    public var isCancelled: Bool { state.withLock { $0.isCancelled } }
+
+    /// Makes it more or less urgent.
+    public func setPriority(_ priority: TransferPriority) {
+        let set = state.withLock { state in
+            state.priority = priority
+            return state.setPriority
+        }
+        set?(priority)
+    }
+
+    /// Sets what works on it.
+    func run(_ work: Task<Void, Never>) {
+        let isCancelled = state.withLock { state in
+            state.work = work
+            return state.isCancelled
+        }
+        if isCancelled { work.cancel() }
+    }
+
+    /// The priority that was set last.
+    var priority: TransferPriority? { state.withLock { $0.priority } }
+
+    /// Sets who is told of its priority.
+    func attach(_ setPriority: @escaping @Sendable (TransferPriority) -> Void) {
+        state.withLock { $0.setPriority = setPriority }
+    }
+}

@@ -1,0 +1,40 @@
+/// What a cache does with an entry that it has.
+public enum FreshnessDecision: Sendable, Hashable {
+    /// Use it.
+    case use
+    /// Use it, and ask the server meanwhile.
+    case useAndRevalidate
+    /// Ask the server, by the validators if there are any, and use it if nothing has changed.
+    case revalidate
+}
+
+/// How much a cache heeds what servers say of freshness.
+public struct FreshnessPolicy: Sendable, Hashable {
+    /// Whether it heeds it at all. Without, as image caches usually do, what is there is used until it expires by the cache's
+    /// own rules.
+    public var honoursServer: Bool
+    /// Whether a stale entry is used while a fresh one is fetched, for so many seconds beyond what the server allows itself;
+    /// `nil` leaves it to the server.
+    public var staleWhileRevalidate: Int64?
+
+    /// A policy.
+    public init(honoursServer: Bool = true, staleWhileRevalidate: Int64? = nil) {
+        self.honoursServer = honoursServer
+        self.staleWhileRevalidate = staleWhileRevalidate
+    }
+
+    /// What is done with an entry at a time, in seconds since 1970; `nil` is an entry of which nothing is known.
+    public func decision(for freshness: Freshness?, at now: Int64) -> FreshnessDecision {
+        guard honoursServer, let freshness else { return .use }
+        if now < freshness.freshUntil { return .use }
+        if freshness.mustRevalidate { return .revalidate }
+        let allowed = staleWhileRevalidate.map { freshness.freshUntil + $0 } ?? 0
+        return now < max(freshness.staleWhileRevalidateUntil, allowed) ? .useAndRevalidate : .revalidate
+    }
+
+    /// Whether a stale entry may stand in for a server that failed.
+    public func mayServeAfterError(_ freshness: Freshness?, at now: Int64) -> Bool {
+        guard honoursServer, let freshness else { return true }
+        return now < max(freshness.freshUntil, freshness.staleIfErrorUntil)
+    }
+}

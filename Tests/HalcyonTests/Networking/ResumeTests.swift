@@ -1,0 +1,162 @@
+import Foundation
+import HalcyonTestSupport
+import Synchronization
+import Testing
+
+@testable import Halcyon
+
+@Suite("Downloader: resumed loads")
+struct ResumeTests {
+    /// A server that cuts the first answer off after so many bytes, and has ranges.
+    private static func server(
+        _ bytes: [UInt8], cutAfter count: Int, tag: @escaping @Sendable (Int) -> String = { _ in "\"v1\"" },
+        ranges: Bool = true
+    ) throws -> HostileServer {
+        let visits = Mutex(0)
+        return try HostileServer { visit in
+            let number = visits.withLock { visits in
+                visits += 1
+                return visits
+            }
+            let tag = tag(number)
+            let common = ["ETag: \(tag)"] + (ranges ? ["Accept-Ranges: bytes"] : [])
+            if number == 1 {
+                let head = (["HTTP/1.1 200 OK", "Content-Length: \(bytes.count)"] + common).joined(separator: "\r\n")
+                visit.send(Array(head.utf8) + [13, 10, 13, 10] + bytes[..<count])
+                visit.close()
+            } else if let range = visit.headers["range"], visit.headers["if-range"] == tag,
+                let start = Int(range.dropFirst(6).dropLast())
+            {
+                visit.answer(
+                    Array(bytes[start...]), status: "206 Partial Content",
+                    headers: common + ["Content-Range: bytes \(start)-\(bytes.count - 1)/\(bytes.count)"])
+            } else {
+                visit.answer(bytes, headers: common)
+            }
+        }
+    }
+
+    @Test("row 45: what broke off is loaded from where it ended")
+    func resumed() async throws {
+        let bytes = pattern(50_000)
+        let server = try Self.server(bytes, cutAfter: 30_000)
+        let downloader = ImageDownloader.test()
+        let seen = Mutex<[Int]>([])
+        var options = DownloadOptions()
+        options.callbackQueue = .untouch
+        options.onProgress = { progress in
+            seen.withLock { $0.append(progress.expected == 50_000 ? progress.received : -1) }
+        }
+        #expect(
+            await networkError { try await downloader.download(server.url("/a")) }
+                == .truncatedBody(received: 30_000, expected: 50_000))
+        let result = try await downloader.download(server.url("/a"), options: options)
+        #expect(Array(result.value) == bytes && result.metrics.bytesReceived < 21_000)
+        #expect(server.visits.map { $0.headers["range"] } == [nil, "bytes=30000-"])
+        #expect(seen.withLock { $0.allSatisfy { $0 > 30_000 } && $0.last == 50_000 })
+        _ = try await downloader.download(server.url("/a"))
+        #expect(server.visits.last?.headers["range"] == nil)
+    }
+
+    @Test("row 45: what was cancelled is resumed, too")
+    func cancelled() async throws {
+        let bytes = pattern(50_000)
+        let visits = Mutex(0)
+        let server = try HostileServer { visit in
+            let isFirst = visits.withLock { visits in
+                visits += 1
+                return visits == 1
+            }
+            let common = "Accept-Ranges: bytes\r\nETag: \"v1\"\r\n"
+            if isFirst {
+                visit.send("HTTP/1.1 200 OK\r\nContent-Length: 50000\r\n\(common)\r\n")
+                visit.send(bytes[..<10_000])
+                _ = visit.waitForClose()
+            } else {
+                visit.send("HTTP/1.1 206 Partial Content\r\nContent-Length: 40000\r\n\(common)")
+                visit.send("Content-Range: bytes 10000-49999/50000\r\n\r\n")
+                visit.send(bytes[10_000...])
+            }
+        }
+        let downloader = ImageDownloader.test()
+        let arrived = AsyncStream<Void>.makeStream()
+        var options = DownloadOptions()
+        options.callbackQueue = .untouch
+        options.onProgress = { if $0.received == 10_000 { arrived.continuation.yield() } }
+        let load = Task { [options] in try await downloader.download(server.url("/a"), options: options) }
+        for await _ in arrived.stream { break }
+        load.cancel()
+        await #expect(throws: NetworkError.cancelled) { try await load.value }
+        while downloader.resumableBytes < 10_000 { await Task.yield() }
+        #expect(try await Array(downloader.download(server.url("/a")).value) == bytes)
+        #expect(server.visits.last?.headers["range"] == "bytes=10000-")
+    }
+
+    @Test("row 45: what has changed meanwhile, or has no strong tag, is loaded anew")
+    func changed() async throws {
+        let bytes = pattern(50_000)
+        let changed = try Self.server(bytes, cutAfter: 30_000, tag: { $0 == 1 ? "\"v1\"" : "\"v2\"" })
+        let downloader = ImageDownloader.test()
+        _ = await networkError { try await downloader.download(changed.url("/a")) }
+        #expect(try await Array(downloader.download(changed.url("/a")).value) == bytes)
+        #expect(changed.visits.last?.headers["if-range"] == "\"v1\"")
+        for server in [
+            try Self.server(bytes, cutAfter: 30_000, tag: { _ in "W/\"v1\"" }),
+            try Self.server(bytes, cutAfter: 30_000, ranges: false),
+        ] {
+            _ = await networkError { try await downloader.download(server.url("/a")) }
+            #expect(try await Array(downloader.download(server.url("/a")).value) == bytes)
+            #expect(server.visits.allSatisfy { $0.headers["range"] == nil })
+        }
+    }
+
+    @Test("a server that sends another part than was asked for is asked for the whole")
+    func lying() async throws {
+        let bytes = pattern(1_000)
+        let server = try HostileServer { visit in
+            if visit.headers["range"] != nil {
+                visit.answer(
+                    Array(bytes[..<500]), status: "206 Partial Content", headers: ["Content-Range: bytes 0-499/1000"])
+            } else if visit.headers["x-whole"] == nil {
+                visit.send("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\nETag: \"a\"\r\nAccept-Ranges: bytes\r\n\r\n")
+                visit.send(bytes[..<600])
+                visit.close()
+            }
+        }
+        let downloader = ImageDownloader.test()
+        for _ in 0..<2 {
+            #expect(
+                await networkError { try await downloader.download(server.url("/a")) }
+                    == .truncatedBody(received: 600, expected: 1_000))
+        }
+        #expect(server.visits.map { $0.headers["range"] } == [nil, "bytes=600-", nil])
+    }
+
+    @Test("beginnings are kept up to their limit, the newest of them")
+    func bounded() throws {
+        let url = try #require(URL(string: "http://a.example/"))
+        let kept = PartialBodies(limit: 1_000)
+        var head = ResponseHead(url: url, status: 200)
+        head.headers = ["ETag": "\"1\"", "Accept-Ranges": "bytes"]
+        func key(_ number: Int) -> MergeKey { MergeKey(TransportRequest(url.appendingPathComponent("\(number)"))) }
+        for number in 0..<5 {
+            kept.keep(try #require(PartialBody(head, Data(count: 300))), for: key(number))
+            #expect(kept.bytes <= 1_000)
+        }
+        kept.keep(try #require(PartialBody(head, Data(count: 1_001))), for: key(9))
+        #expect((0..<5).map { kept.take(key($0)) != nil } == [false, false, true, true, true])
+        #expect(kept.take(key(9)) == nil && kept.bytes == 0)
+    }
+
+    @Test("ranges of content that make no sense are none")
+    func ranges() {
+        #expect(ContentRange("bytes 5-9/10")?.first == 5)
+        #expect(ContentRange("bytes 5-9/*")?.total == nil)
+        for text in [
+            "", "bytes", "bytes 9-5/10", "bytes 5-9/9", "bytes -5-9/10", "items 5-9/10", "bytes 5-9", "bytes */10",
+        ] {
+            #expect(ContentRange(text) == nil, "\(text)")
+        }
+        #expect(ContentRange(nil) == nil)
+    }
+}

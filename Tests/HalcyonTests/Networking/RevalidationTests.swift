@@ -1,0 +1,65 @@
+import Foundation
+import HalcyonTestSupport
+import Testing
+
+@testable import Halcyon
+
+@Suite("Downloader: conditional requests, against nginx", .needsNginx)
+struct RevalidationTests {
+    @Test("row 44: what has not changed is not sent again: 304 serves the cached bytes and renews their expiration")
+    func notModified() async throws {
+        let nginx = try Nginx.server()
+        let bytes = try nginx.file("fresh.bin", pattern(3_000))
+        let clock = ManualClock()
+        let downloader = ImageDownloader.test()
+        let memory = MemoryStorage<Data>(clock: clock)
+        let url = nginx.url("/fresh/fresh.bin")
+        let first = try await downloader.download(url)
+        memory.store(value: first.value, forKey: url.absoluteString, expiration: .seconds(100))
+        clock.advance(by: 95)
+        let stale = first.freshness.freshUntil + 30
+        #expect(FreshnessPolicy().decision(for: first.freshness, at: stale) == .revalidate)
+        guard case .notModified(let freshness) = try await downloader.revalidate(url, first.freshness, processor: .data)
+        else {
+            Issue.record("it was sent again")
+            return
+        }
+        let cached = memory.value(forKey: url.absoluteString, extendingExpiration: .expirationTime(.seconds(100)))
+        #expect(cached.map { Array($0) } == bytes)
+        clock.advance(by: 50)
+        #expect(memory.isCached(forKey: url.absoluteString))
+        #expect(freshness.validators.etag == first.freshness.validators.etag)
+        #expect(
+            freshness.freshUntil >= first.freshness.freshUntil
+                && freshness.staleWhileRevalidateUntil == freshness.freshUntil + 30)
+        #expect(try nginx.visits(to: "/fresh/fresh.bin").map { $0.contains(" 304 ") } == [false, true])
+    }
+
+    @Test("row 44: what has changed is sent")
+    func modified() async throws {
+        let nginx = try Nginx.server()
+        try nginx.file("changing.bin", pattern(100))
+        let downloader = ImageDownloader.test()
+        let url = nginx.url("/changing.bin")
+        let first = try await downloader.download(url)
+        let bytes = try nginx.file("changing.bin", pattern(200, seed: 9))
+        guard case .modified(let second) = try await downloader.revalidate(url, first.freshness, processor: .data)
+        else {
+            Issue.record("the change was not seen")
+            return
+        }
+        #expect(Array(second.value) == bytes && second.freshness.validators.etag != first.freshness.validators.etag)
+    }
+
+    @Test("row 44: what Cache-Control of a real server says is with the result")
+    func control() async throws {
+        let nginx = try Nginx.server()
+        try nginx.file("control.bin", pattern(10))
+        let downloader = ImageDownloader.test()
+        let fresh = try await downloader.download(nginx.url("/fresh/control.bin")).freshness
+        let now = SystemClock().now / 1_000_000
+        #expect((now + 50...now + 60).contains(fresh.freshUntil))
+        #expect(fresh.staleWhileRevalidateUntil == fresh.freshUntil + 30 && fresh.isStorable)
+        #expect(try await downloader.download(nginx.url("/unstored/control.bin")).freshness.isStorable == false)
+    }
+}
