@@ -6,17 +6,20 @@ int32_t codec_jpeg_scaled(int32_t dimension, int32_t eighths) {
     return (int32_t)(((int64_t)dimension * eighths + 7) / 8);
 }
 
-/// What a warning means. libjpeg goes on after one and fills the rest with grey; TurboJPEG hands out the first only. Files with
-/// bytes too many between segments or odd scan parameters are common and whole.
-static codec_status meaning_of_warning(const char *message) {
-    if (strstr(message, "Premature end of JPEG file") != NULL) return codec_truncated;
-    if (strstr(message, "extraneous bytes") != NULL) return codec_ok;
-    if (strstr(message, "Corrupt JPEG data") != NULL || strstr(message, "Inconsistent progression") != NULL)
-        return codec_damaged;
-    return codec_ok;
+/// Whether libjpeg went on to the end of a whole picture after this. Files with bytes too many between segments or odd parameters are
+/// common. After any other warning it fills the rest with grey. Of several warnings TurboJPEG hands out the first.
+///
+/// TurboJPEG calls an error a warning, too, if a warning came before it; the message is then the error's, so that only messages
+/// known to be harmless say that there is a picture.
+static int is_harmless(const char *message) {
+    return strstr(message, "extraneous bytes before marker") != NULL ||
+           strstr(message, "Invalid SOS parameters for sequential JPEG") != NULL ||
+           strstr(message, "Unknown Adobe color transform code") != NULL ||
+           strstr(message, "unknown JFIF revision number") != NULL;
 }
 
 static codec_status meaning_of_error(const char *message) {
+    if (strstr(message, "Premature end of JPEG file") != NULL) return codec_truncated;
     if (strstr(message, "nsufficient memory") != NULL) return codec_out_of_memory;
     if (strstr(message, "nsupported") != NULL || strstr(message, "not supported") != NULL) return codec_unsupported;
     return codec_damaged;
@@ -49,8 +52,8 @@ codec_result codec_jpeg_decode(const uint8_t *file, size_t count, int32_t width,
     } else if (tjDecompress2(handle, file, count, pixels, to_width, to_width * 4, to_height,
                              is_cmyk ? TJPF_CMYK : TJPF_RGBA, TJFLAG_LIMITSCANS) != 0) {
         const char *message = tjGetErrorStr2(handle);
-        const int is_warning = tjGetErrorCode(handle) == TJERR_WARNING;
-        result = codec_result_make(is_warning ? meaning_of_warning(message) : meaning_of_error(message), message);
+        const int is_whole = tjGetErrorCode(handle) == TJERR_WARNING && is_harmless(message);
+        result = codec_result_make(is_whole ? codec_ok : meaning_of_error(message), message);
     }
     if (result.status == codec_ok && is_cmyk) rgba_from_inverted_cmyk(pixels, (size_t)to_width * (size_t)to_height);
     tjDestroy(handle);

@@ -19,6 +19,11 @@ enum Fixture {
             .filter { ["jpg", "png", "webp", "gif"].contains(($0 as NSString).pathExtension) }.sorted()
     }
 
+    /// What fuzzing found, by name: files that were once decoded to something else than a picture or an error.
+    static func failures() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: folder.appendingPathComponent("failures").path).sorted()
+    }
+
     /// The pixels of `name.pam`: Netpbm's RGB_ALPHA.
     static func expected(_ name: String) throws -> Bitmap {
         let data = try data("\((name as NSString).deletingPathExtension).pam")
