@@ -1,4 +1,5 @@
 # demo: the learned policy beside its baselines on a bundled trace.   test: all tests.   bench: timings beside libCacheSim.
+# soak: the long forms of the tests that kill processes.   sanitize: load under the thread and the address sanitizer.
 # bench-log: what the access log costs who records, and how many accesses a second it takes.
 # check: hit ratios against Experiments/targets.yml.   notebooks: executes Notebooks/, results in .build/notebooks.
 # acceptance: does the test of the hypothesis claim what is so, and nothing else? 20 seeds, some 20 minutes of one core.
@@ -9,7 +10,7 @@ PYTHON := python3
 VENV   := .build/venv
 NOTEBOOKS_VENV := .build/venv-notebooks
 
-.PHONY: demo test soak check acceptance acceptance-short bench bench-log notebooks lint docs release dependencies example clean
+.PHONY: demo test soak sanitize check acceptance acceptance-short bench bench-log notebooks lint docs release dependencies example clean
 
 demo: release
 	@echo
@@ -21,10 +22,17 @@ test:
 	swift test --skip-build
 	$(MAKE) example
 
-# The long forms: processes killed 200 times, longer traces through live caches. Some minutes each.
+# The long forms: processes killed 200 times, longer traces through live caches. Some minutes in all.
 soak:
 	@.ci/install-dependencies tests
 	HALCYON_SOAK=1 swift test --filter 'HalcyonTests|HalcyonAccessLogTests'
+
+# Eight threads at everything that a cache offers, for SECONDS under the thread sanitizer and under the address sanitizer, after
+# which every count must be exact. Each is first shown a fault that it must report.
+SECONDS := 180
+sanitize: dependencies
+	Tests/Sanitizers/run thread $(SECONDS)
+	Tests/Sanitizers/run address $(SECONDS)
 
 # An image cache that records, and its record replayed; then a policy of one's own in a package of one's own, run against the
 # built-in ones.

@@ -85,14 +85,13 @@ let package = Package(
         .testTarget(
             name: "HalcyonModelTests", dependencies: ["HalcyonModel", "HalcyonTestSupport"], swiftSettings: strict),
         .executableTarget(
-            name: "HalcyonTestProcess", dependencies: ["Halcyon", "HalcyonTestSupport"],
+            name: "HalcyonTestProcess", dependencies: ["Halcyon", "HalcyonAccessLog", "HalcyonTestSupport"],
             path: "Tests/HalcyonTestProcess", swiftSettings: strict),
         .testTarget(
             name: "HalcyonTests",
             dependencies: [
                 "Halcyon", "HalcyonAccessLog", "HalcyonTestProcess", "HalcyonModel", "HalcyonSimulation",
-                "HalcyonTrace",
-                "HalcyonTestSupport",
+                "HalcyonTrace", "HalcyonTestSupport", .product(name: "GRDB", package: "GRDB.swift"),
             ],
             exclude: ["Processing/Fixtures"], swiftSettings: strict),
         .executableTarget(

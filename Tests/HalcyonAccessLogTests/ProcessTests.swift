@@ -33,22 +33,32 @@ struct ProcessTests {
         return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
     }
 
-    /// Three kills in a row, 200 in the long form.
-    static let kills = ProcessInfo.processInfo.environment["HALCYON_SOAK"] == nil ? 3 : 200
+    /// Does something with several logs side by side, so often in all as processes are to be killed: a process that logs
+    /// at its ease leaves the machine idle.
+    func inLanes(_ body: @escaping @Sendable (ProcessTests, _ kills: Int) async throws -> Void) async throws {
+        let kills = SoakLength.kills(short: 3)
+        let lanes = kills.isMultiple(of: 8) ? 8 : 1
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<lanes { group.addTask { try await body(ProcessTests(), kills / lanes) } }
+            try await group.waitForAll()
+        }
+    }
 
     @Test("kill -9 at random points: what is older than a flush interval is there, in order, and the file is sound")
     func kills() async throws {
+        try await inLanes { try await $0.kill(times: $1) }
+    }
+
+    private func kill(times: Int) async throws {
         let interval = 1_000
         var expected: [String] = []
-        for kill in 0..<ProcessTests.kills {
+        for kill in 0..<times {
             let name = "p\(kill)"
             let process = try start(name, count: .max, flushMilliseconds: interval)
             #expect(try await eventually { ((try? lines(name).count) ?? 0) > 0 })
             try await Task.sleep(for: .milliseconds(Int.random(in: 0...2_200)))
             let killed = steadyNanoseconds
-            Foundation.kill(process.processIdentifier, SIGKILL)
-            process.waitUntilExit()
-            #expect(process.terminationReason == .uncaughtSignal)
+            end(process)
 
             let recorded = try lines(name).map { $0.split(separator: " ") }
             let old = try recorded.last {
@@ -71,14 +81,16 @@ struct ProcessTests {
 
     @Test("kill -9 while old accesses and unused names are removed: what is left has no hole, and every name it needs")
     func killsWhileTrimming() async throws {
-        for kill in 0..<ProcessTests.kills {
+        try await inLanes { try await $0.killWhileTrimming(times: $1) }
+    }
+
+    private func killWhileTrimming(times: Int) async throws {
+        for kill in 0..<times {
             let name = "p\(kill)"
             let process = try start(name, count: .max, flushMilliseconds: 20, rows: 400)
             #expect(try await eventually { ((try? lines(name).count) ?? 0) > 60 })
             try await Task.sleep(for: .milliseconds(Int.random(in: 0...300)))
-            Foundation.kill(process.processIdentifier, SIGKILL)
-            process.waitUntilExit()
-            #expect(process.terminationReason == .uncaughtSignal)
+            end(process)
 
             #expect(try fixture.faults() == [])
             let own = try fixture.accesses().map(\.key).drop { !$0.hasPrefix("\(name)-") }
@@ -90,6 +102,13 @@ struct ProcessTests {
         try await log.flush()
         #expect(try fixture.accesses().count == 400)
         try await log.close()
+    }
+
+    /// Kills a process, and returns when it is gone.
+    private func end(_ process: Process) {
+        Foundation.kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+        #expect(process.terminationReason == .uncaughtSignal)
     }
 
     @Test("two processes at once: every access of both is there, in its order, with its own names")

@@ -1,45 +1,45 @@
 import Foundation
-import Halcyon
-import HalcyonEviction
-import HalcyonTestSupport
-import Synchronization
 
-/// A process for tests to be killed: it stores, reads, removes and cleans in a disk storage and ends itself, as a power
-/// switch would, at a step on the disk.
+/// A process for tests: to be killed while it uses a disk storage, or to put load on everything.
 ///
-/// Arguments: the directory, the seed, how many steps to live, and the steps that count (`any` or their names).
+///     HalcyonTestProcess kill DIRECTORY SEED LIFE STEPS
+///     HalcyonTestProcess load DIRECTORY SEED SECONDS
+///     HalcyonTestProcess race
+///     HalcyonTestProcess overrun
+///
+/// `kill` ends itself, as a power switch would, at a step on the disk: the one after so many (LIFE) that count (STEPS: `any`
+/// or the name of a step). `load` has eight threads do everything for so long, and then holds all counts against what is
+/// there; with a line `ready` it says that it has begun, and with a last line what it did. `race` and
+/// `overrun` commit a ``Fault``, to see whether a sanitizer notices. Exit code 1: something is wrong, and a line says what; 64: usage.
 @main
 enum Main {
     static func main() throws {
-        let arguments = CommandLine.arguments
-        guard arguments.count == 5, let seed = UInt64(arguments[2]), let life = Int(arguments[3]) else { exit(64) }
-        let counts = arguments[4]
-        let passed = Mutex(0)
-        let disk = try DiskStorage<Data>(
-            config: .init(name: "killed", directory: URL(fileURLWithPath: arguments[1]), sizeLimit: 400_000),
-            flushDelay: 0.002,
-            onStep: { step in
-                guard counts == "any" || counts == step.rawValue else { return }
-                let isLast = passed.withLock { passed in
-                    passed += 1
-                    return passed >= life
-                }
-                if isLast { kill(getpid(), SIGKILL) }
-            })
-        var random = SplitMix64(seed: seed)
-        for version in 0..<100_000 {
-            let key = "key-\(random.next(below: 60))"
-            switch random.next(below: 12) {
-            case 0...6:
-                try disk.store(value: SelfDescribingValue.bytes(key: key, version: version), forKey: key)
-            case 7: disk.remove(forKey: key)
-            case 8 where random.next(below: 10) == 0: disk.trim(toSize: 200_000)
-            default:
-                if let data = try disk.value(forKey: key), SelfDescribingValue.version(of: data, key: key) == nil {
-                    exit(1)
-                }
-            }
+        let arguments = CommandLine.arguments.dropFirst()
+        if arguments.count == 1, let fault = Fault(rawValue: arguments[1]) { return fault.commit() }
+        let rest = Array(arguments.dropFirst(2))
+        guard let mode = arguments.first, let directory = arguments.dropFirst().first.map({ URL(fileURLWithPath: $0) }),
+            let seed = rest.first.flatMap({ UInt64($0) })
+        else { exit(64) }
+        switch (mode, rest.count) {
+        case ("kill", 3):
+            guard let life = Int(rest[1]) else { exit(64) }
+            try KilledStorage(directory: directory, seed: seed, life: life, steps: rest[2]).run()
+        case ("load", 2):
+            guard let seconds = Double(rest[1]) else { exit(64) }
+            try LoadRun(directory: directory, seed: seed).run(seconds: seconds)
+        default: exit(64)
         }
-        exit(2)
+    }
+
+    /// Says that something is wrong, and ends the process.
+    static func fail(_ sentence: String) -> Never {
+        say("wrong: \(sentence)")
+        exit(1)
+    }
+
+    /// One write, so that a line is there as a whole or not at all.
+    static func say(_ line: String) {
+        let bytes = Array("\(line)\n".utf8)
+        _ = write(STDOUT_FILENO, bytes, bytes.count)
     }
 }

@@ -53,6 +53,7 @@ extension LearnedPolicy {
         let records = history.records.base
         let scores = candidates.scores.base
         let count = candidates.count
+        let learner = learner
         switch judge {
         case .greedyDual:
             for place in 0..<count { scores[place] = records[Int(candidates.slots[place])].priority }
@@ -85,6 +86,7 @@ extension LearnedPolicy {
         case .network:
             rows.base.update(repeating: 0, count: Sample.width)
             write(record, into: rows.base)
+            let learner = learner
             var logit: Float = 0
             learner.pointee.trainer.predict(rows.base, count: 1, user: correction, logits: &logit)
             return missCost.value(logit: logit, logSize: record.logCost)

@@ -9,6 +9,7 @@ extension LearnedPolicy {
         second = UInt32(truncatingIfNeeded: access.time / 1_000_000)
         let residents = inserted > 0 ? capacity * inserted / max(filled, 1) : 0
         horizon = Horizon(reach: parameters.horizon).requests(residents: residents, missRatio: missRatio)
+        let learner = learner
         while let due = pending.popDue(now: now, horizon: horizon) {
             if !due.isSettled { learner.pointee.trainer.add(due.row, isPositive: false, user: correction) }
         }
@@ -17,6 +18,7 @@ extension LearnedPolicy {
     /// Settles what waited for this object, then takes the access into account.
     mutating func note(_ access: Access, slot: UInt32) {
         let record = history.records.base + Int(slot)
+        let learner = learner
         var number = record.pointee.pending
         while let sample = pending.settle(number) {
             learner.pointee.trainer.add(sample.row, isPositive: true, user: correction)

@@ -29,6 +29,9 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
     let capacity: Double
     let model: LearnedModel
     /// The model's state; alive as long as ``model`` is.
+    ///
+    /// Methods that change it make a copy of the pointer first: for the thread sanitizer, Swift 6.3 emits invalid code where
+    /// a noncopyable type is mutated through a stored pointer.
     let learner: UnsafeMutablePointer<Learner>
     /// The number of this cache's correction to a model that it shares; see ``UserCorrections``.
     let correction: UInt32
@@ -73,7 +76,8 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
 
     public init(_ parameters: LearnedParameters, context: PolicyContext, model: LearnedModel) {
         self.model = model
-        learner = model.learner
+        let learner = model.learner
+        self.learner = learner
         correction = context.adaptsModel ? learner.pointee.trainer.corrections.open() : UserCorrections.none
         self.parameters = parameters
         missCost = parameters.missCost
@@ -127,6 +131,7 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
         served += 1
         evictions += 1
         if judge == .network { evictionsByNetwork += 1 }
+        let learner = learner
         if learner.pointee.watch.isDue() { observe(slot, score: least, newcomerScore: score) }
         age(by: history.records[Int(slot)].priority)
         return leave(slot)
@@ -162,6 +167,7 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
     }
 
     public mutating func define(categorySet: CategorySetID, members: [UInt32]) {
+        let learner = learner
         learner.pointee.features.sets.define(categorySet, members: members)
     }
 

@@ -64,4 +64,32 @@ final class DiskFixture {
     }
 }
 
+/// Files and ledger agree in number and size, no part is left, and every value of the keys `key-0` and up is whole.
+///
+/// - Returns: how many values there are.
+func expectWholeValues(
+    in disk: DiskStorage<Data>, keys: Int, words: UInt64 = 2_500, sourceLocation: SourceLocation = #_sourceLocation
+) throws -> Int {
+    let folder = disk.directoryURL.path
+    disk.files.waitUntilListed()
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder).filter { !$0.hasPrefix(".") }
+    let sizes = try names.map { name -> Int in
+        var status = stat()
+        try #require(stat("\(folder)/\(name)", &status) == 0)
+        return Int(status.st_blocks) * 512
+    }
+    #expect(disk.count == names.count, sourceLocation: sourceLocation)
+    #expect(disk.totalSize == sizes.reduce(0, +), sourceLocation: sourceLocation)
+    let hidden = try FileManager.default.contentsOfDirectory(atPath: folder + "/.halcyon")
+    #expect(!hidden.contains { $0.hasSuffix(".part") }, sourceLocation: sourceLocation)
+    var found = 0
+    for number in 0..<keys {
+        guard let data = try disk.value(forKey: "key-\(number)") else { continue }
+        found += 1
+        let version = SelfDescribingValue.version(of: data, key: "key-\(number)", words: words)
+        #expect(version != nil, sourceLocation: sourceLocation)
+    }
+    return found
+}
+
 func bytes(_ count: Int, _ byte: UInt8 = 7) -> Data { Data(repeating: byte, count: count) }

@@ -11,7 +11,7 @@ struct DiskRecoveryTests {
 
     init() throws { fixture = try DiskFixture() }
 
-    static let kills = SoakLength.isLong ? 200 : 16
+    static let kills = SoakLength.kills(short: 16)
 
     @Test("row 13: a killed process never leaves a truncated value, and sizes agree at the next start")
     func killed() throws {
@@ -23,31 +23,15 @@ struct DiskRecoveryTests {
             let life = step == "any" ? 1 + random.next(below: 900) : 1 + random.next(below: 30)
             let process = Process()
             process.executableURL = executable
-            process.arguments = [fixture.folder.path, "\(round)", "\(life)", step]
+            process.arguments = ["kill", fixture.folder.path, "\(round)", "\(life)", step]
             try process.run()
             process.waitUntilExit()
             #expect(process.terminationReason == .uncaughtSignal, "round \(round), \(step), \(life)")
             let disk = try DiskStorage<Data>(
                 config: .init(
                     name: "killed", directory: URL(fileURLWithPath: fixture.folder.path), sizeLimit: 400_000))
-            let folder = disk.directoryURL.path
-            disk.files.waitUntilListed()
-            let names = try FileManager.default.contentsOfDirectory(atPath: folder).filter { !$0.hasPrefix(".") }
-            #expect(disk.count == names.count)
-            let sizes = try names.map { name -> Int in
-                var status = stat()
-                try #require(stat("\(folder)/\(name)", &status) == 0)
-                return Int(status.st_blocks) * 512
-            }
-            #expect(disk.totalSize == sizes.reduce(0, +))
+            survivors += try expectWholeValues(in: disk, keys: 60)
             #expect(disk.totalSize <= 400_000)
-            for number in 0..<60 {
-                guard let data = try disk.value(forKey: "key-\(number)") else { continue }
-                survivors += 1
-                #expect(SelfDescribingValue.version(of: data, key: "key-\(number)") != nil, "round \(round)")
-            }
-            let hidden = try FileManager.default.contentsOfDirectory(atPath: folder + "/.halcyon")
-            #expect(!hidden.contains { $0.hasSuffix(".part") })
         }
         #expect(survivors > 0)
     }

@@ -1,0 +1,57 @@
+import Foundation
+import GRDB
+import HalcyonAccessLog
+import HalcyonTestSupport
+import Testing
+
+@testable import Halcyon
+
+@Suite("Image cache: killed")
+struct KillTests {
+    @Test("kill -9 while eight threads store, remove, clean and log: values are whole, sizes agree, the log is sound")
+    func killed() async throws {
+        let executable = try #require(TestProcess.executable)
+        let folder = try TemporaryFolder()
+        var (values, accesses) = (0, 0)
+        for round in 0..<SoakLength.kills(short: 3) {
+            let process = Process()
+            process.executableURL = executable
+            process.arguments = ["load", folder.path, "\(round)", "60"]
+            let output = Pipe()
+            process.standardOutput = output
+            try process.run()
+            #expect(output.fileHandleForReading.availableData == Data("ready\n".utf8), "round \(round)")
+            try await Task.sleep(for: .milliseconds(Int.random(in: 0...400)))
+            kill(process.processIdentifier, SIGKILL)
+            process.waitUntilExit()
+            #expect(process.terminationReason == .uncaughtSignal, "round \(round)")
+
+            for name in ["disk", "cache"] {
+                let disk = try DiskStorage<Data>(
+                    config: .init(name: name, directory: URL(fileURLWithPath: folder.path), sizeLimit: 500_000))
+                values += try expectWholeValues(in: disk, keys: 200, words: 200)
+                #expect(disk.totalSize <= 500_000)
+            }
+            accesses = try soundLog(folder.path + "/access.sqlite")
+        }
+        #expect(values > 0 && accesses > 0)
+    }
+
+    /// Expects a log without a fault, and counts its accesses; 0 where its process was killed before it made it.
+    private func soundLog(_ path: String) throws -> Int {
+        do {
+            let reader = try AccessLogReader(path: path)
+            var count = 0
+            while case let batch = try reader.next(), !batch.isEmpty { count += batch.count }
+            #expect(count == reader.count)
+            let faults = try DatabaseQueue(path: path).read { database in
+                try String.fetchAll(database, sql: "PRAGMA integrity_check")
+                    + Row.fetchAll(database, sql: "PRAGMA foreign_key_check").map { "\($0)" }
+            }
+            #expect(faults == ["ok"])
+            return count
+        } catch let error as AccessLogError where error.reason == .empty || error.reason == .unreadable {
+            return 0
+        }
+    }
+}
