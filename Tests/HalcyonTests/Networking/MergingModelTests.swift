@@ -1,4 +1,5 @@
 import HalcyonEviction
+import HalcyonTestSupport
 import Testing
 
 @testable import Halcyon
