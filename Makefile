@@ -1,6 +1,7 @@
 # demo: the learned policy beside its baselines on a bundled trace.   test: all tests.   bench: timings beside libCacheSim.
 # soak: the long forms of the tests that kill processes.   sanitize: load under the thread and the address sanitizer.
 # bench-log: what the access log costs who records, and how many accesses a second it takes.
+# bench-images: pictures decoded and processed beside TurboJPEG and Pillow.
 # check: hit ratios against Experiments/targets.yml.   notebooks: executes Notebooks/, results in .build/notebooks.
 # acceptance: does the test of the hypothesis claim what is so, and nothing else? 20 seeds, some 20 minutes of one core.
 # lint: format and spelling of the code.   docs: the API documentation.   Missing system packages are installed on the way.
@@ -8,9 +9,10 @@
 REPLAY := .build/release/replay
 PYTHON := python3
 VENV   := .build/venv
+IMAGES_VENV := .build/venv-images
 NOTEBOOKS_VENV := .build/venv-notebooks
 
-.PHONY: demo test soak sanitize check acceptance acceptance-short bench bench-log notebooks lint docs release dependencies example clean
+.PHONY: demo test soak sanitize check acceptance acceptance-short bench bench-log bench-images notebooks lint docs release dependencies example clean
 
 demo: release
 	@echo
@@ -60,6 +62,10 @@ acceptance-short: release
 bench-log: dependencies
 	swift run -c release AccessLogBenchmark
 
+bench-images: dependencies $(IMAGES_VENV)/ready
+	swift build -c release --product ImageBenchmark
+	$(IMAGES_VENV)/bin/python Experiments/Benchmarks/images.py
+
 bench: release $(VENV)/libcachesim
 	$(VENV)/bin/python Experiments/Benchmarks/bench.py --replay $(REPLAY)
 
@@ -88,6 +94,12 @@ $(VENV)/libcachesim: Experiments/Benchmarks/requirements.txt
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/pip install --quiet --requirement Experiments/Benchmarks/requirements.txt
 	touch $@
+
+$(IMAGES_VENV)/ready: Experiments/Benchmarks/requirements-images.txt
+	@.ci/install-dependencies notebooks
+	$(PYTHON) -m venv --clear $(IMAGES_VENV)
+	$(IMAGES_VENV)/bin/pip install --quiet --disable-pip-version-check --requirement $<
+	@touch $@
 
 $(NOTEBOOKS_VENV)/ready: Notebooks/requirements.txt
 	@.ci/install-dependencies notebooks

@@ -163,7 +163,10 @@ struct ProcessorTests {
         let picture = try #require(Bitmap(width: 4, height: 4, color: .white))
         let nothing = PixelSize(width: 0, height: 9)
         let huge = PixelSize(width: 1 << 20, height: 1 << 20)
-        for size in [nothing, huge, PixelSize(width: Int.max, height: Int.max), PixelSize(width: -3, height: -3)] {
+        for size in [
+            nothing, huge, PixelSize(width: Int.max, height: Int.max), PixelSize(width: -3, height: -3),
+            PixelSize(width: 1_000_001, height: 1),
+        ] {
             for processor in [ResizingImageProcessor(size: size), CroppingImageProcessor(size: size)]
                 as [any BitmapProcessor]
             {

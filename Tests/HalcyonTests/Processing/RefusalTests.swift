@@ -63,6 +63,10 @@ struct RefusalTests {
         let largest = PixelSize(width: Int(Int32.max), height: Int(Int32.max))
         #expect(throws: ImageError.tooManyPixels(largest, limit: 100_000_000)) { try decoder.decode(png) }
 
+        #expect(throws: ImageError.tooManyPixels(largest, limit: 1 << 30)) {
+            try ImageDecoder(pixelLimit: .max).decode(png)
+        }
+
         var jpeg = try Fixture.data("jpeg-420.jpg")
         let frame = try #require(jpeg.range(of: Data([0xFF, 0xC0]))).lowerBound
         jpeg.replaceSubrange(frame + 5..<frame + 9, with: [0xFF, 0xDC, 0xFF, 0xDC])

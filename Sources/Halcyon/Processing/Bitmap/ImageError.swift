@@ -12,7 +12,7 @@ public enum ImageError: Error, Sendable, Equatable, CustomStringConvertible {
     case tooManyPixels(PixelSize, limit: Int)
     /// There is no memory for the picture.
     case outOfMemory
-    /// A processor would have to make a picture without pixels, or of more than can be addressed.
+    /// A processor would have to make a picture without pixels, or of too many: sides are 1 to 1,000,000, pixels at most 2^28.
     case invalidSize(PixelSize)
     /// A parameter of a processor or encoder is outside of its range.
     case invalidParameter(String)
@@ -30,7 +30,8 @@ public enum ImageError: Error, Sendable, Equatable, CustomStringConvertible {
         case .tooManyPixels(let size, let limit):
             "The picture has \(size) pixels; at most \(limit) may be decoded."
         case .outOfMemory: "There is no memory for the picture."
-        case .invalidSize(let size): "A picture of \(size) pixels cannot be made; both sides are to be at least 1."
+        case .invalidSize(let size):
+            "A picture of \(size) pixels cannot be made: sides are to be 1 to 1,000,000, and 268,435,456 pixels are the most."
         case .invalidParameter(let text): "\(text)."
         case .cannotEncode(let format, let reason): "The picture cannot be written as \(format): \(reason)."
         }

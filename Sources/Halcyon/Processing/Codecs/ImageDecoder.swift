@@ -13,7 +13,7 @@ import Foundation
 /// numbers are taken for sRGB. Grey and CMYK JPEG (inverted, as Adobe writes them) come out as RGB; 16 bits are rounded to 8.
 public struct ImageDecoder: Sendable {
     /// How many pixels a file's picture may have, before any scaling. A picture takes 4 bytes a pixel; a progressive JPEG up to 6
-    /// more while it is decoded, whatever it is scaled to.
+    /// more while it is decoded, whatever it is scaled to. No more than 2^30, whatever is set.
     public var pixelLimit: Int
 
     public init(pixelLimit: Int = 100_000_000) { self.pixelLimit = pixelLimit }
@@ -48,9 +48,8 @@ public struct ImageDecoder: Sendable {
 
     private func decode(_ data: Data, covering wanted: PixelSize?) throws -> Bitmap {
         try open(data) { image throws(ImageError) in
-            guard image.size.pixelCount <= pixelLimit else {
-                throw .tooManyPixels(image.size, limit: pixelLimit)
-            }
+            let limit = min(pixelLimit, 1 << 30)
+            guard image.size.pixelCount <= limit else { throw .tooManyPixels(image.size, limit: limit) }
             try image.checkComplete()
             var size = image.size
             if let wanted {

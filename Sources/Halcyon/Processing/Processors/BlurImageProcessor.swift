@@ -1,4 +1,5 @@
-/// Blurs by a Gaussian, approximated by three extended boxes; see ``Bitmap/blurred(sigma:)``.
+/// Blurs by a Gaussian, approximated by three extended boxes along each axis, in a time that hardly depends on the radius. Beyond the
+/// edges the outermost pixels go on; colours are weighed by alpha. Within 2 of 255 of the exact Gaussian in the tests.
 public struct BlurImageProcessor: BitmapProcessor {
     /// The standard deviation in pixels; 0 changes nothing.
     public let radius: Double

@@ -22,8 +22,9 @@ extension PixelSize {
         return PixelSize(width: side(width), height: side(height))
     }
 
-    /// Throws unless a picture of this size can be made: at least one pixel, and no more than 2^28, which take 1 GiB.
+    /// Throws unless a picture of this size can be made: sides of 1 to 1,000,000, and no more than 2^28 pixels, which take 1 GiB.
     func checkPossible() throws(ImageError) {
-        guard width > 0, height > 0, pixelCount <= 1 << 28 else { throw .invalidSize(self) }
+        let sides = 1...1_000_000
+        guard sides.contains(width), sides.contains(height), pixelCount <= 1 << 28 else { throw .invalidSize(self) }
     }
 }

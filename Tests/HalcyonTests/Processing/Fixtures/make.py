@@ -1,6 +1,7 @@
 """Makes the pictures of this folder, and what an independent implementation says that they are.
 
-    pip install pillow==13.0.0 numpy && python make.py
+    pip install --requirement Experiments/Benchmarks/requirements-images.txt
+    python Tests/HalcyonTests/Processing/Fixtures/make.py
 
 Every `name.ext` has a `name.pam` beside it (Netpbm's RGB_ALPHA) with the pixels that Pillow decodes, or that went into a file
 which is written here byte by byte. Only what a test reads is kept.
