@@ -87,7 +87,7 @@ struct RefusalTests {
     }
 
     @Test(
-        "row 47: a JPEG of a hundred scans is decoded, one of more is refused, since each costs as much as the picture")
+        "row 47: a JPEG of more than a hundred scans is refused, since each costs as much as the picture")
     func scans() throws {
         let data = try Fixture.data("jpeg-progressive.jpg")
         var starts: [Int] = []
@@ -114,6 +114,24 @@ struct RefusalTests {
         let count = try decoder.information(of: data).size.pixelCount
         #expect(try ImageDecoder(pixelLimit: count).decode(data).size.pixelCount == count)
         #expect(throws: ImageError.self) { try ImageDecoder(pixelLimit: count - 1).decode(data) }
+    }
+
+    @Test("what fuzzing found is refused", arguments: try Fixture.failures())
+    func failures(name: String) throws {
+        let data = try Fixture.data("failures/\(name)")
+        #expect(throws: ImageError.self) { try decoder.decode(data) }
+        #expect(throws: ImageError.self) { try decoder.decode(data, covering: PixelSize(width: 3, height: 3)) }
+    }
+
+    @Test("row 47: an error of libjpeg's behind a warning is an error, and no memory is shown that nobody wrote")
+    func errorAfterWarning() throws {
+        var data = try Fixture.data("jpeg-progressive.jpg")
+        // Too many bytes behind the first segment are passed over; a second start before the last scan is not.
+        let last = try #require(data.range(of: Data([0xFF, 0xDA]), options: .backwards)).lowerBound
+        data.insert(contentsOf: [0xFF, 0xD8], at: last)
+        data.insert(contentsOf: [0x11, 0x22], at: 20)
+        let error = ImageError.damaged(.jpeg, reason: "Invalid JPEG file structure: two SOI markers")
+        #expect(throws: error) { try decoder.decode(data) }
     }
 
     @Test(
