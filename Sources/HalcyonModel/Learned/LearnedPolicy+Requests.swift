@@ -5,7 +5,7 @@ extension LearnedPolicy {
     /// Starts a request: time moves on, and samples that waited long enough count as not asked for again.
     mutating func begin(_ access: Access, isMiss: Bool) {
         now &+= 1
-        missRatio += ((isMiss ? 1 : 0) - missRatio) * max(0.000_25, 1 / Double(100 + now))
+        missRatio += ((isMiss ? 1 : 0) - missRatio) * max(0.001, 1 / Double(100 + now))
         second = UInt32(truncatingIfNeeded: access.time / 1_000_000)
         let residents = inserted > 0 ? capacity * inserted / max(filled, 1) : 0
         horizon = Horizon(reach: parameters.horizon).requests(residents: residents, missRatio: missRatio)

@@ -54,6 +54,7 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
     var hand = ObjectRecord.none
     var handSteps = 0
     var judge = Contest.Judge.greedyDual
+    /// What was decided since the candidates were scored: four for each eviction, one for each newcomer refused.
     var served = 0
     var refills = 0
     var filled = 0.0
@@ -120,15 +121,16 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
 
     public mutating func victim(for access: Access) -> EntryID {
         let isSmall = history.count <= parameters.candidates
-        if isSmall || served >= evictionsAScoring || candidates.count == 0 { refill() }
+        if isSmall || served >= 4 * evictionsAScoring || candidates.count == 0 { refill() }
         let (slot, least) = weakest(by: judge)
         let score = newcomerScore ?? scoreOfNewcomer(by: judge)
         newcomerScore = score
         if newcomer != ObjectRecord.none && score < least {
             age(by: history.records[Int(newcomer)].priority)
+            served += 1
             return access.entry
         }
-        served += 1
+        served += 4
         evictions += 1
         if judge == .network { evictionsByNetwork += 1 }
         let learner = learner

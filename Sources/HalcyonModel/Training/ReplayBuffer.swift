@@ -2,6 +2,9 @@ import HalcyonEviction
 
 /// The last labelled samples, from which batches are drawn at random. O(1) a sample; 36 bytes each; grows to its bound.
 struct ReplayBuffer: ~Copyable {
+    /// The samples that are drawn as often as all together: what users want changes faster than a long memory follows.
+    static let recent = 1_024
+
     private var rows: HeapArray<UInt8>
     private var next = 0
     private(set) var count = 0
@@ -26,8 +29,11 @@ struct ReplayBuffer: ~Copyable {
         count = max(count, next)
     }
 
-    /// A sample drawn at random; only of a buffer that is not empty.
+    /// A sample drawn at random, every other time among the newest ``recent``; only of a buffer that is not empty.
     func draw(_ generator: inout SplitMix64) -> UnsafePointer<UInt8> {
-        UnsafePointer(rows.base + generator.next(below: count) * Sample.width)
+        let isRecent = generator.next(below: 2) == 0
+        let back = generator.next(below: isRecent ? min(count, ReplayBuffer.recent) : count) + 1
+        let place = next >= back ? next - back : next - back + count
+        return UnsafePointer(rows.base + place * Sample.width)
     }
 }

@@ -117,6 +117,25 @@ struct LearnedPolicyTests {
         #expect(each <= 128, "\(each) bytes")
     }
 
+    @Test("Candidates are scored anew even where one newcomer after the other is refused")
+    func refusals() {
+        var parameters = LearnedParameters()
+        parameters.decider = .heuristic
+        let context = PolicyContext(capacity: 200, everyCostIsOne: true)
+        var index = BoundedIndex(policy: LearnedPolicy(parameters, context: context), capacity: 200)
+        for round in 0..<50 {
+            for entry in 0..<200 { _ = index.access(Access(entry: EntryID(entry), index: round * 200 + entry)) }
+        }
+        var refused = 0
+        let refills = index.policy.refills
+        for number in 0..<40 {
+            let outcome = index.access(Access(entry: EntryID(1_000 + number), index: 10_000 + number))
+            if outcome == .refused { refused += 1 }
+        }
+        #expect(refused == 40)
+        #expect(index.policy.refills > refills + 1)
+    }
+
     @Test("Each group of features can be switched off")
     func groups() throws {
         let accesses = accesses(3_000, seed: 5)
