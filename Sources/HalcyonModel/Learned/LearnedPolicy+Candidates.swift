@@ -2,9 +2,11 @@ import HalcyonEviction
 
 /// Who might go.
 extension LearnedPolicy {
-    /// How many evictions one scoring serves: fewer where misses are rare, so that the effort for each request stays.
+    /// How many evictions one scoring serves: fewer where misses are rare, so that the effort for each request stays, and
+    /// at most two in a cache that has no more residents than candidates.
     var evictionsAScoring: Int {
-        max(min(Int(Double(parameters.evictions) * missRatio * 4 + 0.5), parameters.evictions), 1)
+        let most = history.count <= parameters.candidates ? min(parameters.evictions, 2) : parameters.evictions
+        return max(min(Int(Double(parameters.evictions) * missRatio * 4 + 0.5), most), 1)
     }
 
     /// How many candidates are scored together: twice as many where misses are very rare.

@@ -120,8 +120,7 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
     }
 
     public mutating func victim(for access: Access) -> EntryID {
-        let isSmall = history.count <= parameters.candidates
-        if isSmall || served >= 4 * evictionsAScoring || candidates.count == 0 { refill() }
+        if served >= 4 * evictionsAScoring || candidates.count == 0 { refill() }
         let (slot, least) = weakest(by: judge)
         let score = newcomerScore ?? scoreOfNewcomer(by: judge)
         newcomerScore = score
