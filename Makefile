@@ -1,5 +1,6 @@
 # demo: the learned policy beside its baselines on a bundled trace.   test: all tests.   bench: timings beside libCacheSim.
 # soak: the long forms of the tests that kill processes.   sanitize: load under the thread and the address sanitizer.
+# bench-cache: the tiers of the image cache, memory beside NSCache.
 # bench-log: what the access log costs who records, and how many accesses a second it takes.
 # bench-images: pictures decoded and processed beside TurboJPEG and Pillow.
 # check: hit ratios against Experiments/targets.yml.   notebooks: executes Notebooks/, results in .build/notebooks.
@@ -12,7 +13,7 @@ VENV   := .build/venv
 IMAGES_VENV := .build/venv-images
 NOTEBOOKS_VENV := .build/venv-notebooks
 
-.PHONY: demo test soak sanitize check acceptance acceptance-short bench bench-log bench-images notebooks lint docs release dependencies example clean
+.PHONY: demo test soak sanitize check acceptance acceptance-short bench bench-cache bench-log bench-images notebooks lint docs release dependencies example clean
 
 demo: release
 	@echo
@@ -58,6 +59,9 @@ acceptance-short: release
 	@$(PYTHON) Experiments/acceptance.py --replay $(REPLAY) $(SHORT) --seeds 1 --informative uninformative \
 	    --uninformative informative > .build/acceptance-reversed.md; test $$? -eq 1
 	@grep -q ' at 0 of 1 seeds.* 1 false claims .*MISSED' .build/acceptance-reversed.md
+
+bench-cache: dependencies
+	swift run -c release CacheBenchmark
 
 bench-log: dependencies
 	swift run -c release AccessLogBenchmark
