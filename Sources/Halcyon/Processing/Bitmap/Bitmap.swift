@@ -9,7 +9,9 @@
 /// colours, as in PNG and WebP files, so that decoding and encoding lose nothing; operations that mix neighbours weigh by alpha
 /// themselves, and leave that out where ``isOpaque`` says that they may. Copying is O(1): copies share their bytes.
 public struct Bitmap: Sendable {
+    /// In pixels, at least 1.
     public let width: Int
+    /// In pixels, at least 1.
     public let height: Int
     /// `width * height * 4` bytes.
     public let pixels: [UInt8]
@@ -20,6 +22,7 @@ public struct Bitmap: Sendable {
 
     /// What is known about the file behind a picture.
     public struct Provenance: Sendable, Hashable {
+        /// The format of the file.
         public var format: ImageFormat
         /// Whether the picture is all that the file shows: in full size, no processor has changed it.
         public var isUnaltered: Bool
@@ -55,6 +58,7 @@ public struct Bitmap: Sendable {
         self.provenance = provenance
     }
 
+    /// Width and height.
     public var size: PixelSize { PixelSize(width: width, height: height) }
 
     /// The colour of a pixel; the place must be inside of the picture.
@@ -75,4 +79,9 @@ extension Bitmap: Equatable {
     public static func == (left: Bitmap, right: Bitmap) -> Bool {
         left.size == right.size && left.pixels == right.pixels
     }
+}
+
+extension Bitmap: CustomStringConvertible {
+    /// Its size, and whether it is opaque; not the pixels.
+    public var description: String { "\(size)\(isOpaque ? ", opaque" : "")" }
 }

@@ -2,9 +2,13 @@ import Foundation
 
 /// The formats of files.
 public enum ImageFormat: String, Sendable, Hashable, CaseIterable, CustomStringConvertible {
+    /// Lossy, without alpha (ISO/IEC 10918).
     case jpeg = "JPEG"
+    /// Lossless (W3C).
     case png = "PNG"
+    /// Lossy or lossless (RFC 9649).
     case webp = "WebP"
+    /// A palette; read, not written (GIF89a).
     case gif = "GIF"
 
     /// The format whose signature some bytes begin with; `nil` if with none. O(1).

@@ -16,6 +16,7 @@ public struct ImageDecoder: Sendable {
     /// more while it is decoded, whatever it is scaled to. No more than 2^30, whatever is set.
     public var pixelLimit: Int
 
+    /// A decoder that refuses what has more pixels.
     public init(pixelLimit: Int = 100_000_000) { self.pixelLimit = pixelLimit }
 
     /// What the header says. No pixel is decoded, and the file may end after its header.

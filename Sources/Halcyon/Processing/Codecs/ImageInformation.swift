@@ -1,5 +1,6 @@
 /// What a file's header says.
 public struct ImageInformation: Sendable, Hashable {
+    /// What the signature says.
     public var format: ImageFormat
     /// As it is shown, after ``orientation``.
     public var size: PixelSize

@@ -1,6 +1,8 @@
 /// How a stored picture is to be turned, as EXIF numbers it (tag 0x0112, CIPA DC-008).
 public enum ImageOrientation: Int, Sendable, Hashable, CaseIterable {
+    /// As it is stored.
     case up = 1
+    /// The others name where the stored top row is shown, as EXIF does: 2 to 8.
     case upMirrored, down, downMirrored, leftMirrored, right, rightMirrored, left
 
     /// Whether width and height change places.

@@ -2,6 +2,7 @@
 public struct BlackWhiteImageProcessor: BitmapProcessor {
     public let identifier = "halcyon.blackwhite"
 
+    /// The processor.
     public init() {}
 
     public func process(_ picture: Bitmap) throws -> Bitmap {

@@ -1,11 +1,13 @@
 /// Puts a picture on a colour and blends both.
 public struct BlendImageProcessor: BitmapProcessor {
+    /// How both are mixed.
     public let mode: BlendMode
     /// What the picture's own alpha is multiplied by, 0 to 1.
     public let alpha: Double
     /// What is behind; transparent: the picture alone, by its alpha.
     public let background: PixelColor
 
+    /// A picture at a share of its alpha on a colour, by default on nothing.
     public init(mode: BlendMode, alpha: Double = 1, background: PixelColor = .clear) {
         (self.mode, self.alpha, self.background) = (mode, alpha, background)
     }

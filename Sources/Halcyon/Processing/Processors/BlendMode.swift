@@ -1,7 +1,9 @@
 /// How a picture's colour and that behind it make one, each channel for itself
 /// (W3C, Compositing and Blending Level 1, section 9.1, the separable modes).
 public enum BlendMode: String, Sendable, Hashable, CaseIterable {
+    /// The names are those of CSS.
     case normal, multiply, screen, overlay, darken, lighten, colorDodge, colorBurn, hardLight, softLight, difference
+    /// As difference, with less contrast.
     case exclusion
 
     /// The mixed channel; `behind` and `front` are 0 to 1.

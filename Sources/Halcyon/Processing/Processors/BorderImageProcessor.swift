@@ -3,9 +3,12 @@
 public struct BorderImageProcessor: BitmapProcessor {
     /// In pixels.
     public let width: Double
+    /// Laid over the picture by its alpha.
     public let color: PixelColor
+    /// Of the outer edge; the inner one is rounder by the width.
     public let radii: CornerRadii
 
+    /// A frame, with square corners unless said otherwise.
     public init(width: Double, color: PixelColor, radii: CornerRadii = CornerRadii()) {
         self.width = width
         self.color = color

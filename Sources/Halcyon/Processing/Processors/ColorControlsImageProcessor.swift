@@ -4,12 +4,16 @@
 /// `L + (c - L) * saturation` with the luma `L = 0.2126 r + 0.7152 g + 0.0722 b`, then `c + brightness`, then
 /// `(c - 0.5) * contrast + 0.5`, then `c * 2^exposure`. Alpha stays.
 public struct ColorControlsImageProcessor: BitmapProcessor {
+    /// Added to each channel; 0 changes nothing.
     public let brightness: Double
+    /// What the distance from the middle is multiplied by; 1 changes nothing.
     public let contrast: Double
+    /// What the distance from grey is multiplied by; 1 changes nothing.
     public let saturation: Double
     /// In steps of a doubling.
     public let exposure: Double
 
+    /// Changes nothing but what is said.
     public init(brightness: Double = 0, contrast: Double = 1, saturation: Double = 1, exposure: Double = 0) {
         (self.brightness, self.contrast) = (brightness, contrast)
         (self.saturation, self.exposure) = (saturation, exposure)

@@ -1,10 +1,15 @@
 /// How round the corners are.
 public struct CornerRadii: Sendable, Hashable, CustomStringConvertible {
+    /// The corner at the top left.
     public var topLeft: CornerRadius
+    /// The corner at the top right.
     public var topRight: CornerRadius
+    /// The corner at the bottom right.
     public var bottomRight: CornerRadius
+    /// The corner at the bottom left.
     public var bottomLeft: CornerRadius
 
+    /// Each corner for itself; square unless said otherwise.
     public init(
         topLeft: CornerRadius = .none, topRight: CornerRadius = .none, bottomRight: CornerRadius = .none,
         bottomLeft: CornerRadius = .none
@@ -32,6 +37,7 @@ public struct CornerRadii: Sendable, Hashable, CustomStringConvertible {
 
 /// The radius of one corner.
 public enum CornerRadius: Sendable, Hashable, CustomStringConvertible {
+    /// A length.
     case pixels(Double)
     /// A share of the shorter side: 0.5 makes a circle of a square.
     case fraction(Double)

@@ -3,8 +3,10 @@
 ///
 /// Proportions are kept, and nothing is made larger. The rest of the way from the codec's scale is a ``ResamplingFilter/bicubic``.
 public struct DownsamplingImageProcessor: ImageProcessor {
+    /// What the picture is to fit into.
     public let size: PixelSize
 
+    /// Into this size, in pixels as shown.
     public init(size: PixelSize) { self.size = size }
 
     public var identifier: String { "halcyon.downsample(\(size))" }

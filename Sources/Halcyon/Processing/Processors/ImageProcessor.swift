@@ -2,7 +2,9 @@ import Foundation
 
 /// What a processor is given: the bytes of a file, or a picture.
 public enum ImageProcessItem: Sendable {
+    /// A file as it was loaded.
     case data(Data)
+    /// A picture that was decoded.
     case image(Bitmap)
 
     /// The picture, decoded if need be.
@@ -46,6 +48,7 @@ extension BitmapProcessor {
 /// Decodes and changes nothing; its identifier is empty, so that its result is the original's.
 public struct DefaultImageProcessor: BitmapProcessor {
     public let identifier = ""
+    /// The processor.
     public init() {}
     public func process(_ picture: Bitmap) -> Bitmap { picture }
 }

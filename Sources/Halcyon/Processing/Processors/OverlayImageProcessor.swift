@@ -5,6 +5,7 @@ public struct OverlayImageProcessor: BitmapProcessor {
     /// How much of the picture shows: 0 is the colour alone, 1 the picture alone.
     public let fraction: Double
 
+    /// A colour over the picture, by default half.
     public init(color: PixelColor, fraction: Double = 0.5) {
         self.color = color
         self.fraction = fraction

@@ -1,9 +1,13 @@
 /// Scales a picture to a size, up or down.
 public struct ResizingImageProcessor: BitmapProcessor {
+    /// What is asked for.
     public let size: PixelSize
+    /// What becomes of the proportions.
     public let mode: ContentMode
+    /// How pixels are weighed.
     public let filter: ResamplingFilter
 
+    /// To a size, by default without regard to proportions.
     public init(size: PixelSize, mode: ContentMode = .none, filter: ResamplingFilter = .bicubic) {
         (self.size, self.mode, self.filter) = (size, mode, filter)
     }

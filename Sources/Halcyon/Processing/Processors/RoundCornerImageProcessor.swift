@@ -1,8 +1,11 @@
 /// Rounds the corners of a picture, each as wanted. What is outside becomes transparent, or shows a background.
 public struct RoundCornerImageProcessor: BitmapProcessor {
+    /// Of each corner.
     public let radii: CornerRadii
+    /// What shows outside of the corners; `nil`: nothing.
     public let background: PixelColor?
 
+    /// Each corner for itself.
     public init(radii: CornerRadii, background: PixelColor? = nil) {
         self.radii = radii
         self.background = background

@@ -18,12 +18,14 @@ public struct BitmapSerializer: CacheSerializer {
         case always(ImageEncoder)
     }
 
+    /// Which format pictures are kept in.
     public var format: Format
     /// Whether a picture that nobody changed is kept as the bytes that it was made of.
     public var prefersOriginal: Bool
     /// Reads what is on disk.
     public var decoder: ImageDecoder
 
+    /// A serializer; by default in the format that a picture came in, encoded anew.
     public init(
         format: Format = .asOriginal, prefersOriginal: Bool = false, decoder: ImageDecoder = ImageDecoder()
     ) {
