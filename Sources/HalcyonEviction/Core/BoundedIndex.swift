@@ -116,13 +116,15 @@ public struct BoundedIndex<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
 
     /// Changes what may be used and how many may be resident, and evicts until that holds.
     ///
-    /// The policy keeps the shares (of a small queue, say) that it took of the capacity it was made with.
-    ///
     /// - Parameter now: the time, by the request's number and by the clock; its entry is ``EntryID/none``.
     public mutating func limit(capacity: Int, count countLimit: Int, at now: Access) {
+        let isAnother = self.capacity != max(capacity, 0)
         self.capacity = max(capacity, 0)
         self.countLimit = max(countLimit, 0)
         roomLimit = Self.roomLimit(capacity, behaviour)
+        trim(to: self.capacity, count: self.countLimit, at: now)
+        guard isAnother else { return }
+        policy.resize(to: self.capacity)
         trim(to: self.capacity, count: self.countLimit, at: now)
     }
 

@@ -45,6 +45,10 @@ public protocol EvictionPolicy: ~Copyable {
     /// Asked after a hit and before an insertion; ``victim(for:)`` is called until it is false. By default never.
     var overflows: Bool { get }
 
+    /// The cache has another capacity from now on, and holds no more than that: a policy that gives parts of it shares takes
+    /// them anew. By default of no account.
+    mutating func resize(to capacity: Int)
+
     /// What the members of a category set are; told once, before the first access that carries the set. By default ignored.
     mutating func define(categorySet: CategorySetID, members: [UInt32])
 
@@ -74,6 +78,10 @@ extension EvictionPolicy where Self: ~Copyable {
     /// Never: only the cache as a whole has a limit.
     @inlinable
     public var overflows: Bool { false }
+
+    /// Gives nothing a share.
+    @inlinable
+    public mutating func resize(to capacity: Int) {}
 
     /// Has no use for categories.
     @inlinable

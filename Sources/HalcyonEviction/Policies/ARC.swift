@@ -15,7 +15,7 @@ public struct ARC: ~Copyable, CataloguedPolicy {
 
     private static let t1: UInt8 = 0, t2: UInt8 = 1, b1: UInt8 = 2, b2: UInt8 = 3
 
-    private let capacity: Int
+    private var capacity: Int
     private var lists: ListFamily
     /// The target cost of T1: p in the paper.
     private var target = 0.0
@@ -25,6 +25,17 @@ public struct ARC: ~Copyable, CataloguedPolicy {
     public init(_ parameters: NoParameters, context: PolicyContext) {
         capacity = context.capacity
         lists = ListFamily(count: 4, context: context)
+    }
+
+    public mutating func resize(to capacity: Int) {
+        self.capacity = capacity
+        target = min(target, Double(capacity))
+        while !lists.isEmpty(ARC.b1), lists.cost(ofList: ARC.t1) &+ lists.cost(ofList: ARC.b1) > capacity {
+            lists.popTail(ofList: ARC.b1)
+        }
+        while !lists.isEmpty(ARC.b2), (0..<4).reduce(0, { $0 &+ lists.cost(ofList: $1) }) > 2 &* capacity {
+            lists.popTail(ofList: ARC.b2)
+        }
     }
 
     public mutating func hit(_ access: Access) { lists.moveToHead(access.entry, of: ARC.t2) }

@@ -34,7 +34,7 @@ public struct CAR: ~Copyable, CataloguedPolicy {
 
     private static let t1: UInt8 = 0, t2: UInt8 = 1, b1: UInt8 = 2, b2: UInt8 = 3
 
-    private let capacity: Int
+    private var capacity: Int
     private let followsPaper: Bool
     private var lists: ListFamily
     private var referenced: SlotArray<Bool>
@@ -48,6 +48,12 @@ public struct CAR: ~Copyable, CataloguedPolicy {
         followsPaper = parameters.rules == .paper
         lists = ListFamily(count: 4, context: context)
         referenced = SlotArray(repeating: false, capacity: context.entries)
+    }
+
+    public mutating func resize(to capacity: Int) {
+        self.capacity = capacity
+        target = min(target, Double(capacity))
+        forgetGhosts(for: 0)
     }
 
     public mutating func hit(_ access: Access) { referenced[access.entry] = true }

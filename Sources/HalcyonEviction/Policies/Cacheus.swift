@@ -21,7 +21,7 @@ public struct Cacheus: ~Copyable, CataloguedPolicy {
     /// What each expert threw out.
     private static let lruGhosts: UInt8 = 0, lfuGhosts: UInt8 = 1
 
-    private let ghostLimit: Int
+    private var ghostLimit: Int
     private var recency: ScanResistantLRU
     private var frequency: ChurnResistantLFU
     private var ghosts: ListFamily
@@ -36,6 +36,11 @@ public struct Cacheus: ~Copyable, CataloguedPolicy {
         ghosts = ListFamily(count: 2, context: context)
         generator = SplitMix64(seed: context.seed)
         rate = AdaptiveLearningRate()
+    }
+
+    public mutating func resize(to capacity: Int) {
+        ghostLimit = capacity / 2
+        recency.resize(to: capacity)
     }
 
     public mutating func hit(_ access: Access) {

@@ -50,6 +50,7 @@ public struct LHD: ~Copyable, CataloguedPolicy {
     private var poorCount: UInt32 = 0
     private var victimDensity: Float = 0
     private var explorerBudget: Float
+    private var capacity: Int
     private var clock: UInt32 = 0
     private var untilLesson: Int
     private var lessons = 0
@@ -58,9 +59,16 @@ public struct LHD: ~Copyable, CataloguedPolicy {
     public init(_ parameters: Parameters, context: PolicyContext) {
         self.parameters = parameters
         pool = DensePool(capacity: context.entries)
-        explorerBudget = Float(context.capacity / 100)
+        capacity = context.capacity
+        explorerBudget = Float(capacity / 100)
         untilLesson = parameters.interval
         generator = SplitMix64(seed: context.seed)
+    }
+
+    public mutating func resize(to capacity: Int) {
+        let spent = Float(self.capacity / 100) - explorerBudget
+        explorerBudget = Float(capacity / 100) - spent
+        self.capacity = capacity
     }
 
     public mutating func hit(_ access: Access) {

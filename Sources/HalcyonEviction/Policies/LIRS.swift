@@ -45,9 +45,10 @@ public struct LIRS: ~Copyable, CataloguedPolicy {
     private static let lir: UInt8 = 0, queue: UInt8 = 1, ghosts: UInt8 = 2, adrift: UInt8 = 3
 
     private let followsPaper: Bool
-    private let lirLimit: Int
-    private let queueLimit: Int
-    private let stackLimit: Int
+    private let parameters: Parameters
+    private var lirLimit = 0
+    private var queueLimit = 0
+    private var stackLimit = 0
     private var lists: ListFamily
     private var links: LinkArena
     private var stack = EntryList()
@@ -57,12 +58,17 @@ public struct LIRS: ~Copyable, CataloguedPolicy {
 
     public init(_ parameters: Parameters, context: PolicyContext) {
         followsPaper = parameters.rules == .paper
-        queueLimit = max(1, Int(parameters.hir * Double(context.capacity)))
-        lirLimit = max(0, context.capacity - queueLimit)
-        stackLimit = Int(min(parameters.stack * Double(context.capacity), 0x1p62))
+        self.parameters = parameters
         lists = ListFamily(count: 4, context: context)
         links = LinkArena(capacity: context.entries)
         isOnStack = SlotArray(repeating: false, capacity: context.entries)
+        resize(to: context.capacity)
+    }
+
+    public mutating func resize(to capacity: Int) {
+        queueLimit = max(1, Int(parameters.hir * Double(capacity)))
+        lirLimit = max(0, capacity - queueLimit)
+        stackLimit = Int(min(parameters.stack * Double(capacity), 0x1p62))
     }
 
     public var overflows: Bool { !leaving.isEmpty }

@@ -31,7 +31,8 @@ public struct LRUK: ~Copyable, CataloguedPolicy {
     private static let unknown = -1
 
     private let k: Int
-    private let retainedCost: Int
+    private let retained: Double
+    private var retainedCost = 0
     private var lists: ListFamily
     /// The times of the last `k` accesses of each entry, the latest first.
     private var history: SlotArray<Int>
@@ -39,11 +40,14 @@ public struct LRUK: ~Copyable, CataloguedPolicy {
 
     public init(_ parameters: Parameters, context: PolicyContext) {
         k = parameters.k
-        retainedCost = Int(min(parameters.retained * Double(context.capacity), 0x1p62))
+        retained = parameters.retained
         lists = ListFamily(count: 2, context: context)
         history = SlotArray(repeating: LRUK.unknown, capacity: context.entries * parameters.k)
         heap = IndexedHeap(capacity: context.entries)
+        resize(to: context.capacity)
     }
+
+    public mutating func resize(to capacity: Int) { retainedCost = Int(min(retained * Double(capacity), 0x1p62)) }
 
     public mutating func hit(_ access: Access) {
         record(access)

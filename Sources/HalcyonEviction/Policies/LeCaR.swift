@@ -36,8 +36,9 @@ public struct LeCaR: ~Copyable, CataloguedPolicy {
     private static let residents: UInt8 = 0, lruGhosts: UInt8 = 1, lfuGhosts: UInt8 = 2
 
     private let learningRate: Double
-    private let fading: Double
-    private let ghostLimit: Int
+    private let discount: Double
+    private var fading = 0.0
+    private var ghostLimit = 0
     private var recency: ListFamily
     private var frequency: FrequencyLists
     private var evictedAt: SlotArray<UInt32>
@@ -47,13 +48,18 @@ public struct LeCaR: ~Copyable, CataloguedPolicy {
 
     public init(_ parameters: Parameters, context: PolicyContext) {
         learningRate = parameters.learningRate
-        fading = Double.naturalLogarithm(parameters.discount) / Double(max(context.capacity, 1))
-        ghostLimit = context.capacity / 2
+        discount = parameters.discount
         recency = ListFamily(count: 3, context: context)
         frequency = FrequencyLists(capacity: context.entries)
         evictedAt = SlotArray(repeating: 0, capacity: context.entries)
         lruWeight = parameters.lruWeight
         generator = SplitMix64(seed: context.seed)
+        resize(to: context.capacity)
+    }
+
+    public mutating func resize(to capacity: Int) {
+        fading = Double.naturalLogarithm(discount) / Double(max(capacity, 1))
+        ghostLimit = capacity / 2
     }
 
     public mutating func hit(_ access: Access) {

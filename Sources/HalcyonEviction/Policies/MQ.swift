@@ -43,7 +43,8 @@ public struct MQ: ~Copyable, CataloguedPolicy {
 
     private let queues: UInt8
     private let lifetime: Int
-    private let ghostCapacity: Int
+    private let ghostShare: Double
+    private var ghostCapacity = 0
     private let followsPaper: Bool
     /// The queues, and behind them the list of the remembered.
     private var lists: ListFamily
@@ -57,12 +58,15 @@ public struct MQ: ~Copyable, CataloguedPolicy {
     public init(_ parameters: Parameters, context: PolicyContext) {
         queues = UInt8(parameters.queues)
         lifetime = parameters.lifetime
-        ghostCapacity = Int(min(parameters.ghosts * Double(context.capacity), 0x1p62))
+        ghostShare = parameters.ghosts
         followsPaper = parameters.rules == .paper
         lists = ListFamily(count: parameters.queues + 1, context: context)
         frequency = SlotArray(repeating: 0, capacity: context.entries)
         expiry = SlotArray(repeating: 0, capacity: context.entries)
+        resize(to: context.capacity)
     }
+
+    public mutating func resize(to capacity: Int) { ghostCapacity = Int(min(ghostShare * Double(capacity), 0x1p62)) }
 
     public mutating func hit(_ access: Access) {
         frequency[access.entry] = min(frequency[access.entry], .max - 1) + 1

@@ -30,7 +30,7 @@ public struct QDLPFIFO: ~Copyable, CataloguedPolicy {
         traits: .hasAdmission)
 
     private var queues: FilteredClock
-    private let capacity: Int
+    private var capacity: Int
     private let threshold: UInt8
     /// The oldest newcomer, while it waits for room in the clock.
     private var promoted: EntryID = .none
@@ -41,6 +41,11 @@ public struct QDLPFIFO: ~Copyable, CataloguedPolicy {
         queues = FilteredClock(small: parameters.small, ghost: parameters.ghost, context: context)
         capacity = context.capacity
         threshold = UInt8(parameters.threshold)
+    }
+
+    public mutating func resize(to capacity: Int) {
+        self.capacity = capacity
+        queues.resize(to: capacity)
     }
 
     public var overflows: Bool {

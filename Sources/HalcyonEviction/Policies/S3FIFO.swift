@@ -59,15 +59,22 @@ public struct S3FIFO: ~Copyable, CataloguedPolicy {
 
     private var queues: FilteredClock
     private let threshold: UInt8
-    private let refusedCost: Int
+    private let refusal: Refusal
+    private var refusedCost = 0
     private var fillsMain: Bool
     private var isReturning = false
 
     public init(_ parameters: Parameters, context: PolicyContext) {
         queues = FilteredClock(small: parameters.small, ghost: parameters.ghost, context: context)
         threshold = UInt8(parameters.threshold)
-        refusedCost = queues.smallLimit + (parameters.refuse == .larger ? 1 : 0)
+        refusal = parameters.refuse
         fillsMain = parameters.fill == .main
+        resize(to: context.capacity)
+    }
+
+    public mutating func resize(to capacity: Int) {
+        queues.resize(to: capacity)
+        refusedCost = queues.smallLimit + (refusal == .larger ? 1 : 0)
     }
 
     public mutating func hit(_ access: Access) { queues.hit(access.entry) }

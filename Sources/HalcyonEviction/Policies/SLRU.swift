@@ -39,7 +39,8 @@ public struct SLRU: ~Copyable, CataloguedPolicy {
 
     private var stack: ListFamily
     private let top: UInt8
-    private let limit: Int
+    private let leastLimit: Int
+    private var limit = 0
     private let entrance: Entrance
     /// Whether the bottom was handed more than it may hold.
     public private(set) var overflows = false
@@ -47,9 +48,12 @@ public struct SLRU: ~Copyable, CataloguedPolicy {
     public init(_ parameters: Parameters, context: PolicyContext) {
         stack = ListFamily(count: parameters.segments, context: context)
         top = UInt8(parameters.segments - 1)
-        limit = max(context.capacity / parameters.segments, context.everyCostIsOne ? 1 : 0)
+        leastLimit = context.everyCostIsOne ? 1 : 0
         entrance = parameters.entry
+        resize(to: context.capacity)
     }
+
+    public mutating func resize(to capacity: Int) { limit = max(capacity / (Int(top) + 1), leastLimit) }
 
     public mutating func hit(_ access: Access) {
         let segment = min(stack.list(of: access.entry) &+ 1, top)

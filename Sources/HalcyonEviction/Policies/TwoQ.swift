@@ -28,17 +28,25 @@ public struct TwoQ: ~Copyable, CataloguedPolicy {
     private static let a1in: UInt8 = 0, a1out: UInt8 = 1, am: UInt8 = 2
 
     private var lists: ListFamily
-    private let capacity: Int
-    private let kin: Int
-    private let kout: Int
+    private let parameters: Parameters
+    private let leastKin: Int
+    private var capacity = 0
+    private var kin = 0
+    private var kout = 0
     /// Whether the newcomer was found in A1out, and what it costs then.
     private var isReturning = false
     private var returningCost = 0
 
     public init(_ parameters: Parameters, context: PolicyContext) {
         lists = ListFamily(count: 3, context: context)
-        capacity = context.capacity
-        kin = max(Int(Double(capacity) * parameters.newcomers), context.everyCostIsOne ? 1 : 0)
+        self.parameters = parameters
+        leastKin = context.everyCostIsOne ? 1 : 0
+        resize(to: context.capacity)
+    }
+
+    public mutating func resize(to capacity: Int) {
+        self.capacity = capacity
+        kin = max(Int(Double(capacity) * parameters.newcomers), leastKin)
         kout = Int(Double(capacity) * parameters.ghosts)
     }
 

@@ -38,15 +38,21 @@ public struct WTinyLFU: ~Copyable, CataloguedPolicy {
 
     private var lists: ListFamily
     private var sketch: FrequencySketch
-    private let windowLimit: Int
-    private let mainLimit: Int
-    private let protectedLimit: Int
+    private let parameters: Parameters
+    private var windowLimit = 0
+    private var mainLimit = 0
+    private var protectedLimit = 0
 
     public init(_ parameters: Parameters, context: PolicyContext) {
         lists = ListFamily(count: 3, context: context)
         sketch = FrequencySketch(sampleFactor: parameters.sample)
-        windowLimit = max(1, Int(parameters.window * Double(context.capacity)))
-        mainLimit = max(0, context.capacity - windowLimit)
+        self.parameters = parameters
+        resize(to: context.capacity)
+    }
+
+    public mutating func resize(to capacity: Int) {
+        windowLimit = max(1, Int(parameters.window * Double(capacity)))
+        mainLimit = max(0, capacity - windowLimit)
         protectedLimit = Int(parameters.protected * Double(mainLimit))
     }
 

@@ -9,11 +9,14 @@ public struct FilteredClock: ~Copyable {
     private static let mostHits: UInt8 = 3
 
     /// What the small queue is meant to hold at most; 1 at least where every object costs 1.
-    public let smallLimit: Int
+    public private(set) var smallLimit = 0
     /// What the main queue is meant to hold at most.
-    public let mainLimit: Int
+    public private(set) var mainLimit = 0
 
-    private let ghostLimit: Int
+    private var ghostLimit = 0
+    private let smallShare: Double
+    private let ghostShare: Double
+    private let leastSmall: Int
     private var queues: ListFamily
     private var counts: SlotArray<UInt8>
 
@@ -25,9 +28,15 @@ public struct FilteredClock: ~Copyable {
     public init(small: Double, ghost: Double, context: PolicyContext) {
         queues = ListFamily(count: 3, context: context)
         counts = SlotArray(repeating: 0, capacity: context.entries)
-        smallLimit = max(Int(Double(context.capacity) * small), context.everyCostIsOne ? 1 : 0)
-        mainLimit = context.capacity - smallLimit
-        ghostLimit = Int(Double(context.capacity) * ghost)
+        (smallShare, ghostShare, leastSmall) = (small, ghost, context.everyCostIsOne ? 1 : 0)
+        resize(to: context.capacity)
+    }
+
+    /// Takes the shares of another capacity.
+    public mutating func resize(to capacity: Int) {
+        smallLimit = max(Int(Double(capacity) * smallShare), leastSmall)
+        mainLimit = capacity - smallLimit
+        ghostLimit = Int(Double(capacity) * ghostShare)
     }
 
     /// The heap bytes held.

@@ -8,7 +8,7 @@ struct ScanResistantLRU: ~Copyable {
     /// What is known of an entry: it was in SR only; R lost it.
     private static let isNew: UInt8 = 1, isDemoted: UInt8 = 2
 
-    private let capacity: Int
+    private var capacity: Int
     /// What SR and R may cost: SR its share, R the rest.
     private var passingShare: Double
     private var lists: ListFamily
@@ -22,6 +22,13 @@ struct ScanResistantLRU: ~Copyable {
         passingShare = Double(context.capacity) / 2
         lists = ListFamily(count: 3, context: context)
         marks = SlotArray(repeating: 0, capacity: context.entries)
+    }
+
+    /// Shares another capacity as the last one was.
+    mutating func resize(to capacity: Int) {
+        let share = self.capacity > 0 ? passingShare / Double(self.capacity) : 0.5
+        passingShare = share * Double(capacity)
+        self.capacity = capacity
     }
 
     /// The heap bytes held.

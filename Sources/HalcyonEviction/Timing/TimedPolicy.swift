@@ -28,6 +28,8 @@ struct TimedPolicy<Wrapped: EvictionPolicy & ~Copyable>: ~Copyable, EvictionPoli
         wrapped.define(categorySet: categorySet, members: members)
     }
 
+    mutating func resize(to capacity: Int) { wrapped.resize(to: capacity) }
+
     func remembers(_ entry: EntryID) -> Bool { wrapped.remembers(entry) }
 
     @inline(__always)

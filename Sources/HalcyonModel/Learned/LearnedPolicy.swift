@@ -26,7 +26,7 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
 
     let parameters: LearnedParameters
     let missCost: MissCost
-    let capacity: Double
+    var capacity: Double
     let model: LearnedModel
     /// The model's state; alive as long as ``model`` is.
     ///
@@ -166,6 +166,8 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
         // A newcomer that was just refused becomes a ghost with the next request.
         history.remembersGhost(entry) || (newcomer != ObjectRecord.none && history.resident(entry) == newcomer)
     }
+
+    public mutating func resize(to capacity: Int) { self.capacity = Double(max(capacity, 0)) }
 
     public mutating func define(categorySet: CategorySetID, members: [UInt32]) {
         let learner = learner

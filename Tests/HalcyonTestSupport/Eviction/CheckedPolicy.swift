@@ -7,7 +7,7 @@ import HalcyonEviction
 public struct CheckedPolicy<Wrapped: EvictionPolicy & ~Copyable>: ~Copyable, EvictionPolicy {
     private var wrapped: Wrapped
     private let record: PolicyRecord
-    private let capacity: Int
+    private var capacity: Int
 
     /// A watch around `wrapped`.
     public init(_ wrapped: consuming Wrapped, capacity: Int, record: PolicyRecord) {
@@ -75,6 +75,11 @@ public struct CheckedPolicy<Wrapped: EvictionPolicy & ~Copyable>: ~Copyable, Evi
 
     public mutating func define(categorySet: CategorySetID, members: [UInt32]) {
         wrapped.define(categorySet: categorySet, members: members)
+    }
+
+    public mutating func resize(to capacity: Int) {
+        self.capacity = capacity
+        wrapped.resize(to: capacity)
     }
 
     public var overflows: Bool { wrapped.overflows }

@@ -1,0 +1,36 @@
+import HalcyonEviction
+import HalcyonTestSupport
+import Testing
+
+@testable import Halcyon
+
+@Suite("Memory storage: a limit that changes")
+struct ChangedLimitTests {
+    /// Who was found and who left, when a storage serves a trace under a limit of 500 that it is given now.
+    private func serve(_ policy: String, startingFrom limit: Int) throws -> (found: [Bool], left: [String]) {
+        let left = Departures()
+        let memory = try MemoryStorage<Blob>(
+            config: .lasting(cost: limit), policyNamed: policy, clock: ManualClock(), onDeparture: left.note)
+        memory.withConfig { $0.totalCostLimit = 500 }
+        let found = MicroTrace(.mixed, costs: .varied, count: 4_000).accesses.map { access -> Bool in
+            let (key, context) = ("\(access.entry)", AccessContext(categories: ["c\(access.categories)"]))
+            if memory.value(forKey: key, context: context) != nil { return true }
+            memory.store(value: Blob(cost: access.cost), forKey: key, context: context)
+            return false
+        }
+        return (found, left.keys)
+    }
+
+    @Test(
+        "A policy takes its shares of the limit that there is, not of the one that there was",
+        arguments: PolicyCatalogue.liveNames)
+    func shares(policy: String) throws {
+        let expected = try serve(policy, startingFrom: 500)
+        #expect(expected.found.contains(true) && !expected.left.isEmpty)
+        for limit in [0, 40_000, 7] {
+            let changed = try serve(policy, startingFrom: limit)
+            #expect(changed.found == expected.found, "from \(limit)")
+            #expect(changed.left == expected.left, "from \(limit)")
+        }
+    }
+}
