@@ -87,10 +87,14 @@ let package = Package(
         .executableTarget(
             name: "HalcyonTestProcess", dependencies: ["Halcyon", "HalcyonAccessLog", "HalcyonTestSupport"],
             path: "Tests/HalcyonTestProcess", swiftSettings: strict),
+        .executableTarget(
+            name: "NetworkLoadProcess", dependencies: ["Halcyon", "HalcyonTestSupport"],
+            path: "Tests/NetworkLoadProcess", swiftSettings: strict),
         .testTarget(
             name: "HalcyonTests",
             dependencies: [
-                "Halcyon", "HalcyonAccessLog", "HalcyonTestProcess", "HalcyonModel", "HalcyonSimulation",
+                "Halcyon", "HalcyonAccessLog", "HalcyonTestProcess", "NetworkLoadProcess", "HalcyonModel",
+                "HalcyonSimulation",
                 "HalcyonTrace", "HalcyonTestSupport", .product(name: "GRDB", package: "GRDB.swift"),
             ],
             exclude: ["Processing/Fixtures"], swiftSettings: strict),

@@ -5,14 +5,7 @@ import Synchronization
 ///
 /// Each connection has a thread of its own; a request is read up to its empty line. All ends with the instance.
 public final class HostileServer: Sendable {
-    private struct State {
-        var visits: [Visit] = []
-        var sockets: Set<Int32> = []
-        var connections = 0
-        var isClosed = false
-    }
-
-    private let state: Mutex<State>
+    private let log = ConnectionLog()
     private let listener: Int32
     /// Where it listens.
     public let port: Int
@@ -23,28 +16,23 @@ public final class HostileServer: Sendable {
     ///   next request.
     public init(_ answer: @escaping @Sendable (Visit) -> Void) throws {
         (listener, port) = try FreePort.listen(backlog: 512)
-        state = Mutex(State())
-        let listener = listener
-        Thread.detachNewThread { [weak self] in
+        Thread.detachNewThread { [listener, log] in
             while true {
                 let socket = accept(listener, nil, nil)
-                guard socket >= 0 else { return }
-                guard let self, self.opened(socket) else {
-                    close(socket)
-                    return
-                }
-                Thread.detachNewThread { [weak self] in
-                    HostileServer.serve(socket, answer) { self?.note($0) }
-                    if let self { self.closed(socket) } else { close(socket) }
+                guard socket >= 0 else { break }
+                guard log.opened(socket) else { continue }
+                Thread.detachNewThread {
+                    HostileServer.serve(socket, answer, log)
+                    log.ended(socket)
                 }
             }
+            close(listener)
         }
     }
 
     deinit {
+        log.endAll()
         shutdown(listener, Int32(SHUT_RDWR))
-        close(listener)
-        for socket in state.withLock({ $0.sockets }) { shutdown(socket, Int32(SHUT_RDWR)) }
     }
 
     /// An address on it.
@@ -53,34 +41,18 @@ public final class HostileServer: Sendable {
     }
 
     /// The requests so far, in the order in which they were read.
-    public var visits: [Visit] { state.withLock { $0.visits } }
+    public var visits: [Visit] { log.visits }
 
     /// How many requests there were for a path.
     public func count(_ path: String) -> Int { visits.count { $0.path == path } }
 
     /// How many connections were taken so far.
-    public var connections: Int { state.withLock { $0.connections } }
+    public var connections: Int { log.connections }
 
     /// How many connections are open.
-    public var openConnections: Int { state.withLock { $0.sockets.count } }
+    public var openConnections: Int { log.open }
 
-    private func opened(_ socket: Int32) -> Bool {
-        state.withLock { state in
-            state.connections += 1
-            return state.sockets.insert(socket).inserted
-        }
-    }
-
-    private func closed(_ socket: Int32) {
-        state.withLock { _ = $0.sockets.remove(socket) }
-        close(socket)
-    }
-
-    private func note(_ visit: Visit) { state.withLock { $0.visits.append(visit) } }
-
-    private static func serve(
-        _ socket: Int32, _ answer: (Visit) -> Void, _ note: (Visit) -> Void
-    ) {
+    private static func serve(_ socket: Int32, _ answer: (Visit) -> Void, _ log: ConnectionLog) {
         var buffer: [UInt8] = []
         while true {
             while buffer.firstRange(of: [13, 10, 13, 10]) == nil {
@@ -92,7 +64,7 @@ public final class HostileServer: Sendable {
             guard let end = buffer.firstRange(of: [13, 10, 13, 10]) else { return }
             let visit = Visit(socket: socket, head: String(decoding: buffer[..<end.lowerBound], as: UTF8.self))
             buffer.removeSubrange(..<end.upperBound)
-            note(visit)
+            log.note(visit)
             answer(visit)
         }
     }

@@ -1,0 +1,38 @@
+import Foundation
+
+/// What this process has of the system, as /proc tells.
+struct Resources {
+    var descriptors: Int
+    var threads: Int
+    /// Threads of transports.
+    var networkThreads: Int
+    /// Resident memory.
+    var kilobytes: Int
+
+    static var now: Resources {
+        let files = FileManager.default
+        let threads = (try? files.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
+        let network = threads.count { thread in
+            let name = try? String(contentsOfFile: "/proc/self/task/\(thread)/comm", encoding: .utf8)
+            return name?.hasPrefix("halcyon.network") == true
+        }
+        let pages = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")
+        return Resources(
+            descriptors: (try? files.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0, threads: threads.count,
+            networkThreads: network,
+            kilobytes: (pages.flatMap { Int($0[1]) } ?? 0) * Int(sysconf(Int32(_SC_PAGESIZE))) / 1_024)
+    }
+
+    /// What is left when whatever was closed has had time to go: when nothing has changed for half a second, and no transport
+    /// is left, or after thirty seconds.
+    static func settled() async -> Resources {
+        var (last, steady) = (now, 0)
+        for _ in 0..<300 where steady < 5 || last.networkThreads > 0 {
+            try? await Task.sleep(for: .milliseconds(100))
+            let next = now
+            steady = next.descriptors == last.descriptors && next.threads == last.threads ? steady + 1 : 0
+            last = next
+        }
+        return last
+    }
+}
