@@ -2,7 +2,7 @@
 # soak: the long forms of the tests that kill processes.   sanitize: load under the thread and the address sanitizer.
 # bench-cache: the tiers of the image cache, memory beside NSCache.
 # bench-log: what the access log costs who records, and how many accesses a second it takes.
-# bench-images: pictures decoded and processed beside TurboJPEG and Pillow.
+# bench-images: pictures decoded and processed beside TurboJPEG and Pillow.   bench-network: loads beside URLSession.
 # check: hit ratios against Experiments/targets.yml.   notebooks: executes Notebooks/, results in .build/notebooks.
 # acceptance: does the test of the hypothesis claim what is so, and nothing else? 20 seeds, some 20 minutes of one core.
 # lint: format and spelling of the code.   docs: the API documentation.   Missing system packages are installed on the way.
@@ -13,7 +13,7 @@ VENV   := .build/venv
 IMAGES_VENV := .build/venv-images
 NOTEBOOKS_VENV := .build/venv-notebooks
 
-.PHONY: demo test soak sanitize check acceptance acceptance-short bench bench-cache bench-log bench-images notebooks lint docs release dependencies example clean
+.PHONY: demo test soak sanitize check acceptance acceptance-short bench bench-cache bench-log bench-images bench-network notebooks lint docs release dependencies example clean
 
 demo: release
 	@echo
@@ -69,6 +69,10 @@ bench-log: dependencies
 bench-images: dependencies $(IMAGES_VENV)/ready
 	swift build -c release --product ImageBenchmark
 	$(IMAGES_VENV)/bin/python Experiments/Benchmarks/images.py
+
+bench-network:
+	@.ci/install-dependencies tests
+	swift run -c release NetworkBenchmark
 
 bench: release $(VENV)/libcachesim
 	$(VENV)/bin/python Experiments/Benchmarks/bench.py --replay $(REPLAY)

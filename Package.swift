@@ -112,6 +112,9 @@ let package = Package(
             dependencies: ["Halcyon", "HalcyonAccessLog", "HalcyonSimulation", "HalcyonTrace"],
             path: "Experiments/Examples/RecordAndReplay", swiftSettings: strict),
         .executableTarget(
+            name: "NetworkBenchmark", dependencies: ["Halcyon", "HalcyonTestSupport"],
+            path: "Experiments/Benchmarks/Network", swiftSettings: strict),
+        .executableTarget(
             name: "AccessLogProcess", dependencies: ["HalcyonAccessLog"], path: "Tests/AccessLogProcess",
             swiftSettings: strict),
         .testTarget(

@@ -9,7 +9,7 @@ public struct DownloadOptions: Sendable {
     /// Decides whether it is tried again after a failure; `nil` does not.
     public var retryStrategy: (any RetryStrategy)?
     /// Where the processor works. Of loads that share a processor, the first one's counts.
-    public var processingQueue = CallbackQueue.dispatch(DispatchQueue.global(qos: .userInitiated))
+    public var processingQueue = Self.processing
     /// Where progress is told, and the completion of ``ImageDownloader/download(_:processor:options:completionHandler:)``
     /// is called.
     public var callbackQueue = CallbackQueue.mainCurrentOrAsync
@@ -19,6 +19,8 @@ public struct DownloadOptions: Sendable {
     public var lowDataURL: URL?
     /// Whether it may be loaded where the network is to be spared; a ``lowDataURL`` may in any case.
     public var allowsConstrainedNetwork = true
+
+    private static let processing = CallbackQueue.dispatch(DispatchQueue.global(qos: .userInitiated))
 
     /// The defaults.
     public init() {}

@@ -3,7 +3,7 @@ import Synchronization
 /// A load under way, as whoever asked for it holds it. Letting go of it does not end the load.
 public final class DownloadTask: Sendable {
     private struct State {
-        var work: Task<Void, Never>?
+        var onCancel: (@Sendable () -> Void)?
         var isCancelled = false
         var priority: TransferPriority?
         var setPriority: (@Sendable (TransferPriority) -> Void)?
@@ -15,11 +15,11 @@ public final class DownloadTask: Sendable {
 
     /// Ends this load with ``NetworkError/cancelled``; others of the same request go on.
     public func cancel() {
-        let work = state.withLock { state in
+        let onCancel = state.withLock { state in
             state.isCancelled = true
-            return state.work
+            return state.onCancel
         }
-        work?.cancel()
+        onCancel?()
     }
 
     /// Whether it was cancelled.
@@ -34,13 +34,13 @@ public final class DownloadTask: Sendable {
         set?(priority)
     }
 
-    /// Sets what works on it.
-    func run(_ work: Task<Void, Never>) {
+    /// Sets what ends it; at once, if that was asked for already.
+    func whenCancelled(_ onCancel: @escaping @Sendable () -> Void) {
         let isCancelled = state.withLock { state in
-            state.work = work
+            state.onCancel = onCancel
             return state.isCancelled
         }
-        if isCancelled { work.cancel() }
+        if isCancelled { onCancel() }
     }
 
     /// The priority that was set last.

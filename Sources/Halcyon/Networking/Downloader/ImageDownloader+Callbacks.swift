@@ -2,7 +2,8 @@ import Foundation
 
 // The callback layer: what the async API does, with a completion that is called exactly once on the queue asked for.
 extension ImageDownloader {
-    /// Loads, and turns what came into a value.
+    /// Loads, and turns what came into a value. Without a modifier and a retry strategy the load has joined its transfer when
+    /// this returns.
     ///
     /// - Returns: what cancels the load and changes its priority.
     @discardableResult
@@ -11,16 +12,31 @@ extension ImageDownloader {
         completionHandler: @escaping @Sendable (Result<DownloadResult<Value>, any Error>) -> Void
     ) -> DownloadTask {
         let task = DownloadTask()
-        task.run(
-            Task.detached { [self] in
-                let result: Result<DownloadResult<Value>, any Error>
+        let complete: @Sendable (Result<DownloadResult<Value>, any Error>) -> Void = {
+            [queue = options.callbackQueue] in
+            let result = $0
+            queue.execute { completionHandler(result) }
+        }
+        var request: TransportRequest
+        do { request = try self.request(for: url, options) } catch {
+            complete(.failure(error))
+            return task
+        }
+        if options.requestModifier == nil, options.retryStrategy == nil {
+            request.priority = options.priority
+            let token = merger.newToken()
+            merger.load(token, request, processor, options, task, complete: complete)
+            task.whenCancelled { [merger] in merger.leave(token) }
+        } else {
+            let work = Task.detached { [self, request] in
                 do {
-                    result = .success(try await download(request(for: url, options), processor, options, task))
+                    complete(.success(try await download(request, processor, options, task)))
                 } catch {
-                    result = .failure(error)
+                    complete(.failure(error))
                 }
-                options.callbackQueue.execute { completionHandler(result) }
-            })
+            }
+            task.whenCancelled { work.cancel() }
+        }
         return task
     }
 

@@ -43,7 +43,7 @@ public final class ImageDownloader: Sendable {
     public let name: String
     let configuration: Configuration
     let clock: any CacheClock
-    private let merger: DownloadMerger
+    let merger: DownloadMerger
 
     /// A downloader.
     ///
@@ -120,8 +120,6 @@ public final class ImageDownloader: Sendable {
             guard let modified = await modifier.modified(for: request) else { throw NetworkError.emptyRequest }
             request = modified
         }
-        // Before it waits for anything: what cannot be sent is an error at once.
-        try request.check()
         var (retries, info) = (0, nil as (any Sendable)?)
         while true {
             do {

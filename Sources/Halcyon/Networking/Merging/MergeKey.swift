@@ -5,7 +5,9 @@ import Foundation
 ///
 /// What carries credentials is part of it: `Authorization`, `Cookie` and every other field, a name and a password, the TLS
 /// settings and the proxy. Two users never share a transfer.
-struct MergeKey: Hashable, Sendable {
+///
+/// An object, since it is large and handed around with every event.
+final class MergeKey: Hashable, Sendable {
     /// Fields that differ between requests for the same thing, in lower case.
     static let tracing: Set<String> = ["traceparent", "tracestate", "x-request-id", "x-correlation-id"]
 
@@ -35,6 +37,15 @@ struct MergeKey: Hashable, Sendable {
         httpVersion = request.httpVersion
         acceptsCompression = request.acceptsCompression
         allowedSchemes = request.allowedSchemes
+    }
+
+    static func == (one: MergeKey, other: MergeKey) -> Bool {
+        one === other
+            || one.url == other.url && one.method == other.method && one.headers == other.headers
+                && one.body == other.body
+                && one.credential == other.credential && one.limits == other.limits && one.tls == other.tls
+                && one.proxy == other.proxy && one.httpVersion == other.httpVersion
+                && one.acceptsCompression == other.acceptsCompression && one.allowedSchemes == other.allowedSchemes
     }
 
     /// Two keys are told apart by what usually differs.

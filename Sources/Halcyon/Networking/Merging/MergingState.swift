@@ -194,8 +194,7 @@ struct MergingState<Key: Hashable, Processor: Hashable> {
 
     /// Says how urgent a transfer is, if that has changed and it still loads.
     private mutating func changedPriority(_ id: TransferID) -> [Action] {
-        guard let transfer = transfers[id], transfer.isLoading, let wanted = transfer.wanted,
-            wanted != transfer.priority
+        guard transfers[id]?.isLoading == true, let wanted = transfers[id]?.wanted, wanted != transfers[id]?.priority
         else { return [] }
         transfers[id]?.priority = wanted
         return [.setPriority(id, wanted)]

@@ -31,7 +31,10 @@ public struct TransportRequest: Sendable, Hashable {
     /// was before.
     public var acceptsCompression = true
     /// The schemes that are served at all.
-    public var allowedSchemes: Set<String> = ["http", "https"]
+    public var allowedSchemes = Self.webSchemes
+
+    /// One set for all requests, so that comparing two is comparing two references.
+    private static let webSchemes: Set<String> = ["http", "https"]
 
     /// A GET of a URL.
     public init(_ url: URL) { self.url = url }
