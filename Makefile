@@ -37,10 +37,11 @@ sanitize: dependencies
 	Tests/Sanitizers/run thread $(SECONDS)
 	Tests/Sanitizers/run address $(SECONDS)
 
-# An image cache that records, and its record replayed; then a policy of one's own in a package of one's own, run against the
-# built-in ones.
+# An image cache that records, and its record replayed; pictures from a server through a manager; then a policy of one's own in
+# a package of one's own, run against the built-in ones.
 example: dependencies
 	swift run RecordAndReplay
+	swift run Gallery
 	swift run --package-path Experiments/CustomPolicy
 
 # Hit ratios on the bundled traces, held against what was recorded; JUnit XML and Markdown for whoever shows them.

@@ -115,6 +115,8 @@ let package = Package(
             name: "NetworkBenchmark", dependencies: ["Halcyon", "HalcyonTestSupport"],
             path: "Experiments/Benchmarks/Network", swiftSettings: strict),
         .executableTarget(
+            name: "Gallery", dependencies: ["Halcyon"], path: "Experiments/Examples/Gallery", swiftSettings: strict),
+        .executableTarget(
             name: "AccessLogProcess", dependencies: ["HalcyonAccessLog"], path: "Tests/AccessLogProcess",
             swiftSettings: strict),
         .testTarget(

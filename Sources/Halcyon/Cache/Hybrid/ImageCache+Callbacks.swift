@@ -45,8 +45,9 @@ extension ImageCache {
     public func clearDiskCache(
         callbackQueue: CallbackQueue = .mainCurrentOrAsync, completionHandler: @escaping @Sendable () -> Void
     ) {
-        onDisk(changing: true) { storage in
+        onDisk(changing: true) { [freshness] storage in
             storage.removeAll()
+            freshness.removeAll()
         } done: { _ in
             callbackQueue.execute(completionHandler)
         }

@@ -23,7 +23,10 @@ extension ImageCache {
 
     /// Removes everything from disk. O(values).
     public func clearDiskCache() async {
-        _ = await onDisk(changing: true) { storage in storage.removeAll() }
+        _ = await onDisk(changing: true) { [freshness] storage in
+            storage.removeAll()
+            freshness.removeAll()
+        }
     }
 
     /// Removes everything. O(values).

@@ -4,33 +4,44 @@ import Synchronization
 // What the async and the callback API are made of. Each `done` is called exactly once, wherever the work ends.
 extension ImageCache {
     /// Stores in memory before it returns, and on the disk later.
+    ///
+    /// - Parameters:
+    ///   - toMemory: whether it goes to memory. Where it goes nowhere, this is the access alone.
+    ///   - other: takes the place of the cache's serializer.
+    ///   - kept: is told the bytes that are on disk now, before anybody can read or replace them.
     func store(
-        _ value: Value, original: Data?, forKey key: String, toDisk: Bool, options: CacheOptions,
-        done: @escaping @Sendable (CacheStoreResult) -> Void
+        _ value: Value, original: Data?, forKey key: String, toMemory: Bool = true, toDisk: Bool,
+        serializer other: (any CacheSerializer<Value>)? = nil, options: CacheOptions,
+        kept: (@Sendable (Data) -> Void)? = nil, done: @escaping @Sendable (CacheStoreResult) -> Void
     ) {
         let computed = key.computedKey(with: options.processorIdentifier)
-        if options.isPrefetch {
-            prefetches.mark(computed)
-        } else {
+        if !options.isPrefetch {
             prefetches.take(computed)
             record(computed, cost: value.cacheCost, options, .network)
+        } else if toMemory || toDisk {
+            prefetches.mark(computed)
+        }
+        guard toMemory || toDisk else {
+            done(CacheStoreResult(memoryCacheResult: .success(()), diskCacheResult: .success(())))
+            return
         }
         hub.send(.store(key: computed, categories: options.context.categories))
         var options = options
         options.context.requestNumber = requests.add(1, ordering: .relaxed).oldValue
-        keepInMemory(value, computed, options)
+        if toMemory { keepInMemory(value, computed, options) }
         guard toDisk else {
             done(CacheStoreResult(memoryCacheResult: .success(()), diskCacheResult: .success(())))
             return
         }
         ioQueue.async(flags: .barrier) { [self, options] in
             let result = Result<Void, any Error> {
-                guard let data = serializer.data(with: value, original: original) else {
+                guard let data = (other ?? serializer).data(with: value, original: original) else {
                     throw CacheError.cannotSerialize(key: computed)
                 }
-                try tier.get().store(
+                let isKept = try tier.get().store(
                     value: data, forKey: computed, expiration: options.diskCacheExpiration,
                     forcedExtension: options.forcedExtension, context: options.context)
+                if isKept { kept?(data) }
             }
             if case .failure(let error) = result { hub.failed(error) }
             done(CacheStoreResult(memoryCacheResult: .success(()), diskCacheResult: result))
@@ -56,22 +67,23 @@ extension ImageCache {
 
     /// Looks a key up on disk, and promotes what it finds before `done` hears of it.
     func fromDisk(
-        _ computed: String, _ options: CacheOptions,
+        _ computed: String, _ options: CacheOptions, serializer other: (any CacheSerializer<Value>)? = nil,
         done: @escaping @Sendable (Result<ImageCacheResult<Value>, any Error>) -> Void
     ) {
         // Asked for now, so that whatever is stored or removed from now on makes it void.
         let ticket = memoryStorage.beginRead(forKey: computed)
         if !options.loadDiskFileSynchronously {
-            ioQueue.async { [self] in done(Result { try loadFromDisk(computed, options, ticket) }) }
+            ioQueue.async { [self] in done(Result { try loadFromDisk(computed, options, other, ticket) }) }
         } else if DispatchQueue.getSpecific(key: onIOQueue) == true {
-            done(Result { try loadFromDisk(computed, options, ticket) })
+            done(Result { try loadFromDisk(computed, options, other, ticket) })
         } else {
-            done(Result { try ioQueue.sync { try loadFromDisk(computed, options, ticket) } })
+            done(Result { try ioQueue.sync { try loadFromDisk(computed, options, other, ticket) } })
         }
     }
 
     private func loadFromDisk(
-        _ computed: String, _ options: CacheOptions, _ ticket: PendingReads.Ticket
+        _ computed: String, _ options: CacheOptions, _ other: (any CacheSerializer<Value>)?,
+        _ ticket: PendingReads.Ticket
     ) throws -> ImageCacheResult<Value> {
         guard let storage = try? tier.get() else {
             memoryStorage.endRead(ticket)
@@ -84,7 +96,7 @@ extension ImageCache {
             let data = try storage.value(
                 forKey: computed, forcedExtension: options.forcedExtension,
                 extendingExpiration: options.diskCacheAccessExtendingExpiration, context: options.context)
-            value = data.flatMap { serializer.value(with: $0) }
+            value = data.flatMap { (other ?? serializer).value(with: $0) }
         } catch {
             memoryStorage.endRead(ticket)
             hub.failed(error)
@@ -101,7 +113,7 @@ extension ImageCache {
         return .disk(value)
     }
 
-    private func keepInMemory(
+    func keepInMemory(
         _ value: Value, _ computed: String, _ options: CacheOptions, endOf ticket: PendingReads.Ticket? = nil
     ) {
         memoryStorage.store(

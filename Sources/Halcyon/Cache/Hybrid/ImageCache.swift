@@ -23,6 +23,8 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
     /// What tells bytes and values.
     public let serializer: any CacheSerializer<Value>
     let tier: DiskTier
+    /// What servers said of the freshness of what is on disk.
+    let freshness: FreshnessRecords
     let hub: CacheEventHub
     let clock: any CacheClock
     /// How many requests were served: hits and stores. Both tiers are told the same number with the same request.
@@ -67,6 +69,7 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
                     config: disk, policy: diskPolicy, seed: seed, clock: clock, users: users,
                     onDeparture: { hub.departed(.disk, $0) }))
         }
+        freshness = FreshnessRecords(tier: tier, clock: clock)
         ioQueue.setSpecific(key: onIOQueue, value: true)
         for trigger in triggers { trigger.start { [weak self] event in self?.respond(to: event) } }
     }
@@ -102,13 +105,7 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
     public func image(forKey key: String, options: CacheOptions = CacheOptions()) async throws -> ImageCacheResult<
         Value
     > {
-        let computed = key.computedKey(with: options.processorIdentifier)
-        if let value = fromMemory(computed, options) { return .memory(value) }
-        if options.fromMemoryCacheOrRefresh { return missed(computed, options) }
-        try Task.checkCancellation()
-        return try await withCheckedThrowingContinuation { continuation in
-            fromDisk(computed, options) { continuation.resume(with: $0) }
-        }
+        try await image(forKey: key, serializer: nil, options: options)
     }
 
     /// The value of a key, if it is in memory.

@@ -125,6 +125,8 @@ public final class ImageDownloader: Sendable {
             do {
                 return try await merger.load(request, processor, options, task)
             } catch let error as NetworkError {
+                // That nothing has changed is an answer.
+                if case .notModified = error { throw error }
                 guard error != .cancelled, let strategy = options.retryStrategy else { throw error }
                 let context = RetryContext(url: request.url, error: error, retriedCount: retries, userInfo: info)
                 guard case .retry(let pause, let remembered) = await strategy.decision(for: context) else {

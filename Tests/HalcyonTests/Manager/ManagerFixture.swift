@@ -1,0 +1,83 @@
+import Foundation
+import HalcyonTestSupport
+import Synchronization
+
+@testable import Halcyon
+
+/// A manager over a cache in a folder of its own; cache and downloader have a clock that stands still.
+struct ManagerFixture {
+    let folder: TemporaryFolder
+    let clock: ManualClock
+    let recorder = Recorder()
+    let cache: ImageCache<Bitmap>
+    let downloader: ImageDownloader
+    let manager: HalcyonManager
+
+    /// - Parameter folder: of another fixture that is gone, to start again on what it left.
+    init(
+        _ transport: any Transport = CurlTransport(), folder: TemporaryFolder? = nil,
+        clock: ManualClock = ManualClock(),
+        memory: MemoryStorageConfig = .lasting(cost: 1 << 20), constrained: Bool = false
+    ) throws {
+        self.folder = try folder ?? TemporaryFolder()
+        self.clock = clock
+        cache = ImageCache(
+            memory: memory, disk: DiskStorageConfig(name: "test", directory: URL(fileURLWithPath: self.folder.path)),
+            serializer: BitmapSerializer(), clock: clock, recorder: recorder)
+        downloader = .test(transport, clock: clock) { $0.isNetworkConstrained = { constrained } }
+        manager = HalcyonManager(cache: cache, downloader: downloader)
+    }
+
+    /// Returns when the disk has done what it was asked to.
+    func settle() async { _ = await cache.onDisk(changing: true) { _ in } }
+}
+
+/// A small picture that decodes to the same from its file, and that file.
+struct Sample: Equatable {
+    let picture: Bitmap
+    let file: Data
+
+    init(_ color: PixelColor = PixelColor(red: 200, green: 40, blue: 90), width: Int = 8) throws {
+        guard let picture = Bitmap(width: width, height: 6, color: color) else { throw ImageError.unknownFormat }
+        self.picture = picture
+        file = try ImageEncoder.png().encode(picture)
+    }
+
+    static var blue: Sample { get throws { try Sample(PixelColor(red: 10, green: 20, blue: 250)) } }
+}
+
+/// Bytes that come when a test says so.
+final class SlowProvider: ImageDataProvider {
+    let cacheKey = "slow"
+    private let bytes: Data
+    private let gate = DispatchSemaphore(value: 0)
+    private let asked = Atomic<Int>(0)
+
+    init(_ bytes: Data) { self.bytes = bytes }
+
+    var askedCount: Int { asked.load(ordering: .relaxed) }
+
+    func release() { gate.signal() }
+
+    /// Waits on a thread, whatever becomes of the task.
+    func data() async throws -> Data {
+        asked.add(1, ordering: .relaxed)
+        return try await CallbackQueue.dispatch(.global()).result { [gate, bytes] in
+            gate.wait()
+            return bytes
+        }
+    }
+}
+
+/// A URL at the fake transport.
+func fake(_ name: String) -> URL { URL(string: "http://fake/\(name)") ?? URL(fileURLWithPath: "/") }
+
+/// The error of some work.
+func failure(_ work: () async throws -> some Any) async -> (any Error)? {
+    do {
+        _ = try await work()
+        return nil
+    } catch {
+        return error
+    }
+}

@@ -1,0 +1,177 @@
+import Foundation
+import HalcyonTestSupport
+import Synchronization
+import Testing
+
+@testable import Halcyon
+
+@Suite("Manager: what servers say of freshness")
+struct ManagerFreshnessTests {
+    /// A server of one picture that has versions, each with its tag.
+    private final class Versions: Sendable {
+        struct Version { var tag: String, file: Data, control: String, fails = false }
+
+        let version: Mutex<Version>
+        private let answers = Mutex<[String]>([])
+
+        init(_ tag: String, _ file: Data, _ control: String) {
+            version = Mutex(Version(tag: tag, file: file, control: control))
+        }
+
+        /// The status of each answer and the tag that was asked by.
+        var log: [String] { answers.withLock { $0 } }
+
+        func start() throws -> HostileServer {
+            try HostileServer { [self] visit in
+                let version = version.withLock { $0 }
+                let asked = visit.headers["if-none-match"]
+                let headers = ["ETag: \(version.tag)", "Cache-Control: \(version.control)"]
+                let status = version.fails ? "500" : asked == version.tag ? "304" : "200"
+                answers.withLock { $0.append("\(status) \(asked ?? "-")") }
+                if status == "304" {
+                    visit.send((["HTTP/1.1 304 Not Modified"] + headers).joined(separator: "\r\n") + "\r\n\r\n")
+                } else {
+                    visit.answer(status == "200" ? Array(version.file) : [], status: "\(status) X", headers: headers)
+                }
+            }
+        }
+    }
+
+    private func options(_ policy: FreshnessPolicy = FreshnessPolicy()) -> ImageOptions {
+        var options = ImageOptions()
+        options.freshness = policy
+        options.waitForCache = true
+        options.diskCacheExpiration = .seconds(100)
+        options.diskCacheAccessExtendingExpiration = .none
+        return options
+    }
+
+    @Test("row 44: the tag is kept with the entry on disk, also across restarts; 304 serves it and it expires later")
+    func notModified() async throws {
+        let sample = try Sample()
+        let versions = Versions("\"1\"", sample.file, "max-age=60")
+        let server = try versions.start()
+        let (folder, clock, url) = (try TemporaryFolder(), ManualClock(), server.url("/a"))
+        do {
+            let fixture = try ManagerFixture(folder: folder, clock: clock)
+            #expect(try await fixture.manager.image(for: url, options: options()).cacheType == .none)
+            clock.advance(by: 59)
+            #expect(try await fixture.manager.image(for: url, options: options()).cacheType == .memory)
+            await fixture.cache.enterBackground()
+        }
+        #expect(versions.log == ["200 -"])
+        let fixture = try ManagerFixture(folder: folder, clock: clock)
+        clock.advance(by: 31)
+        let renewed = try await fixture.manager.image(for: url, options: options())
+        #expect(renewed.cacheType == .disk && renewed.image == sample.picture)
+        #expect(versions.log == ["200 -", "304 \"1\""])
+        // It was to expire 100 s after it was stored, and does 100 s after it was found unchanged.
+        clock.advance(by: 59)
+        fixture.cache.clearMemoryCache()
+        #expect(try await fixture.manager.image(for: url, options: options()).cacheType == .disk)
+        #expect(versions.log.count == 2)
+        clock.advance(by: 2)
+        #expect(try await fixture.manager.image(for: url, options: options()).cacheType == .memory)
+        #expect(versions.log.count == 3)
+        clock.advance(by: 99)
+        #expect(fixture.cache.diskStorage?.isCached(forKey: url.absoluteString) == true)
+        // Who does not heed freshness takes what is there.
+        clock.advance(by: -39)
+        #expect(try await fixture.manager.image(for: url).cacheType == .memory)
+        #expect(versions.log.count == 3)
+    }
+
+    @Test("row 44: what has changed is loaded; of other bytes than those that were noted nothing is believed")
+    func modified() async throws {
+        let (old, new) = (try Sample(), try Sample.blue)
+        let versions = Versions("\"1\"", old.file, "no-cache")
+        let server = try versions.start()
+        let (fixture, url) = (try ManagerFixture(), server.url("/a"))
+        _ = try await fixture.manager.image(for: url, options: options())
+        versions.version.withLock { ($0.tag, $0.file) = ("\"2\"", new.file) }
+        let changed = try await fixture.manager.image(for: url, options: options())
+        #expect(changed.image == new.picture && changed.cacheType == .none)
+        #expect(try await fixture.manager.image(for: url, options: options()).image == new.picture)
+        #expect(versions.log == ["200 -", "200 \"1\"", "304 \"2\""])
+        // Somebody else puts something else there.
+        await fixture.cache.store(old.picture, forKey: url.absoluteString)
+        #expect(try await fixture.manager.image(for: url, options: options()).image == new.picture)
+        #expect(versions.log.last == "200 -")
+    }
+
+    @Test("row 44: on request what is stale is used while its server is asked, once at a time")
+    func staleWhileRevalidate() async throws {
+        let (old, new) = (try Sample(), try Sample.blue)
+        let versions = Versions("\"1\"", old.file, "max-age=10")
+        let server = try versions.start()
+        let (fixture, url) = (try ManagerFixture(), server.url("/a"))
+        let policy = FreshnessPolicy(staleWhileRevalidate: 100)
+        _ = try await fixture.manager.image(for: url, options: options(policy))
+        fixture.clock.advance(by: 50)
+        versions.version.withLock { ($0.tag, $0.file) = ("\"2\"", new.file) }
+        let stale = try await fixture.manager.image(for: url, options: options(policy))
+        #expect(stale.image == old.picture && stale.cacheType == .memory)
+        while !fixture.manager.revalidating.withLock({ $0.isEmpty }) { await Task.yield() }
+        let fresh = try await fixture.manager.image(for: url, options: options(policy))
+        #expect(fresh.image == new.picture && fresh.cacheType == .memory)
+        #expect(versions.log == ["200 -", "200 \"1\""])
+        // Three accesses, whatever was loaded meanwhile.
+        #expect(fixture.recorder.all.count == 3)
+        // Later than that it has to be asked first.
+        fixture.clock.advance(by: 99)
+        fixture.cache.clearMemoryCache()
+        _ = try await fixture.manager.image(for: url, options: options(FreshnessPolicy()))
+        #expect(versions.log.last == "304 \"2\"")
+    }
+
+    @Test("row 44: on request what must not be stored is not, and what is stale stands in for a server that fails")
+    func directives() async throws {
+        let sample = try Sample()
+        let versions = Versions("\"1\"", sample.file, "no-store")
+        let server = try versions.start()
+        let fixture = try ManagerFixture()
+        for _ in 0..<2 { _ = try await fixture.manager.image(for: server.url("/a"), options: options()) }
+        #expect(versions.log == ["200 -", "200 -"] && fixture.cache.memoryStorage.count == 0)
+        _ = try await fixture.manager.image(for: server.url("/a"))
+        #expect(fixture.cache.memoryStorage.count == 1)
+
+        versions.version.withLock { $0.control = "max-age=10, stale-if-error=20" }
+        _ = try await fixture.manager.image(for: server.url("/b"), options: options())
+        versions.version.withLock { $0.fails = true }
+        fixture.clock.advance(by: 29)
+        let standIn = try await fixture.manager.image(for: server.url("/b"), options: options())
+        #expect(standIn.image == sample.picture && standIn.cacheType == .memory)
+        fixture.clock.advance(by: 2)
+        let error = await failure { try await fixture.manager.image(for: server.url("/b"), options: options()) }
+        #expect(error as? NetworkError == .invalidStatusCode(500, url: server.url("/b")))
+        var only = options()
+        only.onlyFromCache = true
+        #expect(try await fixture.manager.image(for: server.url("/b"), options: only).cacheType == .memory)
+    }
+
+    @Test("row 44: an original that is stale makes no image; clearing forgets what was noted")
+    func originals() async throws {
+        let (old, new) = (try Sample(), try Sample.blue)
+        let versions = Versions("\"1\"", old.file, "max-age=10")
+        let server = try versions.start()
+        let (fixture, url) = (try ManagerFixture(), server.url("/a"))
+        var options = options()
+        options.cacheOriginalImage = true
+        options.processor = DownsamplingImageProcessor(size: PixelSize(width: 4, height: 4))
+        _ = try await fixture.manager.image(for: url, options: options)
+        options.processor = BlackWhiteImageProcessor()
+        #expect(try await fixture.manager.image(for: url, options: options).isFromOriginal)
+        versions.version.withLock { ($0.tag, $0.file) = ("\"2\"", new.file) }
+        fixture.clock.advance(by: 11)
+        options.processor = TintImageProcessor(color: PixelColor(red: 0, green: 0, blue: 0, alpha: 9))
+        let loaded = try await fixture.manager.image(for: url, options: options)
+        #expect(!loaded.isFromOriginal && versions.log.count == 2)
+        // What was made of the old original is as old as that.
+        options.processor = BlackWhiteImageProcessor()
+        let renewed = try await fixture.manager.image(for: url, options: options)
+        #expect(try renewed.image == BlackWhiteImageProcessor().process(new.picture))
+        #expect(fixture.cache.freshness.record(url.absoluteString) != nil)
+        await fixture.cache.clear()
+        #expect(fixture.cache.freshness.record(url.absoluteString) == nil)
+    }
+}

@@ -1,0 +1,114 @@
+import Foundation
+import HalcyonTestSupport
+import Synchronization
+import Testing
+
+@testable import Halcyon
+
+@Suite("Manager: sources, resources, originals")
+struct SourceTests {
+    @Test("row 51: a URL, a file, bytes and a provider of one's own give their image, each under its key")
+    func sources() async throws {
+        let sample = try Sample()
+        let transport = FakeTransport(answerAtOnce: sample.file)
+        let fixture = try ManagerFixture(transport)
+        let file = URL(fileURLWithPath: try fixture.folder.file("picture.png", Array(sample.file)))
+        let provider = SlowProvider(sample.file)
+        provider.release()
+        let sources: [(Source, String)] = [
+            (.network(fake("a")), "http://fake/a"), (.network(fake("a"), cacheKey: "mine"), "mine"),
+            (.file(file), file.absoluteString), (.file(file, cacheKey: "file"), "file"),
+            (.data(sample.file, cacheKey: "bytes"), "bytes"), (.provider(provider), "slow"),
+        ]
+        for (source, key) in sources {
+            #expect(source.cacheKey == key)
+            #expect(!fixture.cache.isCached(forKey: key))
+            let result = try await fixture.manager.image(for: source)
+            #expect(result.image == sample.picture && result.cacheType == .none)
+            #expect(try await fixture.manager.image(for: source).cacheType == .memory)
+        }
+        #expect(provider.askedCount == 1)
+        let missing = URL(fileURLWithPath: fixture.folder.path + "/missing.png")
+        let error = await failure { try await fixture.manager.image(for: .file(missing)) }
+        guard case .cannotReadFile(missing, _)? = error as? ManagerError else {
+            Issue.record("a missing file is \(String(describing: error))")
+            return
+        }
+    }
+
+    @Test("row 51: a resource's key, categories and user reach both tiers and the log")
+    func resources() async throws {
+        let sample = try Sample()
+        let fixture = try ManagerFixture(FakeTransport(answerAtOnce: sample.file))
+        let shoe = Resource(fake("a"), cacheKey: "shoe", categories: ["shoes", "sale"], user: "u7")
+        for _ in 0..<2 { _ = try await fixture.manager.image(for: shoe) }
+        await fixture.settle()
+        for category in ["shoes", "sale"] {
+            let use = await fixture.cache.use(category: category)
+            #expect(use.memory.count == 1 && use.disk.count == 1)
+        }
+        #expect(fixture.recorder.all.map(\.key) == ["shoe", "shoe"])
+        #expect(fixture.recorder.all.map(\.outcome) == [.network, .memory])
+        #expect(fixture.recorder.all.allSatisfy { $0.categories == ["shoes", "sale"] && $0.user == "u7" })
+        let counts = try #require(fixture.cache.statistics.lookUpsByCategory["shoes"])
+        #expect(counts.none == 1 && counts.memory == 1)
+        let failing = Resource(.data(Data("x".utf8), cacheKey: "x"), categories: ["hats"])
+        _ = await failure { try await fixture.manager.image(for: failing) }
+        #expect(fixture.recorder.all.last?.outcome == .miss && fixture.recorder.all.last?.categories == ["hats"])
+    }
+
+    @Test("row 49: cacheOriginalImage keeps the original as it came, so that a second processor needs no download")
+    func originals() async throws {
+        let sample = try Sample(width: 40)
+        let server = try HostileServer { $0.answer(Array(sample.file)) }
+        let fixture = try ManagerFixture()
+        let url = server.url("/a")
+        func load(
+            _ processor: any ImageProcessor, _ manager: HalcyonManager, keeps: Bool = true
+        ) async throws -> ImageResult {
+            var options = ImageOptions(processor: processor)
+            options.cacheOriginalImage = keeps
+            options.waitForCache = true
+            options.wantsOriginalData = true
+            return try await manager.image(for: url, options: options)
+        }
+        let small = DownsamplingImageProcessor(size: PixelSize(width: 10, height: 10))
+        let first = try await load(small, fixture.manager)
+        #expect(first.cacheType == .none && !first.isFromOriginal && first.originalData == sample.file)
+        let disk = try #require(fixture.cache.diskStorage)
+        #expect(try disk.value(forKey: url.absoluteString) == sample.file)
+        let second = try await load(BlackWhiteImageProcessor(), fixture.manager)
+        #expect(second.isFromOriginal && second.originalData == sample.file)
+        #expect(try second.image == BlackWhiteImageProcessor().process(sample.picture))
+        let whole = try await load(DefaultImageProcessor(), fixture.manager)
+        #expect(whole.image == sample.picture && whole.cacheType == .disk)
+        #expect(server.visits.count == 1)
+        // Without it, what a processor made is all there is.
+        await fixture.cache.clear()
+        _ = try await load(small, fixture.manager, keeps: false)
+        let loaded = try await load(BlackWhiteImageProcessor(), fixture.manager, keeps: false)
+        #expect(!loaded.isFromOriginal && server.visits.count == 3)
+        // An original that is damaged is loaded again.
+        let broken = server.url("/b")
+        try disk.store(value: sample.file.dropLast(20), forKey: broken.absoluteString)
+        let mono = ImageOptions(processor: BlackWhiteImageProcessor())
+        #expect(try await fixture.manager.image(for: broken, options: mono).image == second.image)
+        #expect(server.count("/b") == 1)
+    }
+
+    @Test("row 49: a serializer of the load's own writes and reads what is on disk")
+    func serializers() async throws {
+        let sample = try Sample()
+        let fixture = try ManagerFixture()
+        var options = ImageOptions()
+        options.serializer = BitmapSerializer(format: .always(.webpLossless))
+        options.waitForCache = true
+        let source = Source.data(sample.file, cacheKey: "a")
+        _ = try await fixture.manager.image(for: source, options: options)
+        let bytes = try #require(try fixture.cache.diskStorage?.value(forKey: "a"))
+        #expect(ImageFormat(of: bytes) == .webp)
+        fixture.cache.clearMemoryCache()
+        let found = try await fixture.manager.image(for: source, options: options)
+        #expect(found.cacheType == .disk && found.image == sample.picture)
+    }
+}
