@@ -15,7 +15,7 @@ enum Main {
         var outcome = try await NetworkLoad(
             loads: numbers[0], tasks: numbers[1], urls: numbers[2], faults: numbers[3]
         ).run()
-        let after = await Resources.settled()
+        let after = await Resources.settled(downTo: before.descriptors)
         outcome.counts["descriptorsLeft"] = after.descriptors - before.descriptors
         outcome.counts["networkThreadsLeft"] = after.networkThreads
         outcome.counts["threadsLeft"] = after.threads - before.threads

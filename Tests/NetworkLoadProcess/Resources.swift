@@ -24,10 +24,10 @@ struct Resources {
     }
 
     /// What is left when whatever was closed has had time to go: when nothing has changed for half a second, and no transport
-    /// is left, or after thirty seconds.
-    static func settled() async -> Resources {
+    /// is left, and there are no more descriptors than `descriptors`, or after a minute: on a busy machine what closes may wait.
+    static func settled(downTo descriptors: Int = .max) async -> Resources {
         var (last, steady) = (now, 0)
-        for _ in 0..<300 where steady < 5 || last.networkThreads > 0 {
+        for _ in 0..<600 where steady < 5 || last.networkThreads > 0 || last.descriptors > descriptors {
             try? await Task.sleep(for: .milliseconds(100))
             let next = now
             steady = next.descriptors == last.descriptors && next.threads == last.threads ? steady + 1 : 0

@@ -17,7 +17,7 @@ enum NginxConfiguration {
             scgi_temp_path \(folder)/scgi;
             default_type application/octet-stream;
             keepalive_requests 100000;
-            keepalive_timeout 60s;
+            keepalive_timeout 600s;
             tcp_nodelay on;
             absolute_redirect off;
             server {

@@ -16,7 +16,7 @@ struct KillTests {
         for round in 0..<SoakLength.kills(short: 3) {
             let process = Process()
             process.executableURL = executable
-            process.arguments = ["load", folder.path, "\(round)", "60"]
+            process.arguments = ["load", folder.path, "\(round)", "600"]
             let output = Pipe()
             process.standardOutput = output
             try process.run()
