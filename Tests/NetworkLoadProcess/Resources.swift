@@ -24,10 +24,10 @@ struct Resources {
     }
 
     /// What is left when whatever was closed has had time to go: when nothing has changed for half a second, and no transport
-    /// is left, and there are no more descriptors than `descriptors`, or after a minute: on a busy machine what closes may wait.
+    /// is left, and there are no more descriptors than `descriptors`, or after three minutes: on a busy machine what closes may wait.
     static func settled(downTo descriptors: Int = .max) async -> Resources {
         var (last, steady) = (now, 0)
-        for _ in 0..<600 where steady < 5 || last.networkThreads > 0 || last.descriptors > descriptors {
+        for _ in 0..<1_800 where steady < 5 || last.networkThreads > 0 || last.descriptors > descriptors {
             try? await Task.sleep(for: .milliseconds(100))
             let next = now
             steady = next.descriptors == last.descriptors && next.threads == last.threads ? steady + 1 : 0
