@@ -24,7 +24,9 @@ test:
 	@.ci/install-dependencies tests
 	swift build --build-tests
 	swift test --skip-build --skip '^HalcyonTests\.'
-	swift test --skip-build --filter '^HalcyonTests\.'
+	swift test --skip-build --filter '^HalcyonTests\.' || { \
+	    echo "halcyon: tests with time limits failed; once more, since this may be a busy machine" >&2; \
+	    swift test --skip-build --filter '^HalcyonTests\.'; }
 	$(MAKE) example
 
 # The long forms: processes killed 200 times, longer traces through live caches. Some minutes in all.

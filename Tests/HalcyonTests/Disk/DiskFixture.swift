@@ -42,7 +42,11 @@ final class DiskFixture {
         var found: [String: Int] = [:]
         for name in try FileManager.default.contentsOfDirectory(atPath: path) where !name.hasPrefix(".") {
             var status = stat()
-            try #require(stat("\(path)/\(name)", &status) == 0)
+            if stat("\(path)/\(name)", &status) != 0 {
+                // It may go between the listing and this.
+                try #require(errno == ENOENT)
+                continue
+            }
             if status.st_mode & S_IFMT == S_IFREG { found[name] = Int(status.st_blocks) * 512 }
         }
         return found

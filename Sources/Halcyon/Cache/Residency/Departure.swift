@@ -42,13 +42,13 @@ struct DepartureCounts {
 
     /// The reasons for which any left.
     var byReason: [DepartureReason: Int] {
-        let pairs = zip(DepartureReason.allCases, counts).filter { $0.1 > 0 }
-        return Dictionary(uniqueKeysWithValues: pairs)
+        let pairs = DepartureReason.allCases.map { ($0, counts[$0.place]) }
+        return Dictionary(uniqueKeysWithValues: pairs.filter { $0.1 > 0 })
     }
 }
 
 extension DepartureReason {
-    /// Its place among all cases.
+    /// Its place among the counts.
     fileprivate var place: Int {
         switch self {
         case .evicted: 0
