@@ -6,13 +6,17 @@ import HalcyonEviction
 ///
 ///     swift run -c release CacheBenchmark
 ///
-/// With `--hits-only` it does nothing but the hits of lru, for a profiler.
+/// With `--count WORK ROUNDS [POLICY]` it does nothing but that work, for a tool that counts instructions; the difference
+/// between two numbers of rounds is what the work takes by itself (``MemoryBenchmark/count(_:rounds:policy:)``).
 @main
 enum Main {
     static func main() throws {
         let memory = MemoryBenchmark()
-        memory.hits()
-        if CommandLine.arguments.contains("--hits-only") { return }
+        let arguments = CommandLine.arguments
+        if arguments.count > 3, arguments[1] == "--count", let rounds = Int(arguments[3]) {
+            return try memory.count(arguments[2], rounds: rounds, policy: arguments.count > 4 ? arguments[4] : nil)
+        }
+        try memory.hits()
         try memory.threads()
         memory.beside()
         memory.overhead()

@@ -18,16 +18,52 @@ struct MemoryBenchmark {
     }
 
     /// The nanoseconds of a hit, one thread, keys in a random order.
-    func hits() {
-        for policy in (CommandLine.arguments.contains("--hits-only") ? ["lru"] : ["lru", "s3-fifo", "gdsf", "learned"])
-        {
-            guard let memory = try? filled(policy) else { continue }
+    func hits() throws {
+        for policy in ["lru", "s3-fifo", "gdsf", "learned"] {
+            let memory = try filled(policy)
             let order = shuffled(1)
             var best = Double.infinity
-            for _ in 0..<(CommandLine.arguments.contains("--hits-only") ? 20 : 5) {
-                best = min(best, seconds { for key in order { _ = memory.value(forKey: key) } })
-            }
+            for _ in 0..<5 { best = min(best, seconds { for key in order { _ = memory.value(forKey: key) } }) }
             report("memory hit, \(policy)", best / Double(order.count) * 1e9, "ns")
+        }
+    }
+
+    /// So many rounds of one work over all keys: `hits` (under a policy by name, or of the type by default), `stores` and
+    /// `evicting` (with room for all, and for a tenth), and `nscache-` before each for the same by NSCache.
+    func count(_ work: String, rounds: Int, policy: String?) throws {
+        let limit = work.hasSuffix("evicting") ? 200_000 : 20_000_000
+        var config = config
+        config.totalCostLimit = limit
+        let pictures = residents.map { _ in Picture(cost: 100) }
+        let names = residents.map { NSString(string: $0) }
+        func storage() throws -> MemoryStorage<Picture> {
+            guard let policy else { return MemoryStorage(config: config) }
+            return try MemoryStorage(config: config, policyNamed: policy)
+        }
+        func system() -> NSCache<NSString, Picture> {
+            let system = NSCache<NSString, Picture>()
+            system.totalCostLimit = limit
+            return system
+        }
+        switch work {
+        case "hits":
+            let memory = try storage()
+            for (key, picture) in zip(residents, pictures) { memory.store(value: picture, forKey: key) }
+            for _ in 0..<rounds { for key in residents { _ = memory.value(forKey: key) } }
+        case "nscache-hits":
+            let cache = system()
+            for (key, picture) in zip(names, pictures) { cache.setObject(picture, forKey: key, cost: 100) }
+            for _ in 0..<rounds { for key in names { _ = cache.object(forKey: key) } }
+        case "nscache-stores", "nscache-evicting":
+            for _ in 0..<rounds {
+                let cache = system()
+                for (key, picture) in zip(names, pictures) { cache.setObject(picture, forKey: key, cost: 100) }
+            }
+        default:
+            for _ in 0..<rounds {
+                let memory = try storage()
+                for (key, picture) in zip(residents, pictures) { memory.store(value: picture, forKey: key) }
+            }
         }
     }
 
