@@ -6,6 +6,16 @@ public protocol CataloguedPolicy: EvictionPolicy, SendableMetatype, ~Copyable {
     static var card: PolicyCard { get }
     /// An empty policy.
     init(_ parameters: Parameters, context: PolicyContext)
+    /// An empty index under the policy, for a storage that holds values. It need not be implemented: what is there by default is
+    /// compiled for the policy's type by whatever module the policy stands in, and not by those who name it.
+    static func makeLiveIndex(_ parameters: Parameters, context: PolicyContext) -> LiveIndex
+}
+
+extension CataloguedPolicy where Self: ~Copyable {
+    @inline(__always)
+    public static func makeLiveIndex(_ parameters: Parameters, context: PolicyContext) -> LiveIndex {
+        LiveIndex(Self(parameters, context: context), context: context)
+    }
 }
 
 /// A policy whose caches can share what they learn: one model for a fleet of devices.

@@ -14,6 +14,6 @@ extension ConfiguredPolicy {
             makeDecoratedRun: { context, decorator in
                 decorator.makeCache(around: Policy(values, context: context), context: context)
             },
-            makeLive: { context in LiveIndex(Policy(values, context: context), context: context) }, makeFleet: nil)
+            makeLive: { context in Policy.makeLiveIndex(values, context: context) }, makeFleet: nil)
     }
 }

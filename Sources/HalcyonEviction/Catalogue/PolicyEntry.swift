@@ -78,7 +78,7 @@ public struct PolicyEntry: Sendable {
                 makeDecorated: { context, decorator in
                     decorator.makeCache(around: Policy(values, context: context), context: context)
                 },
-                makeLive: { context in LiveIndex(Policy(values, context: context), context: context) },
+                makeLive: { context in Policy.makeLiveIndex(values, context: context) },
                 makeFleet: fleet(values))
         }
     }

@@ -77,6 +77,7 @@ public struct BoundedIndex<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
     }
 
     /// What an entry costs, or cost when it was last resident.
+    @inline(__always)
     public func lastCost(of entry: EntryID) -> Int { everyCostIsOne ? 1 : costs[entry] }
 
     /// When an entry expires, in microseconds; `Int64.max` if never or if it is not resident.
@@ -105,6 +106,21 @@ public struct BoundedIndex<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
     @inline(__always)
     public mutating func access(_ access: Access, deadline: Int64, renews: Bool) -> AccessOutcome {
         serve(access, deadline: deadline, renews: renews)
+    }
+
+    /// Serves an access to an entry that is resident and has not expired, and says whether it was: on a miss nothing changes.
+    ///
+    /// - Parameters:
+    ///   - access: what it says of the cost is of no account.
+    ///   - deadline: takes the place of the one that the entry has, unless it is `nil`; as in ``access(_:deadline:renews:)``.
+    @inline(__always)
+    public mutating func hit(_ access: Access, deadline: Int64?) -> Bool {
+        guard contains(access.entry, freshAt: access.time) else { return false }
+        if let deadline, entriesExpire { deadlines[access.entry] = bounded(deadline, access.time) }
+        var access = access
+        access.cost = lastCost(of: access.entry)
+        touch(access)
+        return true
     }
 
     /// Takes an entry out, if it is resident, without counting an eviction.
@@ -161,8 +177,7 @@ public struct BoundedIndex<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
         if resident[access.entry] {
             if isFresh(access) {
                 if renews && entriesExpire { deadlines[access.entry] = bounded(deadline, access.time) }
-                policy.hit(access)
-                while policy.overflows && count > 0 { evict(policy.victim(for: access)) }
+                touch(access)
                 return .hit
             }
             remove(access.entry)
@@ -170,6 +185,12 @@ public struct BoundedIndex<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
             return bringIn(access, deadline: deadline) ? .stale : .refused
         }
         return bringIn(access, deadline: deadline) ? .miss : .refused
+    }
+
+    @inline(__always)
+    private mutating func touch(_ access: Access) {
+        policy.hit(access)
+        while policy.overflows && count > 0 { evict(policy.victim(for: access)) }
     }
 
     @inline(__always)

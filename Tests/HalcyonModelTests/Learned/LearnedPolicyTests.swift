@@ -163,9 +163,11 @@ struct LearnedPolicyTests {
             number += 1
             return Access(entry: entry, index: number, cost: cost)
         }
-        for entry: EntryID in [0, 1, 2, 3, 0, 1, 3] { _ = index.store(access(entry, cost: 10), .max, &victims) }
-        #expect(index.store(access(9, cost: 50), .max, &victims) == .refused)
-        index.limit(30, .max, access(.none, cost: 0), &victims)
+        for entry: EntryID in [0, 1, 2, 3, 0, 1, 3] {
+            _ = index.store(access(entry, cost: 10), deadline: .max, victims: &victims)
+        }
+        #expect(index.store(access(9, cost: 50), deadline: .max, victims: &victims) == .refused)
+        index.limit(capacity: 30, count: .max, at: access(.none, cost: 0), victims: &victims)
         #expect(victims == [2])
     }
 }

@@ -53,14 +53,14 @@ struct Ledger {
     }
 
     /// What all residents cost together.
-    var used: Int { partitions.reduce(0) { $0 + $1.index.used() } }
+    var used: Int { partitions.reduce(0) { $0 + $1.index.used } }
     /// The number of residents, expired ones included.
-    var count: Int { partitions.reduce(0) { $0 + $1.index.count() } }
+    var count: Int { partitions.reduce(0) { $0 + $1.index.count } }
 
     /// The number of a key that is resident and has not expired; `nil` otherwise.
     func find(_ key: String, at time: Int64) -> EntryID? {
         let entry = keys.number(of: key)
-        guard entry != .none, index(of: entry).containsFresh(entry, time) else { return nil }
+        guard entry != .none, index(of: entry).contains(entry, freshAt: time) else { return nil }
         return entry
     }
 
@@ -71,8 +71,8 @@ struct Ledger {
     }
 
     func key(of entry: EntryID) -> String { keys.key(of: entry) }
-    func cost(of entry: EntryID) -> Int { index(of: entry).cost(entry) }
-    func deadline(of entry: EntryID) -> Int64 { index(of: entry).deadline(entry) }
+    func cost(of entry: EntryID) -> Int { index(of: entry).lastCost(of: entry) }
+    func deadline(of entry: EntryID) -> Int64 { index(of: entry).deadline(of: entry) }
     func renewal(of entry: EntryID) -> Renewal { notes[Int(entry)].renewal }
     func categories(of entry: EntryID) -> [String] { categories.names(ofSet: notes[Int(entry)].set) }
 
@@ -86,12 +86,15 @@ struct Ledger {
             return nil
         }
         let index = index(of: entry)
-        if !context.categories.isEmpty, index.containsFresh(entry, time) {
+        if !context.categories.isEmpty, index.contains(entry, freshAt: time) {
             reclassify(entry, as: set(of: context.categories))
         }
         let note = notes[Int(entry)]
         let access = access(entry, at: time, set: note.set, context: context)
-        guard index.hit(access, extending.deadline(from: time, renewal: note.renewal), &victims) else {
+        guard
+            index.hit(
+                access, deadline: extending.deadline(from: time, renewal: note.renewal), victims: &victims)
+        else {
             if index.contains(entry) { depart(entry, .expired) }
             miss(context)
             return nil
@@ -114,7 +117,7 @@ struct Ledger {
         if Int(entry) >= notes.count { notes.append(Note()) }
         let set = set(of: context.categories)
         let target = partition(of: set)
-        let before = (cost: index(of: entry).cost(entry), set: notes[Int(entry)].set)
+        let before = (cost: index(of: entry).lastCost(of: entry), set: notes[Int(entry)].set)
         let wasResident = index(of: entry).contains(entry)
         if wasResident {
             tallies.left(categories.members[Int(before.set)], cost: before.cost)
@@ -128,7 +131,7 @@ struct Ledger {
         let access = access(entry, at: time, cost: cost, set: set, context: context)
         let index = partitions[target].index
         if makeRoom(for: access, in: target) {
-            _ = index.store(access, given ?? expiration.deadline(from: time), &victims)
+            _ = index.store(access, deadline: given ?? expiration.deadline(from: time), victims: &victims)
         }
         requests &+= 1
         let isResident = index.contains(entry)
@@ -169,8 +172,8 @@ struct Ledger {
     mutating func trim(to cost: Int, at time: Int64) {
         let now = access(.none, at: time, set: 0)
         for number in partitionsByWorth() where used > cost {
-            let rest = used - partitions[number].index.used()
-            partitions[number].index.trim(max(cost - rest, 0), .max, now, &victims)
+            let rest = used - partitions[number].index.used
+            partitions[number].index.trim(to: max(cost - rest, 0), count: .max, at: now, victims: &victims)
         }
         settle()
     }
@@ -181,13 +184,14 @@ struct Ledger {
         let now = access(.none, at: time, set: 0)
         for partition in partitions {
             partition.index.limit(
-                partition.capacity(of: limits.cost), partition.countLimit(of: limits.count), now, &victims)
+                capacity: partition.capacity(of: limits.cost), count: partition.countLimit(of: limits.count), at: now,
+                victims: &victims)
         }
         for number in partitionsByWorth() where used > limits.cost || count > limits.count {
             let index = partitions[number].index
             index.trim(
-                max(limits.cost - (used - index.used()), 0), max(limits.count - (count - index.count()), 0), now,
-                &victims)
+                to: max(limits.cost - (used - index.used), 0), count: max(limits.count - (count - index.count), 0),
+                at: now, victims: &victims)
         }
         settle()
     }
@@ -212,11 +216,11 @@ struct Ledger {
         for entry in residents(where: { partition(of: $1.set) != Int($1.partition) }) {
             let note = notes[Int(entry)]
             let (old, target) = (partitions[Int(note.partition)].index, partition(of: note.set))
-            let access = access(entry, at: time, cost: old.cost(entry), set: note.set)
-            let deadline = old.deadline(entry)
+            let access = access(entry, at: time, cost: old.lastCost(of: entry), set: note.set)
+            let deadline = old.deadline(of: entry)
             old.remove(entry)
             notes[Int(entry)].partition = UInt16(target)
-            _ = partitions[target].index.store(access, deadline, &victims)
+            _ = partitions[target].index.store(access, deadline: deadline, victims: &victims)
             if !partitions[target].index.contains(entry) { record(entry, .evicted) }
         }
         limit(limits, at: time)
@@ -226,10 +230,14 @@ struct Ledger {
         let context = PolicyContext(
             capacity: min(rule.costLimit ?? limits.cost, limits.cost), everyCostIsOne: false, seed: seed)
         let index = policy.makeLiveIndex(context)
-        for (number, members) in categories.members.enumerated().dropFirst() { index.define(UInt32(number), members) }
+        for (number, members) in categories.members.enumerated().dropFirst() {
+            index.define(categorySet: UInt32(number), members: members)
+        }
         var none: [EntryID] = []
         let partition = Partition(category: category, rule: rule, index: index)
-        index.limit(context.capacity, partition.countLimit(of: limits.count), Access(entry: .none), &none)
+        index.limit(
+            capacity: context.capacity, count: partition.countLimit(of: limits.count), at: Access(entry: .none),
+            victims: &none)
         return partition
     }
 
@@ -270,18 +278,18 @@ struct Ledger {
         let now = self.access(.none, at: access.time, set: 0)
         while true {
             // What the part's own quota will make it give up is as good as gone.
-            let cost = own.index.used() + access.cost - own.capacity(of: limits.cost)
-            let number = own.index.count() + 1 - own.countLimit(of: limits.count)
+            let cost = own.index.used + access.cost - own.capacity(of: limits.cost)
+            let number = own.index.count + 1 - own.countLimit(of: limits.count)
             let fits = used - max(cost, 0) + access.cost <= limits.cost && count - max(number, 0) < limits.count
             if fits { return true }
             let candidate = partitionsByWorth().first {
                 let part = partitions[$0]
                 let mayGive = $0 == target || (!part.rule.isProtected && part.rule.priority <= own.rule.priority)
-                return mayGive && part.index.count() > 0
+                return mayGive && part.index.count > 0
             }
             guard let candidate else { return false }
             let index = partitions[candidate].index
-            index.trim(.max, index.count() - 1, now, &victims)
+            index.trim(to: .max, count: index.count - 1, at: now, victims: &victims)
         }
     }
 
@@ -290,14 +298,18 @@ struct Ledger {
     private mutating func set(of names: [String]) -> CategorySetID {
         if names.isEmpty { return 0 }
         let (set, isNew) = categories.set(of: names)
-        if isNew { for partition in partitions { partition.index.define(set, categories.members[Int(set)]) } }
+        if isNew {
+            for partition in partitions {
+                partition.index.define(categorySet: set, members: categories.members[Int(set)])
+            }
+        }
         return set
     }
 
     private mutating func reclassify(_ entry: EntryID, as set: CategorySetID) {
         let old = notes[Int(entry)].set
         if old == set { return }
-        let cost = index(of: entry).cost(entry)
+        let cost = index(of: entry).lastCost(of: entry)
         tallies.moved(from: categories.members[Int(old)], to: categories.members[Int(set)], cost: cost)
         notes[Int(entry)].set = set
     }
@@ -319,7 +331,7 @@ struct Ledger {
     }
 
     private mutating func record(_ entry: EntryID, _ reason: DepartureReason) {
-        let (set, cost) = (notes[Int(entry)].set, index(of: entry).cost(entry))
+        let (set, cost) = (notes[Int(entry)].set, index(of: entry).lastCost(of: entry))
         tallies.left(categories.members[Int(set)], cost: cost)
         tallies.departures.count(reason)
         gone.append(Gone(entry: entry, key: keys.key(of: entry), cost: cost, set: set, reason: reason))

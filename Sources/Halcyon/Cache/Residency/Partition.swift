@@ -13,7 +13,7 @@ struct Partition {
     func countLimit(of total: Int) -> Int { min(rule.countLimit ?? total, total) }
 
     /// The share of what it may use that it does use.
-    func fullness(of total: Int) -> Double { Double(index.used()) / Double(max(capacity(of: total), 1)) }
+    func fullness(of total: Int) -> Double { Double(index.used) / Double(max(capacity(of: total), 1)) }
 }
 
 /// What a storage may use.
