@@ -3,48 +3,46 @@ extension DownloadMerger {
     ///
     /// - Throws: ``NetworkError``, or what the processor throws.
     func load<Value>(
-        _ request: TransportRequest, _ processor: DownloadProcessor<Value>, _ options: DownloadOptions,
-        _ task: DownloadTask?
+        _ request: TransportRequest, _ priority: TransferPriority, _ processor: DownloadProcessor<Value>,
+        _ options: DownloadOptions, _ task: DownloadTask?
     ) async throws -> DownloadResult<Value> {
         let token = newToken()
-        return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                load(token, request, processor, options, task) { continuation.resume(with: $0) }
+        // What is waited for is one object: the result itself is large.
+        let answer = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                load(token, request, priority, processor, options) { continuation.resume(returning: $0) }
+                task?.follow(self, token, leaves: false)
                 // Cancelled before it joined, it has not left.
                 if Task.isCancelled { leave(token) }
             }
         } onCancel: {
             leave(token)
         }
+        return try answer.result(of: processor).get()
     }
 
     /// Joins the transfer of a request; `complete` is called once, wherever the work ended.
     func load<Value>(
-        _ token: State.Token, _ request: TransportRequest, _ processor: DownloadProcessor<Value>,
-        _ options: DownloadOptions, _ task: DownloadTask?,
-        complete: @escaping @Sendable (Result<DownloadResult<Value>, any Error>) -> Void
+        _ token: State.Token, _ request: TransportRequest, _ priority: TransferPriority,
+        _ processor: DownloadProcessor<Value>, _ options: DownloadOptions,
+        complete: @escaping @Sendable (Answer) -> Void
     ) {
-        let key = ProcessorKey(identifier: processor.identifier, value: ObjectIdentifier(Value.self))
-        let job = Job(queue: options.processingQueue, process: processor.process)
-        join(token, request, key, job, onProgress: options.progressListener) { answer in
-            complete(
-                answer.flatMap { answer in
-                    // The value's kind is part of the processor's key.
-                    guard let value = answer.value as? Value else { return .failure(NetworkError.cancelled) }
-                    return .success(DownloadResult(value, answer.body))
-                })
-        }
-        guard let task else { return }
-        task.attach { [self] in setPriority(token, $0) }
-        if let priority = task.priority { setPriority(token, priority) }
+        join(
+            token, request, priority,
+            ProcessorKey(identifier: processor.identifier, value: ObjectIdentifier(Value.self)),
+            onProgress: options.progressListener,
+            job: { Job(queue: options.processingQueue) { DownloadOutcome($0, processor) } }, complete: complete)
     }
 }
 
-extension DownloadResult {
-    fileprivate init(_ value: Value, _ body: LoadedBody) {
-        self.init(
-            value: value, originalData: body.data, response: body.head, metrics: body.metrics,
-            redirects: body.redirects, freshness: body.freshness)
+extension DownloadMerger.Answer {
+    /// What came of it for whoever waited with a processor, whose kind of value is part of its key.
+    func result<Value>(of processor: DownloadProcessor<Value>) -> Result<DownloadResult<Value>, any Error> {
+        switch self {
+        case .failure(let error): .failure(error)
+        case .outcome(let outcome):
+            (outcome as? DownloadOutcome<Value>)?.result ?? .failure(NetworkError.cancelled)
+        }
     }
 }
 

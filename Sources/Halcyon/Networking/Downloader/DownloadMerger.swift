@@ -14,14 +14,14 @@ final class DownloadMerger: Sendable {
         let value: ObjectIdentifier
     }
 
-    /// What a waiter gets: what was loaded, and what its processor made of it.
-    struct Answer: Sendable {
-        let body: LoadedBody
-        let value: any Sendable
+    /// What a waiter gets: a ``DownloadOutcome`` of its processor's kind of value, or why nothing was loaded.
+    enum Answer: Sendable {
+        case outcome(any DownloadOutcomeOfAnyKind)
+        case failure(any Error)
     }
 
     private struct Waiter {
-        let complete: @Sendable (Result<Answer, any Error>) -> Void
+        let complete: @Sendable (Answer) -> Void
         /// The transfer whose progress it is told of.
         let listensTo: State.TransferID?
     }
@@ -29,7 +29,7 @@ final class DownloadMerger: Sendable {
     /// What a processor does, and where.
     struct Job: Sendable {
         let queue: CallbackQueue
-        let process: @Sendable (Data, ResponseHead) throws -> any Sendable
+        let process: @Sendable (LoadedBody) -> any DownloadOutcomeOfAnyKind
     }
 
     /// One transfer and what comes of it.
@@ -40,7 +40,7 @@ final class DownloadMerger: Sendable {
         var jobs: [ProcessorKey: Job] = [:]
         var listeners: [State.Token: @Sendable (DownloadProgress) -> Void] = [:]
         var loaded: Result<LoadedBody, any Error>?
-        var results: [ProcessorKey: Result<Answer, any Error>] = [:]
+        var outcomes: [ProcessorKey: any DownloadOutcomeOfAnyKind] = [:]
     }
 
     private struct Core {
@@ -71,24 +71,24 @@ final class DownloadMerger: Sendable {
     func newToken() -> State.Token { lastToken.wrappingAdd(1, ordering: .relaxed).newValue }
 
     /// A waiter comes; `complete` is called once.
+    ///
+    /// - Parameter job: what its processor does, asked for if that is the first of its kind for the transfer.
     func join(
-        _ token: State.Token, _ request: TransportRequest, _ processor: ProcessorKey, _ job: Job,
-        onProgress: (@Sendable (DownloadProgress) -> Void)?,
-        complete: @escaping @Sendable (Result<Answer, any Error>) -> Void
+        _ token: State.Token, _ request: TransportRequest, _ priority: TransferPriority, _ processor: ProcessorKey,
+        onProgress: (@Sendable (DownloadProgress) -> Void)?, job: () -> Job,
+        complete: @escaping @Sendable (Answer) -> Void
     ) {
         let key = MergeKey(request)
         take { core in
-            let actions = core.merging.handle(.join(token, key, processor, request.priority))
-            if case .start(let id, _, let priority)? = actions.first {
+            guard let joined = core.merging.join(token, key, processor, priority) else { return [] }
+            let id = joined.transfer
+            if case .start? = joined.actions.first {
                 core.runs[id] = Run(request: request, control: TransferControl(priority: priority))
             }
-            let id = core.merging.transfer(of: token)
-            if let id {
-                if core.runs[id]?.jobs[processor] == nil { core.runs[id]?.jobs[processor] = job }
-                if let onProgress { core.runs[id]?.listeners[token] = onProgress }
-            }
+            if joined.isNewProcessor { core.runs[id]?.jobs[processor] = job() }
+            if let onProgress { core.runs[id]?.listeners[token] = onProgress }
             core.waiters[token] = Waiter(complete: complete, listensTo: onProgress == nil ? nil : id)
-            return actions
+            return joined.actions
         }
     }
 
@@ -114,12 +114,11 @@ final class DownloadMerger: Sendable {
     }
 
     private func processed(
-        _ id: State.TransferID, _ processor: ProcessorKey, _ result: Result<Answer, any Error>
+        _ id: State.TransferID, _ processor: ProcessorKey, _ outcome: any DownloadOutcomeOfAnyKind
     ) {
         take { core in
-            core.runs[id]?.results[processor] = result
-            if case .success = result { return core.merging.handle(.processed(id, processor, succeeded: true)) }
-            return core.merging.handle(.processed(id, processor, succeeded: false))
+            core.runs[id]?.outcomes[processor] = outcome
+            return core.merging.handle(.processed(id, processor, succeeded: outcome.isSuccess))
         }
     }
 
@@ -158,8 +157,8 @@ final class DownloadMerger: Sendable {
             run?.task?.cancel()
         case .process(let id, let processor): process(id, processor)
         case .deliver(let tokens, let id, let processor):
-            let result = core.withLock { $0.runs[id]?.results[processor] }
-            answer(tokens, result ?? .failure(NetworkError.cancelled))
+            let outcome = core.withLock { $0.runs[id]?.outcomes[processor] }
+            answer(tokens, outcome.map(Answer.outcome) ?? .failure(NetworkError.cancelled))
         case .fail(let tokens, let id):
             guard case .failure(let error)? = core.withLock({ $0.runs[id]?.loaded }) else { return }
             answer(tokens, .failure(error))
@@ -188,13 +187,11 @@ final class DownloadMerger: Sendable {
         job.queue.execute { [self] in
             // Nobody waits any more, if it is gone.
             guard case .success(let body)? = core.withLock({ $0.runs[id]?.loaded }) else { return }
-            processed(
-                id, processor,
-                Result { Answer(body: body, value: try job.process(body.data, body.head)) })
+            processed(id, processor, job.process(body))
         }
     }
 
-    private func answer(_ tokens: [State.Token], _ result: Result<Answer, any Error>) {
+    private func answer(_ tokens: [State.Token], _ answer: Answer) {
         let waiters = core.withLock { core in
             tokens.compactMap { token -> Waiter? in
                 guard let waiter = core.waiters.removeValue(forKey: token) else { return nil }
@@ -202,6 +199,6 @@ final class DownloadMerger: Sendable {
                 return waiter
             }
         }
-        for waiter in waiters { waiter.complete(result) }
+        for waiter in waiters { waiter.complete(answer) }
     }
 }

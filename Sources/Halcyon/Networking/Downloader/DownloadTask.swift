@@ -2,11 +2,19 @@ import Synchronization
 
 /// A load under way, as whoever asked for it holds it. Letting go of it does not end the load.
 public final class DownloadTask: Sendable {
+    /// The waiter that it stands for.
+    private struct Waiter {
+        let merger: DownloadMerger
+        let token: DownloadMerger.State.Token
+        /// Whether the waiter leaves when the task is cancelled, or somebody else sees to that.
+        let leaves: Bool
+    }
+
     private struct State {
+        var waiter: Waiter?
         var onCancel: (@Sendable () -> Void)?
         var isCancelled = false
         var priority: TransferPriority?
-        var setPriority: (@Sendable (TransferPriority) -> Void)?
     }
 
     private let state = Mutex(State())
@@ -15,10 +23,11 @@ public final class DownloadTask: Sendable {
 
     /// Ends this load with ``NetworkError/cancelled``; others of the same request go on.
     public func cancel() {
-        let onCancel = state.withLock { state in
+        let (waiter, onCancel) = state.withLock { state in
             state.isCancelled = true
-            return state.onCancel
+            return (state.waiter, state.onCancel)
         }
+        if let waiter, waiter.leaves { waiter.merger.leave(waiter.token) }
         onCancel?()
     }
 
@@ -27,11 +36,11 @@ public final class DownloadTask: Sendable {
 
     /// Makes it more or less urgent.
     public func setPriority(_ priority: TransferPriority) {
-        let set = state.withLock { state in
+        let waiter = state.withLock { state in
             state.priority = priority
-            return state.setPriority
+            return state.waiter
         }
-        set?(priority)
+        if let waiter { waiter.merger.setPriority(waiter.token, priority) }
     }
 
     /// Sets what ends it; at once, if that was asked for already.
@@ -43,11 +52,15 @@ public final class DownloadTask: Sendable {
         if isCancelled { onCancel() }
     }
 
-    /// The priority that was set last.
-    var priority: TransferPriority? { state.withLock { $0.priority } }
-
-    /// Sets who is told of its priority.
-    func attach(_ setPriority: @escaping @Sendable (TransferPriority) -> Void) {
-        state.withLock { $0.setPriority = setPriority }
+    /// From now on it stands for this waiter, which is told at once what was said before.
+    ///
+    /// - Parameter leaves: whether the waiter leaves when the task is cancelled.
+    func follow(_ merger: DownloadMerger, _ token: DownloadMerger.State.Token, leaves: Bool) {
+        let (priority, isCancelled) = state.withLock { state in
+            state.waiter = Waiter(merger: merger, token: token, leaves: leaves)
+            return (state.priority, state.isCancelled)
+        }
+        if let priority { merger.setPriority(token, priority) }
+        if leaves, isCancelled { merger.leave(token) }
     }
 }

@@ -12,32 +12,38 @@ extension ImageDownloader {
         completionHandler: @escaping @Sendable (Result<DownloadResult<Value>, any Error>) -> Void
     ) -> DownloadTask {
         let task = DownloadTask()
-        let complete: @Sendable (Result<DownloadResult<Value>, any Error>) -> Void = {
-            [queue = options.callbackQueue] in
-            let result = $0
-            queue.execute { completionHandler(result) }
-        }
-        var request: TransportRequest
-        do { request = try self.request(for: url, options) } catch {
-            complete(.failure(error))
-            return task
-        }
-        if options.requestModifier == nil, options.retryStrategy == nil {
-            request.priority = options.priority
-            let token = merger.newToken()
-            merger.load(token, request, processor, options, task, complete: complete)
-            task.whenCancelled { [merger] in merger.leave(token) }
-        } else {
-            let work = Task.detached { [self, request] in
-                do {
-                    complete(.success(try await download(request, processor, options, task)))
-                } catch {
-                    complete(.failure(error))
+        do {
+            let request = try request(for: url, options)
+            if options.requestModifier == nil, options.retryStrategy == nil {
+                let token = merger.newToken()
+                merger.load(token, request, options.priority, processor, options) { [queue = options.callbackQueue] in
+                    queue.complete($0.result(of: processor), completionHandler)
                 }
+                task.follow(merger, token, leaves: true)
+            } else {
+                load(request, processor, options, task, completionHandler)
             }
-            task.whenCancelled { work.cancel() }
+        } catch {
+            options.callbackQueue.complete(.failure(error), completionHandler)
         }
         return task
+    }
+
+    /// Loads in a task of its own, as what has to be waited for in between does.
+    private func load<Value>(
+        _ request: TransportRequest, _ processor: DownloadProcessor<Value>, _ options: DownloadOptions,
+        _ task: DownloadTask, _ complete: @escaping @Sendable (Result<DownloadResult<Value>, any Error>) -> Void
+    ) {
+        let work = Task.detached { [self] in
+            let result: Result<DownloadResult<Value>, any Error>
+            do {
+                result = .success(try await download(request, processor, options, task))
+            } catch {
+                result = .failure(error)
+            }
+            options.callbackQueue.complete(result, complete)
+        }
+        task.whenCancelled { work.cancel() }
     }
 
     /// Loads the bytes.
@@ -47,5 +53,14 @@ extension ImageDownloader {
         completionHandler: @escaping @Sendable (Result<DownloadResult<Data>, any Error>) -> Void
     ) -> DownloadTask {
         download(url, processor: .data, options: options, completionHandler: completionHandler)
+    }
+}
+
+extension CallbackQueue {
+    /// Calls a completion there, at once where that is anywhere.
+    fileprivate func complete<Outcome: Sendable>(
+        _ outcome: Outcome, _ completion: @escaping @Sendable (Outcome) -> Void
+    ) {
+        if case .untouch = self { completion(outcome) } else { execute { completion(outcome) } }
     }
 }

@@ -114,6 +114,9 @@ public final class ImageDownloader: Sendable {
         _ request: TransportRequest, _ processor: DownloadProcessor<Value>, _ options: DownloadOptions,
         _ task: DownloadTask?
     ) async throws -> DownloadResult<Value> {
+        if options.requestModifier == nil, options.retryStrategy == nil {
+            return try await merger.load(request, options.priority, processor, options, task)
+        }
         var request = request
         request.priority = options.priority
         if let modifier = options.requestModifier {
@@ -123,7 +126,7 @@ public final class ImageDownloader: Sendable {
         var (retries, info) = (0, nil as (any Sendable)?)
         while true {
             do {
-                return try await merger.load(request, processor, options, task)
+                return try await merger.load(request, request.priority, processor, options, task)
             } catch let error as NetworkError {
                 // That nothing has changed is an answer.
                 if case .notModified = error { throw error }

@@ -26,7 +26,7 @@ final class MergeKey: Hashable, Sendable {
     init(_ request: TransportRequest) {
         let text = request.url.absoluteString
         // A fragment is not sent.
-        url = text.utf8.firstIndex(of: UInt8(ascii: "#")).map { String(text[..<$0]) } ?? text
+        url = text.contains(byte: UInt8(ascii: "#")) ? String(text.prefix { $0 != "#" }) : text
         method = request.method
         headers = request.headers.fields.isEmpty ? [] : Self.normalized(request.headers)
         body = request.body
@@ -51,7 +51,7 @@ final class MergeKey: Hashable, Sendable {
     /// Two keys are told apart by what usually differs.
     func hash(into hasher: inout Hasher) {
         hasher.combine(url)
-        hasher.combine(headers)
+        if !headers.isEmpty { hasher.combine(headers) }
     }
 
     /// The fields by their names in lower case, those of one name in their order.
@@ -61,5 +61,14 @@ final class MergeKey: Hashable, Sendable {
         return fields.enumerated()
             .sorted { ($0.element.name, $0.offset) < ($1.element.name, $1.offset) }
             .map(\.element)
+    }
+}
+
+extension String {
+    /// Whether it has a byte, which `memchr` finds many at a time.
+    fileprivate func contains(byte: UInt8) -> Bool {
+        utf8.withContiguousStorageIfAvailable { bytes in
+            bytes.baseAddress.map { memchr($0, Int32(byte), bytes.count) != nil } ?? false
+        } ?? utf8.contains(byte)
     }
 }

@@ -8,7 +8,8 @@
 /// - Each processor that is waited for runs once a transfer, when the transfer has succeeded.
 /// - When the last waiter leaves, the transfer is cancelled. One that has failed is forgotten: who joins later starts anew.
 ///
-/// Joining and leaving are O(1); an answer is O(n log n) in its waiters, who are told in the order of their tokens.
+/// Joining and leaving are O(1) in the waiters and O(p) in the processors of the transfer; an answer is O(n log n) in its waiters, who
+/// are told in the order of their tokens.
 struct MergingState<Key: Hashable, Processor: Hashable> {
     typealias Token = UInt64
     typealias TransferID = UInt64
@@ -45,56 +46,46 @@ struct MergingState<Key: Hashable, Processor: Hashable> {
         case forget(TransferID)
     }
 
-    private struct Waiter {
+    /// What joining comes to.
+    struct Joined {
+        /// The transfer that is waited for, or that has the answer already.
         let transfer: TransferID
-        let processor: Processor
-        var priority: TransferPriority
+        /// Whether its processor is the first of its kind there.
+        var isNewProcessor = false
+        let actions: [Action]
     }
 
-    /// One processor of a transfer.
-    private struct Work {
-        var waiters: Set<Token> = []
-        var isDone = false
-    }
-
-    private struct Transfer {
-        let key: Key
-        var isLoading = true
-        var work: [Processor: Work] = [:]
-        /// How many waiters there are of each priority.
-        var counts = [Int](repeating: 0, count: TransferPriority.allCases.count)
-        /// What was last said of its priority.
+    private struct Waiter {
+        /// Where its transfer is, and where in that its processor.
+        let slot: Int
+        let work: Int
         var priority: TransferPriority
-
-        var isWaitedFor: Bool { counts.contains { $0 > 0 } }
-        var wanted: TransferPriority? {
-            counts.lastIndex { $0 > 0 }.flatMap(TransferPriority.init(rawValue:))
-        }
     }
 
     private var waiters: [Token: Waiter] = [:]
-    private var transfers: [TransferID: Transfer] = [:]
-    private var current: [Key: TransferID] = [:]
+    /// The transfers, in places that are used again: who knows the place need not search.
+    private var slots: [MergedTransfer<Key, Processor>?] = []
+    private var freeSlots: [Int] = []
+    private var slotOfKey: [Key: Int] = [:]
+    private var slotOfID: [TransferID: Int] = [:]
     private var lastID: TransferID = 0
 
     /// How many wait.
     var waiterCount: Int { waiters.count }
 
     /// How many transfers there are, loading or being processed.
-    var transferCount: Int { transfers.count }
+    var transferCount: Int { slotOfID.count }
 
     /// The waiters of the keys that a test picks, in their order.
     func tokens(where picks: (Key) -> Bool) -> [Token] {
-        waiters.filter { transfers[$0.value.transfer].map { picks($0.key) } ?? false }.keys.sorted()
+        waiters.filter { slots[$0.value.slot].map { picks($0.key) } ?? false }.keys.sorted()
     }
-
-    /// The transfer that a waiter waits for; `nil` if it does not wait.
-    func transfer(of token: Token) -> TransferID? { waiters[token]?.transfer }
 
     /// Takes an event in. What comes out is to be done in its order.
     mutating func handle(_ event: Event) -> [Action] {
         switch event {
-        case .join(let token, let key, let processor, let priority): join(token, key, processor, priority)
+        case .join(let token, let key, let processor, let priority):
+            join(token, key, processor, priority)?.actions ?? []
         case .leave(let token): leave(token)
         case .setPriority(let token, let priority): setPriority(token, priority)
         case .finished(let id, let succeeded): finished(id, succeeded)
@@ -102,101 +93,99 @@ struct MergingState<Key: Hashable, Processor: Hashable> {
         }
     }
 
-    private mutating func join(
+    /// A waiter comes; `nil` if its token is not new.
+    mutating func join(
         _ token: Token, _ key: Key, _ processor: Processor, _ priority: TransferPriority
-    ) -> [Action] {
-        guard waiters[token] == nil else { return [] }
-        guard let id = current[key], transfers[id] != nil else { return start(token, key, processor, priority) }
-        if transfers[id]?.work[processor]?.isDone == true { return [.deliver([token], id, processor)] }
-        let isNew = transfers[id]?.work[processor] == nil
-        let isLoading = transfers[id]?.isLoading == true
-        add(token, Waiter(transfer: id, processor: processor, priority: priority))
-        return changedPriority(id) + (isNew && !isLoading ? [.process(id, processor)] : [])
+    ) -> Joined? {
+        guard waiters[token] == nil else { return nil }
+        guard let slot = slotOfKey[key], let id = slots[slot]?.id, let known = slots[slot]?.work(of: processor) else {
+            return start(token, key, processor, priority)
+        }
+        if slots[slot]?.works[known.index].phase == .done {
+            return Joined(transfer: id, actions: [.deliver([token], id, processor)])
+        }
+        waiters[token] = Waiter(slot: slot, work: known.index, priority: priority)
+        var actions: [Action] = []
+        if slots[slot]?.add(token, to: known.index, priority) == true { actions.append(.process(id, processor)) }
+        if let priority = slots[slot]?.changedPriority() { actions.append(.setPriority(id, priority)) }
+        return Joined(transfer: id, isNewProcessor: known.isNew, actions: actions)
     }
 
     private mutating func start(
         _ token: Token, _ key: Key, _ processor: Processor, _ priority: TransferPriority
-    ) -> [Action] {
+    ) -> Joined {
         lastID += 1
-        transfers[lastID] = Transfer(key: key, priority: priority)
-        current[key] = lastID
-        add(token, Waiter(transfer: lastID, processor: processor, priority: priority))
-        return [.start(lastID, key, priority)]
+        var transfer = MergedTransfer(id: lastID, key: key, first: processor, priority: priority)
+        _ = transfer.add(token, to: 0, priority)
+        let slot = freeSlots.popLast() ?? slots.count
+        if slot == slots.count { slots.append(transfer) } else { slots[slot] = transfer }
+        (slotOfKey[key], slotOfID[lastID]) = (slot, slot)
+        waiters[token] = Waiter(slot: slot, work: 0, priority: priority)
+        return Joined(transfer: lastID, isNewProcessor: true, actions: [.start(lastID, key, priority)])
     }
 
     private mutating func leave(_ token: Token) -> [Action] {
-        guard let waiter = waiters.removeValue(forKey: token) else { return [] }
-        let id = waiter.transfer
-        transfers[id]?.counts[waiter.priority.rawValue] -= 1
-        transfers[id]?.work[waiter.processor]?.waiters.remove(token)
-        guard let transfer = transfers[id] else { return [.cancelled(token)] }
-        if !transfer.isWaitedFor {
-            drop(id)
+        guard let waiter = waiters.removeValue(forKey: token), let id = slots[waiter.slot]?.id else { return [] }
+        slots[waiter.slot]?.counts[waiter.priority.rawValue] -= 1
+        guard slots[waiter.slot]?.isWaitedFor == true else {
+            drop(waiter.slot)
             return [.cancelled(token), .cancel(id)]
         }
-        // Who leaves while it loads takes an unwanted processor with it; one that runs may still serve whoever comes.
-        if transfer.isLoading, transfer.work[waiter.processor]?.waiters.isEmpty == true {
-            transfers[id]?.work[waiter.processor] = nil
-        }
-        return [.cancelled(token)] + changedPriority(id)
+        slots[waiter.slot]?.works[waiter.work].left { waiters[$0] != nil }
+        guard let priority = slots[waiter.slot]?.changedPriority() else { return [.cancelled(token)] }
+        return [.cancelled(token), .setPriority(id, priority)]
     }
 
     private mutating func setPriority(_ token: Token, _ priority: TransferPriority) -> [Action] {
-        guard let waiter = waiters[token] else { return [] }
+        guard let waiter = waiters[token], let id = slots[waiter.slot]?.id else { return [] }
         waiters[token]?.priority = priority
-        transfers[waiter.transfer]?.counts[waiter.priority.rawValue] -= 1
-        transfers[waiter.transfer]?.counts[priority.rawValue] += 1
-        return changedPriority(waiter.transfer)
+        slots[waiter.slot]?.counts[waiter.priority.rawValue] -= 1
+        slots[waiter.slot]?.counts[priority.rawValue] += 1
+        guard let priority = slots[waiter.slot]?.changedPriority() else { return [] }
+        return [.setPriority(id, priority)]
     }
 
     private mutating func finished(_ id: TransferID, _ succeeded: Bool) -> [Action] {
-        guard let transfer = transfers[id], transfer.isLoading else { return [] }
-        if succeeded {
-            transfers[id]?.isLoading = false
-            let first = transfer.work.mapValues { $0.waiters.min() ?? 0 }
-            return first.sorted { $0.value < $1.value }.map { .process(id, $0.key) }
+        guard let slot = slotOfID[id], slots[slot]?.isLoading == true, let works = slots[slot]?.works else { return [] }
+        guard succeeded else {
+            var tokens: [Token] = []
+            for work in works { tokens += work.tokens.filter { waiters.removeValue(forKey: $0) != nil } }
+            drop(slot)
+            return [.fail(tokens.sorted(), id), .forget(id)]
         }
-        let tokens = transfer.work.values.flatMap(\.waiters).sorted()
-        for token in tokens { waiters[token] = nil }
-        drop(id)
-        return [.fail(tokens, id), .forget(id)]
+        slots[slot]?.isLoading = false
+        var wanted: [(first: Token, work: Int)] = []
+        for (index, work) in works.enumerated() {
+            guard let first = work.tokens.filter({ waiters[$0] != nil }).min() else { continue }
+            wanted.append((first, index))
+            slots[slot]?.works[index].phase = .running
+        }
+        return wanted.sorted { $0.first < $1.first }.map { .process(id, works[$0.work].processor) }
     }
 
     private mutating func processed(_ id: TransferID, _ processor: Processor, _ succeeded: Bool) -> [Action] {
-        guard let work = transfers[id]?.work[processor], !work.isDone, transfers[id]?.isLoading == false else {
-            return []
+        guard let slot = slotOfID[id],
+            let index = slots[slot]?.works.firstIndex(where: { $0.processor == processor && $0.phase == .running }),
+            var tokens = slots[slot]?.works[index].answered(succeeded)
+        else { return [] }
+        tokens.removeAll { token in
+            guard let waiter = waiters.removeValue(forKey: token) else { return true }
+            slots[slot]?.counts[waiter.priority.rawValue] -= 1
+            return false
         }
-        let tokens = work.waiters.sorted()
-        for token in tokens {
-            guard let waiter = waiters.removeValue(forKey: token) else { continue }
-            transfers[id]?.counts[waiter.priority.rawValue] -= 1
-        }
-        // What has failed is not remembered.
-        transfers[id]?.work[processor] = succeeded ? Work(isDone: true) : nil
+        tokens.sort()
         let answer: [Action] = tokens.isEmpty ? [] : [.deliver(tokens, id, processor)]
-        if transfers[id]?.isWaitedFor == true { return answer + changedPriority(id) }
-        let isRunning = transfers[id]?.work.values.contains { !$0.isDone } == true
-        drop(id)
+        if slots[slot]?.isWaitedFor == true { return answer }
+        let isRunning = slots[slot]?.works.contains { $0.phase == .running } == true
+        drop(slot)
         return answer + (isRunning ? [.cancel(id)] : [.forget(id)])
     }
 
-    private mutating func add(_ token: Token, _ waiter: Waiter) {
-        waiters[token] = waiter
-        transfers[waiter.transfer]?.counts[waiter.priority.rawValue] += 1
-        transfers[waiter.transfer]?.work[waiter.processor, default: Work()].waiters.insert(token)
-    }
-
     /// Forgets a transfer, so that who joins later starts another.
-    private mutating func drop(_ id: TransferID) {
-        guard let transfer = transfers.removeValue(forKey: id) else { return }
-        if current[transfer.key] == id { current[transfer.key] = nil }
-    }
-
-    /// Says how urgent a transfer is, if that has changed and it still loads.
-    private mutating func changedPriority(_ id: TransferID) -> [Action] {
-        guard transfers[id]?.isLoading == true, let wanted = transfers[id]?.wanted, wanted != transfers[id]?.priority
-        else { return [] }
-        transfers[id]?.priority = wanted
-        return [.setPriority(id, wanted)]
+    private mutating func drop(_ slot: Int) {
+        guard let transfer = slots[slot] else { return }
+        (slotOfKey[transfer.key], slotOfID[transfer.id]) = (nil, nil)
+        slots[slot] = nil
+        freeSlots.append(slot)
     }
 }
