@@ -6,8 +6,9 @@ import HalcyonEviction
 ///
 ///     swift run -c release CacheBenchmark
 ///
-/// With `--count WORK ROUNDS [POLICY]` it does nothing but that work, for a tool that counts instructions; the difference
-/// between two numbers of rounds is what the work takes by itself (``MemoryBenchmark/count(_:rounds:policy:)``).
+/// Names of parts (`hits`, `threads`, `beside`, `overhead`, `disk`) leave out the others. With `--count WORK ROUNDS [POLICY]` it
+/// does nothing but that work, for a tool that counts instructions; the difference between two numbers of rounds is what the
+/// work takes by itself (``MemoryBenchmark/count(_:rounds:policy:)``).
 @main
 enum Main {
     static func main() throws {
@@ -16,11 +17,12 @@ enum Main {
         if arguments.count > 3, arguments[1] == "--count", let rounds = Int(arguments[3]) {
             return try memory.count(arguments[2], rounds: rounds, policy: arguments.count > 4 ? arguments[4] : nil)
         }
-        try memory.hits()
-        try memory.threads()
-        memory.beside()
-        memory.overhead()
-        try DiskBenchmark().run()
+        func isWanted(_ part: String) -> Bool { arguments.count == 1 || arguments.dropFirst().contains(part) }
+        if isWanted("hits") { try memory.hits() }
+        if isWanted("threads") { try memory.threads() }
+        if isWanted("beside") { memory.beside() }
+        if isWanted("overhead") { memory.overhead() }
+        if isWanted("disk") { try DiskBenchmark().run() }
     }
 }
 

@@ -12,7 +12,9 @@ extension FileStore.State {
         context: AccessContext, print: UInt64
     ) -> (isKept: Bool, gone: [Gone]) {
         let wasThere = ledger.resident(name) != nil
-        let entry = ledger.store(name, cost: status.size, at: now, expiration: expiration, context: context)
+        let entry = ledger.hasher.withHashed(name) {
+            ledger.store(name, $0, cost: status.size, at: now, expiration: expiration, context: context)
+        }
         var gone = takeGone()
         if let entry {
             if wasThere { prints.remove(entry) }
@@ -28,10 +30,12 @@ extension FileStore.State {
     /// Takes in what was found on the disk, and says whether it is kept.
     mutating func adopt(_ row: DiskIndex.Row) -> Bool {
         let wasThere = ledger.resident(row.name) != nil
-        let entry = ledger.store(
-            row.name, cost: row.size, at: row.accessed, expiration: .never,
-            context: AccessContext(categories: row.categories), deadline: row.expires,
-            renewal: Renewal(span: row.renewal))
+        let entry = ledger.hasher.withHashed(row.name) {
+            ledger.store(
+                row.name, $0, cost: row.size, at: row.accessed, expiration: .never,
+                context: AccessContext(categories: row.categories), deadline: row.expires,
+                renewal: Renewal(span: row.renewal))
+        }
         guard let entry else {
             unindexed.insert(row.name)
             return false
@@ -54,7 +58,8 @@ extension FileStore.State {
     /// Serves a load; whether it was a hit.
     mutating func load(_ name: String, at now: Int64, extending: ExpirationExtending, context: AccessContext) -> Bool {
         guard ledger.find(name, at: now) != nil,
-            let entry = ledger.load(name, at: now, extending: extending, context: context)
+            let entry = ledger.hasher.withHashed(
+                name, { ledger.load($0, at: now, extending: extending, context: context) })
         else { return false }
         accessed[Int(entry)] = now
         untouched.insert(name)

@@ -19,7 +19,7 @@ final class FileStore: Sendable {
         case failed
     }
 
-    struct State {
+    struct State: ~Copyable {
         var config: DiskStorageConfig
         var ledger: Ledger
         var listing = Listing.pending

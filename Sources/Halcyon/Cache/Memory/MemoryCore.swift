@@ -3,11 +3,12 @@ import Synchronization
 
 /// What ``MemoryStorage`` is made of, for objects of any class: compiled once, and not anew through the tables of a generic
 /// type at each call.
+@usableFromInline
 final class MemoryCore: Sendable {
     /// A value of a type that only the storage knows.
-    typealias Item = any AnyObject & Sendable
+    @usableFromInline typealias Item = any AnyObject & Sendable
 
-    struct State {
+    struct State: ~Copyable {
         var config: MemoryStorageConfig
         var ledger: Ledger
         var values: [Item?] = []
@@ -15,7 +16,7 @@ final class MemoryCore: Sendable {
     }
 
     /// Those that left, and the values that go with them; one alone, as is common, takes no memory.
-    struct Leavers {
+    struct Leavers: ~Copyable {
         private var first: Item?
         private var others: [Item] = []
         var departures: [Departure] = []
@@ -27,6 +28,7 @@ final class MemoryCore: Sendable {
 
     let state: Mutex<State>
     let clock: any CacheClock
+    private let hasher: KeyHash
     private let sweeper = Sweeper()
     private let onDeparture: (@Sendable ([Departure]) -> Void)?
 
@@ -38,11 +40,10 @@ final class MemoryCore: Sendable {
     ) {
         self.clock = clock
         self.onDeparture = onDeparture
-        state = Mutex(
-            State(
-                config: config,
-                ledger: Ledger(
-                    policy: policy, limits: config.limits, rules: config.categoryRules, seed: seed, users: users)))
+        let ledger = Ledger(
+            policy: policy, limits: config.limits, rules: config.categoryRules, seed: seed, users: users)
+        hasher = ledger.hasher
+        state = Mutex(State(config: config, ledger: ledger))
         sweeper.start(
             clock: clock,
             interval: { [weak self] in
@@ -68,35 +69,40 @@ final class MemoryCore: Sendable {
         _ context: AccessContext, endOf ticket: PendingReads.Ticket?
     ) -> Bool {
         let now = clock.now
-        let (isKept, leavers) = state.withLock { state -> (Bool, Leavers) in
-            let expiration =
-                expiration ?? state.ledger.expiration(ruledFor: context.categories) ?? state.config.expiration
-            if let ticket {
-                if !state.reads.end(ticket) { return (false, Leavers()) }
-            } else {
-                state.reads.void(key)
+        var leavers: Leavers?
+        let isKept = hasher.withHashed(key) { hashed in
+            state.withLock { state in
+                let expiration =
+                    expiration ?? state.ledger.expiration(ruledFor: context.categories) ?? state.config.expiration
+                if let ticket {
+                    if !state.reads.end(ticket) { return false }
+                } else {
+                    state.reads.void(key)
+                }
+                if expiration.isPast(at: now) { return false }
+                let entry = state.ledger.store(
+                    key, hashed, cost: cost, at: now, expiration: expiration,
+                    staysInBackground: keepInBackground ?? state.config.keepWhenEnteringBackground, context: context)
+                leavers = state.takeLeavers(reporting: reports)
+                if let entry, let old = state.put(value, at: entry) { leavers.add(old) }
+                return entry != nil
             }
-            if expiration.isPast(at: now) { return (false, Leavers()) }
-            let entry = state.ledger.store(
-                key, cost: cost, at: now, expiration: expiration,
-                staysInBackground: keepInBackground ?? state.config.keepWhenEnteringBackground, context: context)
-            var leavers = state.takeLeavers(reporting: reports)
-            if let entry { state.put(value, at: entry, leavers: &leavers) }
-            return (entry != nil, leavers)
         }
         report(leavers)
         return isKept
     }
 
     /// The value of a key; `nil` if there is none or it has expired.
+    @usableFromInline
     func load(_ key: String, _ extending: ExpirationExtending, _ context: AccessContext) -> Item? {
         let now = clock.now
-        let (value, leavers) = state.withLock { state -> (Item?, Leavers) in
-            var value: Item?
-            if let entry = state.ledger.load(key, at: now, extending: extending, context: context) {
-                value = state.values[Int(entry)]
+        var leavers: Leavers?
+        let value = hasher.withHashed(key) { key in
+            state.withLock { state -> Item? in
+                let entry = state.ledger.load(key, at: now, extending: extending, context: context)
+                leavers = state.takeLeavers(reporting: reports)
+                return entry.map { state.values[Int($0)] } ?? nil
             }
-            return (value, state.takeLeavers(reporting: reports))
         }
         report(leavers)
         return value
@@ -105,38 +111,58 @@ final class MemoryCore: Sendable {
     /// Changes the ledger, and lets the values of those that left go once the lock is free.
     func change(_ body: (inout State, _ now: Int64) -> Void) {
         let now = clock.now
-        let leavers = state.withLock { state -> Leavers in
+        let leavers = state.withLock { state -> Leavers? in
             body(&state, now)
             return state.takeLeavers(reporting: reports)
         }
         report(leavers)
     }
 
-    func report(_ leavers: Leavers) {
+    @inline(__always)
+    func report(_ leavers: consuming Leavers?) {
+        if let leavers { report(leavers) }
+    }
+
+    private func report(_ leavers: consuming Leavers) {
         if !leavers.departures.isEmpty { onDeparture?(leavers.departures) }
     }
 }
 
 extension MemoryCore.State {
-    mutating func put(_ value: MemoryCore.Item, at entry: EntryID, leavers: inout MemoryCore.Leavers) {
-        if Int(entry) == values.count {
+    /// Puts a value at the number of its key, and returns the one that it replaces.
+    mutating func put(_ value: MemoryCore.Item, at entry: EntryID) -> MemoryCore.Item? {
+        let place = Int(entry)
+        if place == values.count {
             values.append(value)
-        } else {
-            while values.count <= Int(entry) { values.append(nil) }
-            if let old = values[Int(entry)] { leavers.add(old) }
-            values[Int(entry)] = value
+            return nil
         }
+        while values.count <= place { values.append(nil) }
+        var value: MemoryCore.Item? = value
+        swap(&values[place], &value)
+        return value
     }
 
-    /// The values of those that left, to be destroyed by the caller once the lock is free.
-    mutating func takeLeavers(reporting: Bool) -> MemoryCore.Leavers {
+    /// The values of those that left, to be destroyed by the caller once the lock is free; `nil` if nobody left.
+    @inline(__always)
+    mutating func takeLeavers(reporting: Bool) -> MemoryCore.Leavers? {
+        ledger.gone.isEmpty ? nil : takeLeavers(reporting)
+    }
+
+    private mutating func takeLeavers(_ reporting: Bool) -> MemoryCore.Leavers {
         var leavers = MemoryCore.Leavers()
-        if ledger.gone.isEmpty { return leavers }
         for gone in ledger.gone {
             if let value = values[Int(gone.entry)].take() { leavers.add(value) }
             if reporting { leavers.departures.append(ledger.departure(gone)) }
         }
         ledger.forgetGone()
         return leavers
+    }
+}
+
+extension Optional<MemoryCore.Leavers> where Wrapped: ~Copyable {
+    /// One more value to be destroyed once the lock is free.
+    fileprivate mutating func add(_ value: MemoryCore.Item) {
+        if self == nil { self = MemoryCore.Leavers() }
+        self?.add(value)
     }
 }

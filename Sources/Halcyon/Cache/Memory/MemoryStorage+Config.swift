@@ -13,14 +13,16 @@ extension MemoryStorage {
     /// New limits and rules hold when this returns; `change` must not use the storage.
     public func withConfig<Result: Sendable>(_ change: @Sendable (inout Config) throws -> Result) rethrows -> Result {
         let now = core.clock.now
-        let (result, leavers) = try core.state.withLock { state throws -> (Result, MemoryCore.Leavers) in
+        var leavers: MemoryCore.Leavers?
+        let result = try core.state.withLock { state throws -> Result in
             let before = state.config
             let result = try change(&state.config)
             if state.config.categoryRules != before.categoryRules {
                 state.ledger.apply(state.config.categoryRules, time: now)
             }
             if state.config.limits != before.limits { state.ledger.limit(state.config.limits, at: now) }
-            return (result, state.takeLeavers(reporting: core.reports))
+            leavers = state.takeLeavers(reporting: core.reports)
+            return result
         }
         core.report(leavers)
         return result

@@ -17,9 +17,9 @@ import Synchronization
 /// No value is ever destroyed and no observer called while the lock is held. A look-up takes O(length of the key) beside
 /// what the policy takes.
 public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendable {
-    let core: MemoryCore
+    @usableFromInline let core: MemoryCore
     /// Whether a value is an object already; anything else is kept in a ``Box``.
-    private let holdsObjects = Value.self is AnyObject.Type
+    @usableFromInline let holdsObjects = Value.self is AnyObject.Type
 
     /// An empty storage under a policy.
     ///
@@ -107,6 +107,7 @@ public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendabl
     ///
     /// - Parameter extendingExpiration: what becomes of its expiration; by default the time that it was stored for starts
     ///   anew.
+    @inlinable
     public func value(
         forKey key: String, extendingExpiration: ExpirationExtending = .cacheTime,
         context: AccessContext = AccessContext()
@@ -194,8 +195,9 @@ public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendabl
 }
 
 /// A value in a box.
-private final class Box<Value: Sendable>: Sendable {
-    let value: Value
+@usableFromInline
+final class Box<Value: Sendable>: Sendable {
+    @usableFromInline let value: Value
 
     init(_ value: Value) { self.value = value }
 }

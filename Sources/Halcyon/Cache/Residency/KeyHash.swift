@@ -1,39 +1,68 @@
-/// A hash of a key's bytes, eight at a step by folded multiplication, as in wyhash (Wang Yi, 2019): the two halves of a
+/// A hash of a key's bytes, sixteen at a step by folded multiplication, as in wyhash (Wang Yi, 2019): the two halves of a
 /// 128-bit product, one upon the other.
 ///
 /// Each has random seeds of its own, so that nobody who chooses keys can foresee which collide; not cryptographic. O(bytes), a
-/// third of the instructions of the standard library's `Hasher` for addresses as long as those of images.
+/// fifth of the instructions of the standard library's `Hasher` for addresses as long as those of images.
 struct KeyHash {
     private let first = UInt64.random(in: .min ... .max)
     private let second = UInt64.random(in: .min ... .max) | 1
 
-    /// The hash of a key as it is encoded in UTF-8.
-    func hash(_ key: String) -> UInt32 {
-        if let hash = key.utf8.withContiguousStorageIfAvailable({ hash(UnsafeRawBufferPointer($0)) }) { return hash }
-        return Array(key.utf8).withUnsafeBytes { hash($0) }
+    /// Calls `body` with a key's bytes in UTF-8, and their hash. They are there until it returns.
+    @inline(__always)
+    func withHashed<Result>(_ key: String, _ body: (HashedKey) -> Result) -> Result {
+        let result = key.utf8.withContiguousStorageIfAvailable { body(HashedKey(bytes: $0, hash: hash($0))) }
+        return result ?? withCopied(key, body)
     }
 
-    private func hash(_ bytes: UnsafeRawBufferPointer) -> UInt32 {
+    /// The same for a string that another language made and keeps in an encoding of its own.
+    @inline(never)
+    private func withCopied<Result>(_ key: String, _ body: (HashedKey) -> Result) -> Result {
+        Array(key.utf8).withUnsafeBufferPointer { body(HashedKey(bytes: $0, hash: hash($0))) }
+    }
+
+    /// The hash of a key as it is encoded in UTF-8.
+    func hash(_ key: String) -> UInt32 { withHashed(key) { $0.hash } }
+
+    @inline(__always)
+    private func hash(_ key: UnsafeBufferPointer<UInt8>) -> UInt32 {
+        let bytes = UnsafeRawBufferPointer(key)
         let count = bytes.count
         var state = first ^ UInt64(count) &* 0x9e37_79b9_7f4a_7c15
         var place = 0
-        while place &+ 8 < count {
-            state = fold(state ^ bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self), second)
-            place &+= 8
+        while place &+ 16 < count {
+            state = fold(word(bytes, place) ^ second, word(bytes, place &+ 8) ^ state)
+            place &+= 16
         }
-        // The last eight, some of them a second time where the length is no multiple of eight.
-        var rest: UInt64 = 0
-        if count >= 8 {
-            rest = bytes.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self)
+        // The last sixteen, some of them a second time where the length is no multiple of sixteen.
+        var (left, right): (UInt64, UInt64) = (0, 0)
+        if count >= 16 {
+            (left, right) = (word(bytes, count &- 16), word(bytes, count &- 8))
+        } else if count >= 8 {
+            (left, right) = (word(bytes, 0), word(bytes, count &- 8))
         } else {
-            for byte in bytes { rest = rest &<< 8 | UInt64(byte) }
+            for byte in bytes { left = left &<< 8 | UInt64(byte) }
         }
-        state = fold(state ^ rest, second)
+        state = fold(left ^ second, right ^ state)
         return UInt32(truncatingIfNeeded: fold(state ^ second, 0xa076_1d64_78bd_642f))
     }
 
+    /// Eight bytes from a place on, all of which are among `bytes`.
+    @inline(__always)
+    private func word(_ bytes: UnsafeRawBufferPointer, _ place: Int) -> UInt64 {
+        bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self)
+    }
+
+    @inline(__always)
     private func fold(_ left: UInt64, _ right: UInt64) -> UInt64 {
         let product = left.multipliedFullWidth(by: right)
         return product.high ^ product.low
     }
+}
+
+/// The bytes of a key and their hash, made before a lock is taken; there while ``KeyHash/withHashed(_:_:)`` lasts.
+///
+/// Sendable as the string is: nobody writes to the bytes, of which this is a view.
+struct HashedKey: @unchecked Sendable {
+    let bytes: UnsafeBufferPointer<UInt8>
+    let hash: UInt32
 }

@@ -6,7 +6,7 @@ import HalcyonEviction
 /// ``BoundedIndex``, and a ledger without category rules hands it every access as it comes. A look-up that misses tells
 /// the policy nothing; the store that follows is the access, as it is in a replay. Not thread-safe: it belongs inside its
 /// owner's lock. All verbs are O(1) beside what the policy takes, unless they say otherwise.
-struct Ledger {
+struct Ledger: ~Copyable {
     /// What is kept of an entry beside what the index keeps: 16 bytes.
     struct Note: BitwiseCopyable {
         var renewal = Renewal.none
@@ -36,7 +36,7 @@ struct Ledger {
     private(set) var partitions: [Partition] = []
     private(set) var tallies = Tallies()
     private let users: UserNumbers
-    private var notes: [Note] = []
+    private var notes = SlotArray(repeating: Note())
     private var leaving = NumberQueue()
     private var victims: [EntryID] = []
     /// Who left since ``forgetGone()``, in that order.
@@ -73,11 +73,14 @@ struct Ledger {
     func key(of entry: EntryID) -> String { keys.key(of: entry) }
     func cost(of entry: EntryID) -> Int { index(of: entry).lastCost(of: entry) }
     func deadline(of entry: EntryID) -> Int64 { index(of: entry).deadline(of: entry) }
-    func renewal(of entry: EntryID) -> Renewal { notes[Int(entry)].renewal }
-    func categories(of entry: EntryID) -> [String] { categories.names(ofSet: notes[Int(entry)].set) }
+    func renewal(of entry: EntryID) -> Renewal { notes[entry].renewal }
+    func categories(of entry: EntryID) -> [String] { categories.names(ofSet: notes[entry].set) }
+
+    /// What hashes the keys: a ledger behind a lock is given hashes that were made before.
+    var hasher: KeyHash { keys.hasher }
 
     /// Serves a load: the number of the key, or `nil` on a miss. One that has expired leaves.
-    mutating func load(_ key: String, at time: Int64, extending: ExpirationExtending, context: AccessContext)
+    mutating func load(_ key: HashedKey, at time: Int64, extending: ExpirationExtending, context: AccessContext)
         -> EntryID?
     {
         let entry = keys.number(of: key)
@@ -85,22 +88,23 @@ struct Ledger {
             miss(context)
             return nil
         }
-        let index = index(of: entry)
-        if !context.categories.isEmpty, index.contains(entry, freshAt: time) {
-            reclassify(entry, as: set(of: context.categories))
+        let note = notes[entry]
+        // Among the parts while this lasts, which keeps it; retaining it for each hit would cost a tenth of the hit.
+        let index = Unmanaged.passUnretained(partitions[Int(note.partition)].index)
+        var set = note.set
+        if !context.categories.isEmpty, index._withUnsafeGuaranteedRef({ $0.contains(entry, freshAt: time) }) {
+            set = self.set(of: context.categories)
+            reclassify(entry, as: set)
         }
-        let note = notes[Int(entry)]
-        let access = access(entry, at: time, set: note.set, context: context)
-        guard
-            index.hit(
-                access, deadline: extending.deadline(from: time, renewal: note.renewal), victims: &victims)
-        else {
-            if index.contains(entry) { depart(entry, .expired) }
+        let access = access(entry, at: time, set: set, context: context)
+        let deadline = extending.deadline(from: time, renewal: note.renewal)
+        guard index._withUnsafeGuaranteedRef({ $0.hit(access, deadline: deadline, victims: &victims) }) else {
+            if self.index(of: entry).contains(entry) { depart(entry, .expired) }
             miss(context)
             return nil
         }
         requests &+= 1
-        if note.set == 0 { tallies.hit() } else { tallies.hit(categories.members[Int(note.set)]) }
+        tallies.hit(set)
         if !victims.isEmpty { settle() }
         return entry
     }
@@ -109,25 +113,24 @@ struct Ledger {
     ///
     /// - Parameter given: when it expires where that is known already; otherwise `expiration` from now on.
     mutating func store(
-        _ key: String, cost: Int, at time: Int64, expiration: StorageExpiration, staysInBackground: Bool = false,
-        context: AccessContext, deadline given: Int64? = nil, renewal: Renewal? = nil
+        _ key: String, _ hashed: HashedKey, cost: Int, at time: Int64, expiration: StorageExpiration,
+        staysInBackground: Bool = false, context: AccessContext, deadline given: Int64? = nil, renewal: Renewal? = nil
     ) -> EntryID? {
         forgetSome()
-        let entry = keys.intern(key)
-        if Int(entry) >= notes.count { notes.append(Note()) }
+        let entry = keys.intern(key, hashed)
         let set = set(of: context.categories)
         let target = partition(of: set)
-        let before = (cost: index(of: entry).lastCost(of: entry), set: notes[Int(entry)].set)
+        let before = (cost: index(of: entry).lastCost(of: entry), set: notes[entry].set)
         let wasResident = index(of: entry).contains(entry)
         if wasResident {
             tallies.left(categories.members[Int(before.set)], cost: before.cost)
             // Among several parts it makes room for itself first, lest it be evicted for its own new value.
             if partitions.count > 1 { index(of: entry).remove(entry) }
         }
-        notes[Int(entry)].set = set
-        notes[Int(entry)].partition = UInt16(target)
-        notes[Int(entry)].renewal = renewal ?? Renewal(expiration)
-        notes[Int(entry)].staysInBackground = staysInBackground
+        notes[entry].set = set
+        notes[entry].partition = UInt16(target)
+        notes[entry].renewal = renewal ?? Renewal(expiration)
+        notes[entry].staysInBackground = staysInBackground
         let access = access(entry, at: time, cost: cost, set: set, context: context)
         let index = partitions[target].index
         if makeRoom(for: access, in: target) {
@@ -165,7 +168,7 @@ struct Ledger {
 
     /// The entries for which something holds, by number. O(numbers).
     func residents(where holds: (EntryID, Note) -> Bool) -> [EntryID] {
-        notes.indices.lazy.map { EntryID($0) }.filter { index(of: $0).contains($0) && holds($0, notes[Int($0)]) }
+        (0..<EntryID(keys.bound)).filter { index(of: $0).contains($0) && holds($0, notes[$0]) }
     }
 
     /// Evicts down to a cost, the lowest priority first and protected categories last.
@@ -214,12 +217,12 @@ struct Ledger {
             if rule?.setsApart != true { partitions[number].rule = CategoryRule() }
         }
         for entry in residents(where: { partition(of: $1.set) != Int($1.partition) }) {
-            let note = notes[Int(entry)]
+            let note = notes[entry]
             let (old, target) = (partitions[Int(note.partition)].index, partition(of: note.set))
             let access = access(entry, at: time, cost: old.lastCost(of: entry), set: note.set)
             let deadline = old.deadline(of: entry)
             old.remove(entry)
-            notes[Int(entry)].partition = UInt16(target)
+            notes[entry].partition = UInt16(target)
             _ = partitions[target].index.store(access, deadline: deadline, victims: &victims)
             if !partitions[target].index.contains(entry) { record(entry, .evicted) }
         }
@@ -242,12 +245,14 @@ struct Ledger {
     }
 
     private func index(of entry: EntryID) -> LiveIndex {
-        partitions[Int(entry) < notes.count ? Int(notes[Int(entry)].partition) : 0].index
+        partitions[Int(notes[entry].partition)].index
     }
 
     /// The expiration that a rule sets for objects of these categories.
     func expiration(ruledFor names: [String]) -> StorageExpiration? {
-        rules.isEmpty ? nil : names.lazy.compactMap { rules[$0] }.first?.expiration
+        if rules.isEmpty { return nil }
+        for name in names { if let rule = rules[name] { return rule.expiration } }
+        return nil
     }
 
     /// The part that a set of categories belongs to.
@@ -307,11 +312,11 @@ struct Ledger {
     }
 
     private mutating func reclassify(_ entry: EntryID, as set: CategorySetID) {
-        let old = notes[Int(entry)].set
+        let old = notes[entry].set
         if old == set { return }
         let cost = index(of: entry).lastCost(of: entry)
         tallies.moved(from: categories.members[Int(old)], to: categories.members[Int(set)], cost: cost)
-        notes[Int(entry)].set = set
+        notes[entry].set = set
     }
 
     private mutating func access(
@@ -331,7 +336,7 @@ struct Ledger {
     }
 
     private mutating func record(_ entry: EntryID, _ reason: DepartureReason) {
-        let (set, cost) = (notes[Int(entry)].set, index(of: entry).lastCost(of: entry))
+        let (set, cost) = (notes[entry].set, index(of: entry).lastCost(of: entry))
         tallies.left(categories.members[Int(set)], cost: cost)
         tallies.departures.count(reason)
         gone.append(Gone(entry: entry, key: keys.key(of: entry), cost: cost, set: set, reason: reason))
@@ -340,9 +345,9 @@ struct Ledger {
 
     /// Gives the number of an entry that is not resident away, as soon as no policy remembers it.
     private mutating func retire(_ entry: EntryID) {
-        if notes[Int(entry)].isLeaving { return }
+        if notes[entry].isLeaving { return }
         if partitions.contains(where: { $0.index.remembers(entry) }) {
-            notes[Int(entry)].isLeaving = true
+            notes[entry].isLeaving = true
             leaving.push(entry)
         } else {
             keys.release(entry)
@@ -353,7 +358,7 @@ struct Ledger {
     private mutating func forgetSome() {
         for _ in 0..<2 {
             guard let entry = leaving.pop() else { return }
-            notes[Int(entry)].isLeaving = false
+            notes[entry].isLeaving = false
             if !index(of: entry).contains(entry) { retire(entry) }
         }
     }

@@ -1,32 +1,30 @@
-/// The counts of a storage, by category where that makes sense. Categories are numbers of its ``CategoryTable``.
-struct Tallies {
+import HalcyonEviction
+
+/// The counts of a storage, by category where that makes sense. Categories and sets of them are numbers of its ``CategoryTable``.
+///
+/// Hits are counted by set, which is one addition, and given to the categories of each set when someone asks.
+struct Tallies: ~Copyable {
     var stores = 0
     var refusals = 0
     var departures = DepartureCounts()
-    private(set) var lookUps = HitCounts()
-    private var lookUpsByCategory: [HitCounts] = []
+    private var hitsBySet = SlotArray<Int>(repeating: 0)
+    private var misses = 0
+    private var missesByCategory: [Int] = []
     private var uses: [CategoryUse] = []
 
     func use(_ category: UInt32) -> CategoryUse {
         Int(category) < uses.count ? uses[Int(category)] : CategoryUse()
     }
 
-    mutating func hit() { lookUps.hits += 1 }
-
-    mutating func hit(_ members: [UInt32]) {
-        lookUps.hits += 1
-        for member in members {
-            extend(to: member)
-            lookUpsByCategory[Int(member)].hits += 1
-        }
-    }
+    @inline(__always)
+    mutating func hit(_ set: CategorySetID) { hitsBySet[set] &+= 1 }
 
     mutating func missed(named names: [String], in table: inout CategoryTable) {
-        lookUps.misses += 1
+        misses += 1
         for name in names {
-            let member = table.intern(name)
-            extend(to: member)
-            lookUpsByCategory[Int(member)].misses += 1
+            let member = Int(table.intern(name))
+            while missesByCategory.count <= member { missesByCategory.append(0) }
+            missesByCategory[member] += 1
         }
     }
 
@@ -51,26 +49,29 @@ struct Tallies {
     }
 
     private mutating func extend(to member: UInt32) {
-        while uses.count <= Int(member) {
-            uses.append(CategoryUse())
-            lookUpsByCategory.append(HitCounts())
-        }
+        while uses.count <= Int(member) { uses.append(CategoryUse()) }
     }
 
-    /// The counts under the names of a table.
+    /// The counts under the names of a table. O(categories of all sets).
     func statistics(_ table: CategoryTable, cost: Int, count: Int) -> StorageStatistics {
         var result = StorageStatistics()
-        result.lookUps = lookUps
+        var lookUps = [HitCounts](repeating: HitCounts(), count: table.names.count)
+        result.lookUps.misses = misses
+        for (category, misses) in missesByCategory.enumerated() { lookUps[category].misses = misses }
+        for (set, members) in table.members.enumerated() {
+            let hits = hitsBySet[CategorySetID(set)]
+            result.lookUps.hits += hits
+            for member in members { lookUps[Int(member)].hits += hits }
+        }
         result.stores = stores
         result.refusals = refusals
         result.departures = departures.byReason
         result.cost = cost
         result.count = count
-        for (number, use) in uses.enumerated() {
-            let name = table.names[number]
-            if use.count > 0 { result.useByCategory[name] = use }
-            if lookUpsByCategory[number] != HitCounts() { result.lookUpsByCategory[name] = lookUpsByCategory[number] }
+        for (name, lookUps) in zip(table.names, lookUps) where lookUps != HitCounts() {
+            result.lookUpsByCategory[name] = lookUps
         }
+        for (name, use) in zip(table.names, uses) where use.count > 0 { result.useByCategory[name] = use }
         return result
     }
 }

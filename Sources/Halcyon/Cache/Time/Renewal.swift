@@ -18,6 +18,7 @@ struct Renewal: BitwiseCopyable {
     }
 
     /// The deadline after a hit at `time`; `nil` if it stays.
+    @inline(__always)
     func deadline(from time: Int64) -> Int64? {
         if span < 0 { return nil }
         return span >= .max - time ? .max : time &+ span
@@ -26,6 +27,7 @@ struct Renewal: BitwiseCopyable {
 
 extension ExpirationExtending {
     /// The deadline after a hit at `time` on an entry with such a renewal; `nil` if it stays.
+    @inline(__always)
     func deadline(from time: Int64, renewal: Renewal) -> Int64? {
         switch self {
         case .none: nil
