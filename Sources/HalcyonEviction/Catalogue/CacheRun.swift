@@ -16,6 +16,9 @@ public struct CacheRun {
     public let define: (CategorySetID, [UInt32]) -> Void
     /// The state as of now.
     public let state: () -> CacheState
+    /// Moves those that were evicted since the last call to the end of a list; nobody unless the cache was made to
+    /// prefetch (``PolicyContext/prefetches``).
+    public let takeVictims: (inout [EntryID]) -> Void
 
     /// A cache around `policy`, compiled for its type.
     @inline(__always)
@@ -23,7 +26,7 @@ public struct CacheRun {
         let box = Box(
             BoundedIndex(
                 policy: policy, capacity: context.capacity, everyCostIsOne: context.everyCostIsOne,
-                entries: context.entries, lifetime: context.lifetime))
+                entries: context.entries, lifetime: context.lifetime, keepsVictims: context.prefetches))
         replay = { batch, outcomes in box.index.replay(batch, outcomes: outcomes) }
         access = { access in box.index.access(access) }
         contains = { entry in box.index.contains(entry) }
@@ -36,6 +39,7 @@ public struct CacheRun {
                 expirations: box.index.expirations, metadataBytes: box.index.metadataBytes,
                 metrics: box.index.policy.metrics)
         }
+        takeVictims = { list in box.index.takeVictims(into: &list) }
     }
 
     /// A cache from its verbs, for caches that are made of caches.
@@ -43,7 +47,8 @@ public struct CacheRun {
         replay: @escaping (RequestBatch, UnsafeMutablePointer<AccessOutcome>) -> Void,
         access: @escaping (Access) -> AccessOutcome, contains: @escaping (EntryID) -> Bool,
         remembers: @escaping (EntryID) -> Bool, remove: @escaping (EntryID) -> Void,
-        define: @escaping (CategorySetID, [UInt32]) -> Void, state: @escaping () -> CacheState
+        define: @escaping (CategorySetID, [UInt32]) -> Void, state: @escaping () -> CacheState,
+        takeVictims: @escaping (inout [EntryID]) -> Void = { _ in }
     ) {
         self.replay = replay
         self.access = access
@@ -52,6 +57,7 @@ public struct CacheRun {
         self.remove = remove
         self.define = define
         self.state = state
+        self.takeVictims = takeVictims
     }
 
     private final class Box<Policy: EvictionPolicy & ~Copyable> {

@@ -14,7 +14,9 @@ public protocol CataloguedPolicy: EvictionPolicy, SendableMetatype, ~Copyable {
 extension CataloguedPolicy where Self: ~Copyable {
     @inline(__always)
     public static func makeLiveIndex(_ parameters: Parameters, context: PolicyContext) -> LiveIndex {
-        LiveIndex(Self(parameters, context: context), context: context)
+        context.prefetches
+            ? LiveIndex(PrefetchingPolicy(Self(parameters, context: context)), context: context)
+            : LiveIndex(Self(parameters, context: context), context: context)
     }
 }
 

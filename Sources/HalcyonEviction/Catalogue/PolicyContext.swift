@@ -14,6 +14,9 @@ public struct PolicyContext: Sendable {
     public var lifetime: Int64?
     /// Whether a cache that shares its model with others adds to it what its own requests teach.
     public var adaptsModel = false
+    /// Whether entries will be fetched ahead of need, so that the policy is put into a ``PrefetchingPolicy`` and the cache
+    /// writes down who was evicted.
+    public var prefetches = false
 
     /// A context; everything but the capacity has a neutral default.
     public init(

@@ -30,12 +30,15 @@ public struct Access: Sendable, Equatable {
     /// What is asked for, by a number that all caches which share a model agree on. In a single cache it is the entry; in a
     /// fleet each cache numbers its own entries, and this tells that two users ask for the same object.
     public var object: UInt32
+    /// Whether nobody has asked for it yet: it is fetched ahead of need. Policies are never told of such an access where
+    /// the cache keeps what was fetched ahead apart; see ``PrefetchingPolicy``.
+    public var isPrefetch: Bool
 
     /// An access; everything but the entry has a neutral default.
     @inlinable
     public init(
         entry: EntryID, index: Int = 0, time: Int64 = 0, cost: Int = 1, categories: CategorySetID = 0,
-        user: UInt32 = .max, object: UInt32? = nil
+        user: UInt32 = .max, object: UInt32? = nil, isPrefetch: Bool = false
     ) {
         self.entry = entry
         self.index = index
@@ -44,5 +47,6 @@ public struct Access: Sendable, Equatable {
         self.categories = categories
         self.user = user
         self.object = object ?? entry
+        self.isPrefetch = isPrefetch
     }
 }

@@ -6,7 +6,10 @@ extension CacheRun {
     init<Policy: EvictionPolicy & ~Copyable>(
         _ policy: consuming Policy, context: PolicyContext, times: CacheTimes?
     ) {
-        if let times {
+        if context.prefetches {
+            let cache = CacheRun(PrefetchingPolicy(policy), context: context)
+            if let times { self.init(cache, times: times) } else { self = cache }
+        } else if let times {
             self.init(CacheRun(TimedPolicy(policy, times: times), context: context), times: times)
         } else {
             self.init(policy, context: context)
@@ -24,6 +27,6 @@ extension CacheRun {
             },
             access: { access in times.access { cache.access(access) } },
             contains: cache.contains, remembers: cache.remembers, remove: cache.remove, define: cache.define,
-            state: cache.state)
+            state: cache.state, takeVictims: cache.takeVictims)
     }
 }

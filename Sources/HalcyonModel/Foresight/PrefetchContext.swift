@@ -1,0 +1,17 @@
+/// What a prefetch policy is told when it is made.
+public struct PrefetchContext: Sendable {
+    /// The seed of everything random.
+    public var seed: UInt64
+    /// How many objects to make room for from the start; 0 where nobody knows.
+    public var objects: Int
+    /// The object whose key is the number after that of an object's key, where keys are numbers and it has been seen or
+    /// announced by now or not; `nil` where keys are no numbers. Only ``NextKeyPrefetch`` looks at it.
+    public var nextByKey: (@Sendable (UInt32) -> UInt32?)?
+
+    /// A context; everything has a neutral default.
+    public init(seed: UInt64 = 1, objects: Int = 0, nextByKey: (@Sendable (UInt32) -> UInt32?)? = nil) {
+        self.seed = seed
+        self.objects = objects
+        self.nextByKey = nextByKey
+    }
+}
