@@ -43,10 +43,9 @@ extension HalcyonManager {
     func loaded(_ load: ImageLoad, _ task: DownloadTask?) async throws -> ImageResult {
         switch load.source {
         case .provider(let provider):
-            let data = try await provider.data()
-            try Task.checkCancellation()
-            let made = MadeImage(try await process(.data(data), load))
-            return await result(load, made, data, nil)
+            let attempts = Attempts(strategy: load.options.retryStrategy, clock: downloader.clock)
+            let provided = try await providers.load(provider, maker(load), load.options, attempts)
+            return await result(load, provided.made, provided.data, nil)
         case .network(let url, _):
             if downloader.configuration.isNetworkConstrained(), let other = load.options.lowDataSource {
                 return try await lowData(load, other, task)
@@ -60,10 +59,12 @@ extension HalcyonManager {
 
     /// What makes the image of what was loaded, once for all who want the same.
     func processor(_ load: ImageLoad) -> DownloadProcessor<MadeImage> {
-        let (processor, decoder) = (load.options.processor, decoder)
-        return DownloadProcessor(identifier: "\(processor.identifier)#\(decoder.pixelLimit)") { data, _ in
-            MadeImage(try processor.process(.data(data), decoder: decoder))
-        }
+        let maker = maker(load)
+        return DownloadProcessor(identifier: maker.identifier) { data, _ in try maker.image(of: data) }
+    }
+
+    private func maker(_ load: ImageLoad) -> ImageMaker {
+        ImageMaker(processor: load.options.processor, decoder: decoder)
     }
 
     /// Keeps what was made, and says what it is.

@@ -12,8 +12,8 @@ import Synchronization
 /// ```
 ///
 /// It looks for the processed image in memory and on disk, then for an original of which it can be made, then, unless only
-/// what is cached was asked for, it loads. Loads of the same URL share one transfer, and those with the same processor its
-/// work; what comes of them is kept once. Whoever is cancelled gets a `CancellationError` at once, and a transfer stops when
+/// what is cached was asked for, it loads. Loads of the same URL share one transfer, those of the same provider its bytes, and those
+/// with the same processor its work, too; what comes of them is kept once. Whoever is cancelled gets a `CancellationError` at once, and a transfer stops when
 /// the last one who waits for it is. With callbacks in place of `await`:
 /// ``retrieveImage(with:options:completionHandler:)``. See <doc:Manager>.
 public final class HalcyonManager: Sendable {
@@ -30,6 +30,8 @@ public final class HalcyonManager: Sendable {
     public let decoder: ImageDecoder
     /// What holds for loads that do not say otherwise.
     public let defaultOptions: ImageOptions
+    /// Merges loads from whatever is no server.
+    let providers = ProviderMerger()
     /// The computed keys whose freshness is being asked for behind somebody's back.
     let revalidating = Mutex<Set<String>>([])
 

@@ -2,11 +2,12 @@ import Foundation
 
 /// Has the bytes of an image, or knows how to get them: a file, an archive, a database, a generator.
 ///
-/// Loads from a provider are not merged: each asks for the bytes. Nor are they tried again; a provider may do so itself.
+/// Loads from providers of one kind with one key share the bytes that one of them is asked for. What it throws is told to the
+/// ``ImageOptions/retryStrategy``, as a failed transfer is.
 public protocol ImageDataProvider: Sendable {
     /// What the image is kept under; two providers with the same key have the same image.
     var cacheKey: String { get }
-    /// The bytes of a file in a known format. Called off the caller's thread, and cancelled when nobody waits any more.
+    /// The bytes of a file in a known format. Called off the caller's thread, and cancelled when the last one who waits is gone.
     func data() async throws -> Data
 }
 

@@ -51,7 +51,7 @@ public struct ImageOptions: Sendable {
 
     /// How urgent it is. A load that joins a transfer raises it.
     public var priority = TransferPriority.normal
-    /// Whether a failed transfer is tried again; `nil` does not.
+    /// Whether a transfer that failed, or a provider, is tried again; `nil` does not.
     public var retryStrategy: (any RetryStrategy)?
     /// Changes requests before they are sent.
     public var requestModifier: (any AsyncImageDownloadRequestModifier)?

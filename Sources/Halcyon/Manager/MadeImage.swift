@@ -1,4 +1,16 @@
+import Foundation
 import Synchronization
+
+/// Makes images of what was loaded.
+struct ImageMaker: Sendable {
+    let processor: any ImageProcessor
+    let decoder: ImageDecoder
+
+    /// What makes the same of the same has the same.
+    var identifier: String { "\(processor.identifier)#\(decoder.pixelLimit)" }
+
+    func image(of data: Data) throws -> MadeImage { MadeImage(try processor.process(.data(data), decoder: decoder)) }
+}
 
 /// An image that was made of what was loaded, shared by all who waited for both. What has to be done for it once is claimed by
 /// whoever comes first.

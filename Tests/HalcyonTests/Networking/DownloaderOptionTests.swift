@@ -102,7 +102,7 @@ struct DownloaderOptionTests {
             var pauses: [Duration?] = []
             for count in 0..<4 {
                 let context = RetryContext(
-                    url: try #require(URL(string: "http://a/")), error: .timedOut(.idle), retriedCount: count)
+                    key: "http://a/", error: NetworkError.timedOut(.idle), retriedCount: count)
                 if case .retry(let pause, _) = await strategy.decision(for: context) {
                     pauses.append(pause)
                 } else {

@@ -59,8 +59,11 @@ final class ManualClock: CacheClock {
     /// Moves on by seconds.
     func advance(by seconds: Double) { set(now + Int64(seconds * 1e6)) }
 
+    /// How many sleepers wait.
+    var sleeperCount: Int { state.withLock { $0.sleepers.count } }
+
     /// Returns when so many sleepers wait at once.
     func waitForSleepers(_ count: Int) async {
-        while state.withLock({ $0.sleepers.count }) < count { await Task.yield() }
+        while sleeperCount < count { await Task.yield() }
     }
 }

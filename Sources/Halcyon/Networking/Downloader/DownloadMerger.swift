@@ -1,204 +1,52 @@
-import Foundation
-import Synchronization
+/// Merges loads from servers.
+typealias DownloadMerger = LoadMerger<MergeKey, LoadedBody>
 
-/// Does what ``MergingState`` says: starts and ends loads, lets processors work, answers who waits.
-///
-/// Events come from any thread. What is to be done for them waits in a list that one thread at a time works off, in order,
-/// without the lock: so that a transfer is never cancelled before it is started, and whoever is called may call back.
-final class DownloadMerger: Sendable {
-    typealias State = MergingState<MergeKey, ProcessorKey>
-
-    /// A processor among those of one transfer: equal identifiers with the same kind of value are the same.
-    struct ProcessorKey: Hashable {
-        let identifier: String
-        let value: ObjectIdentifier
-    }
-
-    /// What a waiter gets: a ``DownloadOutcome`` of its processor's kind of value, or why nothing was loaded.
-    enum Answer: Sendable {
-        case outcome(any DownloadOutcomeOfAnyKind)
-        case failure(any Error)
-    }
-
-    private struct Waiter {
-        let complete: @Sendable (Answer) -> Void
-        /// The transfer whose progress it is told of.
-        let listensTo: State.TransferID?
-    }
-
-    /// What a processor does, and where.
-    struct Job: Sendable {
-        let queue: CallbackQueue
-        let process: @Sendable (LoadedBody) -> any DownloadOutcomeOfAnyKind
-    }
-
-    /// One transfer and what comes of it.
-    private struct Run {
-        let request: TransportRequest
-        let control: TransferControl
-        var task: Task<Void, Never>?
-        var jobs: [ProcessorKey: Job] = [:]
-        var listeners: [State.Token: @Sendable (DownloadProgress) -> Void] = [:]
-        var loaded: Result<LoadedBody, any Error>?
-        var outcomes: [ProcessorKey: any DownloadOutcomeOfAnyKind] = [:]
-    }
-
-    private struct Core {
-        var merging = State()
-        var pending: [State.Action] = []
-        var isWorking = false
-        var waiters: [State.Token: Waiter] = [:]
-        var runs: [State.TransferID: Run] = [:]
-
-        mutating func takePending() -> [State.Action] {
-            defer { pending = [] }
-            return pending
-        }
-    }
-
-    private let core = Mutex(Core())
-    private let lastToken = Atomic<State.Token>(0)
-    let loader: Loader
-
-    init(loader: Loader) { self.loader = loader }
-
-    var transferCount: Int { core.withLock { $0.merging.transferCount } }
-    var waiterCount: Int { core.withLock { $0.merging.waiterCount } }
-
-    // MARK: - Events
-
-    /// A number for a waiter to come.
-    func newToken() -> State.Token { lastToken.wrappingAdd(1, ordering: .relaxed).newValue }
-
-    /// A waiter comes; `complete` is called once.
+extension DownloadMerger {
+    /// Joins the transfer of a request, and waits for what comes of it.
     ///
-    /// - Parameter job: what its processor does, asked for if that is the first of its kind for the transfer.
-    func join(
-        _ token: State.Token, _ request: TransportRequest, _ priority: TransferPriority, _ processor: ProcessorKey,
-        onProgress: (@Sendable (DownloadProgress) -> Void)?, job: () -> Job,
-        complete: @escaping @Sendable (Answer) -> Void
+    /// - Throws: ``NetworkError``, or what the processor throws.
+    func load<Value>(
+        _ request: TransportRequest, _ priority: TransferPriority, _ processor: DownloadProcessor<Value>,
+        _ options: DownloadOptions, _ task: DownloadTask?, by loader: Loader
+    ) async throws -> DownloadResult<Value> {
+        // What is waited for is one object: the result itself is large.
+        let answer = await wait { token, complete in
+            load(token, request, priority, processor, options, by: loader, complete: complete)
+            task?.follow(self, token, leaves: false)
+        }
+        return try answer.result().get()
+    }
+
+    /// Joins the transfer of a request; `complete` is called once, wherever the work ended.
+    func load<Value>(
+        _ token: State.Token, _ request: TransportRequest, _ priority: TransferPriority,
+        _ processor: DownloadProcessor<Value>, _ options: DownloadOptions, by loader: Loader,
+        complete: @escaping @Sendable (LoadAnswer) -> Void
     ) {
-        let key = MergeKey(request)
-        take { core in
-            guard let joined = core.merging.join(token, key, processor, priority) else { return [] }
-            let id = joined.transfer
-            if case .start? = joined.actions.first {
-                core.runs[id] = Run(request: request, control: TransferControl(priority: priority))
-            }
-            if joined.isNewProcessor { core.runs[id]?.jobs[processor] = job() }
-            if let onProgress { core.runs[id]?.listeners[token] = onProgress }
-            core.waiters[token] = Waiter(complete: complete, listensTo: onProgress == nil ? nil : id)
-            return joined.actions
-        }
+        join(
+            token, MergeKey(request), priority, ProcessorKey(processor.identifier, Value.self),
+            onProgress: options.progressListener,
+            load: { { try await loader.load(request, control: $0, onProgress: $1) } },
+            job: {
+                Job(queue: options.processingQueue) { body in
+                    LoadOutcome { DownloadResult(try processor.process(body.data, body.head), body) }
+                }
+            }, complete: complete)
     }
+}
 
-    /// A waiter leaves; nothing, if it is not there.
-    func leave(_ token: State.Token) { take { $0.merging.handle(.leave(token)) } }
-
-    /// A waiter is more or less urgent.
-    func setPriority(_ token: State.Token, _ priority: TransferPriority) {
-        take { $0.merging.handle(.setPriority(token, priority)) }
+extension DownloadResult {
+    fileprivate init(_ value: Value, _ body: LoadedBody) {
+        self.init(
+            value: value, originalData: body.data, response: body.head, metrics: body.metrics,
+            redirects: body.redirects, freshness: body.freshness)
     }
+}
 
-    /// All waiters of the keys that are picked leave.
-    func cancelAll(where picks: (MergeKey) -> Bool) {
-        take { core in core.merging.tokens(where: picks).flatMap { core.merging.handle(.leave($0)) } }
-    }
-
-    private func finished(_ id: State.TransferID, _ result: Result<LoadedBody, any Error>) {
-        take { core in
-            core.runs[id]?.loaded = result
-            if case .success = result { return core.merging.handle(.finished(id, succeeded: true)) }
-            return core.merging.handle(.finished(id, succeeded: false))
-        }
-    }
-
-    private func processed(
-        _ id: State.TransferID, _ processor: ProcessorKey, _ outcome: any DownloadOutcomeOfAnyKind
-    ) {
-        take { core in
-            core.runs[id]?.outcomes[processor] = outcome
-            return core.merging.handle(.processed(id, processor, succeeded: outcome.isSuccess))
-        }
-    }
-
-    private func progressed(_ id: State.TransferID, _ progress: DownloadProgress) {
-        for listener in core.withLock({ Array($0.runs[id]?.listeners.values ?? [:].values) }) { listener(progress) }
-    }
-
-    // MARK: - Actions
-
-    /// Takes an event in, and works off what is to be done unless another thread does.
-    private func take(_ event: (inout Core) -> [State.Action]) {
-        var work = core.withLock { core -> [State.Action] in
-            core.pending += event(&core)
-            guard !core.isWorking, !core.pending.isEmpty else { return [] }
-            core.isWorking = true
-            return core.takePending()
-        }
-        while !work.isEmpty {
-            for action in work { perform(action) }
-            work = core.withLock { core in
-                let next = core.takePending()
-                core.isWorking = !next.isEmpty
-                return next
-            }
-        }
-    }
-
-    private func perform(_ action: State.Action) {
-        switch action {
-        case .start(let id, _, _): start(id)
-        case .setPriority(let id, let priority):
-            core.withLock { $0.runs[id]?.control }?.setPriority(priority)
-        case .cancel(let id):
-            let run = core.withLock { $0.runs.removeValue(forKey: id) }
-            run?.control.cancel()
-            run?.task?.cancel()
-        case .process(let id, let processor): process(id, processor)
-        case .deliver(let tokens, let id, let processor):
-            let outcome = core.withLock { $0.runs[id]?.outcomes[processor] }
-            answer(tokens, outcome.map(Answer.outcome) ?? .failure(NetworkError.cancelled))
-        case .fail(let tokens, let id):
-            guard case .failure(let error)? = core.withLock({ $0.runs[id]?.loaded }) else { return }
-            answer(tokens, .failure(error))
-        case .cancelled(let token): answer([token], .failure(NetworkError.cancelled))
-        case .forget(let id): core.withLock { _ = $0.runs.removeValue(forKey: id) }
-        }
-    }
-
-    private func start(_ id: State.TransferID) {
-        guard let (request, control) = core.withLock({ core in core.runs[id].map { ($0.request, $0.control) } }) else {
-            return
-        }
-        let task = Task.detached { [self] in
-            do {
-                let body = try await loader.load(request, control: control) { self.progressed(id, $0) }
-                finished(id, .success(body))
-            } catch {
-                finished(id, .failure(error))
-            }
-        }
-        core.withLock { $0.runs[id]?.task = task }
-    }
-
-    private func process(_ id: State.TransferID, _ processor: ProcessorKey) {
-        guard let job = core.withLock({ $0.runs[id]?.jobs[processor] }) else { return }
-        job.queue.execute { [self] in
-            // Nobody waits any more, if it is gone.
-            guard case .success(let body)? = core.withLock({ $0.runs[id]?.loaded }) else { return }
-            processed(id, processor, job.process(body))
-        }
-    }
-
-    private func answer(_ tokens: [State.Token], _ answer: Answer) {
-        let waiters = core.withLock { core in
-            tokens.compactMap { token -> Waiter? in
-                guard let waiter = core.waiters.removeValue(forKey: token) else { return nil }
-                if let id = waiter.listensTo { core.runs[id]?.listeners[token] = nil }
-                return waiter
-            }
-        }
-        for waiter in waiters { waiter.complete(answer) }
+extension DownloadOptions {
+    /// Who is told of progress, on the queue asked for.
+    fileprivate var progressListener: (@Sendable (DownloadProgress) -> Void)? {
+        guard let onProgress else { return nil }
+        return { [callbackQueue] progress in callbackQueue.execute { onProgress(progress) } }
     }
 }

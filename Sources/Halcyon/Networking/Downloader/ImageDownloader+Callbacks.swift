@@ -16,8 +16,8 @@ extension ImageDownloader {
             let request = try request(for: url, options)
             if options.requestModifier == nil, options.retryStrategy == nil {
                 let token = merger.newToken()
-                merger.load(token, request, options.priority, processor, options) { [queue = options.callbackQueue] in
-                    queue.complete($0.result(of: processor), completionHandler)
+                merger.load(token, request, options.priority, processor, options, by: loader) {
+                    [queue = options.callbackQueue] in queue.complete($0.result(), completionHandler)
                 }
                 task.follow(merger, token, leaves: true)
             } else {

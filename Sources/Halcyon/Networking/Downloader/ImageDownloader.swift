@@ -43,7 +43,8 @@ public final class ImageDownloader: Sendable {
     public let name: String
     let configuration: Configuration
     let clock: any CacheClock
-    let merger: DownloadMerger
+    let loader: Loader
+    let merger = DownloadMerger()
 
     /// A downloader.
     ///
@@ -57,11 +58,10 @@ public final class ImageDownloader: Sendable {
         self.name = name
         self.configuration = configuration
         self.clock = clock
-        merger = DownloadMerger(
-            loader: Loader(
-                transport: transport, redirectHandler: configuration.redirectHandler,
-                responder: configuration.authenticationResponder, check: configuration.responseCheck,
-                partials: PartialBodies(limit: configuration.resumableBytes), clock: clock))
+        loader = Loader(
+            transport: transport, redirectHandler: configuration.redirectHandler,
+            responder: configuration.authenticationResponder, check: configuration.responseCheck,
+            partials: PartialBodies(limit: configuration.resumableBytes), clock: clock)
     }
 
     /// Loads, and turns what came into a value.
@@ -97,7 +97,7 @@ public final class ImageDownloader: Sendable {
     public var waiterCount: Int { merger.waiterCount }
 
     /// How many bytes of broken transfers are kept in memory.
-    public var resumableBytes: Int { merger.loader.partials.bytes }
+    public var resumableBytes: Int { loader.partials.bytes }
 
     // MARK: - One load
 
@@ -114,8 +114,8 @@ public final class ImageDownloader: Sendable {
         _ request: TransportRequest, _ processor: DownloadProcessor<Value>, _ options: DownloadOptions,
         _ task: DownloadTask?
     ) async throws -> DownloadResult<Value> {
-        if options.requestModifier == nil, options.retryStrategy == nil {
-            return try await merger.load(request, options.priority, processor, options, task)
+        guard options.requestModifier != nil || options.retryStrategy != nil else {
+            return try await merger.load(request, options.priority, processor, options, task, by: loader)
         }
         var request = request
         request.priority = options.priority
@@ -123,21 +123,15 @@ public final class ImageDownloader: Sendable {
             guard let modified = await modifier.modified(for: request) else { throw NetworkError.emptyRequest }
             request = modified
         }
-        var (retries, info) = (0, nil as (any Sendable)?)
-        while true {
-            do {
-                return try await merger.load(request, request.priority, processor, options, task)
-            } catch let error as NetworkError {
-                // That nothing has changed is an answer.
-                if case .notModified = error { throw error }
-                guard error != .cancelled, let strategy = options.retryStrategy else { throw error }
-                let context = RetryContext(url: request.url, error: error, retriedCount: retries, userInfo: info)
-                guard case .retry(let pause, let remembered) = await strategy.decision(for: context) else {
-                    throw error
-                }
-                do { try await clock.sleep(microseconds: pause.microseconds) } catch { throw NetworkError.cancelled }
-                (retries, info) = (retries + 1, remembered)
+        do {
+            return try await Attempts(strategy: options.retryStrategy, clock: clock).of(request.url.absoluteString) {
+                try await merger.load(request, request.priority, processor, options, task, by: loader)
+            } isFailure: {
+                // That nothing has changed is an answer, and what a processor throws is no fault of the network.
+                if case .notModified? = $0 as? NetworkError { false } else { $0 is NetworkError }
             }
+        } catch is CancellationError {
+            throw NetworkError.cancelled
         }
     }
 }

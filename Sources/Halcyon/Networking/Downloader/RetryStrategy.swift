@@ -2,18 +2,18 @@ import Foundation
 
 /// What a strategy knows when it decides.
 public struct RetryContext: Sendable {
-    /// What is loaded.
-    public let url: URL
-    /// Why it failed this time.
-    public let error: NetworkError
+    /// What is loaded: a URL as it is written, or the key of an ``ImageDataProvider``.
+    public let key: String
+    /// Why it failed this time: a ``NetworkError``, or what the provider threw.
+    public let error: any Error
     /// How often it was tried again so far.
     public let retriedCount: Int
     /// What the strategy said last time; `nil` at the first.
     public let userInfo: (any Sendable)?
 
     /// A context.
-    public init(url: URL, error: NetworkError, retriedCount: Int, userInfo: (any Sendable)? = nil) {
-        self.url = url
+    public init(key: String, error: any Error, retriedCount: Int, userInfo: (any Sendable)? = nil) {
+        self.key = key
         self.error = error
         self.retriedCount = retriedCount
         self.userInfo = userInfo
@@ -34,7 +34,8 @@ public protocol RetryStrategy: Sendable {
     func decision(for context: RetryContext) async -> RetryDecision
 }
 
-/// Tries again after a time, up to so often, what may be better next time (``NetworkError/isWorthRetrying``).
+/// Tries again after a time, up to so often, what may be better next time: of a network as ``NetworkError/isWorthRetrying`` says, of a
+/// provider whatever it throws itself. A file that cannot be read is not tried again.
 public struct DelayRetryStrategy: RetryStrategy {
     /// How long to wait.
     public enum Interval: Sendable {
@@ -66,8 +67,18 @@ public struct DelayRetryStrategy: RetryStrategy {
     }
 
     public func decision(for context: RetryContext) async -> RetryDecision {
-        guard context.retriedCount < maxRetryCount, context.error.isWorthRetrying else { return .stop }
+        guard context.retriedCount < maxRetryCount, context.isWorthRetrying else { return .stop }
         return .retry(after: retryInterval.duration(retriedCount: context.retriedCount))
+    }
+}
+
+extension RetryContext {
+    fileprivate var isWorthRetrying: Bool {
+        switch error {
+        case let error as NetworkError: error.isWorthRetrying
+        case is ManagerError: false
+        default: true
+        }
     }
 }
 

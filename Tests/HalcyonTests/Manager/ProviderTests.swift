@@ -1,0 +1,184 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Halcyon
+
+@Suite("Manager: providers are asked once for all, and again where that is wanted")
+struct ProviderTests {
+    @Test("row 36: a hundred concurrent requests for one provider ask it once, are a hundred images and one store")
+    func hundred() async throws {
+        let sample = try Sample()
+        let fixture = try ManagerFixture()
+        let provider = SlowProvider(sample.file)
+        let calls = Counter()
+        let mono = ImageOptions(processor: CountedProcessor(onCall: calls.next))
+        let images = try await withThrowingTaskGroup(of: Bool.self) { group in
+            for number in 0..<100 {
+                let options = number < 50 ? ImageOptions() : mono
+                group.addTask {
+                    try await fixture.manager.image(for: .provider(provider), options: options).image == sample.picture
+                }
+            }
+            await fixture.manager.providers.waitForWaiters(100)
+            provider.release()
+            return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+        }
+        #expect(images == 100 && provider.askedCount == 1 && calls.count == 1)
+        await fixture.settle()
+        // The image, and what the processor made of it.
+        #expect(fixture.cache.statistics.memory.stores == 2 && fixture.cache.statistics.disk.stores == 2)
+        #expect(fixture.manager.providers.transferCount == 0)
+    }
+
+    @Test("row 37: who waits for a provider is cancelled for himself; with the last one the provider is")
+    func cancelling() async throws {
+        let fixture = try ManagerFixture()
+        let (ended, end) = AsyncStream<Bool>.makeStream()
+        let provider = ClosureProvider("a") { _ in
+            do { try await Task.sleep(for: .seconds(600)) } catch { end.yield(error is CancellationError) }
+            throw CancellationError()
+        }
+        let loads = (0..<2).map { _ in
+            Task { await failure { try await fixture.manager.image(for: .provider(provider)) } }
+        }
+        await fixture.manager.providers.waitForWaiters(2)
+        loads[0].cancel()
+        #expect(await loads[0].value is CancellationError)
+        #expect(fixture.manager.providers.waiterCount == 1)
+        loads[1].cancel()
+        #expect(await loads[1].value is CancellationError)
+        var iterator = ended.makeAsyncIterator()
+        #expect(await iterator.next() == true)
+        #expect(fixture.manager.providers.transferCount == 0)
+    }
+
+    @Test("row 39: a provider's failure reaches all and is not remembered")
+    func failing() async throws {
+        let sample = try Sample()
+        let fixture = try ManagerFixture()
+        let gate = DispatchSemaphore(value: 0)
+        let provider = ClosureProvider("a") { attempt in
+            try await CallbackQueue.dispatch(.global()).result { gate.wait() }
+            if attempt == 1 { throw Refusal() }
+            return sample.file
+        }
+        let loads = (0..<10).map { _ in
+            Task { await failure { try await fixture.manager.image(for: .provider(provider)) } }
+        }
+        await fixture.manager.providers.waitForWaiters(10)
+        gate.signal()
+        for load in loads { #expect(await load.value is Refusal) }
+        gate.signal()
+        #expect(try await fixture.manager.image(for: .provider(provider)).image == sample.picture)
+        #expect(provider.attempts == 2)
+    }
+
+    @Test("row 45: a provider that fails is tried again as the strategy says, also ahead of need; what stays so is not")
+    func retries() async throws {
+        let sample = try Sample()
+        let fixture = try ManagerFixture()
+        var options = ImageOptions()
+        options.retryStrategy = DelayRetryStrategy(maxRetryCount: 2, retryInterval: .seconds(5))
+        let provider = ClosureProvider("a") { attempt in
+            if attempt < 3 { throw Refusal() }
+            return sample.file
+        }
+        let load = Task { [options] in
+            try await fixture.manager.image(for: .provider(provider), options: options).image
+        }
+        await fixture.pauses(5, times: 2)
+        #expect(try await load.value == sample.picture && provider.attempts == 3)
+
+        let hopeless = ClosureProvider("b") { _ in throw Refusal() }
+        let prefetcher = ImagePrefetcher(
+            resources: [Resource(.provider(hopeless))], manager: fixture.manager, options: options)
+        async let report = prefetcher.run()
+        await fixture.pauses(5, times: 2)
+        #expect(await report.failed.first?.error is Refusal && hopeless.attempts == 3)
+
+        // Neither a file that is not there nor bytes that are no picture change by waiting.
+        let missing = URL(fileURLWithPath: fixture.folder.path + "/missing.png")
+        let unread = await failure { try await fixture.manager.image(for: .file(missing), options: options) }
+        #expect(unread is ManagerError)
+        let text = ClosureProvider("c") { _ in Data("no picture".utf8) }
+        let error = await failure { try await fixture.manager.image(for: .provider(text), options: options) }
+        #expect(error is ImageError && text.attempts == 1)
+    }
+
+    @Test("row 51: providers of two kinds are two sources, also with one key")
+    func kinds() async throws {
+        let (red, blue) = (try Sample(), try Sample.blue)
+        let fixture = try ManagerFixture()
+        let slow = SlowProvider(red.file)
+        var options = ImageOptions()
+        options.cacheMemoryOnly = true
+        options.forceRefresh = true
+        let waiting = Task { [options] in
+            try await fixture.manager.image(for: .provider(slow), options: options).image
+        }
+        await fixture.manager.providers.waitForWaiters(1)
+        let other = try await fixture.manager.image(for: .data(blue.file, cacheKey: slow.cacheKey), options: options)
+        #expect(other.image == blue.picture)
+        slow.release()
+        #expect(try await waiting.value == red.picture)
+    }
+}
+
+/// What a provider of these tests throws.
+private struct Refusal: Error {}
+
+/// Counts.
+private final class Counter: Sendable {
+    private let value = Atomic<Int>(0)
+
+    var count: Int { value.load(ordering: .relaxed) }
+
+    @Sendable func next() { value.add(1, ordering: .relaxed) }
+}
+
+/// Bytes from a closure, which is told how often it was asked.
+private final class ClosureProvider: ImageDataProvider {
+    let cacheKey: String
+    private let bytes: @Sendable (Int) async throws -> Data
+    private let asked = Atomic<Int>(0)
+
+    init(_ cacheKey: String, _ bytes: @escaping @Sendable (Int) async throws -> Data) {
+        (self.cacheKey, self.bytes) = (cacheKey, bytes)
+    }
+
+    var attempts: Int { asked.load(ordering: .relaxed) }
+
+    func data() async throws -> Data { try await bytes(asked.add(1, ordering: .relaxed).newValue) }
+}
+
+/// Changes nothing, and says when it did.
+private struct CountedProcessor: BitmapProcessor {
+    let identifier = "counted"
+    let onCall: @Sendable () -> Void
+
+    func process(_ picture: Bitmap) -> Bitmap {
+        onCall()
+        return picture
+    }
+}
+
+extension ManagerFixture {
+    /// Lets pauses pass, each of which must not end before its time.
+    fileprivate func pauses(_ seconds: Double, times: Int) async {
+        for _ in 0..<times {
+            // The sweeper of the memory is the other one.
+            await clock.waitForSleepers(2)
+            clock.advance(by: seconds - 0.1)
+            #expect(clock.sleeperCount == 2)
+            clock.advance(by: 0.1)
+        }
+    }
+}
+
+extension ProviderMerger {
+    /// Returns when so many wait.
+    func waitForWaiters(_ count: Int) async {
+        while waiterCount < count { await Task.yield() }
+    }
+}
