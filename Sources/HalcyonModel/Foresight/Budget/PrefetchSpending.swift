@@ -1,0 +1,93 @@
+/// What of a ``PrefetchBudget`` has been spent.
+///
+/// Minutes and days are those of the clock of the requests, not the last 60 seconds or 24 hours: one begins with the first
+/// request after its full minute or midnight UTC, and nothing is carried over. So four numbers each of objects and bytes are
+/// all there is to keep, and a replay and a live cache with the same clock agree exactly. A clock that is set back
+/// begins no new minute or day: what was spent stays spent.
+///
+/// Pure; every member is O(1).
+public struct PrefetchSpending: Sendable, Equatable {
+    /// How many objects ``objectsLeft`` names at most, lest somebody makes room for as many as there is no limit to.
+    public static let mostAtOnce = 1 << 16
+
+    /// What may be spent. A limit that is lowered below what was spent already leaves nothing.
+    public var budget: PrefetchBudget
+
+    private var request = Sum()
+    private var minute = Sum()
+    private var day = Sum()
+    private var total = Sum()
+    private var minuteNumber = Int64.min
+    private var dayNumber = Int64.min
+
+    /// Nothing has been spent yet.
+    public init(_ budget: PrefetchBudget) { self.budget = budget }
+
+    /// The objects that were paid for so far.
+    public var objectsSpent: Int { total.objects }
+
+    /// The bytes that were paid for so far.
+    public var bytesSpent: Int { total.bytes }
+
+    /// Begins a request, and a minute or a day if it is the first one there.
+    ///
+    /// - Parameter time: its wall time in microseconds.
+    public mutating func begin(request time: Int64) {
+        request = Sum()
+        let newMinute = Self.floor(time, 60_000_000)
+        if newMinute > minuteNumber { (minuteNumber, minute) = (newMinute, Sum()) }
+        let newDay = Self.floor(time, 86_400_000_000)
+        if newDay > dayNumber { (dayNumber, day) = (newDay, Sum()) }
+    }
+
+    /// Whether another object may be fetched, one of so many bytes.
+    ///
+    /// - Parameter cost: its bytes; 0 where nobody knows, to be paid by ``spend(cost:)`` once they are known.
+    public func allows(cost: Int) -> Bool {
+        request.allows(cost, budget.perRequest) && minute.allows(cost, budget.perMinute)
+            && day.allows(cost, budget.perDay) && total.allows(cost, budget.inTotal)
+    }
+
+    /// How many more objects may be fetched now, from 0 to ``mostAtOnce``; 0 as soon as a limit of bytes is used up.
+    public var objectsLeft: Int {
+        let left = min(
+            min(request.left(budget.perRequest), minute.left(budget.perMinute)),
+            min(day.left(budget.perDay), total.left(budget.inTotal)))
+        return min(max(left, 0), Self.mostAtOnce)
+    }
+
+    /// Pays for one object.
+    public mutating func spend(cost: Int) {
+        request.add(1, cost)
+        minute.add(1, cost)
+        day.add(1, cost)
+        total.add(1, cost)
+    }
+
+    private static func floor(_ time: Int64, _ length: Int64) -> Int64 {
+        time / length - (time % length < 0 ? 1 : 0)
+    }
+
+    /// What was spent in one period.
+    private struct Sum: Sendable, Equatable {
+        var objects = 0
+        var bytes = 0
+
+        mutating func add(_ count: Int, _ cost: Int) {
+            objects += count
+            bytes += cost
+        }
+
+        func allows(_ cost: Int, _ limit: PrefetchBudget.Limit) -> Bool {
+            if let most = limit.objects, objects >= most { return false }
+            // Not `bytes + cost`, which may be too large a number.
+            if let most = limit.bytes, cost > most - bytes { return false }
+            return true
+        }
+
+        func left(_ limit: PrefetchBudget.Limit) -> Int {
+            if let most = limit.bytes, bytes >= most { return 0 }
+            return limit.objects.map { $0 - objects } ?? .max
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import HalcyonModel
+import Testing
+
+@Suite("A prefetch budget as it is spent")
+struct PrefetchSpendingTests {
+    private let second: Int64 = 1_000_000
+
+    private func spending(_ budget: String) throws -> PrefetchSpending {
+        PrefetchSpending(try PrefetchBudget(parsing: budget))
+    }
+
+    @Test func eachRequestHasItsOwn() throws {
+        var spending = try spending("2/request")
+        for time in 0..<3 as Range<Int64> {
+            spending.begin(request: time)
+            #expect(spending.objectsLeft == 2)
+            spending.spend(cost: 9)
+            #expect(spending.objectsLeft == 1 && spending.allows(cost: 9))
+            spending.spend(cost: 9)
+            #expect(spending.objectsLeft == 0 && !spending.allows(cost: 0))
+        }
+        #expect(spending.objectsSpent == 6 && spending.bytesSpent == 54)
+    }
+
+    @Test func aMinuteIsThatOfTheClock() throws {
+        var spending = try spending("3/minute")
+        spending.begin(request: 59 * second)
+        for _ in 0..<3 { spending.spend(cost: 1) }
+        spending.begin(request: 60 * second - 1)
+        #expect(spending.objectsLeft == 0)
+        spending.begin(request: 60 * second)
+        #expect(spending.objectsLeft == 3)
+        spending.spend(cost: 1)
+        spending.begin(request: 119 * second)
+        #expect(spending.objectsLeft == 2)
+    }
+
+    @Test func aDayBeginsAtMidnightAndCarriesNothingOver() throws {
+        let day = 86_400 * second
+        var spending = try spending("100B/day")
+        spending.begin(request: 19_000 * day)
+        spending.spend(cost: 60)
+        #expect(spending.allows(cost: 40) && !spending.allows(cost: 41))
+        spending.begin(request: 19_001 * day - 1)
+        #expect(!spending.allows(cost: 41))
+        spending.begin(request: 19_001 * day)
+        #expect(spending.allows(cost: 100) && !spending.allows(cost: 101))
+    }
+
+    @Test func timesBeforeTheEpochAreMinutesLikeOthers() throws {
+        var spending = try spending("1/minute")
+        spending.begin(request: -1)
+        spending.spend(cost: 1)
+        spending.begin(request: 0)
+        #expect(spending.objectsLeft == 1)
+    }
+
+    @Test func aClockSetBackGivesNothingBack() throws {
+        var spending = try spending("1/minute")
+        spending.begin(request: 600 * second)
+        spending.spend(cost: 1)
+        spending.begin(request: 0)
+        #expect(spending.objectsLeft == 0)
+        spending.begin(request: 659 * second)
+        #expect(spending.objectsLeft == 0)
+    }
+
+    @Test func theTotalNeverComesBack() throws {
+        var spending = try spending("2/total,10B/total")
+        spending.begin(request: 0)
+        spending.spend(cost: 9)
+        spending.begin(request: 1_000_000_000 * second)
+        #expect(spending.objectsLeft == 1 && spending.allows(cost: 1) && !spending.allows(cost: 2))
+    }
+
+    @Test func theTightestLimitCounts() throws {
+        var spending = try spending("4/request,3/minute,2/day,90/total,30B/request")
+        spending.begin(request: 0)
+        #expect(spending.objectsLeft == 2)
+        spending.spend(cost: 30)
+        #expect(spending.objectsLeft == 0 && !spending.allows(cost: 1))
+        spending.begin(request: 1)
+        #expect(spending.objectsLeft == 1)
+    }
+
+    @Test func anObjectThatCostMoreThanWasLeftLeavesNothing() throws {
+        var spending = try spending("10B/minute")
+        spending.begin(request: 0)
+        spending.spend(cost: 25)
+        #expect(spending.objectsLeft == 0 && !spending.allows(cost: 0))
+    }
+
+    @Test func aLimitThatIsLoweredLeavesNothing() throws {
+        var spending = try spending("5/day")
+        spending.begin(request: 0)
+        for _ in 0..<3 { spending.spend(cost: 1) }
+        spending.budget = try PrefetchBudget(parsing: "2/day")
+        #expect(spending.objectsLeft == 0)
+    }
+
+    @Test func withoutALimitThereIsAlwaysRoom() {
+        var spending = PrefetchSpending(.unlimited)
+        spending.begin(request: 0)
+        spending.spend(cost: .max)
+        #expect(spending.objectsLeft == PrefetchSpending.mostAtOnce && spending.allows(cost: .max))
+    }
+}
