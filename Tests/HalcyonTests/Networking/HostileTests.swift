@@ -202,6 +202,31 @@ struct HostileTests {
         #expect(counter.count == 8 << 20)
     }
 
+    @Test("a transfer that is paused and resumed before it has a connection is no failure")
+    func pausingEarly() async throws {
+        // Speaks no TLS: the first transfer waits for an answer, the second for the first one's connection.
+        let server = try HostileServer { visit in _ = visit.waitForClose() }
+        var url = try #require(URLComponents(url: server.url("/"), resolvingAgainstBaseURL: false))
+        url.scheme = "https"
+        let request = TransportRequest.test(try #require(url.url))
+        let transport = CurlTransport()
+        let counters = [Counter(), Counter()]
+        let transfers = counters.map { transport.start(request, receiver: $0) }
+        while server.connections == 0 { try await Task.sleep(for: .milliseconds(1)) }
+        for transfer in transfers {
+            transfer.pause()
+            transfer.resume()
+            transfer.cancel()
+        }
+        for counter in counters {
+            let end = await counter.end()
+            guard case .failure(.cancelled) = end else {
+                Issue.record("\(end)")
+                continue
+            }
+        }
+    }
+
     @Test("a connection that breaks while it is written to does not end the process; a closed transport says so")
     func breaking() async throws {
         let server = try HostileServer { visit in visit.reset() }

@@ -15,6 +15,19 @@ struct RedirectTests {
         }
     }
 
+    /// Goes to a place of its own choice, and says so.
+    private struct Guide: ImageDownloadRedirectHandler {
+        let place: URL
+
+        func handleHTTPRedirection(for response: ResponseHead, newRequest: TransportRequest) async -> TransportRequest?
+        {
+            var request = newRequest
+            request.url = place
+            request.headers["X-Sent-From"] = response.headers["Location"]
+            return request
+        }
+    }
+
     /// Knows one password, and how often it was asked.
     private final class Responder: AuthenticationChallengeResponder {
         let asked = Mutex<[AuthenticationChallenge]>([])
@@ -48,6 +61,25 @@ struct RedirectTests {
         let url = nginx.url("/to/stay.bin")
         let stubborn = ImageDownloader.test { $0.redirectHandler = Stubborn() }
         #expect(await networkError { try await stubborn.download(url) } == .invalidStatusCode(302, url: url))
+    }
+
+    @Test("row 43: what the redirect handler changes is what is sent, to where it says, and counts as a redirect")
+    func changed() async throws {
+        let server = try HostileServer { visit in
+            guard visit.path == "/mirror" else {
+                return visit.answer([], status: "302 Found", headers: ["Location: /slow"])
+            }
+            visit.answer(pattern(30))
+        }
+        let guided = ImageDownloader.test { $0.redirectHandler = Guide(place: server.url("/mirror")) }
+        let result = try await guided.download(server.url("/a"))
+        #expect(Array(result.value) == pattern(30) && result.redirects == 1)
+        #expect(result.response.url == server.url("/mirror"))
+        #expect(server.visits.map(\.path) == ["/a", "/mirror"])
+        #expect(server.visits.last?.headers["x-sent-from"] == "/slow")
+        // Who is sent in circles by the handler is stopped, too.
+        let lost = ImageDownloader.test { $0.redirectHandler = Guide(place: server.url("/a")) }
+        #expect(await networkError { try await lost.download(server.url("/a")) } == .tooManyRedirects(limit: 10))
     }
 
     @Test("row 43: a place that asks for a name and a password gets them; a wrong password ends")

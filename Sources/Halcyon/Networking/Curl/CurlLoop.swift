@@ -114,6 +114,9 @@ final class CurlLoop {
     /// Lets libcurl hand on what it kept, and take more.
     private func goOn(_ transfer: CurlTransfer) {
         transfer.resumesAt = nil
+        // What has no connection yet would be refused.
+        guard transfer.isHeld else { return }
+        transfer.isHeld = false
         let code = curl_easy_pause(transfer.handle, CURLPAUSE_CONT)
         if code != CURLE_OK { finish(transfer, code) }
     }
@@ -226,8 +229,10 @@ final class CurlLoop {
     }
 
     private func recycle(_ handle: UnsafeMutableRawPointer) {
-        if spareHandles.count >= configuration.maximumTransfers { return curl_easy_cleanup(handle) }
         curl_easy_reset(handle)
+        // One that shared its connection with others keeps its buffer in libcurl 7.88, whose size cannot be set then.
+        let isBare = ccurl_set_long(handle, CURLOPT_BUFFERSIZE, CurlTransfer.usualBufferSize) == CURLE_OK
+        guard isBare, spareHandles.count < configuration.maximumTransfers else { return curl_easy_cleanup(handle) }
         spareHandles.append(handle)
     }
 }

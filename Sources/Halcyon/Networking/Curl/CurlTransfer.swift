@@ -16,11 +16,14 @@ final class CurlTransfer {
     var failure: NetworkError?
     /// How many bytes libcurl reads at once.
     let bufferSize: Int
+    static let usualBufferSize = 65_536
     /// This transfer's limit of speed, and that of all.
     private let speeds: [SpeedLimit]
     /// Until when nothing is taken, to keep below the limits of speed.
     var resumesAt: ContinuousClock.Instant?
     var isPaused = false { didSet { lastArrival = .now } }
+    /// Whether libcurl keeps bytes that it was told to.
+    var isHeld = false
     private(set) var isConnected = false
     private(set) var lastArrival = ContinuousClock.now
     /// How many bytes of the body have arrived, decompressed.
@@ -37,7 +40,9 @@ final class CurlTransfer {
         origin = order.request.origin
         speeds = [SpeedLimit(bytesPerSecond: order.request.limits.bytesPerSecond), speed].compactMap { $0 }
         // Not much more than a quarter of a second's bytes is taken at once.
-        bufferSize = speeds.map(\.bytesPerSecond).min().map { min(max($0 / 4, 1_024), 65_536) } ?? 65_536
+        bufferSize =
+            speeds.map(\.bytesPerSecond).min().map { min(max($0 / 4, 1_024), Self.usualBufferSize) }
+            ?? Self.usualBufferSize
         message.initialize(repeating: 0)
     }
 
@@ -76,11 +81,11 @@ final class CurlTransfer {
 
     /// A piece of the body has arrived. Returns what libcurl is to be told: the number of bytes taken, or to keep them.
     func received(body bytes: UnsafeRawBufferPointer) -> Int {
-        if isPaused { return Int(CURL_WRITEFUNC_PAUSE) }
+        if isPaused { return hold() }
         lastArrival = .now
         if let free = speeds.map(\.freeAt).max(), free > lastArrival {
             resumesAt = free
-            return Int(CURL_WRITEFUNC_PAUSE)
+            return hold()
         }
         for speed in speeds { speed.take(bytes.count, at: lastArrival) }
         guard deliverHead() else { return 0 }
@@ -91,6 +96,11 @@ final class CurlTransfer {
         }
         order.receiver.received(bytes)
         return bytes.count
+    }
+
+    private func hold() -> Int {
+        isHeld = true
+        return Int(CURL_WRITEFUNC_PAUSE)
     }
 
     /// Hands the head on, when no other can follow: as soon as it is there, or with the body's first byte, or at the end.
