@@ -13,7 +13,12 @@ public enum PrefetchCatalogue {
     }
 
     /// All of them; `none`, which fetches nothing, is no policy.
-    public static let entries: [Entry] = []
+    public static let entries: [Entry] = [
+        Entry(
+            name: "planner", summary: "learned: probable objects of probable categories, where worth the fetch",
+            source: "",
+            make: { PrefetchPlanner(context: $0) })
+    ]
 
     /// The entry of that name, if there is one.
     public static func entry(named name: String) -> Entry? { entries.first { $0.name == name } }

@@ -4,6 +4,8 @@ import HalcyonEviction
 struct CacheMaker {
     let make: (PolicyContext) -> CacheRun
     let traits: PolicyTraits
+    /// Whether what one cache is told of category sets, all know.
+    var sharesModel = false
     /// Whether time matters beside the policy: entries expire.
     var usesTime = false
     /// What accesses cost in time, where there are tiers.
@@ -35,6 +37,7 @@ struct CacheMaker {
             return make(context)
         }
         traits = policy.card.traits
+        sharesModel = true
         self.timer = timer
     }
 

@@ -12,11 +12,13 @@ public struct ReplayOptions: Sendable, Equatable {
     public var byUser: Bool
     /// Whether each access and eviction is timed, which slows the replay and changes nothing else.
     public var timings: Bool
+    /// What is fetched ahead of need; nothing unless it is set.
+    public var prefetch: PrefetchOptions?
 
     /// By default the whole trace counts, in ten windows, without tables by category and user, and nothing is timed.
     public init(
         warmup: Double = 0, seed: UInt64 = 1, windows: Int = 10, byCategory: Bool = false, byUser: Bool = false,
-        timings: Bool = false
+        timings: Bool = false, prefetch: PrefetchOptions? = nil
     ) {
         self.warmup = warmup
         self.seed = seed
@@ -24,6 +26,7 @@ public struct ReplayOptions: Sendable, Equatable {
         self.byCategory = byCategory
         self.byUser = byUser
         self.timings = timings
+        self.prefetch = prefetch
     }
 
     /// The number of requests, of `count`, that are left out of the counts.

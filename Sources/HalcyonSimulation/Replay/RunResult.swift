@@ -65,6 +65,8 @@ public struct RunResult: Sendable, Codable {
     public var tiers: TierResult?
     /// How long accesses and evictions took; `nil` unless asked for.
     public var timings: RunTimings?
+    /// What came of prefetching; `nil` unless asked for.
+    public var prefetch: PrefetchResult?
 }
 
 /// Whether one cache serves all, or each user has one.

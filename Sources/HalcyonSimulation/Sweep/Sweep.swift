@@ -52,6 +52,14 @@ public struct Sweep: Sendable {
             }
         }
         distinct = Int(clamping: trace.distinctCost)
+        if options.prefetch != nil {
+            if let offline = policies.first(where: { $0.card.traits.contains(.needsFuture) }) {
+                throw ReplayError.usage(
+                    "\(offline.card.name) knows which requests come, not what is fetched ahead of them: leave it out.")
+            }
+            if tiers != nil { throw ReplayError.usage("Prefetching is replayed in one cache, not in two tiers.") }
+            if options.timings { throw ReplayError.usage("Accesses are timed without prefetching.") }
+        }
         if let tiers {
             if let offline = policies.first(where: { $0.card.traits.contains(.needsFuture) }) {
                 throw ReplayError.usage(
@@ -138,6 +146,9 @@ public struct Sweep: Sendable {
             guard let tiers, let (memory, disk) = tierCapacities else { return maker }
             return CacheMaker(maker, tiers: tiers, memoryCapacity: memory, diskCapacity: disk)
         }
+        if let prefetch = options.prefetch {
+            return prefetched(prefetch, policy, request, progress: progress)
+        }
         let measured: Measured
         let timer = options.timings ? RunTimer() : nil
         if let plan {
@@ -160,6 +171,28 @@ public struct Sweep: Sendable {
         result.models = plan != nil && policy.learns ? models : nil
         result.tiers = tierCapacities.flatMap { measured.counts.latency?.result(memoryCapacity: $0, diskCapacity: $1) }
         result.timings = timer?.timings
+        return result
+    }
+
+    private func prefetched(
+        _ prefetch: PrefetchOptions, _ policy: ConfiguredPolicy, _ request: CapacityRequest, progress: ReplayProgress?
+    ) -> RunResult {
+        let capacity = resolved(request)
+        let fleet = PolicyContext(
+            capacity: capacity, everyCostIsOne: trace.costUnit == .objects, seed: options.seed)
+        let replay = PrefetchReplay(
+            trace: trace, options: options, prefetch: prefetch, mode: mode, progress: progress)
+        let (measured, came) = replay.run(
+            {
+                let shared = mode == .perUser ? CacheMaker(sharingModelOf: policy, as: models, fleet: fleet) : nil
+                return shared ?? CacheMaker(policy)
+            }, capacity: capacity)
+        let entries = plan?.objectCounts.reduce(0, +) ?? trace.objectCount
+        var result = RunResult(policy, trace: trace, mode: mode, options: options, measured, entries: entries)
+        result.capacity = capacity
+        result.capacityAsked = request.description
+        result.models = plan != nil && policy.learns ? models : nil
+        result.prefetch = came
         return result
     }
 

@@ -62,6 +62,8 @@ struct RunCommand: AsyncParsableCommand {
             "With --tiers: milliseconds an access takes, memory=0.001,disk=10,network=150, and bandwidth=5MB a second.")
     var latency: String?
 
+    @OptionGroup(title: "Prefetching") var prefetching: PrefetchArguments
+
     @Option(help: "Replay at most so many requests.")
     var limit: Int?
 
@@ -133,7 +135,7 @@ struct RunCommand: AsyncParsableCommand {
         }
         let options = ReplayOptions(
             warmup: warmup, seed: seed, windows: windows ?? 10, byCategory: by.contains(.category),
-            byUser: by.contains(.user), timings: timings)
+            byUser: by.contains(.user), timings: timings, prefetch: try prefetching.options())
         let sweep = try Sweep(
             trace: requests, policies: policies, capacities: try capacities(), options: options,
             mode: per == .user ? .perUser : .shared, models: models ?? .shared, tiers: tiers)
@@ -162,6 +164,7 @@ struct RunCommand: AsyncParsableCommand {
             throw ReplayError.usage(
                 "--stream goes with none of --per, --tiers, --by, --warmup and --windows: they need the whole trace.")
         }
+        if prefetching.isOn { throw ReplayError.usage("--prefetch needs a loaded trace: leave out --stream.") }
         if timings { throw ReplayError.usage("--timings times a loaded trace: leave out --stream.") }
         var load = try trace.options(names: [])
         load.limit = limit
@@ -178,7 +181,7 @@ struct RunCommand: AsyncParsableCommand {
         if !only {
             for name in ["lru", "lfu", "kingfisher", "s3-fifo", "gdsf", "belady"] {
                 let baseline = try catalogue.policy(name)
-                if tiers != nil || stream, baseline.card.traits.contains(.needsFuture) { continue }
+                if tiers != nil || stream || prefetching.isOn, baseline.card.traits.contains(.needsFuture) { continue }
                 if !chosen.contains(where: { $0.label == baseline.label }) { chosen.append(baseline) }
             }
         }

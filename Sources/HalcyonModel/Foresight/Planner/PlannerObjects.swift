@@ -1,0 +1,92 @@
+import HalcyonEviction
+
+/// What is known of each object over all users, and which come after which.
+///
+/// Objects with numbers beyond ``bound`` are not known. O(1) an access. Bytes: 56 an object, and 128 for its successors.
+struct PlannerObjects: ~Copyable {
+    static let bound: UInt32 = 1 << 22
+    /// Half-lives of the counts, in requests.
+    static let halfLives: (Float, Float, Float) = (500, 5_000, 50_000)
+    /// The half-life of the count for what is sought this minute.
+    static let shortest: Float = 100
+    /// Successors that are kept of each object.
+    static let successorWidth = 16
+
+    struct Record: BitwiseCopyable {
+        var categories: CategorySetID = 0
+        var cost: UInt32 = 1
+        var count: UInt32 = 0
+        var users: UInt32 = 0
+        /// The first and the last request.
+        var first: UInt32 = 0
+        var last: UInt32 = 0
+        /// When it was first seen or announced, in seconds.
+        var since: UInt32 = 0
+        /// Accesses, decayed with ``halfLives``, as of ``last``.
+        var fast: Float = 0
+        var middle: Float = 0
+        var slow: Float = 0
+        /// Accesses, decayed with ``shortest``.
+        var shortest: Float = 0
+        /// Accesses that were not a user's first, decayed like ``fast`` and ``middle``.
+        var fastInside: Float = 0
+        var middleInside: Float = 0
+        /// How often anything came after it.
+        var followed: Float = 0
+    }
+
+    private var records = SlotArray(repeating: Record())
+    private(set) var successors = RankedLists(width: successorWidth)
+
+    var byteCount: Int { records.byteCount + successors.byteCount }
+
+    @inline(__always)
+    subscript(object: UInt32) -> Record { records[object] }
+
+    /// An object that nobody has asked for exists.
+    mutating func announce(_ object: AnnouncedObject, now: UInt32) {
+        guard object.object < Self.bound, records[object.object].count == 0 else { return }
+        records[object.object].categories = object.categories
+        records[object.object].cost = UInt32(clamping: object.cost)
+        records[object.object].first = now
+        records[object.object].last = now
+        records[object.object].since = UInt32(truncatingIfNeeded: object.time / 1_000_000)
+    }
+
+    /// Takes an access into account and returns what is known now.
+    ///
+    /// - Parameters:
+    ///   - isNewToUser: whether the user has never asked for it before.
+    ///   - isInside: whether it is not the first request of the user.
+    mutating func note(_ access: Access, now: UInt32, seconds: UInt32, isNewToUser: Bool, isInside: Bool) -> Record {
+        var record = records[access.object]
+        if record.count == 0 && record.since == 0 {
+            record.first = now
+            record.last = now
+            record.since = seconds
+        }
+        let time = -FastMath.float(now &- record.last)
+        let (fast, middle) = (FastMath.exp2(time / Self.halfLives.0), FastMath.exp2(time / Self.halfLives.1))
+        record.fast = record.fast * fast + 1
+        record.middle = record.middle * middle + 1
+        record.slow = record.slow * FastMath.exp2(time / Self.halfLives.2) + 1
+        record.shortest = record.shortest * FastMath.exp2(time / Self.shortest) + 1
+        record.fastInside = record.fastInside * fast + (isInside ? 1 : 0)
+        record.middleInside = record.middleInside * middle + (isInside ? 1 : 0)
+        record.categories = access.categories
+        record.cost = UInt32(clamping: access.cost)
+        record.count &+= 1
+        record.users &+= isNewToUser ? 1 : 0
+        record.last = now
+        records[access.object] = record
+        return record
+    }
+
+    /// `next` came after `object`, `distance` requests of the user later (1: at once).
+    mutating func note(_ next: UInt32, after object: UInt32, distance: Int) {
+        guard object < Self.bound, next != object else { return }
+        if distance == 1 { records[object].followed += 1 }
+        successors.add(
+            distance == 1 ? 1 : 0.5, to: next, fade: 2 / Float(Self.successorWidth), in: Int(object))
+    }
+}

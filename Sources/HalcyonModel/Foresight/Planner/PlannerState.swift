@@ -1,0 +1,200 @@
+import HalcyonEviction
+
+/// The state of a ``PrefetchPlanner``.
+struct PlannerState: ~Copyable {
+    /// What an evicted entry is taken to be worth before any was seen to come back, and how fast that is learnt.
+    private static let firstRegret: Float = 0.05
+    private static let regretRate: Float = 0.001
+    /// Which list of ``popular`` is which.
+    private static let (byFast, byMiddle, byInside) = (0, 1, 2)
+
+    let parameters: PlannerParameters
+    var sets = CategorySetTable()
+    var objects = PlannerObjects()
+    var categories = PlannerCategories()
+    var users = PlannerUsers()
+    var trainer: PlannerTrainer
+    /// The share of evicted entries that their users asked for again within the horizon.
+    private(set) var regret = firstRegret
+    private var popular = RankedLists(width: 16)
+    private var samples = PlannerSamples()
+    private var candidates = CandidateList()
+    private var rows = HeapArray<Float>(repeating: 0, count: CandidateList.bound * PlannerFeatures.width)
+    private var logits = HeapArray<Float>(repeating: 0, count: CandidateList.bound)
+    private var generator: SplitMix64
+    /// How many accesses there were.
+    private var now: UInt32 = 0
+    private var meanCost: Float = 0
+
+    init(_ parameters: PlannerParameters, seed: UInt64) {
+        self.parameters = parameters
+        trainer = PlannerTrainer(hidden: parameters.hidden, rate: Float(parameters.rate), seed: seed)
+        generator = SplitMix64(seed: seed ^ 0x9E7F)
+    }
+
+    var byteCount: Int {
+        sets.byteCount + objects.byteCount + categories.byteCount + users.byteCount + trainer.byteCount
+            + popular.byteCount + samples.byteCount + candidates.byteCount + rows.byteCount + logits.byteCount
+    }
+
+    mutating func announce(_ object: AnnouncedObject) {
+        guard object.object < PlannerObjects.bound, objects[object.object].count == 0 else { return }
+        objects.announce(object, now: now)
+        guard parameters.usesCategories else { return }
+        // Worth less than anything that was asked for once, even long ago; the newest announcement counts most.
+        let score = FastMath.float(now) / PlannerObjects.halfLives.1 - 1_000
+        for member in sets[object.categories] { categories.announce(object.object, in: member, score: score) }
+    }
+
+    mutating func note(_ access: Access, isHit: Bool) {
+        let slot = PlannerUsers.slot(access.user)
+        users.prepare(slot)
+        settle(access, slot)
+        if !isHit, users.takeEviction(of: access.object, slot: slot, horizon: UInt32(parameters.horizon)) {
+            regret += Self.regretRate
+        }
+        guard access.object < PlannerObjects.bound else { return }
+        let seconds = UInt32(truncatingIfNeeded: access.time / 1_000_000)
+        let user = users.records[slot]
+        let isReturn = (users.visits.value(UInt32(slot), access.object)?.pointee.count ?? 0) > 0
+        let record = objects.note(
+            access, now: now, seconds: seconds, isNewToUser: !isReturn, isInside: user.requests > 0)
+        meanCost += (Float(access.cost) - meanCost) * max(0.001, 1 / (FastMath.float(now) + 1))
+        rank(access.object, record, isInside: user.requests > 0)
+        if parameters.usesCategories { noteCategories(access, record, slot: slot, isReturn: isReturn, user) }
+        if user.recent < PlannerObjects.bound { objects.note(access.object, after: user.recent, distance: 1) }
+        if user.earlier < PlannerObjects.bound { objects.note(access.object, after: user.earlier, distance: 2) }
+        users.finish(slot, access: access, seconds: seconds)
+        now &+= 1
+    }
+
+    mutating func evicted(_ object: UInt32, from user: UInt32) {
+        let slot = PlannerUsers.slot(user)
+        users.prepare(slot)
+        users.evicted(object, slot: slot)
+        regret *= 1 - Self.regretRate
+    }
+
+    mutating func plan(after access: Access, outlook: PrefetchOutlook, into plan: inout [PrefetchProposal]) {
+        let slot = PlannerUsers.slot(access.user)
+        users.prepare(slot)
+        let user = users.records[slot]
+        let active = parameters.usesCategories ? sets[user.categories] : sets[0]
+        let context = PlannerFeatures.Context(
+            now: now, seconds: UInt32(truncatingIfNeeded: access.time / 1_000_000), slot: slot, user: user,
+            active: active)
+        gather(context, outlook.holds)
+        guard candidates.count > 0 else { return }
+        for index in 0..<candidates.count {
+            let object = candidates[index]
+            let members = parameters.usesCategories ? sets[objects[object].categories] : sets[0]
+            PlannerFeatures.write(
+                object, members: members, context, objects: objects, categories: categories, users: users,
+                into: rows.base + index * PlannerFeatures.width)
+        }
+        trainer.predict(rows.base, count: candidates.count, logits: logits.base)
+        sample(context, user: access.user)
+        guard trainer.isReady, outlook.limit > 0 else { return }
+        choose(outlook, into: &plan)
+    }
+
+    // MARK: - Learning
+
+    private mutating func settle(_ access: Access, _ slot: Int) {
+        let chain = users.chain(slot)
+        let count = samples.settle(
+            chain, object: access.object, request: users.records[slot].requests, horizon: UInt32(parameters.horizon))
+        for index in 0..<count { learn(samples[index]) }
+    }
+
+    private mutating func sample(_ context: PlannerFeatures.Context, user: UInt32) {
+        let threshold = UInt64(Double(UInt32.max) * parameters.sampling)
+        for index in 0..<candidates.count where generator.next() >> 32 < threshold {
+            let slot = PlannerSamples.Slot(
+                object: candidates[index], user: UInt32(context.slot), request: context.user.requests,
+                logit: logits[index])
+            if let (expiring, user) = samples.expiring {
+                samples.expire(from: users.chain(Int(user)))
+                learn(expiring)
+            }
+            samples.add(slot, row: rows.base + index * PlannerFeatures.width, to: users.chain(context.slot))
+        }
+    }
+
+    private mutating func learn(_ sample: PlannerSamples.Settled) {
+        trainer.add(samples.row(sample), logit: sample.logit, isPositive: sample.isPositive)
+    }
+
+    private mutating func noteCategories(
+        _ access: Access, _ record: PlannerObjects.Record, slot: Int, isReturn: Bool, _ user: PlannerUsers.Record
+    ) {
+        let members = sets[access.categories]
+        let score = FastMath.log2(record.middle) + FastMath.float(now) / PlannerObjects.halfLives.1
+        for member in members.prefix(PlannerFeatures.mostMembers) {
+            for last in sets[user.categories].prefix(PlannerFeatures.mostMembers) {
+                categories.note(UInt32(PlannerCategories.slot(member)), after: last)
+            }
+            categories.note(member, object: access.object, score: score, isReturn: isReturn, now: now)
+            users.note(slot, category: member, isReturn: isReturn)
+        }
+    }
+
+    private mutating func rank(_ object: UInt32, _ record: PlannerObjects.Record, isInside: Bool) {
+        let (fast, middle, _) = PlannerObjects.halfLives
+        let time = FastMath.float(now)
+        popular.raise(object, to: FastMath.log2(record.fast) + time / fast, in: Self.byFast)
+        popular.raise(object, to: FastMath.log2(record.middle) + time / middle, in: Self.byMiddle)
+        if isInside {
+            popular.raise(object, to: FastMath.log2(record.fastInside) + time / fast, in: Self.byInside)
+        }
+    }
+
+    // MARK: - Choosing
+
+    private mutating func gather(_ context: PlannerFeatures.Context, _ isHeld: (UInt32) -> Bool) {
+        candidates.begin()
+        let user = context.user
+        for object in [user.recent, user.earlier] where object < PlannerObjects.bound {
+            candidates.add(objects.successors[Int(object)], most: 4, unless: isHeld)
+        }
+        if parameters.usesCategories {
+            for last in context.active.prefix(2) {
+                let slot = PlannerCategories.slot(last)
+                candidates.add(categories.popular[slot], most: 4, unless: isHeld)
+                for next in categories.next[slot].prefix(4) where next.item != .max {
+                    candidates.add(categories.popular[Int(next.item)], most: 2, unless: isHeld)
+                }
+            }
+            for habit in users.favourites[context.slot] where habit.item != .max {
+                candidates.add(categories.popular[PlannerCategories.slot(habit.item)], most: 2, unless: isHeld)
+            }
+        }
+        for list in [Self.byFast, Self.byMiddle, Self.byInside] {
+            candidates.add(popular[list], most: 6, unless: isHeld)
+        }
+        for index in 0..<6 {
+            let object = users.eviction(index, slot: context.slot).object
+            if object != .max { candidates.add(object, unless: isHeld) }
+        }
+    }
+
+    private func choose(_ outlook: PrefetchOutlook, into plan: inout [PrefetchProposal]) {
+        let price = Float(outlook.hasRoom ? parameters.price : parameters.priceWhenFull)
+        let displaced = outlook.hasRoom ? 0 : regret
+        var limit = Float.infinity
+        for _ in 0..<outlook.limit {
+            // The best that is not proposed yet; few are, so that sorting would cost more.
+            var (best, bestLogit) = (-1, -Float.infinity)
+            for index in 0..<candidates.count where logits[index] < limit && logits[index] > bestLogit {
+                (best, bestLogit) = (index, logits[index])
+            }
+            guard best >= 0 else { return }
+            limit = bestLogit
+            let object = candidates[best]
+            let probability = trainer.calibration.probability(bestLogit)
+            let size = meanCost > 0 ? FastMath.float(objects[object].cost) / meanCost : 1
+            guard probability - displaced * size >= price * size else { continue }
+            plan.append(PrefetchProposal(object: object, probability: probability))
+        }
+    }
+}

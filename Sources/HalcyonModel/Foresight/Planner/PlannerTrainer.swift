@@ -1,0 +1,93 @@
+import HalcyonEviction
+
+/// Learns from labelled candidates as they come: a perceptron, a buffer of the last samples, Adam.
+///
+/// Every ``interval`` samples a batch is learnt, of which a quarter are the newest. Its probabilities are then corrected by a
+/// scale and a shift that are learnt from what was predicted before the label was known (Platt: Probabilistic outputs for
+/// support vector machines, 1999), because the network runs after what users want. Bytes: 192 a sample in the buffer.
+struct PlannerTrainer: ~Copyable {
+    static let batch = 64
+    static let interval = 16
+    static let bound = 16_384
+    /// Steps before it may be asked.
+    static let fewestSteps = 150
+
+    private(set) var network: Perceptron
+    private(set) var steps = 0
+    private(set) var calibration = Calibration()
+    private var optimizer: Adam
+    private var rows: HeapArray<Float>
+    private var outcomes: HeapArray<Float>
+    private var next = 0
+    private var count = 0
+    private var owed = 0
+    private var input: HeapArray<Float>
+    private var labels: HeapArray<Float>
+    private var logits: HeapArray<Float>
+    private var generator: SplitMix64
+    private let rate: Float
+
+    init(hidden: Int, rate: Float, seed: UInt64) {
+        let width = PlannerFeatures.width
+        network = Perceptron(inputs: width, hidden: hidden, largestBatch: Self.batch, seed: seed)
+        // Few candidates are wanted: the network begins by saying so.
+        network.parameters[network.parameters.count - 1] = -4
+        optimizer = Adam(parameters: Perceptron.parameterCount(inputs: width, hidden: hidden))
+        rows = HeapArray(repeating: 0, count: Self.bound * width)
+        outcomes = HeapArray(repeating: 0, count: Self.bound)
+        input = HeapArray(repeating: 0, count: Self.batch * width)
+        labels = HeapArray(repeating: 0, count: Self.batch)
+        logits = HeapArray(repeating: 0, count: Self.batch)
+        generator = SplitMix64(seed: seed ^ 0xF0E5)
+        self.rate = rate
+    }
+
+    var byteCount: Int {
+        network.byteCount + optimizer.byteCount + rows.byteCount + outcomes.byteCount + input.byteCount
+            + labels.byteCount + logits.byteCount
+    }
+
+    /// Whether the network has learnt enough to be asked.
+    var isReady: Bool { steps >= Self.fewestSteps }
+
+    /// Starts from what was learnt before.
+    mutating func adopt(_ weights: [Float], scale: Float, shift: Float) {
+        network.load(weights)
+        calibration.adopt(scale: scale, shift: shift)
+        steps = Self.fewestSteps
+    }
+
+    /// Writes the logits of `count` rows, at most ``batch`` of them.
+    mutating func predict(_ rows: UnsafePointer<Float>, count: Int, logits: UnsafeMutablePointer<Float>) {
+        network.forward(rows, rows: count, logits: logits)
+    }
+
+    /// Takes a sample whose label has become known.
+    mutating func add(_ row: UnsafePointer<Float>, logit: Float, isPositive: Bool) {
+        if isReady { calibration.note(logit: logit, isPositive: isPositive) }
+        let width = PlannerFeatures.width
+        (rows.base + next * width).update(from: row, count: width)
+        outcomes[next] = isPositive ? 1 : 0
+        next = (next + 1) % Self.bound
+        count = min(count + 1, Self.bound)
+        owed += 1
+        if owed >= Self.interval && count >= Self.batch {
+            owed = 0
+            learn()
+        }
+    }
+
+    private mutating func learn() {
+        let width = PlannerFeatures.width
+        for index in 0..<Self.batch {
+            let back = index < Self.interval ? index : Int(generator.next(below: count))
+            let place = (next - 1 - back + Self.bound) % Self.bound
+            (input.base + index * width).update(from: rows.base + place * width, count: width)
+            labels[index] = outcomes[place]
+        }
+        network.forward(input.base, rows: Self.batch, logits: logits.base)
+        _ = network.backward(input.base, rows: Self.batch, logits: logits.base, labels: labels.base)
+        optimizer.step(network.parameters.base, against: network.gradients.base, rate: rate)
+        steps += 1
+    }
+}

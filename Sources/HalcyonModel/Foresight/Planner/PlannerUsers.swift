@@ -1,0 +1,153 @@
+import HalcyonEviction
+
+/// What each user did last and how often with each category and object.
+///
+/// Users share records beyond ``bound`` of them. O(1) an access and category. Bytes: 232 a user; 20 a place in the table of
+/// users' categories and 28 in that of users' objects, which hold at most ``pairBound`` places each.
+struct PlannerUsers: ~Copyable {
+    static let bound: UInt32 = 1 << 20
+    static let pairBound = 1 << 21
+    /// A session ends after so many seconds without a request.
+    static let pause: UInt32 = 1_800
+    /// Half-lives of the counts of a user's categories, and of a user's objects, in requests of the user.
+    static let categoryHalfLives: (Float, Float) = (4, 50)
+    static let objectHalfLife: Float = 100
+    static let recentWidth = 2
+    static let evictedWidth = 16
+    static let habitWidth = 6
+
+    struct Record: BitwiseCopyable {
+        /// How many requests the user made, and how many in this session.
+        var requests: UInt32 = 0
+        var session: UInt32 = 0
+        /// When the last was made, in seconds, and how long after the one before.
+        var seconds: UInt32 = 0
+        var pause: UInt32 = 0
+        /// The categories of the last.
+        var categories: CategorySetID = 0
+        /// The last objects, the latest first.
+        var recent = UInt32.max
+        var earlier = UInt32.max
+        /// How many entries were evicted from the user's cache.
+        var evicted: UInt32 = 0
+        /// The samples that wait for their label.
+        var samples = SampleChain()
+    }
+
+    struct Habit: BitwiseCopyable {
+        var count: UInt32 = 0
+        var returns: UInt32 = 0
+        /// The user's request of the last access.
+        var last: UInt32 = 0
+        var fast: Float = 0
+        var slow: Float = 0
+    }
+
+    struct Visit: BitwiseCopyable {
+        var count: UInt32 = 0
+        /// The user's request of the last access, how many requests after the one before, and when.
+        var last: UInt32 = 0
+        var gap: UInt32 = 0
+        var seconds: UInt32 = 0
+        var weight: Float = 0
+    }
+
+    struct Eviction: BitwiseCopyable {
+        var object = UInt32.max
+        /// The user's request at which it left.
+        var request: UInt32 = 0
+    }
+
+    private(set) var records = HeapArray(repeating: Record(), count: 0)
+    private(set) var habits = PairTable(repeating: Habit(), bound: pairBound)
+    private(set) var visits = PairTable(repeating: Visit(), bound: pairBound)
+    /// The categories that a user asks for most, by ``Habit/slow``, brought to a common time.
+    private(set) var favourites = RankedLists(width: habitWidth)
+    private var evictions = HeapArray(repeating: Eviction(), count: 0)
+
+    var byteCount: Int {
+        records.byteCount + habits.byteCount + visits.byteCount + favourites.byteCount + evictions.byteCount
+    }
+
+    /// The place of a user; one who is unknown has one, too.
+    static func slot(_ user: UInt32) -> Int { Int((user &+ 1) & (bound - 1)) }
+
+    /// Makes room for a user.
+    mutating func prepare(_ slot: Int) {
+        guard slot >= records.count else { return }
+        let count = max(slot + 1, records.count * 2)
+        records.grow(to: count, filling: Record())
+        evictions.grow(to: count * Self.evictedWidth, filling: Eviction())
+    }
+
+    /// Takes an access to a category into account, before ``finish(_:access:seconds:)``.
+    mutating func note(_ slot: Int, category: UInt32, isReturn: Bool) {
+        let requests = records[slot].requests
+        var score: Float = 0
+        habits.update(UInt32(slot), category) { habit in
+            let time = -FastMath.float(requests &- habit.last)
+            habit.fast = habit.fast * FastMath.exp2(time / Self.categoryHalfLives.0) + 1
+            habit.slow = habit.slow * FastMath.exp2(time / Self.categoryHalfLives.1) + 1
+            habit.count &+= 1
+            habit.returns &+= isReturn ? 1 : 0
+            habit.last = requests
+            score = FastMath.log2(habit.slow)
+        }
+        favourites.raise(category, to: score + FastMath.float(requests) / Self.categoryHalfLives.1, in: slot)
+    }
+
+    /// Takes an access to an object into account, and makes it the user's last.
+    mutating func finish(_ slot: Int, access: Access, seconds: UInt32) {
+        let requests = records[slot].requests
+        visits.update(UInt32(slot), access.object) { visit in
+            let age = requests &- visit.last
+            visit.weight = visit.weight * FastMath.exp2(-FastMath.float(age) / Self.objectHalfLife) + 1
+            if visit.count > 0 { visit.gap = age }
+            visit.count &+= 1
+            visit.last = requests
+            visit.seconds = seconds
+        }
+        var record = records[slot]
+        record.pause = record.requests == 0 ? 0 : seconds &- record.seconds
+        record.session = record.pause > Self.pause ? 1 : record.session &+ 1
+        record.requests &+= 1
+        record.seconds = seconds
+        if access.categories != 0 { record.categories = access.categories }
+        record.earlier = record.recent
+        record.recent = access.object
+        records[slot] = record
+    }
+
+    /// An object left the user's cache.
+    mutating func evicted(_ object: UInt32, slot: Int) {
+        let place = slot * Self.evictedWidth + Int(records[slot].evicted) % Self.evictedWidth
+        evictions[place] = Eviction(object: object, request: records[slot].requests)
+        records[slot].evicted &+= 1
+    }
+
+    /// The `index`-th last object that left, if it is remembered.
+    @inline(__always)
+    func eviction(_ index: Int, slot: Int) -> Eviction {
+        let number = Int(records[slot].evicted) - 1 - index
+        guard number >= 0 && index < Self.evictedWidth else { return Eviction() }
+        return evictions[slot * Self.evictedWidth + number % Self.evictedWidth]
+    }
+
+    /// Whether an object left within the user's last `horizon` requests; it is then forgotten.
+    mutating func takeEviction(of object: UInt32, slot: Int, horizon: UInt32) -> Bool {
+        for place in slot * Self.evictedWidth..<(slot + 1) * Self.evictedWidth where evictions[place].object == object {
+            evictions[place].object = .max
+            return records[slot].requests &- evictions[place].request <= horizon
+        }
+        return false
+    }
+}
+
+extension PlannerUsers {
+    /// The samples of a user that wait for their label.
+    func chain(_ slot: Int) -> UnsafeMutablePointer<SampleChain> {
+        UnsafeMutableRawPointer(records.base + slot)
+            .advanced(by: MemoryLayout<Record>.offset(of: \.samples) ?? 0)
+            .assumingMemoryBound(to: SampleChain.self)
+    }
+}

@@ -1,0 +1,132 @@
+import HalcyonEviction
+import HalcyonModel
+import HalcyonTrace
+
+/// A replay in which objects are fetched ahead of need: in one cache for all, or in one for each user.
+///
+/// It goes through the trace in order of time, because what one user does teaches the policy what the next may want.
+struct PrefetchReplay {
+    let trace: Trace
+    let options: ReplayOptions
+    let prefetch: PrefetchOptions
+    let mode: ReplayMode
+    let progress: ReplayProgress?
+
+    /// What a pass through the trace measured.
+    struct Pass {
+        var measured: Measured
+        var counts: PrefetchCounts
+        var hits: [Bool]
+    }
+
+    /// Replays twice, without and with prefetching.
+    ///
+    /// - Parameter maker: makes what makes the caches, anew for each pass.
+    func run(_ maker: () -> CacheMaker, capacity: Int) -> (Measured, PrefetchResult) {
+        let without = pass(maker(), capacity: capacity, policy: nil, baseline: nil)
+        let policy = makePolicy()
+        let with = pass(maker(), capacity: capacity, policy: policy, baseline: without.hits)
+        let result = PrefetchResult(
+            prefetch, with.counts, policy: policy, with: with.measured.counts.total,
+            without: without.measured.counts.total)
+        return (with.measured, result)
+    }
+
+    private func makePolicy() -> any PrefetchPolicy {
+        let context = PrefetchContext(seed: options.seed, objects: trace.objectCount, nextByKey: nextByKey())
+        if prefetch.policy == "planner" {
+            var parameters = PlannerParameters()
+            parameters.usesCategories = prefetch.usesCategories
+            return PrefetchPlanner(parameters, context: context)
+        }
+        // The options have checked that there is one of that name.
+        return PrefetchCatalogue.entry(named: prefetch.policy)?.make(context) ?? PrefetchPlanner(context: context)
+    }
+
+    private func nextByKey() -> (@Sendable (UInt32) -> UInt32?)? { nil }
+
+    private func pass(
+        _ maker: CacheMaker, capacity: Int, policy: (any PrefetchPolicy)?, baseline: [Bool]?
+    ) -> Pass {
+        var countingOptions = options
+        countingOptions.byUser = options.byUser || mode == .perUser
+        var counts = Counts(trace: trace, options: countingOptions, latency: nil)
+        var prefetched = PrefetchCounts()
+        let seen = SeenObjects(count: trace.objectCount)
+        var hits = [Bool](repeating: false, count: baseline == nil ? trace.count : 0)
+        let fleet = mode == .perUser
+        let caches = (0..<(fleet ? trace.userCount : 1)).map { number in
+            var context = PolicyContext(
+                capacity: capacity, everyCostIsOne: trace.costUnit == .objects,
+                seed: options.seed &+ (fleet ? UInt64(number) : 0))
+            context.prefetches = true
+            return PrefetchedCache(
+                maker.make(context), capacity: capacity, budget: prefetch.budget, latency: prefetch.fetchLatency,
+                seen: seen)
+        }
+        var announcements = CategoryAnnouncements(trace, caches: maker.sharesModel ? 1 : caches.count)
+        var before = caches.map(\.state)
+        var plan: [PrefetchProposal] = []
+        let clock = ContinuousClock()
+        let began = clock.now
+        for position in 0..<trace.count {
+            if position & 0xFFFF == 0xFFFF { progress?.advance(by: 0x8000) }
+            if position == counts.warmup, position > 0 { before = caches.map(\.state) }
+            let isCounted = position >= counts.warmup
+            let user = trace.hasUsers ? trace.users[position] : .max
+            let cache = caches[fleet ? Int(user) : 0]
+            let set = trace.hasCategories ? trace.categorySet(ofRequest: position) : 0
+            announcements.announce(set, toCache: fleet ? Int(user) : 0, of: cache, and: policy)
+            let cost = trace.costUnit == .bytes ? Int(clamping: trace.cost(ofRequest: position)) : 1
+            let access = Access(
+                entry: .none, time: trace.times[position], cost: cost, categories: set, user: user,
+                object: trace.entries[position])
+            let isTimed = policy != nil && position & 63 == 63
+            let outcome = cache.serve(access, isCounted: isCounted, counts: &prefetched, policy: policy)
+            if let policy {
+                seen.note(access)
+                let start = isTimed ? clock.now : began
+                cache.prefetch(after: access, isCounted: isCounted, counts: &prefetched, policy: policy, plan: &plan)
+                if isTimed {
+                    prefetched.plansTimed += 1
+                    prefetched.planningNanoseconds += Int((clock.now - start).inSeconds * 1e9)
+                }
+            }
+            counts.count(at: position, outcome, cost: cost, categories: set, user: user)
+            if let baseline {
+                if isCounted && baseline[position] != outcome.isHit {
+                    if outcome.isHit { prefetched.missesAvoided += 1 } else { prefetched.hitsLost += 1 }
+                }
+            } else {
+                hits[position] = outcome.isHit
+            }
+        }
+        let seconds = (clock.now - began).inSeconds
+        for cache in caches { cache.finish(&prefetched) }
+        let states = zip(before, caches).map { ($0, $1.state) }
+        return Pass(
+            measured: Measured(counts: counts, caches: states, seconds: seconds), counts: prefetched, hits: hits)
+    }
+}
+
+/// Tells caches and prefetch policy of each category set before the first access that carries it.
+private struct CategoryAnnouncements {
+    private let sets: CategorySets
+    private var known: [Set<CategorySetID>]
+    private var toPolicy: Set<CategorySetID> = []
+
+    /// - Parameter caches: how many there are that do not share what they are told.
+    init(_ trace: Trace, caches: Int) {
+        sets = trace.categorySets
+        known = Array(repeating: [], count: trace.hasCategories ? caches : 0)
+    }
+
+    mutating func announce(
+        _ set: CategorySetID, toCache number: Int, of cache: PrefetchedCache, and policy: (any PrefetchPolicy)?
+    ) {
+        guard !known.isEmpty, set != 0 else { return }
+        let place = min(number, known.count - 1)
+        if known[place].insert(set).inserted { cache.define(set, Array(sets[set])) }
+        if let policy, toPolicy.insert(set).inserted { policy.define(categorySet: set, members: Array(sets[set])) }
+    }
+}

@@ -1,0 +1,75 @@
+import HalcyonModel
+
+/// What came of prefetching in a replay, beside the same replay without.
+public struct PrefetchResult: Sendable, Codable {
+    /// The prefetch policy.
+    public var policy: String
+    /// What each cache was allowed to fetch ahead, as one would write it.
+    public var budget: String
+    /// How long a fetch took, in microseconds.
+    public var fetchLatency: Int64
+    /// Hits by requests without prefetching, 0…1.
+    public var objectHitRatioWithout: Double
+    /// Bytes hit by bytes requested without prefetching, 0…1.
+    public var byteHitRatioWithout: Double
+    /// The hits on entries that nobody had asked for before.
+    public var hitsOwed: Int
+    /// The objects fetched ahead.
+    public var fetched: Int
+    /// Of these, used: asked for before they were evicted.
+    public var used: Int
+    /// Of these, asked for before they had arrived.
+    public var late: Int
+    /// Used by fetched, 0…1; 0 where nothing was fetched.
+    public var precision: Double
+    /// The misses without prefetching that became hits, by all of them, 0…1.
+    public var coverage: Double
+    /// The hits without prefetching that became misses, by all requests, 0…1.
+    public var pollution: Double
+    /// Used by those that were asked for, in time or late, 0…1.
+    public var timeliness: Double
+    /// The mean number of requests to the cache from fetch to use.
+    public var meanRequestsUntilUse: Double
+    /// What was fetched ahead, in the unit of the capacity.
+    public var fetchedCost: Int
+    /// What was fetched ahead and never used.
+    public var wastedCost: Int
+    /// The same as a share of all that was fetched, ahead and on demand, 0…1.
+    public var wastedShare: Double
+    /// Learning and planning, in microseconds a request; of the machine and the moment.
+    public var planningMicroseconds: Double
+    /// Heap bytes of the prefetch policy.
+    public var metadataBytes: Int
+    /// What the policy publishes about itself.
+    public var metrics: [String: Double]
+    /// How well its probabilities agreed with what happened; empty for a policy that gives none.
+    public var calibration: [CalibrationBin]
+
+    init(
+        _ options: PrefetchOptions, _ counts: PrefetchCounts, policy: any PrefetchPolicy, with total: Tally,
+        without: Tally
+    ) {
+        func share(_ part: Int, of whole: Int) -> Double { whole == 0 ? 0 : Double(part) / Double(whole) }
+        self.policy = options.policy
+        budget = options.budget.description
+        fetchLatency = options.fetchLatency
+        objectHitRatioWithout = without.objectHitRatio
+        byteHitRatioWithout = without.byteHitRatio
+        hitsOwed = counts.hitsOwed
+        fetched = counts.fetched
+        used = counts.used
+        late = counts.late
+        precision = share(counts.used, of: counts.fetched)
+        coverage = share(counts.missesAvoided, of: without.requests - without.hits)
+        pollution = share(counts.hitsLost, of: without.requests)
+        timeliness = share(counts.used, of: counts.used + counts.late)
+        meanRequestsUntilUse = share(counts.requestsUntilUse, of: counts.used)
+        fetchedCost = counts.fetchedCost
+        wastedCost = counts.wastedCost
+        wastedShare = share(counts.wastedCost, of: total.bytesFetched + counts.fetchedCost)
+        planningMicroseconds = share(counts.planningNanoseconds, of: counts.plansTimed) / 1_000
+        metadataBytes = policy.metadataBytes
+        metrics = Dictionary(policy.metrics.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
+        calibration = policy.calibration
+    }
+}
