@@ -100,20 +100,46 @@ extension HalcyonManager {
         (later.isPrefetch, later.options.onProgress, later.options.priority) = (true, nil, .low)
         Task.detached { [self, later] in
             defer { revalidating.withLock { _ = $0.remove(later.computedKey) } }
-            guard let url = later.source.url, !record.freshness.validators.isEmpty,
-                await cache.holds(later.computedKey, record)
-            else {
-                _ = try? await loaded(later, nil)
-                return
-            }
-            switch try? await downloader.revalidate(
-                url, record.freshness, processor: processor(later), options: later.options.download)
-            {
-            case .modified(let new): _ = await result(later, new.value, new.originalData, new.freshness)
-            case .notModified(let freshness):
-                await confirm(later, record, freshness, extendsDisk: true)
-            case nil: break
-            }
+            _ = try? await renewedUnseen(later, record)
+        }
+    }
+
+    /// Asks the server of what is cached without looking that up, as behind somebody's back or ahead of need. What has not changed
+    /// expires later.
+    ///
+    /// - Returns: whether it has changed, and was loaded.
+    private func renewedUnseen(_ load: ImageLoad, _ record: FreshnessRecord) async throws -> Bool {
+        guard let url = load.source.url, !record.freshness.validators.isEmpty,
+            await cache.holds(load.computedKey, record)
+        else {
+            _ = try await loaded(load, nil)
+            return true
+        }
+        switch try await downloader.revalidate(
+            url, record.freshness, processor: processor(load), options: load.options.download)
+        {
+        case .modified(let new):
+            _ = await result(load, new.value, new.originalData, new.freshness)
+            return true
+        case .notModified(let freshness):
+            await confirm(load, record, freshness, extendsDisk: true)
+            return false
+        }
+    }
+
+    /// Asks ahead of need for what is cached and stale, if freshness counts. Where the server fails, what is there stays as far as
+    /// was allowed.
+    ///
+    /// - Returns: whether it was loaded.
+    func prefetchedStale(_ load: ImageLoad) async throws -> Bool {
+        guard let policy = load.options.freshness, policy.honoursServer, !load.options.onlyFromCache,
+            let record = await record(cache, load.computedKey),
+            policy.decision(for: record.freshness, at: seconds) != .use
+        else { return false }
+        do {
+            return try await renewedUnseen(load, record)
+        } catch  where !error.isCancellation && policy.mayServeAfterError(record.freshness, at: seconds) {
+            return false
         }
     }
 }

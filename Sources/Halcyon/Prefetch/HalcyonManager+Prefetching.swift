@@ -1,8 +1,8 @@
 extension HalcyonManager {
     /// Brings an image into the cache ahead of need, with the same sources, retries and originals as ``image(for:options:)``.
     ///
-    /// - Returns: whether it had to be loaded or made; what is cached already is left as it is, but taken into memory where
-    ///   that is asked for.
+    /// - Returns: whether it had to be loaded or made; what is cached already is left as it is, unless it is stale and freshness
+    ///   counts, but taken into memory where that is asked for.
     func prefetch(_ resource: Resource, _ options: ImageOptions, toMemory: Bool) async throws -> Bool {
         try await FirstAnswer.of { [self] in
             try await inTurn(resource, options) { source in
@@ -18,14 +18,16 @@ extension HalcyonManager {
             _ = try await loaded(load, nil)
             return true
         }
-        switch await cache.isThere(load.computedKey) {
-        case .memory: return false
-        case .disk where !load.options.fromMemoryCacheOrRefresh:
-            if load.keepsInMemory {
+        let found = await cache.isThere(load.computedKey)
+        if found == .memory || found == .disk && !load.options.fromMemoryCacheOrRefresh {
+            var renewed = load
+            // What is in memory already is to be the new one there, too.
+            renewed.keepsInMemory = load.keepsInMemory || found == .memory
+            if try await prefetchedStale(renewed) { return true }
+            if found == .disk, load.keepsInMemory {
                 await cache.promote(load.computedKey, serializer: load.serializer, options: load.cacheOptions)
             }
             return false
-        case .disk, .none: break
         }
         if try await madeOfOriginal(load) != nil { return true }
         if load.options.onlyFromCache { throw ManagerError.notCached(key: load.computedKey) }

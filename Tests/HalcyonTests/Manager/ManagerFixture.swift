@@ -24,6 +24,8 @@ struct ManagerFixture {
         cache = ImageCache(
             memory: memory, disk: DiskStorageConfig(name: "test", directory: URL(fileURLWithPath: self.folder.path)),
             serializer: BitmapSerializer(), clock: clock, recorder: recorder)
+        // Time is moved by minutes, in which what is there would long be listed.
+        if folder != nil { cache.diskStorage?.files.waitUntilListed() }
         downloader = .test(transport, clock: clock) { $0.isNetworkConstrained = { constrained } }
         manager = HalcyonManager(cache: cache, downloader: downloader)
     }

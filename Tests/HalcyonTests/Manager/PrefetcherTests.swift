@@ -133,6 +133,49 @@ struct PrefetcherTests {
         #expect(fixture.recorder.all.map(\.outcome) == [.prefetched, .prefetched, .memory])
     }
 
+    @Test(
+        "row 52: what is cached and stale is asked for where freshness counts: 304 is skipped, what has changed is loaded"
+    )
+    func stale() async throws {
+        let (sample, blue) = (try Sample(), try Sample.blue)
+        let versions = Versions("\"1\"", sample.file, "max-age=60")
+        let server = try versions.start()
+        let fixture = try ManagerFixture()
+        let resource = Resource(server.url("/a"))
+        var options = ImageOptions()
+        options.freshness = FreshnessPolicy()
+        options.waitForCache = true
+        func prefetch(_ options: ImageOptions) async -> PrefetchReport {
+            await ImagePrefetcher(resources: [resource], manager: fixture.manager, options: options).run()
+        }
+        #expect(await prefetch(options).completed.count == 1)
+        fixture.clock.advance(by: 30)
+        #expect(await prefetch(options).skipped.count == 1 && versions.log == ["200 -"])
+        // Stale: asked for, and fresh again.
+        fixture.clock.advance(by: 31)
+        #expect(await prefetch(options).skipped.count == 1)
+        #expect(await prefetch(options).skipped.count == 1)
+        #expect(versions.log == ["200 -", "304 \"1\""])
+        // Where freshness does not count, what is cached is good enough; and nothing is asked for where only the cache may be.
+        fixture.clock.advance(by: 61)
+        versions.version.withLock { ($0.tag, $0.file) = ("\"2\"", blue.file) }
+        #expect(await prefetch(ImageOptions()).skipped.count == 1)
+        var cached = options
+        cached.onlyFromCache = true
+        #expect(await prefetch(cached).skipped.count == 1 && versions.log.count == 2)
+        // A server that fails leaves what is there, and says so.
+        versions.version.withLock { $0.fails = true }
+        #expect(await prefetch(options).failed.count == 1 && fixture.cache.isCached(forKey: resource.cacheKey))
+        // Memory gets the new one, too, if it had the old.
+        versions.version.withLock { $0.fails = false }
+        #expect(try await fixture.manager.image(for: resource).image == sample.picture)
+        #expect(await prefetch(options).completed.count == 1)
+        #expect(versions.log.last == "200 \"1\"")
+        let shown = try await fixture.manager.image(for: resource)
+        #expect(shown.image == blue.picture && shown.cacheType == .memory)
+        #expect(fixture.recorder.all.map(\.outcome) == [.prefetched, .prefetched])
+    }
+
     @Test("row 52: a retry does not skip the prefetcher, nor do alternative sources and originals")
     func retry() async throws {
         let sample = try Sample()

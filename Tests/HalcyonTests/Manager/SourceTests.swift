@@ -96,6 +96,26 @@ struct SourceTests {
         #expect(server.count("/b") == 1)
     }
 
+    @Test(
+        "row 49: without a word about originals the disk has the picture in the format that it came in, with one the very bytes"
+    )
+    func defaultSerializer() async throws {
+        let picture = try Sample().picture
+        let file = try ImageEncoder.jpeg(quality: 40).encode(picture)
+        let fixture = try ManagerFixture()
+        func kept(_ key: String, _ change: (inout ImageOptions) -> Void) async throws -> Data {
+            var options = ImageOptions()
+            options.waitForCache = true
+            change(&options)
+            _ = try await fixture.manager.image(for: .data(file, cacheKey: key), options: options)
+            return try #require(try fixture.cache.diskStorage?.value(forKey: key))
+        }
+        let encoded = try await kept("default") { _ in }
+        #expect(encoded != file && ImageFormat(of: encoded) == .jpeg)
+        #expect(try await kept("original") { $0.cacheOriginalImage = true } == file)
+        #expect(try await kept("preferred") { $0.serializer = BitmapSerializer(prefersOriginal: true) } == file)
+    }
+
     @Test("row 49: a serializer of the load's own writes and reads what is on disk")
     func serializers() async throws {
         let sample = try Sample()
