@@ -67,12 +67,12 @@ struct MemoryBenchmark {
         }
     }
 
-    /// Hits a second of four threads together over those of one; of each the best of five rounds.
+    /// Hits a second of four threads together over those of one; of each the best of fifteen rounds.
     func threads() throws {
         let memory = try filled("lru")
         let order = shuffled(2)
         var (one, four) = (Double.infinity, Double.infinity)
-        for _ in 0..<5 {
+        for _ in 0..<15 {
             one = min(one, seconds { for key in order { _ = memory.value(forKey: key) } })
             four = min(
                 four,

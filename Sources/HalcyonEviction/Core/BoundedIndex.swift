@@ -29,6 +29,7 @@ public struct BoundedIndex<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
     private var victims: [EntryID] = []
     private var resident: SlotArray<Bool>
     private var costs: SlotArray<Int>
+    /// `Int64.min` where nobody is resident, so that one look says whether an entry is there and has not expired.
     private var deadlines: SlotArray<Int64>
 
     /// An empty cache.
@@ -58,7 +59,7 @@ public struct BoundedIndex<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
         roomLimit = Self.roomLimit(capacity, behaviour)
         resident = SlotArray(repeating: false, capacity: entries)
         costs = SlotArray(repeating: 0, capacity: everyCostIsOne ? 0 : entries)
-        deadlines = SlotArray(repeating: .max, capacity: self.entriesExpire ? entries : 0)
+        deadlines = SlotArray(repeating: .min, capacity: self.entriesExpire ? entries : 0)
     }
 
     /// The heap bytes of bookkeeping, the policy's included.
@@ -88,7 +89,7 @@ public struct BoundedIndex<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
     /// Whether an entry is resident and has not expired at `time`.
     @inline(__always)
     public func contains(_ entry: EntryID, freshAt time: Int64) -> Bool {
-        resident[entry] && (!entriesExpire || time < deadlines[entry])
+        entriesExpire ? time < deadlines[entry] : resident[entry]
     }
 
     /// Serves one access: a hit, or a miss that brings the entry in and evicts whoever must go.
@@ -243,6 +244,7 @@ public struct BoundedIndex<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
     private mutating func release(_ entry: EntryID) {
         used &-= everyCostIsOne ? 1 : costs[entry]
         resident[entry] = false
+        if entriesExpire { deadlines[entry] = .min }
         count &-= 1
     }
 }

@@ -13,6 +13,7 @@ public struct LRU: ~Copyable, CataloguedPolicy {
         links = LinkArena(capacity: context.entries)
     }
 
+    @inline(__always)
     public mutating func hit(_ access: Access) { links.moveToHead(access.entry, in: &list) }
     public mutating func victim(for access: Access) -> EntryID { links.popTail(&list) }
     public mutating func insert(_ access: Access) { links.pushHead(access.entry, to: &list) }
