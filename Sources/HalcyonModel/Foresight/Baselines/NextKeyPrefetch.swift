@@ -1,0 +1,22 @@
+import HalcyonEviction
+
+/// Fetches the object whose key is the next number: the one-block lookahead of disks.
+///
+/// It knows of keys only what ``PrefetchContext/nextByKey`` tells; where that is `nil`, it fetches nothing. O(1), no bytes.
+///
+/// Smith: Sequential program prefetching in memory hierarchies, IEEE Computer 11(12), 1978.
+public final class NextKeyPrefetch: PrefetchPolicy {
+    private let next: (@Sendable (UInt32) -> UInt32?)?
+
+    /// A lookahead by the keys of `context`.
+    public init(_ context: PrefetchContext) { next = context.nextByKey }
+
+    public func note(_ access: Access, isHit: Bool) {}
+
+    public func plan(after access: Access, outlook: PrefetchOutlook, into plan: inout [PrefetchProposal]) {
+        guard outlook.limit > 0, let object = next?(access.object) else { return }
+        if object != access.object && !outlook.holds(object) { plan.append(PrefetchProposal(object: object)) }
+    }
+
+    public var metadataBytes: Int { 0 }
+}
