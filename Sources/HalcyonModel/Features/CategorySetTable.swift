@@ -1,7 +1,11 @@
 import HalcyonEviction
 
 /// The members of each category set, as the policy was told them. Lookup O(1). Bytes: 8 a set, 4 a member.
+///
+/// Sets are numbered densely by whoever hands the numbers out; one with a number of ``bound`` or more is taken for empty.
 struct CategorySetTable: ~Copyable {
+    static let bound: CategorySetID = 1 << 22
+
     private var spans: SlotArray<Span>
     private var members: HeapArray<UInt32>
     private var used = 0
@@ -27,7 +31,7 @@ struct CategorySetTable: ~Copyable {
 
     /// Takes note of the members of `set`. A set keeps the members that it was first given.
     mutating func define(_ set: CategorySetID, members new: [UInt32]) {
-        guard spans[set].count == 0, !new.isEmpty else { return }
+        guard set < Self.bound, spans[set].count == 0, !new.isEmpty else { return }
         if used + new.count > members.count { members.grow(to: max(members.count * 2, used + new.count), filling: 0) }
         spans[set] = Span(start: UInt32(used), count: UInt32(new.count))
         for member in new {

@@ -27,6 +27,13 @@ struct LetteredRequests {
         return String(plan.map { Character(UnicodeScalar(UInt8($0.object) + UInt8(ascii: "a"))) })
     }
 
+    /// What is planned after each of the letters.
+    func plans(after letters: String) -> [String] {
+        var plans: [String] = []
+        for letter in letters { plans.append(plan(after: letter)) }
+        return plans
+    }
+
     func number(_ letter: Character) -> UInt32 {
         letter == "." ? UInt32(1_000 + index) : UInt32(letter.asciiValue ?? 0) - UInt32(UInt8(ascii: "a"))
     }

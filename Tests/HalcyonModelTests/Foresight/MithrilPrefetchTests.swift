@@ -29,7 +29,7 @@ struct MithrilPrefetchTests {
         requests.ask("ab.cd..ab.c")
         #expect(requests.plan(after: "a") == "", "the table is not full yet")
         requests.ask("d")
-        #expect("abcd".map { requests.plan(after: $0) } == ["b", "c", "d", ""])
+        #expect(requests.plans(after: "abcd") == ["b", "c", "d", ""])
         #expect(requests.plan(after: "a", holding: "b") == "")
         #expect(requests.plan(after: "a", limit: 0) == "")
     }
@@ -39,7 +39,7 @@ struct MithrilPrefetchTests {
     func firstWeak() {
         var requests = requests(lookahead: 3, rows: 3)
         requests.ask("a.bc....a.bc")
-        #expect("abc".map { requests.plan(after: $0) } == ["b", "c", ""])
+        #expect(requests.plans(after: "abc") == ["b", "c", ""])
     }
 
     /// Records: a 1 8, b 2 9, c 3 8 + 3 = 12: the second pair of b and c is 3 apart, that of a and c 4.
@@ -47,7 +47,7 @@ struct MithrilPrefetchTests {
     func farApart() {
         var requests = requests(lookahead: 2, rows: 3)
         requests.ask("abc....ab..c")
-        #expect("abc".map { requests.plan(after: $0) } == ["b", "", ""])
+        #expect(requests.plans(after: "abc") == ["b", "", ""])
     }
 
     /// b has three records, a two.
@@ -55,7 +55,7 @@ struct MithrilPrefetchTests {
     func unequal() {
         var requests = requests(lookahead: 2, rows: 3)
         requests.ask("ab....ab..b.c.c")
-        #expect("abc".map { requests.plan(after: $0) } == ["", "", ""])
+        #expect(requests.plans(after: "abc") == ["", "", ""])
     }
 
     /// a and b get four records, one more than S, and begin anew; c d and e then fill the table.
@@ -63,7 +63,7 @@ struct MithrilPrefetchTests {
     func frequent() {
         var requests = requests(lookahead: 2, rows: 3)
         requests.ask("ab..ab..ab..ab..cd..cd..ee")
-        #expect("abcd".map { requests.plan(after: $0) } == ["", "", "d", ""])
+        #expect(requests.plans(after: "abcd") == ["", "", "d", ""])
     }
 
     @Test("Hits are not recorded, but pass the time")

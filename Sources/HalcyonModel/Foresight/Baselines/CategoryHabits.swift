@@ -25,7 +25,7 @@ struct CategoryHabits: ~Copyable {
     private var round: UInt32 = 0
 
     private(set) var popularity: DecayedPopularity
-    private var ranking = RankedLists(width: CategoryHabits.listed)
+    private var ranking = PopularityLists(width: CategoryHabits.listed)
     private var sets = CategorySetTable()
     private var habits = RankedCounts(width: 16, bound: 1 << 16)
     private var transitions = RankedCounts(width: 16, bound: 1 << 16)
@@ -44,7 +44,7 @@ struct CategoryHabits: ~Copyable {
     subscript(set: CategorySetID) -> UnsafeBufferPointer<UInt32> { sets[set] }
 
     mutating func define(_ set: CategorySetID, members: [UInt32]) {
-        guard set != 0, set < PrefetchBounds.categorySets else { return }
+        guard set != 0 else { return }
         sets.define(set, members: Array(members.filter { $0 < PrefetchBounds.categories }.prefix(Self.membersTold)))
     }
 

@@ -19,7 +19,7 @@ public final class CategoryPopularPrefetch: PrefetchPolicy {
 
     private var habits = CategoryHabits(halfLife: CategoryPopularPrefetch.halfLife)
     private var popularity = DecayedPopularity(halfLife: CategoryPopularPrefetch.halfLife)
-    private var rankings = RankedLists(width: CategoryPopularPrefetch.listed)
+    private var rankings = PopularityLists(width: CategoryPopularPrefetch.listed)
     private var best: [(object: UInt32, score: Float)] = []
 
     /// Nothing is known yet.

@@ -12,7 +12,7 @@ public final class PopularPrefetch: PrefetchPolicy {
     public static let listed = 128
 
     private var popularity = DecayedPopularity(halfLife: PopularPrefetch.halfLife)
-    private var ranking = RankedLists(width: PopularPrefetch.listed)
+    private var ranking = PopularityLists(width: PopularPrefetch.listed)
 
     /// Nothing is popular yet.
     public init(_ context: PrefetchContext) {}

@@ -6,8 +6,6 @@ enum PrefetchBounds {
     static let objects: UInt32 = 1 << 24
     /// Categories with this number or a larger one are of no account.
     static let categories: UInt32 = 1 << 16
-    /// Category sets with this number or a larger one are taken for empty.
-    static let categorySets: UInt32 = 1 << 22
     /// As many users are told apart.
     static let users: UInt32 = 1 << 22
 

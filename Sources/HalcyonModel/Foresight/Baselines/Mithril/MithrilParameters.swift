@@ -1,7 +1,8 @@
-/// What Mithril may be given; the defaults are those of its authors' own code.
+/// What Mithril may be given; Δ, R, S and P are by default what its authors' own code has.
 ///
-/// The tables' sizes are not: there they are shares of a cache's bytes, which nobody knows here; these hold what caches of
-/// some hundred thousand blocks would grant.
+/// The tables' sizes are not. There M is 2,560, for disks of millions of blocks; a shop or a feed has some thousand objects,
+/// of which never so many are ready at a time, so that nothing would ever be mined. The other tables are shares of a
+/// cache's bytes there, which nobody knows here.
 public struct MithrilParameters: Sendable {
     /// Δ: how many requests apart associated blocks are asked for at most.
     public var lookahead = 20
@@ -10,7 +11,7 @@ public struct MithrilParameters: Sendable {
     /// S: a block with more records than this is frequent, so not sporadic, and dropped.
     public var maxSupport = 8
     /// M: how many blocks are mined together.
-    public var miningRows = 2_560
+    public var miningRows = 256
     /// How many blocks with fewer than R records are kept; the oldest makes room.
     public var recordingRows = 1 << 15
     /// P: how many associated blocks are kept for one; the oldest makes room.

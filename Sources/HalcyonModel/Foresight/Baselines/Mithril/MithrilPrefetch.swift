@@ -9,7 +9,7 @@ import HalcyonEviction
 ///
 /// All users' requests are one sequence, as for the block device that the paper serves. An access is O(S), and once in M R
 /// misses at least O(M (log M + Δ S)); a plan is O(P). Bytes: 8 an object, at most 128 MB: objects numbered 2²⁴ or more are
-/// of no account; beside them 1.7 MB.
+/// of no account; beside them 1.6 MB.
 ///
 /// Yang, Karimi, Sæmundsson, Wildani, Vigfusson: MITHRIL: Mining sporadic associations for cache prefetching, SoCC 2017.
 public final class MithrilPrefetch: PrefetchPolicy {

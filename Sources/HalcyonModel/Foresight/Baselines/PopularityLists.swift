@@ -5,7 +5,7 @@ import HalcyonEviction
 /// It holds as long as nothing but an item's score that rises changes the order, as with counts that all decay alike: an
 /// item that is not on a full list can come on it only when its own score rises. Raising is O(``width``), mostly O(1).
 /// Bytes: 4 for each place of every list up to the largest one used, and 2 a list.
-struct RankedLists: ~Copyable {
+struct PopularityLists: ~Copyable {
     /// How many items a list holds.
     let width: Int
     private var items = HeapArray<UInt32>(repeating: 0, count: 0)
