@@ -96,6 +96,39 @@ struct DiskStorageTests {
         #expect(throws: CacheError.self) { try fixture.open() }
     }
 
+    @Test("row 6: a folder that another process made anew is left alone while it has it, and then taken over")
+    func takenByAnother() throws {
+        let disk = try fixture.open()
+        try disk.store(value: bytes(10), forKey: "a")
+        disk.flush()
+        try FileManager.default.removeItem(at: disk.directoryURL)
+        // A lock belongs to whoever opened the directory, so that a second storage stands for a second process.
+        var other: DiskStorage<Data>? = try fixture.open()
+        for key in ["a", "b", "c"] { try other?.store(value: bytes(20), forKey: key) }
+        other?.flush()
+
+        do {
+            try disk.store(value: bytes(30), forKey: "a")
+            Issue.record("a second owner")
+        } catch CacheError.cannotWriteFile(_, let underlying) {
+            guard case CacheError.directoryInUse = underlying else { throw underlying }
+        }
+        #expect(try disk.value(forKey: "a") == nil)
+        #expect(disk.count == 0)
+        disk.remove(forKey: "b")
+        disk.removeAll()
+        disk.flush()
+        try fixture.expectAgreement(#require(other))
+        #expect(try other?.value(forKey: "a") == bytes(20))
+        #expect(try other?.value(forKey: "b") == bytes(20))
+
+        try fixture.close(&other)
+        try disk.store(value: bytes(30), forKey: "d")
+        #expect(try ["a", "b", "c", "d"].map { try disk.value(forKey: $0)?.count } == [20, 20, 20, 30])
+        try fixture.expectAgreement(disk)
+        #expect(throws: CacheError.self) { try fixture.open() }
+    }
+
     @Test("row 7: configuration is changed in one step, under a lock")
     func configuration() async throws {
         let disk = try fixture.open()

@@ -8,6 +8,8 @@ extension FileStore {
     /// everything.
     func flush() {
         if state.withLock({ !$0.isBehind || $0.listing == .pending }) { return }
+        // Another's folder may be there now; its index and its files are not ours to touch.
+        if isFolderGone { return state.withLock { $0.isFlushScheduled = false } }
         index.withLock { index in
             if index?.isInPlace == false { index = nil }
             let isAnew = index == nil
@@ -46,6 +48,7 @@ extension FileStore {
 
     /// Removes a file, now or as soon as that can be done. Called by whoever holds `mutation`.
     func removeFile(_ name: String) {
+        if isFolderGone { return }
         if !folder.remove(name) { state.withLock { _ = $0.undeleted.insert(name) } }
     }
 }

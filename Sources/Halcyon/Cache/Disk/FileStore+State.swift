@@ -55,6 +55,13 @@ extension FileStore.State {
         listing = .complete
     }
 
+    /// Begins with another folder in the place of the old one, of which nothing is left to do: with the files in it, or `nil` if it
+    /// could not be listed.
+    mutating func beginAnew(with files: [(name: String, status: CacheFolder.Status)]?) {
+        (unindexed, untouched, undeleted) = ([], [], [])
+        if let files { complete(with: files) } else { listing = .failed }
+    }
+
     /// Serves a load; whether it was a hit.
     mutating func load(_ name: String, at now: Int64, extending: ExpirationExtending, context: AccessContext) -> Bool {
         guard ledger.find(name, at: now) != nil,

@@ -239,36 +239,56 @@ final class FileStore: Sendable {
     private func write(_ data: Data, at now: Int64, expires: Int64) throws -> (part: String, status: CacheFolder.Status)
     {
         let number = parts.add(1, ordering: .relaxed).newValue
-        do {
-            return try folder.writePart(data, number: number, accessed: now, expires: expires)
-        } catch let error as SystemError where error.code == ENOENT {
-            try restoreFolder()
-            return try folder.writePart(data, number: number, accessed: now, expires: expires)
+        if !isFolderGone {
+            do {
+                return try folder.writePart(data, number: number, accessed: now, expires: expires)
+            } catch let error as SystemError where error.code == ENOENT {}
         }
+        try restoreFolder()
+        return try folder.writePart(data, number: number, accessed: now, expires: expires)
     }
 
-    /// Makes a folder anew that vanished; what was in it is lost.
+    /// Whether the folder that this storage has the right to use is gone from its place, where another's may be now.
+    var isFolderGone: Bool { lock.withLock { $0.isGone(from: folder.url) } }
+
+    /// Makes a folder anew that vanished, or takes the one that another process made since and has left; what was in the old one
+    /// is lost.
+    ///
+    /// - Throws: ``CacheError/directoryInUse(_:)`` while another process has it.
     private func restoreFolder() throws {
-        let departures = try mutation.withLock { _ throws -> [Departure]? in
-            if FileManager.default.fileExists(atPath: folder.hidden.path) { return nil }
-            let isWhollyGone = !FileManager.default.fileExists(atPath: folder.url.path)
-            try folder.create()
-            if isWhollyGone {
-                let fresh = try DirectoryLock(folder.url)
-                lock.withLock { $0 = fresh }
+        let (departures, failure) = mutation.withLock { _ -> ([Departure]?, (any Error)?) in
+            let isGone = isFolderGone
+            if !isGone && FileManager.default.fileExists(atPath: folder.hidden.path) { return (nil, nil) }
+            var failure: (any Error)?
+            do {
+                try folder.create()
+                if isGone {
+                    let fresh = try DirectoryLock(folder.url, patience: 0)
+                    lock.withLock { $0 = fresh }
+                }
+            } catch CacheError.directoryInUse(let url) {
+                failure = CacheError.directoryInUse(url)
+            } catch {
+                return (nil, error)
             }
-            return state.withLock { state -> [Gone] in
+            let (lost, evicted) = state.withLock { state -> ([Gone], [Gone]) in
                 for entry in state.ledger.residents(where: { _, _ in true })
-                where isWhollyGone || folder.status(state.ledger.key(of: entry)) == nil {
+                where isGone || folder.status(state.ledger.key(of: entry)) == nil {
                     state.ledger.depart(entry, .lost)
                 }
-                return state.takeGone()
-            }.map(\.departure)
+                let lost = state.takeGone()
+                if isGone { state.beginAnew(with: failure == nil ? try? folder.list() : []) }
+                return (lost, state.takeGone())
+            }
+            removeFiles(evicted)
+            return ((lost + evicted).map(\.departure), failure)
         }
-        guard let departures else { return }
-        // The old one is nowhere any more; the next flush makes one that knows everything.
-        index.withLock { $0 = nil }
-        report(departures)
+        if let departures {
+            // The old one is nowhere any more; the next flush makes one that knows everything.
+            index.withLock { $0 = nil }
+            report(departures)
+        }
+        if let failure { throw failure }
     }
 
     private func mayBeThere(_ name: String, at now: Int64, context: AccessContext) -> Bool {
