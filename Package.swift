@@ -87,8 +87,9 @@ let package = Package(
         .executableTarget(
             name: "HalcyonTestProcess", dependencies: ["Halcyon", "HalcyonAccessLog", "HalcyonTestSupport"],
             path: "Tests/HalcyonTestProcess", swiftSettings: strict),
+        .target(name: "CHeapUse", path: "Tests/CHeapUse"),
         .executableTarget(
-            name: "NetworkLoadProcess", dependencies: ["Halcyon", "HalcyonTestSupport"],
+            name: "NetworkLoadProcess", dependencies: ["Halcyon", "HalcyonTestSupport", "CHeapUse"],
             path: "Tests/NetworkLoadProcess", swiftSettings: strict),
         .testTarget(
             name: "HalcyonTests",

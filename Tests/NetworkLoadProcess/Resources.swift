@@ -1,3 +1,4 @@
+import CHeapUse
 import Foundation
 
 /// What this process has of the system, as /proc tells.
@@ -6,8 +7,10 @@ struct Resources {
     var threads: Int
     /// Threads of transports.
     var networkThreads: Int
-    /// Resident memory.
-    var kilobytes: Int
+    /// Resident memory, after what the heap does not need was given back.
+    var residentKilobytes: Int
+    /// What of the heap is in use: whatever was kept is in here, and nothing else.
+    var heapKilobytes: Int
 
     static var now: Resources {
         let files = FileManager.default
@@ -16,11 +19,13 @@ struct Resources {
             let name = try? String(contentsOfFile: "/proc/self/task/\(thread)/comm", encoding: .utf8)
             return name?.hasPrefix("halcyon.network") == true
         }
+        let heap = heap_in_use()
         let pages = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")
         return Resources(
             descriptors: (try? files.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0, threads: threads.count,
             networkThreads: network,
-            kilobytes: (pages.flatMap { Int($0[1]) } ?? 0) * Int(sysconf(Int32(_SC_PAGESIZE))) / 1_024)
+            residentKilobytes: (pages.flatMap { Int($0[1]) } ?? 0) * Int(sysconf(Int32(_SC_PAGESIZE))) / 1_024,
+            heapKilobytes: Int(heap) / 1_024)
     }
 
     /// What is left when whatever was closed has had time to go: when nothing has changed for half a second, and no transport
