@@ -229,7 +229,7 @@ struct DownloaderTests {
         #expect(throws: NetworkError.cancelled) { try cancelled.get() }
     }
 
-    @Test("a transport that answers while it is started, and a callback that loads again, are no deadlock")
+    @Test("row 40: a transport that answers while it is started, and a callback that loads again, are no deadlock")
     func reentrance() async throws {
         let downloader = ImageDownloader.test(FakeTransport(answerAtOnce: Data([7])))
         var options = DownloadOptions()

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Merging of requests: against a model")
 struct MergingModelTests {
-    @Test("every sequence of up to seven events, of two waiters and two processors")
+    @Test("row 40: every sequence of up to seven events, of two waiters and two processors")
     func exhaustive() {
         let alphabet: [MergingModel.State.Event] = [
             .join(1, 0, 0, .low), .join(2, 0, 0, .high), .join(2, 0, 1, .normal), .leave(1), .leave(2),
@@ -26,7 +26,7 @@ struct MergingModelTests {
         #expect(sequences > 10_000)
     }
 
-    @Test("random events of many waiters, keys and processors")
+    @Test("row 40: random events of many waiters, keys and processors")
     func random() {
         var random = SplitMix64(seed: 3)
         for _ in 0..<60 {

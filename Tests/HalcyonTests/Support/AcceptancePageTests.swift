@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("The page of promises")
+@Suite("The pages of promises")
 struct AcceptancePageTests {
     private static let root: URL = {
         var root = URL(fileURLWithPath: #filePath)
@@ -9,8 +9,17 @@ struct AcceptancePageTests {
         return root
     }()
 
-    /// The rows that the cache answers for.
-    private static let rows = Array(1...35) + [53]
+    /// A page, and the rows that it answers for.
+    struct Page: Sendable, CustomTestStringConvertible {
+        let name: String
+        let rows: [Int]
+        var testDescription: String { name }
+    }
+
+    private static let pages = [
+        Page(name: "ImageCacheAcceptance", rows: Array(1...35) + [53]),
+        Page(name: "PipelineAcceptance", rows: Array(36...52)),
+    ]
 
     /// The names of all tests of the cache and its log.
     private func tests() throws -> Set<String> {
@@ -26,10 +35,10 @@ struct AcceptancePageTests {
     }
 
     /// What the last column of the page's tables names, with the row's number where there is one.
-    private func named() throws -> [(row: Int?, test: String)] {
-        let page = Self.root.appendingPathComponent("Sources/Halcyon/Halcyon.docc/ImageCacheAcceptance.md")
+    private func named(on page: Page) throws -> [(row: Int?, test: String)] {
+        let file = Self.root.appendingPathComponent("Sources/Halcyon/Halcyon.docc/\(page.name).md")
         var named: [(row: Int?, test: String)] = []
-        for line in try String(contentsOf: page, encoding: .utf8).split(separator: "\n") where line.hasPrefix("| ") {
+        for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") where line.hasPrefix("| ") {
             let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
             let row = cells.first.flatMap { Int($0) }
             for match in (cells.last ?? "").matches(of: /`([^`]+)`/) {
@@ -39,20 +48,20 @@ struct AcceptancePageTests {
         return named
     }
 
-    @Test("it names tests that there are")
-    func exist() throws {
-        let (tests, named) = try (tests(), named())
+    @Test("they name tests that there are", arguments: pages)
+    func exist(page: Page) throws {
+        let (tests, named) = try (tests(), named(on: page))
         #expect(named.count > 80)
         #expect(named.map(\.test).filter { !tests.contains($0) } == [])
     }
 
-    @Test("every row has a test, and every test of a row is named")
-    func complete() throws {
-        let named = try named()
-        #expect(Self.rows.filter { row in !named.contains { $0.row == row } } == [])
+    @Test("every row has a test, and every test of a row is named", arguments: pages)
+    func complete(page: Page) throws {
+        let named = try named(on: page)
+        #expect(page.rows.filter { row in !named.contains { $0.row == row } } == [])
         let numbered = try tests().filter { name in
             guard let row = name.prefixMatch(of: #/row (\d+): /#).flatMap({ Int($0.1) }) else { return false }
-            return Self.rows.contains(row)
+            return page.rows.contains(row)
         }
         #expect(numbered.subtracting(named.map(\.test)) == [])
     }
