@@ -7,7 +7,7 @@
 /// - one that has waited longer than it is protected is the first to go;
 /// - one that is protected stays, and the wrapped policy chooses among its own, as long as it has any.
 ///
-/// An entry is protected for a quarter of as many requests to the cache as there are residents, at least
+/// An entry is protected for a third of as many requests to the cache as there are residents, at least
 /// ``shortestProtection``. Every verb is O(1) beside what the wrapped policy takes. Bytes: 12 a slot beside its own.
 public struct PrefetchingPolicy<Wrapped: EvictionPolicy & ~Copyable>: ~Copyable, EvictionPolicy {
     /// For how many requests an entry is protected at least.
@@ -101,7 +101,7 @@ public struct PrefetchingPolicy<Wrapped: EvictionPolicy & ~Copyable>: ~Copyable,
     /// The entry that has waited longest, if it is protected no longer.
     private func overdue(at access: Access) -> EntryID? {
         guard !waiting.isEmpty else { return nil }
-        let protection = max(Self.shortestProtection, (owned + waiting.count) / 4)
+        let protection = max(Self.shortestProtection, (owned + waiting.count) / 3)
         let age = Int(Self.moment(access) &- fetched[waiting.tail])
         return age > protection ? waiting.tail : nil
     }

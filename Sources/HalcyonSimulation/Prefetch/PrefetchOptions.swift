@@ -1,29 +1,50 @@
+import HalcyonEviction
 import HalcyonModel
 
 /// What is fetched ahead of need in a replay, by whom, and within which limits.
 public struct PrefetchOptions: Sendable, Equatable {
-    /// The name of a policy of ``HalcyonModel/PrefetchCatalogue``.
-    public var policy: String
+    /// The prefetch policy as it was asked for, with the parameters set by hand.
+    public let policy: PolicySpec
+    /// The planner's parameters, where the policy is the planner.
+    public var planner: PlannerParameters
     /// What each cache may fetch ahead.
     public var budget: PrefetchBudget
     /// How long a fetch takes, in microseconds of the trace's time.
     public var fetchLatency: Int64
-    /// Whether the policy looks at categories.
-    public var usesCategories: Bool
+
+    static let plannerName = "planner"
 
     /// Prefetching as one asks for it; fetches take no time unless said otherwise.
     ///
-    /// - Throws: ``ReplayError/usage(_:)`` for a policy that does not exist.
-    public init(
-        policy: String, budget: PrefetchBudget, fetchLatency: Int64 = 0, usesCategories: Bool = true
-    ) throws(ReplayError) {
-        guard PrefetchCatalogue.entry(named: policy) != nil else {
+    /// - Parameter policy: the name of a policy of ``HalcyonModel/PrefetchCatalogue``; the planner may be given parameters:
+    ///   `planner(price=0.05)`.
+    /// - Throws: ``ReplayError/usage(_:)`` for a policy that does not exist, ``HalcyonEviction/PolicyError`` for a parameter that
+    ///   it has not.
+    public init(policy text: String, budget: PrefetchBudget, fetchLatency: Int64 = 0) throws {
+        let spec = try PolicySpec(parsing: text)
+        guard PrefetchCatalogue.entry(named: spec.name) != nil else {
             let names = PrefetchCatalogue.entries.map(\.name).joined(separator: ", ")
-            throw .usage("There is no prefetch policy '\(policy)': give one of \(names), or none.")
+            throw ReplayError.usage("There is no prefetch policy '\(spec.name)': give one of \(names), or none.")
         }
-        self.policy = policy
+        if spec.name == Self.plannerName {
+            planner = try PlannerParameters().applying(spec.settings, policy: spec.name)
+        } else {
+            planner = PlannerParameters()
+            _ = try NoParameters().applying(spec.settings, policy: spec.name)
+        }
+        policy = spec
         self.budget = budget
         self.fetchLatency = max(0, fetchLatency)
-        self.usesCategories = usesCategories
+    }
+
+    /// Whether the policy needs the keys of the trace.
+    public var needsKeys: Bool { policy.name == "next-key" }
+
+    /// An instance that has seen nothing yet.
+    func makePolicy(_ context: PrefetchContext) -> any PrefetchPolicy {
+        if policy.name != Self.plannerName, let entry = PrefetchCatalogue.entry(named: policy.name) {
+            return entry.make(context)
+        }
+        return PrefetchPlanner(planner, context: context)
     }
 }

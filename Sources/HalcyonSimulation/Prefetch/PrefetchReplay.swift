@@ -33,17 +33,12 @@ struct PrefetchReplay {
     }
 
     private func makePolicy() -> any PrefetchPolicy {
-        let context = PrefetchContext(seed: options.seed, objects: trace.objectCount, nextByKey: nextByKey())
-        if prefetch.policy == "planner" {
-            var parameters = PlannerParameters()
-            parameters.usesCategories = prefetch.usesCategories
-            return PrefetchPlanner(parameters, context: context)
+        var context = PrefetchContext(seed: options.seed, objects: trace.objectCount)
+        if prefetch.needsKeys, let next = NextKeys(trace) {
+            context.nextByKey = { object in next.object(after: object) }
         }
-        // The options have checked that there is one of that name.
-        return PrefetchCatalogue.entry(named: prefetch.policy)?.make(context) ?? PrefetchPlanner(context: context)
+        return prefetch.makePolicy(context)
     }
-
-    private func nextByKey() -> (@Sendable (UInt32) -> UInt32?)? { nil }
 
     private func pass(
         _ maker: CacheMaker, capacity: Int, policy: (any PrefetchPolicy)?, baseline: [Bool]?

@@ -50,7 +50,7 @@ public struct PrefetchResult: Sendable, Codable {
         without: Tally
     ) {
         func share(_ part: Int, of whole: Int) -> Double { whole == 0 ? 0 : Double(part) / Double(whole) }
-        self.policy = options.policy
+        self.policy = options.policy.description
         budget = options.budget.description
         fetchLatency = options.fetchLatency
         objectHitRatioWithout = without.objectHitRatio

@@ -33,6 +33,19 @@ extension ReplayReport {
             ("clock_ns", { $1.timings.map { "\($0.clock)" } ?? "" }),
         ] + timingColumns("hit", \.hit) + timingColumns("miss", \.miss) + timingColumns("eviction", \.eviction) + [
             ("models", { $1.models?.rawValue ?? "" }), ("miss_cost", { $1.missCost.map { "\($0)" } ?? "" }),
+        ] + prefetchColumns
+    }
+
+    private static var prefetchColumns: [Column] {
+        func column(_ name: String, _ value: @escaping (PrefetchResult) -> some CustomStringConvertible) -> Column {
+            (name, { $1.prefetch.map { "\(value($0))" } ?? "" })
+        }
+        return [
+            column("prefetch", \.policy), column("prefetch_budget", \.budget),
+            column("object_hit_ratio_without", \.objectHitRatioWithout), column("prefetched", \.fetched),
+            column("prefetched_used", \.used), column("precision", \.precision), column("coverage", \.coverage),
+            column("pollution", \.pollution), column("timeliness", \.timeliness), column("wasted_share", \.wastedShare),
+            column("planning_us", \.planningMicroseconds),
         ]
     }
 

@@ -15,7 +15,7 @@ extension ReplayReport {
             let group = runs.filter { $0.capacity == capacity && $0.capacityAsked == asked }
             text += "\n" + title(group[0], asked: asked) + "\n" + table(of: group, emphasis: emphasis)
             text += breakdown(of: group, by: "category", \.categories) + breakdown(of: group, by: "user", \.users)
-            text += timings(of: group)
+            text += timings(of: group) + prefetching(of: group)
         }
         return text
     }
@@ -73,7 +73,8 @@ extension ReplayReport {
         for run in online + group.filter({ $0.traits.contains("needs_future") }) {
             let isOnline = !run.traits.contains("needs_future")
             var row: [TextTable.Cell] = [
-                .init(run.label), .init(run.objectHitRatio.percent, isBold: isOnline && run.objectHitRatio == best),
+                .init(run.label + (run.prefetch.map { " + \($0.policy)" } ?? "")),
+                .init(run.objectHitRatio.percent, isBold: isOnline && run.objectHitRatio == best),
             ]
             if hasBytes {
                 row.append(.init(run.byteHitRatio.percent, isBold: isOnline && run.byteHitRatio == bestBytes))

@@ -121,6 +121,7 @@ struct RunCommand: AsyncParsableCommand {
         var names: NameKinds = []
         if by.contains(.category) { names.insert(.categories) }
         if by.contains(.user) { names.insert(.users) }
+        if try prefetching.options().contains(where: \.needsKeys) { names.insert(.keys) }
         var load = try trace.options(names: names)
         if per == nil {
             load.limit = limit
@@ -133,17 +134,27 @@ struct RunCommand: AsyncParsableCommand {
         if by.contains(.user), !requests.hasUsers {
             throw ReplayError.data("\(trace.path) names no user, so that there is no table by user.")
         }
+        let prefetches = try prefetching.options()
         let options = ReplayOptions(
             warmup: warmup, seed: seed, windows: windows ?? 10, byCategory: by.contains(.category),
-            byUser: by.contains(.user), timings: timings, prefetch: try prefetching.options())
-        let sweep = try Sweep(
-            trace: requests, policies: policies, capacities: try capacities(), options: options,
-            mode: per == .user ? .perUser : .shared, models: models ?? .shared, tiers: tiers)
-        let progress = sweep.makeProgress()
+            byUser: by.contains(.user), timings: timings)
+        let wanted: [PrefetchOptions?] = prefetches.isEmpty ? [nil] : prefetches
+        let sweeps = try wanted.map { prefetch in
+            var options = options
+            options.prefetch = prefetch
+            return try Sweep(
+                trace: requests, policies: policies, capacities: try capacities(), options: options,
+                mode: per == .user ? .perUser : .shared, models: models ?? .shared, tiers: tiers)
+        }
+        let progress = ReplayProgress(total: sweeps.reduce(0) { $0 + $1.runCount } * requests.count)
         // The fingerprint takes a pass over all columns: meanwhile the runs begin.
         async let summary = TraceSummary(requests, path: trace.path, notes: notes + pretrained.notes)
         let runs = await showingProgress(progress) {
-            await sweep.run(workers: threads ?? (timings ? 1 : nil), progress: progress)
+            var runs: [RunResult] = []
+            for sweep in sweeps {
+                runs += await sweep.run(workers: threads ?? (timings ? 1 : nil), progress: progress)
+            }
+            return runs
         }
         return await ReplayReport(trace: summary, runs: runs)
     }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import HalcyonEviction
 import HalcyonModel
 import HalcyonSimulation
 
@@ -6,33 +7,35 @@ import HalcyonSimulation
 struct PrefetchArguments: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Fetch ahead of need: " + PrefetchCatalogue.entries.map(\.name).joined(separator: ", ") + ", none.",
-            valueName: "policy"))
-    var prefetch = "none"
+            "Fetch ahead of need: " + PrefetchCatalogue.entries.map(\.name).joined(separator: ", ")
+                + " or none; several may be separated by commas. The planner has parameters: planner(price=0.05). "
+                + "(default: none)", valueName: "policy"))
+    var prefetch: [String] = []
 
     @Option(
-        help:
-            "With --prefetch: what each cache may fetch ahead, objects or bytes a request, minute, day or in total: 2/request,50MB/day. (default: 2/request)"
-    )
+        help: ArgumentHelp(
+            "With --prefetch: what each cache may fetch ahead, in objects or bytes a request, a minute, a day or in total: "
+                + "2/request,50MB/day. (default: 2/request)", valueName: "limit,…"))
     var prefetchBudget: String?
 
     @Option(
-        help:
-            "With --prefetch: how long a fetch takes, such as 0.2s. One that arrives after the request is no hit. (default: 0)"
-    )
+        help: ArgumentHelp(
+            "With --prefetch: how long a fetch takes, such as 2s; what arrives after the request is no hit. (default: 0)",
+            valueName: "time"))
     var fetchLatency: String?
 
-    var isOn: Bool { prefetch != "none" }
+    /// Whether anything is fetched ahead.
+    var isOn: Bool { !names.isEmpty }
 
-    func options() throws -> PrefetchOptions? {
-        guard isOn else {
-            if prefetchBudget != nil || fetchLatency != nil {
-                throw ReplayError.usage("--prefetch-budget and --fetch-latency need --prefetch.")
-            }
-            return nil
+    private var names: [String] { prefetch.flatMap(PolicySpec.split).filter { $0 != "none" } }
+
+    /// One for each policy that was asked for.
+    func options() throws -> [PrefetchOptions] {
+        if !isOn, prefetchBudget != nil || fetchLatency != nil {
+            throw ReplayError.usage("--prefetch-budget and --fetch-latency need --prefetch.")
         }
-        return try PrefetchOptions(
-            policy: prefetch, budget: try PrefetchBudget(parsing: prefetchBudget ?? "2/request"),
-            fetchLatency: try fetchLatency.map { try TimeSpan(parsing: $0).microseconds } ?? 0)
+        let budget = try PrefetchBudget(parsing: prefetchBudget ?? "2/request")
+        let latency = try fetchLatency.map { try TimeSpan(parsing: $0).microseconds } ?? 0
+        return try names.map { try PrefetchOptions(policy: $0, budget: budget, fetchLatency: latency) }
     }
 }

@@ -1,11 +1,18 @@
+import HalcyonEviction
+
 /// The settable values of ``PrefetchPlanner``.
-public struct PlannerParameters: Sendable, Equatable {
+public struct PlannerParameters: PolicyParameters, Equatable {
+    /// On or off.
+    public enum Switch: String, CaseIterable, Sendable {
+        case on, off
+    }
+
     /// The label: asked for by the user within so many of the user's requests.
-    public var horizon = 30
+    public var horizon = 20
     /// What fetching an object of mean size costs where there is room for it, as a share of what a hit is worth.
     public var price = 0.03
     /// The same where an entry must leave, beside what that entry is worth.
-    public var priceWhenFull = 0.08
+    public var priceWhenFull = 0.065
     /// Hidden units of the network.
     public var hidden = 16
     /// The share of the candidates that become samples to learn from.
@@ -13,8 +20,20 @@ public struct PlannerParameters: Sendable, Equatable {
     /// Step size of the optimizer.
     public var rate = 0.001
     /// Whether categories are looked at.
-    public var usesCategories = true
+    public var categories = Switch.on
 
     /// The defaults.
     public init() {}
+
+    /// The name, range and meaning of each value.
+    public static let table: [Parameter<PlannerParameters>] = [
+        .integer("horizon", \.horizon, in: 1...1_000, "the label: asked for within so many requests of the user"),
+        .real("price", \.price, in: 0...1, "what a fetch costs where there is room, as a share of a hit's worth"),
+        .real(
+            "full-price", \.priceWhenFull, in: 0...1, "the same where an entry must leave, beside that entry's worth"),
+        .integer("hidden", \.hidden, in: 1...64, "hidden units of the network"),
+        .real("sampling", \.sampling, in: 0.001...1, "the share of the candidates that it learns from"),
+        .real("rate", \.rate, in: 0.00001...0.1, "step size of the optimizer"),
+        .choice("categories", \.categories, "whether categories are looked at"),
+    ]
 }

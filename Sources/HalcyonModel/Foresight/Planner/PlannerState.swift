@@ -20,14 +20,20 @@ struct PlannerState: ~Copyable {
     private var samples = PlannerSamples()
     private var candidates = CandidateList()
     private var rows = HeapArray<Float>(repeating: 0, count: CandidateList.bound * PlannerFeatures.width)
+    private var situation = HeapArray<Float>(repeating: 0, count: PlannerFeatures.width)
+    private var parts = CategoryParts()
+    private var visits = HeapArray<UnsafePointer<PlannerUsers.Visit>?>(repeating: nil, count: CandidateList.bound)
+    private var records = HeapArray(repeating: PlannerObjects.Record(), count: CandidateList.bound)
     private var logits = HeapArray<Float>(repeating: 0, count: CandidateList.bound)
     private var generator: SplitMix64
     /// How many accesses there were.
     private var now: UInt32 = 0
     private var meanCost: Float = 0
+    private let usesCategories: Bool
 
     init(_ parameters: PlannerParameters, seed: UInt64) {
         self.parameters = parameters
+        usesCategories = parameters.categories == .on
         trainer = PlannerTrainer(hidden: parameters.hidden, rate: Float(parameters.rate), seed: seed)
         generator = SplitMix64(seed: seed ^ 0x9E7F)
     }
@@ -35,12 +41,13 @@ struct PlannerState: ~Copyable {
     var byteCount: Int {
         sets.byteCount + objects.byteCount + categories.byteCount + users.byteCount + trainer.byteCount
             + popular.byteCount + samples.byteCount + candidates.byteCount + rows.byteCount + logits.byteCount
+            + situation.byteCount + parts.byteCount + visits.byteCount + records.byteCount
     }
 
     mutating func announce(_ object: AnnouncedObject) {
         guard object.object < PlannerObjects.bound, objects[object.object].count == 0 else { return }
         objects.announce(object, now: now)
-        guard parameters.usesCategories else { return }
+        guard usesCategories else { return }
         // Worth less than anything that was asked for once, even long ago; the newest announcement counts most.
         let score = FastMath.float(now) / PlannerObjects.halfLives.1 - 1_000
         for member in sets[object.categories] { categories.announce(object.object, in: member, score: score) }
@@ -61,7 +68,7 @@ struct PlannerState: ~Copyable {
             access, now: now, seconds: seconds, isNewToUser: !isReturn, isInside: user.requests > 0)
         meanCost += (Float(access.cost) - meanCost) * max(0.001, 1 / (FastMath.float(now) + 1))
         rank(access.object, record, isInside: user.requests > 0)
-        if parameters.usesCategories { noteCategories(access, record, slot: slot, isReturn: isReturn, user) }
+        if usesCategories { noteCategories(access, record, slot: slot, isReturn: isReturn, user) }
         if user.recent < PlannerObjects.bound { objects.note(access.object, after: user.recent, distance: 1) }
         if user.earlier < PlannerObjects.bound { objects.note(access.object, after: user.earlier, distance: 2) }
         users.finish(slot, access: access, seconds: seconds)
@@ -79,21 +86,15 @@ struct PlannerState: ~Copyable {
         let slot = PlannerUsers.slot(access.user)
         users.prepare(slot)
         let user = users.records[slot]
-        let active = parameters.usesCategories ? sets[user.categories] : sets[0]
+        let active = usesCategories ? sets[user.categories] : sets[0]
         let context = PlannerFeatures.Context(
             now: now, seconds: UInt32(truncatingIfNeeded: access.time / 1_000_000), slot: slot, user: user,
             active: active)
         gather(context, outlook.holds)
         guard candidates.count > 0 else { return }
-        for index in 0..<candidates.count {
-            let object = candidates[index]
-            let members = parameters.usesCategories ? sets[objects[object].categories] : sets[0]
-            PlannerFeatures.write(
-                object, members: members, context, objects: objects, categories: categories, users: users,
-                into: rows.base + index * PlannerFeatures.width)
-        }
+        describe(context)
         trainer.predict(rows.base, count: candidates.count, logits: logits.base)
-        sample(context, user: access.user)
+        sample(context)
         guard trainer.isReady, outlook.limit > 0 else { return }
         choose(outlook, into: &plan)
     }
@@ -107,7 +108,7 @@ struct PlannerState: ~Copyable {
         for index in 0..<count { learn(samples[index]) }
     }
 
-    private mutating func sample(_ context: PlannerFeatures.Context, user: UInt32) {
+    private mutating func sample(_ context: PlannerFeatures.Context) {
         let threshold = UInt64(Double(UInt32.max) * parameters.sampling)
         for index in 0..<candidates.count where generator.next() >> 32 < threshold {
             let slot = PlannerSamples.Slot(
@@ -149,6 +150,25 @@ struct PlannerState: ~Copyable {
         }
     }
 
+    /// Writes the rows of the candidates.
+    private mutating func describe(_ context: PlannerFeatures.Context) {
+        parts.begin()
+        PlannerFeatures.writeSituation(context, into: situation.base)
+        // Looked up first for all, so that the processor waits for many of them at once.
+        for index in 0..<candidates.count {
+            visits[index] = users.visits.value(UInt32(context.slot), candidates[index])
+            records[index] = objects[candidates[index]]
+        }
+        for index in 0..<candidates.count {
+            let record = records[index]
+            let set = usesCategories ? record.categories : 0
+            let part = parts.part(of: set, members: sets[set], context, categories: categories, users: users)
+            PlannerFeatures.write(
+                candidates[index], record, visits[index], part: part, context, objects: objects,
+                situation: situation.base, into: rows.base + index * PlannerFeatures.width)
+        }
+    }
+
     // MARK: - Choosing
 
     private mutating func gather(_ context: PlannerFeatures.Context, _ isHeld: (UInt32) -> Bool) {
@@ -157,7 +177,7 @@ struct PlannerState: ~Copyable {
         for object in [user.recent, user.earlier] where object < PlannerObjects.bound {
             candidates.add(objects.successors[Int(object)], most: 4, unless: isHeld)
         }
-        if parameters.usesCategories {
+        if usesCategories {
             for last in context.active.prefix(2) {
                 let slot = PlannerCategories.slot(last)
                 candidates.add(categories.popular[slot], most: 4, unless: isHeld)
