@@ -36,7 +36,7 @@ extension PretrainedModel {
     /// - Throws: ``ModelFileError`` if they are no model that this release can use.
     public init(parsing data: Data) throws(ModelFileError) {
         let file = try SafeTensors(parsing: data)
-        let texts = Texts(file.metadata)
+        let texts = ModelTexts(file.metadata)
         guard file.metadata["format"] == PretrainedModel.format else {
             throw ModelFileError(
                 reason: .foreign("The metadata does not name the format '\(PretrainedModel.format)'"))
@@ -78,53 +78,5 @@ extension PretrainedModel {
             trainingSteps: try texts.number("training_steps", in: 0...Int.max),
             trainingSamples: try texts.number("training_samples", in: 0...Int.max),
             producer: try texts.text("halcyon_version"))
-    }
-}
-
-extension SafeTensors {
-    /// The numbers of an array that must be there, have this shape, and be finite.
-    fileprivate func values(_ name: String, shape: [Int]) throws(ModelFileError) -> [Float] {
-        guard let tensor = tensors[name] else {
-            throw ModelFileError(reason: .inconsistent("The array '\(name)' is missing"))
-        }
-        guard tensor.shape == shape else {
-            throw ModelFileError(
-                reason: .inconsistent("The array '\(name)' has the shape \(tensor.shape) where \(shape) is needed"))
-        }
-        if let index = tensor.values.firstIndex(where: { !$0.isFinite }) {
-            throw ModelFileError(reason: .notFinite(tensor: name, index: index))
-        }
-        return tensor.values
-    }
-}
-
-/// The metadata of a model, each text of which must be there.
-private struct Texts {
-    let texts: [String: String]
-
-    init(_ texts: [String: String]) { self.texts = texts }
-
-    func text(_ name: String) throws(ModelFileError) -> String {
-        guard let text = texts[name] else {
-            throw ModelFileError(reason: .inconsistent("The metadata has no '\(name)'"))
-        }
-        return text
-    }
-
-    func price(_ name: String) throws(ModelFileError) -> Double {
-        guard let price = Double(try text(name)), (0...1e9).contains(price) else {
-            throw ModelFileError(reason: .inconsistent("The '\(name)' of a miss is not a number from 0 to 1000000000"))
-        }
-        return price
-    }
-
-    func number(_ name: String, in range: ClosedRange<Int>) throws(ModelFileError) -> Int {
-        let text = try text(name)
-        guard let number = Int(text), range.contains(number) else {
-            throw ModelFileError(
-                reason: .inconsistent("The metadata's '\(name)' is '\(text.prefix(40))', not a number that is accepted")
-            )
-        }
-        return number
     }
 }

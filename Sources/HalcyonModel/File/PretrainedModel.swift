@@ -1,5 +1,3 @@
-import Foundation
-
 /// What a learner has learnt, apart from the cache that it learnt in: the weights of its network and what is needed to
 /// use them.
 ///
@@ -72,17 +70,7 @@ public struct PretrainedModel: Sendable, Equatable {
     ///
     /// - Throws: ``ModelFileError`` if there is no such file or it is no model that this release can use.
     public init(contentsOf path: String) throws(ModelFileError) {
-        var isDirectory: ObjCBool = false
-        guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
-            throw ModelFileError(file: path, reason: .unreadable("There is no such file."))
-        }
-        if isDirectory.boolValue {
-            throw ModelFileError(file: path, reason: .unreadable("This is a directory; a model file is needed."))
-        }
-        let data: Data
-        do { data = try Data(contentsOf: URL(fileURLWithPath: path)) } catch {
-            throw ModelFileError(file: path, reason: .unreadable("The file cannot be read."))
-        }
+        let data = try ModelFile.read(path)
         do { try self.init(parsing: data) } catch { throw error.named(path) }
     }
 
@@ -90,9 +78,6 @@ public struct PretrainedModel: Sendable, Equatable {
     ///
     /// - Throws: ``ModelFileError`` if that fails; what was there before is then still there.
     public func write(to path: String) throws(ModelFileError) {
-        let bytes = try data()
-        do { try bytes.write(to: URL(fileURLWithPath: path), options: .atomic) } catch {
-            throw ModelFileError(file: path, reason: .unwritable)
-        }
+        try ModelFile.write(try data(), to: path)
     }
 }

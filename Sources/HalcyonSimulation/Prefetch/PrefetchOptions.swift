@@ -7,6 +7,8 @@ public struct PrefetchOptions: Sendable, Equatable {
     public let policy: PolicySpec
     /// The planner's parameters, where the policy is the planner.
     public var planner: PlannerParameters
+    /// What the planner starts with; it goes on learning.
+    public var pretrained: PretrainedPlanner?
     /// What each cache may fetch ahead.
     public var budget: PrefetchBudget
     /// How long a fetch takes, in microseconds of the trace's time.
@@ -45,6 +47,7 @@ public struct PrefetchOptions: Sendable, Equatable {
         if policy.name != Self.plannerName, let entry = PrefetchCatalogue.entry(named: policy.name) {
             return entry.make(context)
         }
+        if let pretrained { return PrefetchPlanner(pretrained, parameters: planner, context: context) }
         return PrefetchPlanner(planner, context: context)
     }
 }

@@ -24,6 +24,9 @@ struct PrefetchArguments: ParsableArguments {
             valueName: "time"))
     var fetchLatency: String?
 
+    @Option(help: "With --prefetch planner: start with what 'replay train --planner' has learnt. It goes on learning.")
+    var prefetchModel: String?
+
     /// Whether anything is fetched ahead.
     var isOn: Bool { !names.isEmpty }
 
@@ -31,11 +34,16 @@ struct PrefetchArguments: ParsableArguments {
 
     /// One for each policy that was asked for.
     func options() throws -> [PrefetchOptions] {
-        if !isOn, prefetchBudget != nil || fetchLatency != nil {
-            throw ReplayError.usage("--prefetch-budget and --fetch-latency need --prefetch.")
+        if !isOn, prefetchBudget != nil || fetchLatency != nil || prefetchModel != nil {
+            throw ReplayError.usage("--prefetch-budget, --fetch-latency and --prefetch-model need --prefetch.")
         }
         let budget = try PrefetchBudget(parsing: prefetchBudget ?? "2/request")
         let latency = try fetchLatency.map { try TimeSpan(parsing: $0).microseconds } ?? 0
-        return try names.map { try PrefetchOptions(policy: $0, budget: budget, fetchLatency: latency) }
+        let pretrained = try prefetchModel.map { try PretrainedPlanner(contentsOf: $0) }
+        return try names.map {
+            var options = try PrefetchOptions(policy: $0, budget: budget, fetchLatency: latency)
+            options.pretrained = pretrained
+            return options
+        }
     }
 }

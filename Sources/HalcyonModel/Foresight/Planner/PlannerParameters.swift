@@ -7,6 +7,9 @@ public struct PlannerParameters: PolicyParameters, Equatable {
         case on, off
     }
 
+    static let mostHorizon = 1_000
+    static let mostHidden = 64
+
     /// The label: asked for by the user within so many of the user's requests.
     public var horizon = 20
     /// What fetching an object of mean size costs where there is room for it, as a share of what a hit is worth.
@@ -27,11 +30,11 @@ public struct PlannerParameters: PolicyParameters, Equatable {
 
     /// The name, range and meaning of each value.
     public static let table: [Parameter<PlannerParameters>] = [
-        .integer("horizon", \.horizon, in: 1...1_000, "the label: asked for within so many requests of the user"),
+        .integer("horizon", \.horizon, in: 1...mostHorizon, "the label: asked for within so many requests of the user"),
         .real("price", \.price, in: 0...1, "what a fetch costs where there is room, as a share of a hit's worth"),
         .real(
             "full-price", \.priceWhenFull, in: 0...1, "the same where an entry must leave, beside that entry's worth"),
-        .integer("hidden", \.hidden, in: 1...64, "hidden units of the network"),
+        .integer("hidden", \.hidden, in: 1...mostHidden, "hidden units of the network"),
         .real("sampling", \.sampling, in: 0.001...1, "the share of the candidates that it learns from"),
         .real("rate", \.rate, in: 0.00001...0.1, "step size of the optimizer"),
         .choice("categories", \.categories, "whether categories are looked at"),

@@ -50,11 +50,14 @@ struct PlannerTrainer: ~Copyable {
     /// Whether the network has learnt enough to be asked.
     var isReady: Bool { steps >= Self.fewestSteps }
 
+    /// The network's weights as they are now.
+    var weights: [Float] { network.weights }
+
     /// Starts from what was learnt before.
-    mutating func adopt(_ weights: [Float], scale: Float, shift: Float) {
-        network.load(weights)
-        calibration.adopt(scale: scale, shift: shift)
-        steps = Self.fewestSteps
+    mutating func adopt(_ pretrained: PretrainedPlanner) {
+        network.load(pretrained.weights)
+        calibration.adopt(scale: pretrained.scale, shift: pretrained.shift)
+        steps = max(pretrained.trainingSteps, Self.fewestSteps)
     }
 
     /// Writes the logits of `count` rows, at most ``batch`` of them.

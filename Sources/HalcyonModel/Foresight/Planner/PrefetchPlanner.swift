@@ -24,6 +24,30 @@ public final class PrefetchPlanner: PrefetchPolicy {
         state.initialize(to: PlannerState(parameters, seed: context.seed))
     }
 
+    /// A planner that starts with what another learnt, and goes on learning. Horizon and hidden units are the other's.
+    public convenience init(
+        _ pretrained: PretrainedPlanner, parameters: PlannerParameters = PlannerParameters(),
+        context: PrefetchContext = PrefetchContext()
+    ) {
+        var parameters = parameters
+        parameters.hidden = pretrained.hidden
+        parameters.horizon = pretrained.horizon
+        self.init(parameters, context: context)
+        state.pointee.trainer.adopt(pretrained)
+    }
+
+    /// What it has learnt; `nil` before it has learnt enough to be asked.
+    ///
+    /// - Parameter producer: the version of Halcyon that writes it down.
+    public func snapshot(producer: String) -> PretrainedPlanner? {
+        guard state.pointee.trainer.isReady else { return nil }
+        let (parameters, calibration) = (state.pointee.parameters, state.pointee.trainer.calibration)
+        return PretrainedPlanner(
+            weights: state.pointee.trainer.weights, scale: calibration.scale, shift: calibration.shift,
+            hidden: parameters.hidden, horizon: parameters.horizon, trainingSteps: state.pointee.trainer.steps,
+            producer: producer)
+    }
+
     deinit {
         state.deinitialize(count: 1)
         state.deallocate()
