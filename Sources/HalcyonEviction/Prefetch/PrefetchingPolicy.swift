@@ -14,6 +14,8 @@ public struct PrefetchingPolicy<Wrapped: EvictionPolicy & ~Copyable>: ~Copyable,
     public static var shortestProtection: Int { 15 }
 
     private static var notWaiting: UInt32 { .max }
+    /// Later than any request, so that the time since then is longer than any protection.
+    private static var longAgo: UInt32 { 1 << 31 }
 
     private var wrapped: Wrapped
     private var links = LinkArena()
@@ -34,7 +36,7 @@ public struct PrefetchingPolicy<Wrapped: EvictionPolicy & ~Copyable>: ~Copyable,
         guard wrapped.admit(access) else {
             links.remove(access.entry, from: &waiting)
             links.pushTail(access.entry, to: &waiting)
-            fetched[access.entry] = 0
+            fetched[access.entry] = Self.longAgo
             return
         }
         leave(access.entry)
@@ -47,9 +49,16 @@ public struct PrefetchingPolicy<Wrapped: EvictionPolicy & ~Copyable>: ~Copyable,
     public mutating func victim(for access: Access) -> EntryID {
         if let first = overdue(at: access) { return drop(first) }
         guard owned > 0 else { return drop(waiting.tail) }
-        var now = access
-        now.entry = .none
-        let victim = access.isPrefetch ? wrapped.leastWanted(at: now) : wrapped.victim(for: access)
+        if access.isPrefetch {
+            var now = access
+            now.entry = .none
+            let victim = wrapped.leastWanted(at: now)
+            // A policy that names nobody keeps what it has.
+            if victim == .none { return waiting.isEmpty ? access.entry : drop(waiting.tail) }
+            owned -= 1
+            return victim
+        }
+        let victim = wrapped.victim(for: access)
         if victim != access.entry { owned -= 1 }
         return victim
     }

@@ -44,6 +44,17 @@ public struct CheckedPolicy<Wrapped: EvictionPolicy & ~Copyable>: ~Copyable, Evi
             record.events.append(.refusal(victim))
             return victim
         }
+        return leave(victim)
+    }
+
+    public mutating func leastWanted(at now: Access) -> EntryID {
+        record.require(!record.costs.isEmpty, "asked for the least wanted while nothing is resident")
+        record.require(now.entry == .none, "asked for the least wanted for the benefit of \(now.entry)")
+        let victim = wrapped.leastWanted(at: now)
+        return victim == .none ? .none : leave(victim)
+    }
+
+    private func leave(_ victim: EntryID) -> EntryID {
         guard record.costs.removeValue(forKey: victim) != nil else {
             record.require(false, "the victim \(victim) is not resident")
             // A resident in its place, so that the run can go on.

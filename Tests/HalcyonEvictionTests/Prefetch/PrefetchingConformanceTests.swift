@@ -1,0 +1,152 @@
+import HalcyonEviction
+import HalcyonTestSupport
+import Testing
+
+/// The rules that hold for every policy hold with fetches ahead of need in between, run on everything in the catalogue.
+@Suite("Conformance of every policy with fetches ahead of need")
+struct PrefetchingConformanceTests {
+    static let names = PolicyCatalogue.classical.entries.map(\.card).filter { !$0.traits.contains(.needsFuture) }
+        .map(\.name)
+
+    /// Every pattern, and every kind of cost; all pairs would take a minute.
+    static let traces = [
+        MicroTrace(.mixed, costs: .changing), MicroTrace(.zipf, costs: .varied), MicroTrace(.loop, costs: .unit),
+        MicroTrace(.scan, costs: .varied),
+    ]
+
+    /// The accesses of a trace with fetches among them of what may be asked for soon, and of what never is.
+    private func mixed(_ trace: MicroTrace, seed: UInt64 = 11) -> [Access] {
+        var random = SplitMix64(seed: seed)
+        var accesses: [Access] = []
+        for access in trace.accesses {
+            accesses.append(access)
+            for _ in 0..<random.next(below: 3) {
+                var fetch = trace.accesses[min(access.index + random.next(below: 40), trace.accesses.count - 1)]
+                if random.next(below: 8) == 0 { fetch.entry += 5_000 }
+                fetch.index = access.index + 1
+                fetch.time = access.time
+                fetch.isPrefetch = true
+                accesses.append(fetch)
+            }
+        }
+        return accesses
+    }
+
+    /// Serves what is to be served: nobody fetches what is there.
+    private func serve(_ accesses: [Access], _ run: PrefetchingRun) -> [AccessOutcome] {
+        accesses.map { access in
+            access.isPrefetch && run.cache.contains(access.entry) ? .hit : run.cache.access(access)
+        }
+    }
+
+    @Test("Verbs come in order, a victim is a resident, used never exceeds the capacity", arguments: names)
+    func bounds(name: String) throws {
+        let policy = try PolicyCatalogue.classical.policy(name)
+        for trace in Self.traces {
+            for capacity in [0, 1, 2, 7, 40, 400] {
+                let run = PrefetchingRun(policy, trace.context(for: policy, capacity: capacity))
+                var overfull = 0
+                for access in mixed(trace) {
+                    if access.isPrefetch && run.cache.contains(access.entry) { continue }
+                    _ = run.cache.access(access)
+                    let used = run.cache.state().used
+                    if used > capacity || used < 0 { overfull += 1 }
+                }
+                let breaches = run.outer.breaches + run.inner.breaches
+                #expect(overfull == 0 && breaches.isEmpty, "\(name) on \(trace) at \(capacity): \(breaches.prefix(3))")
+                #expect(run.outer.used == run.cache.state().used && run.outer.costs.count == run.cache.state().count)
+                let waiting = run.cache.state().metrics.first { $0.name == "prefetched_waiting" }?.value ?? -1
+                let areResident = run.inner.costs.allSatisfy { run.outer.costs[$0.key] != nil }
+                let owned = run.inner.costs.count
+                #expect(areResident && owned + Int(waiting) == run.outer.costs.count, "\(name) on \(trace)")
+            }
+        }
+    }
+
+    @Test("Decisions over a prefix do not change with what follows", arguments: names)
+    func causality(name: String) throws {
+        let policy = try PolicyCatalogue.classical.policy(name)
+        for trace in Self.traces {
+            let context = trace.context(for: policy, capacity: 40)
+            let accesses = mixed(trace)
+            let (alone, whole) = (PrefetchingRun(policy, context), PrefetchingRun(policy, context))
+            let expected = serve(Array(accesses.prefix(1_400)), alone)
+            let stands = Array(serve(accesses, whole).prefix(1_400)) == expected
+            #expect(stands, "\(name) on \(trace)")
+            let areSame = Array(whole.outer.events.prefix(alone.outer.events.count)) == alone.outer.events
+            #expect(areSame, "\(name) on \(trace)")
+        }
+    }
+
+    @Test("The same seed gives the same decisions, with room from the start or growing", arguments: names)
+    func determinism(name: String) throws {
+        let policy = try PolicyCatalogue.classical.policy(name)
+        for trace in Self.traces {
+            let accesses = mixed(trace)
+            let first = PrefetchingRun(policy, trace.context(for: policy, capacity: 40))
+            let outcomes = serve(accesses, first)
+            for room in [true, false] {
+                let again = PrefetchingRun(
+                    policy, trace.context(for: policy, capacity: 40, roomForEntries: room))
+                let areSame = serve(accesses, again) == outcomes && again.outer.events == first.outer.events
+                #expect(areSame, "\(name) on \(trace), room from the start: \(room)")
+            }
+        }
+    }
+
+    @Test("Entries may be taken out at any moment", arguments: names)
+    func removal(name: String) throws {
+        let policy = try PolicyCatalogue.classical.policy(name)
+        for trace in Self.traces {
+            var random = SplitMix64(seed: 3)
+            let run = PrefetchingRun(policy, trace.context(for: policy, capacity: 40))
+            let accesses = mixed(trace)
+            for (number, access) in accesses.enumerated() {
+                if access.isPrefetch && run.cache.contains(access.entry) { continue }
+                _ = run.cache.access(access)
+                if random.next(below: 4) == 0 {
+                    run.cache.remove(accesses[max(0, number - random.next(below: 60))].entry)
+                }
+            }
+            for entry in 0..<EntryID(6_600) { run.cache.remove(entry) }
+            let breaches = run.outer.breaches + run.inner.breaches
+            #expect(breaches.isEmpty, "\(name) on \(trace): \(breaches.prefix(3))")
+            #expect(run.cache.state().used == 0 && run.cache.state().count == 0, "emptied by hand")
+        }
+    }
+
+    @Test("Without fetches it is the plain cache bit for bit", arguments: names)
+    func transparency(name: String) throws {
+        let policy = try PolicyCatalogue.classical.policy(name)
+        for trace in Self.traces {
+            for capacity in [2, 40] {
+                let context = trace.context(for: policy, capacity: capacity)
+                let plain = CheckedRun(policy, context)
+                let outcomes = plain.serve(trace.accesses)
+                let run = PrefetchingRun(policy, context)
+                let areSame = serve(trace.accesses, run) == outcomes && run.outer.events == plain.record.events
+                #expect(areSame, "\(name) on \(trace) at \(capacity)")
+                #expect(run.inner.events == plain.record.events)
+            }
+        }
+    }
+
+    @Test("A cache made to prefetch says who was evicted, in their order", arguments: names)
+    func victims(name: String) throws {
+        let policy = try PolicyCatalogue.classical.policy(name)
+        let trace = MicroTrace(.mixed, costs: .varied)
+        var context = trace.context(for: policy, capacity: 40)
+        context.prefetches = true
+        let cache = policy.makeCache(context)
+        for set in 1..<MicroTrace.categorySetCount { cache.define(CategorySetID(set), [UInt32(set - 1)]) }
+        let checked = PrefetchingRun(policy, context)
+        var victims: [EntryID] = []
+        for access in mixed(trace) {
+            if access.isPrefetch && cache.contains(access.entry) { continue }
+            _ = cache.access(access)
+            _ = checked.cache.access(access)
+            cache.takeVictims(&victims)
+        }
+        #expect(!victims.isEmpty && victims == checked.outer.victims)
+    }
+}
