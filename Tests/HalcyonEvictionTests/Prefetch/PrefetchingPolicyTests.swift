@@ -82,8 +82,8 @@ struct PrefetchingPolicyTests {
         }
     }
 
-    /// 100 residents: a quarter of them, 25 requests.
-    @Test("In a larger cache protection lasts a quarter as many requests as there are residents", arguments: [25, 26])
+    /// 100 residents: a third of them, 33 requests.
+    @Test("In a larger cache protection lasts a third as many requests as there are residents", arguments: [33, 34])
     func protection(age: Int) throws {
         let policy = try PolicyCatalogue.classical.policy("lru")
         let run = PrefetchingRun(policy, PolicyContext(capacity: 100))
@@ -91,7 +91,7 @@ struct PrefetchingPolicyTests {
         _ = run.cache.access(Access(entry: 200, index: 99, isPrefetch: true))
         for index in 99..<99 + age { _ = run.cache.access(Access(entry: 98, index: index)) }
         _ = run.cache.access(Access(entry: 300, index: 99 + age))
-        #expect(run.outer.victims == [age > 25 ? 200 : 0])
+        #expect(run.outer.victims == [age > 33 ? 200 : 0])
     }
 
     /// Capacity 3: a fetch takes the place of LRU's own, then of the one that waited longest when LRU has none left.
