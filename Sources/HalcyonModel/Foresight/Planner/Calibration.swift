@@ -5,8 +5,17 @@ struct Calibration {
     /// The step of scale and shift.
     private static let rate: Float = 0.002
 
+    /// What is taken for known of the best before anything is: that they are two thirds as good as they seem.
+    private static let (priorExpected, priorHappened): (Float, Float) = (4.5, 3)
+    /// What is kept of the counts of the best when another is counted.
+    private static let memory: Float = 0.999
+
     private(set) var scale: Float = 1
     private(set) var shift: Float = 0
+    /// Of the candidates that were among the best and worth their price: how many were expected to be asked for, and how many
+    /// were. The best of many are those on which the network errs upwards, so that they fall short of what it says.
+    private var expected = priorExpected
+    private var happened = priorHappened
     private var counts = [Int](repeating: 0, count: bounds.count - 1)
     private var predicted = [Double](repeating: 0, count: bounds.count - 1)
     private var observed = [Int](repeating: 0, count: bounds.count - 1)
@@ -14,6 +23,9 @@ struct Calibration {
     /// The probability that a logit stands for.
     @inline(__always)
     func probability(_ logit: Float) -> Float { FastMath.sigmoid(scale * logit + shift) }
+
+    /// By how much the best fall short of their probabilities, at most 1.
+    var yield: Float { min(1, happened / expected) }
 
     mutating func adopt(scale: Float, shift: Float) {
         self.scale = scale
@@ -33,6 +45,12 @@ struct Calibration {
         // The mean logit is far below zero: moving both by the same step would move the scale alone.
         scale = max(0.25, min(4, scale + Self.rate * error * (bounded + 3) / 4))
         shift = max(-4, min(4, shift + Self.rate * error))
+    }
+
+    /// Counts what became of a candidate that was among the best and worth its price.
+    mutating func noteChosen(logit: Float, isPositive: Bool) {
+        expected = Self.priorExpected + (expected - Self.priorExpected) * Self.memory + probability(logit)
+        happened = Self.priorHappened + (happened - Self.priorHappened) * Self.memory + (isPositive ? 1 : 0)
     }
 
     /// The bins, in order.

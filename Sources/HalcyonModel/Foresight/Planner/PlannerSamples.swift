@@ -19,6 +19,10 @@ struct PlannerSamples: ~Copyable {
         var next = UInt32.max
         var logit: Float = 0
         var isSettled = true
+        /// Whether it was among the best and worth its price.
+        var isChosen = false
+        /// Whether it was drawn to be learnt from.
+        var isDrawn = true
     }
 
     private var slots = HeapArray(repeating: Slot(), count: bound)
@@ -32,6 +36,8 @@ struct PlannerSamples: ~Copyable {
         var place: UInt32 = 0
         var logit: Float = 0
         var isPositive = false
+        var isChosen = false
+        var isDrawn = true
     }
 
     var byteCount: Int { slots.byteCount + rows.byteCount + settled.byteCount }
@@ -51,7 +57,12 @@ struct PlannerSamples: ~Copyable {
     var expiring: (Settled, user: UInt32)? {
         let place = Int(next) % Self.bound
         guard !slots[place].isSettled else { return nil }
-        return (Settled(place: UInt32(place), logit: slots[place].logit, isPositive: false), slots[place].user)
+        let slot = slots[place]
+        return (
+            Settled(
+                place: UInt32(place), logit: slot.logit, isPositive: false, isChosen: slot.isChosen,
+                isDrawn: slot.isDrawn), slot.user
+        )
     }
 
     /// Takes ``expiring`` off the chain of its user, of which it is the first.
@@ -97,7 +108,9 @@ struct PlannerSamples: ~Copyable {
                 }
                 if slot.next == .max { chain.pointee.last = before }
                 if count == settled.count { settled.grow(to: count * 2, filling: Settled()) }
-                settled[count] = Settled(place: UInt32(place), logit: slot.logit, isPositive: isWanted)
+                settled[count] = Settled(
+                    place: UInt32(place), logit: slot.logit, isPositive: isWanted, isChosen: slot.isChosen,
+                    isDrawn: slot.isDrawn)
                 count += 1
             } else {
                 before = number

@@ -28,6 +28,8 @@ struct PlannerState: ~Copyable {
     private var generator: SplitMix64
     /// How many accesses there were.
     private var now: UInt32 = 0
+    /// The candidates of this plan that are among the best and worth their price, a bit each.
+    private var chosen: UInt64 = 0
     private var meanCost: Float = 0
     private let usesCategories: Bool
 
@@ -94,9 +96,9 @@ struct PlannerState: ~Copyable {
         guard candidates.count > 0 else { return }
         describe(context)
         trainer.predict(rows.base, count: candidates.count, logits: logits.base)
+        chosen = 0
+        if trainer.isReady { choose(outlook, into: &plan) }
         sample(context)
-        guard trainer.isReady, outlook.limit > 0 else { return }
-        choose(outlook, into: &plan)
     }
 
     // MARK: - Learning
@@ -110,10 +112,14 @@ struct PlannerState: ~Copyable {
 
     private mutating func sample(_ context: PlannerFeatures.Context) {
         let threshold = UInt64(Double(UInt32.max) * parameters.sampling)
-        for index in 0..<candidates.count where generator.next() >> 32 < threshold {
+        for index in 0..<candidates.count {
+            let isChosen = chosen >> UInt64(index) & 1 == 1
+            let isDrawn = generator.next() >> 32 < threshold
+            guard isChosen || isDrawn else { continue }
             let slot = PlannerSamples.Slot(
                 object: candidates[index], user: UInt32(context.slot), request: context.user.requests,
-                logit: logits[index])
+                logit: logits[index],
+                isChosen: isChosen, isDrawn: isDrawn)
             if let (expiring, user) = samples.expiring {
                 samples.expire(from: users.chain(Int(user)))
                 learn(expiring)
@@ -123,7 +129,8 @@ struct PlannerState: ~Copyable {
     }
 
     private mutating func learn(_ sample: PlannerSamples.Settled) {
-        trainer.add(samples.row(sample), logit: sample.logit, isPositive: sample.isPositive)
+        if sample.isChosen { trainer.noteChosen(logit: sample.logit, isPositive: sample.isPositive) }
+        if sample.isDrawn { trainer.add(samples.row(sample), logit: sample.logit, isPositive: sample.isPositive) }
     }
 
     private mutating func noteCategories(
@@ -198,9 +205,10 @@ struct PlannerState: ~Copyable {
         }
     }
 
-    private func choose(_ outlook: PrefetchOutlook, into plan: inout [PrefetchProposal]) {
+    private mutating func choose(_ outlook: PrefetchOutlook, into plan: inout [PrefetchProposal]) {
         let price = Float(outlook.hasRoom ? parameters.price : parameters.priceWhenFull)
         let displaced = outlook.hasRoom ? 0 : regret
+        let yield = trainer.calibration.yield
         var limit = Float.infinity
         for _ in 0..<outlook.limit {
             // The best that is not proposed yet; few are, so that sorting would cost more.
@@ -214,7 +222,9 @@ struct PlannerState: ~Copyable {
             let probability = trainer.calibration.probability(bestLogit)
             let size = meanCost > 0 ? FastMath.float(objects[object].cost) / meanCost : 1
             guard probability - displaced * size >= price * size else { continue }
-            plan.append(PrefetchProposal(object: object, probability: probability))
+            chosen |= 1 << UInt64(best)
+            guard probability * yield - displaced * size >= price * size else { continue }
+            plan.append(PrefetchProposal(object: object, probability: probability * yield))
         }
     }
 }

@@ -11,8 +11,13 @@ struct PlannerTrainer: ~Copyable {
     static let bound = 16_384
     /// Steps before it may be asked.
     static let fewestSteps = 150
+    /// The weight of a step in what is served.
+    private static let averaging: Float = 0.01
 
-    private(set) var network: Perceptron
+    /// What is asked: the mean of the network over its last steps (Polyak and Juditsky: Acceleration of stochastic
+    /// approximation by averaging, 1992), which is steadier than the network and lets it take larger steps.
+    private var served: Perceptron
+    private var network: Perceptron
     private(set) var steps = 0
     private(set) var calibration = Calibration()
     private var optimizer: Adam
@@ -30,8 +35,10 @@ struct PlannerTrainer: ~Copyable {
     init(hidden: Int, rate: Float, seed: UInt64) {
         let width = PlannerFeatures.width
         network = Perceptron(inputs: width, hidden: hidden, largestBatch: Self.batch, seed: seed)
+        served = Perceptron(inputs: width, hidden: hidden, largestBatch: CandidateList.bound, seed: seed)
         // Few candidates are wanted: the network begins by saying so.
         network.parameters[network.parameters.count - 1] = -4
+        served.load(network.weights)
         optimizer = Adam(parameters: Perceptron.parameterCount(inputs: width, hidden: hidden))
         rows = HeapArray(repeating: 0, count: Self.bound * width)
         outcomes = HeapArray(repeating: 0, count: Self.bound)
@@ -43,26 +50,33 @@ struct PlannerTrainer: ~Copyable {
     }
 
     var byteCount: Int {
-        network.byteCount + optimizer.byteCount + rows.byteCount + outcomes.byteCount + input.byteCount
+        network.byteCount + served.byteCount + optimizer.byteCount + rows.byteCount + outcomes.byteCount
+            + input.byteCount
             + labels.byteCount + logits.byteCount
     }
 
     /// Whether the network has learnt enough to be asked.
     var isReady: Bool { steps >= Self.fewestSteps }
 
-    /// The network's weights as they are now.
-    var weights: [Float] { network.weights }
+    /// The weights that are served.
+    var weights: [Float] { served.weights }
 
     /// Starts from what was learnt before.
     mutating func adopt(_ pretrained: PretrainedPlanner) {
         network.load(pretrained.weights)
+        served.load(pretrained.weights)
         calibration.adopt(scale: pretrained.scale, shift: pretrained.shift)
         steps = max(pretrained.trainingSteps, Self.fewestSteps)
     }
 
-    /// Writes the logits of `count` rows, at most ``batch`` of them.
+    /// Writes the logits of `count` rows, at most ``CandidateList/bound`` of them.
     mutating func predict(_ rows: UnsafePointer<Float>, count: Int, logits: UnsafeMutablePointer<Float>) {
-        network.forward(rows, rows: count, logits: logits)
+        served.forward(rows, rows: count, logits: logits)
+    }
+
+    /// Takes note of what became of a candidate that was among the best.
+    mutating func noteChosen(logit: Float, isPositive: Bool) {
+        calibration.noteChosen(logit: logit, isPositive: isPositive)
     }
 
     /// Takes a sample whose label has become known.
@@ -92,5 +106,7 @@ struct PlannerTrainer: ~Copyable {
         _ = network.backward(input.base, rows: Self.batch, logits: logits.base, labels: labels.base)
         optimizer.step(network.parameters.base, against: network.gradients.base, rate: rate)
         steps += 1
+        let (share, from, to) = (max(Self.averaging, 1 / Float(steps)), network.parameters.base, served.parameters.base)
+        for index in 0..<network.parameters.count { to[index] += (from[index] - to[index]) * share }
     }
 }
