@@ -34,6 +34,8 @@ public final class HalcyonManager: Sendable {
     let providers = ProviderMerger()
     /// The computed keys whose freshness is being asked for behind somebody's back.
     let revalidating = Mutex<Set<String>>([])
+    /// What is told of every resource that is asked for, where prefetching by prediction was turned on.
+    let predicting = PredictingSlot()
 
     /// A manager.
     ///
@@ -83,6 +85,7 @@ public final class HalcyonManager: Sendable {
 
     /// What memory has, where nothing else has to be asked.
     func inMemory(_ resource: Resource, _ options: ImageOptions) -> ImageResult? {
+        predicting.prefetcher?.want(resource, options)
         guard !options.forceRefresh, options.freshness?.honoursServer != true, !options.wantsOriginalData else {
             return nil
         }

@@ -52,7 +52,9 @@ extension ImageCache {
     /// Takes what is on disk into memory ahead of need.
     func promote(_ computed: String, serializer other: (any CacheSerializer<Value>)?, options: CacheOptions) async {
         let ticket = memoryStorage.beginRead(forKey: computed)
-        let isKept = await onDisk { [self] storage in
+        var options = options
+        options.context.isPrefetch = true
+        let isKept = await onDisk { [self, options] storage in
             let data = try? storage.value(forKey: computed, extendingExpiration: .none, context: options.context)
             guard let value = data.flatMap({ (other ?? serializer).value(with: $0) }) else { return false }
             prefetches.mark(computed)

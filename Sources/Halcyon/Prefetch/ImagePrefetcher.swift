@@ -115,7 +115,7 @@ public final class ImagePrefetcher: Sendable {
         _ resource: Resource, _ manager: HalcyonManager, _ options: ImageOptions, _ toMemory: Bool
     ) async -> Result<Bool, any Error> {
         do {
-            return .success(try await manager.prefetch(resource, options, toMemory: toMemory))
+            return .success(try await manager.prefetch(resource, options, toMemory: toMemory) != nil)
         } catch {
             return .failure(error)
         }

@@ -30,6 +30,8 @@ public struct PrefetchingPolicy<Wrapped: EvictionPolicy & ~Copyable>: ~Copyable,
     public init(_ wrapped: consuming Wrapped) { self.wrapped = wrapped }
 
     public mutating func hit(_ access: Access) {
+        // Whoever takes one from here to a faster cache ahead of need does not ask for it either.
+        if access.isPrefetch { return }
         guard fetched[access.entry] != Self.notWaiting else { return wrapped.hit(access) }
         used += 1
         // One that the wrapped policy refuses stays where it is, protected no longer.

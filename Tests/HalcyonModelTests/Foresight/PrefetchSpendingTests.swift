@@ -98,6 +98,16 @@ struct PrefetchSpendingTests {
         #expect(spending.objectsLeft == 0)
     }
 
+    @Test func whatWasGuessedIsCorrected() throws {
+        var spending = try spending("2/request,100B/day")
+        spending.begin(request: 0)
+        spending.spend(cost: 80)
+        #expect(!spending.allows(cost: 30))
+        spending.correct(by: -15)
+        #expect(spending.allows(cost: 35) && !spending.allows(cost: 36))
+        #expect(spending.bytesSpent == 65 && spending.objectsSpent == 1 && spending.objectsLeft == 1)
+    }
+
     @Test func withoutALimitThereIsAlwaysRoom() {
         var spending = PrefetchSpending(.unlimited)
         spending.begin(request: 0)

@@ -57,7 +57,7 @@ final class FileStore: Sendable {
     /// - Throws: ``CacheError``.
     init(
         config: DiskStorageConfig, policy: ConfiguredPolicy, seed: UInt64, clock: any CacheClock,
-        users: UserNumbers = UserNumbers(),
+        users: UserNumbers = UserNumbers(), prefetches: Bool = false,
         flushDelay: Double = 1, onStep: @escaping @Sendable (DiskStep) throws -> Void = { _ in },
         beforeListing: @escaping @Sendable () throws -> Void = {},
         onDeparture: (@Sendable ([Departure]) -> Void)? = nil
@@ -74,7 +74,8 @@ final class FileStore: Sendable {
             State(
                 config: config,
                 ledger: Ledger(
-                    policy: policy, limits: config.limits, rules: config.categoryRules, seed: seed, users: users)))
+                    policy: policy, limits: config.limits, rules: config.categoryRules, seed: seed, users: users,
+                    prefetches: prefetches)))
         listed.enter()
         background.async { [self] in
             let departures = recover(beforeListing)

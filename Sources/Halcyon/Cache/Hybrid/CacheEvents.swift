@@ -65,6 +65,8 @@ final class CacheEventHub: Sendable {
 
     private let state = Mutex(State())
     private let listening = Atomic<Bool>(false)
+    private let observer = Mutex<(any CacheObserver)?>(nil)
+    private let observed = Atomic<Bool>(false)
 
     /// Everything from now on; of what nobody takes, the newest `count` are kept.
     func stream(bufferingNewest count: Int) -> AsyncStream<CacheEvent> {
@@ -88,6 +90,21 @@ final class CacheEventHub: Sendable {
         }
     }
 
+    /// Whether somebody hears of every access.
+    var isObserved: Bool { observed.load(ordering: .relaxed) }
+
+    /// From now on this one hears of every access, and nobody else.
+    func setObserver(_ new: (any CacheObserver)?) {
+        observer.withLock { old in
+            old = new
+            observed.store(new != nil, ordering: .relaxed)
+        }
+    }
+
+    func accessed(_ access: RecordedAccess) {
+        if isObserved { observer.withLock { $0 }?.accessed(access) }
+    }
+
     func lookedUp(_ key: String, _ type: CacheType, _ categories: [String]) {
         state.withLock { state in
             state.lookUps.add(type)
@@ -103,6 +120,7 @@ final class CacheEventHub: Sendable {
 
     func departed(_ type: CacheType, _ departures: [Departure]) {
         for departure in departures { send(.departure(type, departure)) }
+        if isObserved { observer.withLock { $0 }?.departed(type, departures) }
     }
 
     func send(_ event: @autoclosure () -> CacheEvent) {

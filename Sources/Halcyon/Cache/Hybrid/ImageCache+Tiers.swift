@@ -27,7 +27,9 @@ extension ImageCache {
         }
         hub.send(.store(key: computed, categories: options.context.categories))
         var options = options
-        options.context.requestNumber = requests.add(1, ordering: .relaxed).oldValue
+        options.context.isPrefetch = options.isPrefetch
+        options.context.requestNumber =
+            options.isPrefetch ? requests.load(ordering: .relaxed) : requests.add(1, ordering: .relaxed).oldValue
         if toMemory { keepInMemory(value, computed, options) }
         guard toDisk else {
             done(CacheStoreResult(memoryCacheResult: .success(()), diskCacheResult: .success(())))
@@ -121,10 +123,12 @@ extension ImageCache {
     }
 
     func record(_ computed: String, cost: Int, _ options: CacheOptions, _ outcome: RecordedAccess.Outcome) {
-        recorder?.record(
-            RecordedAccess(
-                time: clock.now, key: computed, cost: cost, categories: options.context.categories,
-                user: options.context.user, outcome: outcome))
+        guard recorder != nil || hub.isObserved else { return }
+        let access = RecordedAccess(
+            time: clock.now, key: computed, cost: cost, categories: options.context.categories,
+            user: options.context.user, outcome: outcome)
+        recorder?.record(access)
+        hub.accessed(access)
     }
 
     /// Does something with the disk storage off the caller's thread; `nil` if there is none.

@@ -61,12 +61,12 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
         self.recorder = recorder
         self.triggers = triggers
         memoryStorage = MemoryStorage(
-            memory, memoryPolicy, seed: seed, clock: clock, users: users,
+            memory, memoryPolicy, seed: seed, clock: clock, users: users, prefetches: true,
             onDeparture: { hub.departed(.memory, $0) })
         tier = DiskTier(clock: clock) {
             try DiskStorage(
                 files: FileStore(
-                    config: disk, policy: diskPolicy, seed: seed, clock: clock, users: users,
+                    config: disk, policy: diskPolicy, seed: seed, clock: clock, users: users, prefetches: true,
                     onDeparture: { hub.departed(.disk, $0) }))
         }
         freshness = FreshnessRecords(tier: tier, clock: clock)

@@ -36,12 +36,13 @@ final class MemoryCore: Sendable {
 
     init(
         _ config: MemoryStorageConfig, _ policy: ConfiguredPolicy, seed: UInt64, clock: any CacheClock,
-        users: UserNumbers, onDeparture: (@Sendable ([Departure]) -> Void)?
+        users: UserNumbers, prefetches: Bool, onDeparture: (@Sendable ([Departure]) -> Void)?
     ) {
         self.clock = clock
         self.onDeparture = onDeparture
         let ledger = Ledger(
-            policy: policy, limits: config.limits, rules: config.categoryRules, seed: seed, users: users)
+            policy: policy, limits: config.limits, rules: config.categoryRules, seed: seed, users: users,
+            prefetches: prefetches)
         hasher = ledger.hasher
         state = Mutex(State(config: config, ledger: ledger))
         sweeper.start(

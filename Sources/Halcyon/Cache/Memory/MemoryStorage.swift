@@ -34,11 +34,14 @@ public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendabl
     }
 
     /// The same as one tier of several, which share the numbers of users.
+    ///
+    /// - Parameter prefetches: whether what is stored ahead of need waits apart from the policy.
     init(
         _ config: Config, _ policy: ConfiguredPolicy, seed: UInt64, clock: any CacheClock, users: UserNumbers,
-        onDeparture: (@Sendable ([Departure]) -> Void)?
+        prefetches: Bool = false, onDeparture: (@Sendable ([Departure]) -> Void)?
     ) {
-        core = MemoryCore(config, policy, seed: seed, clock: clock, users: users, onDeparture: onDeparture)
+        core = MemoryCore(
+            config, policy, seed: seed, clock: clock, users: users, prefetches: prefetches, onDeparture: onDeparture)
     }
 
     /// An empty storage under a policy of the given type, by default least recently used.
@@ -182,6 +185,14 @@ public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendabl
 
     /// The number of values, those included that have expired and were not yet swept.
     public var count: Int { core.state.withLock { $0.ledger.count } }
+
+    /// Whether a value of that cost fits without another having to leave.
+    func hasRoom(for cost: Int) -> Bool {
+        core.state.withLock { state in
+            let limits = state.config.limits
+            return state.ledger.used + cost <= limits.cost && state.ledger.count < limits.count
+        }
+    }
 
     /// What is held of a category.
     public func use(category: String) -> CategoryUse {

@@ -6,6 +6,8 @@ public struct AccessContext: Sendable, Equatable {
     public var user: String?
     /// How many requests came before this one, where several tiers serve the same requests; `nil`: the storage counts.
     var requestNumber: Int?
+    /// Whether nobody has asked for it yet: it is stored, or taken into memory, ahead of need.
+    var isPrefetch = false
 
     /// Nothing is told, unless given.
     public init(categories: [String] = [], user: String? = nil) {

@@ -29,6 +29,8 @@ struct Ledger: ~Copyable {
 
     let policy: ConfiguredPolicy
     let seed: UInt64
+    /// Whether what is stored ahead of need waits apart from the policy; see ``PrefetchingPolicy``.
+    let prefetches: Bool
     private(set) var limits: Limits
     private(set) var rules: [String: CategoryRule] = [:]
     private(set) var keys = KeyTable()
@@ -43,8 +45,12 @@ struct Ledger: ~Copyable {
     private(set) var gone: [Gone] = []
     private var requests = 0
 
-    init(policy: ConfiguredPolicy, limits: Limits, rules: [String: CategoryRule], seed: UInt64, users: UserNumbers) {
+    init(
+        policy: ConfiguredPolicy, limits: Limits, rules: [String: CategoryRule], seed: UInt64, users: UserNumbers,
+        prefetches: Bool = false
+    ) {
         self.policy = policy
+        self.prefetches = prefetches
         self.limits = limits
         self.seed = seed
         self.users = users
@@ -131,12 +137,15 @@ struct Ledger: ~Copyable {
         notes[entry].partition = UInt16(target)
         notes[entry].renewal = renewal ?? Renewal(expiration)
         notes[entry].staysInBackground = staysInBackground
-        let access = access(entry, at: time, cost: cost, set: set, context: context)
+        var access = access(entry, at: time, cost: cost, set: set, context: context)
+        // What is replaced ahead of need was asked for before, or waits already.
+        if wasResident { access.isPrefetch = false }
         let index = partitions[target].index
         if makeRoom(for: access, in: target) {
             _ = index.store(access, deadline: given ?? expiration.deadline(from: time), victims: &victims)
         }
-        requests &+= 1
+        // One ahead of need is no request.
+        if !context.isPrefetch { requests &+= 1 }
         let isResident = index.contains(entry)
         if isResident {
             tallies.came(categories.members[Int(set)], cost: cost)
@@ -230,8 +239,9 @@ struct Ledger: ~Copyable {
     }
 
     private func makePartition(_ category: String?, _ rule: CategoryRule) -> Partition {
-        let context = PolicyContext(
+        var context = PolicyContext(
             capacity: min(rule.costLimit ?? limits.cost, limits.cost), everyCostIsOne: false, seed: seed)
+        context.prefetches = prefetches
         let index = policy.makeLiveIndex(context)
         for (number, members) in categories.members.enumerated().dropFirst() {
             index.define(categorySet: UInt32(number), members: members)
@@ -326,7 +336,7 @@ struct Ledger: ~Copyable {
         if let given = context.requestNumber, given > requests { requests = given }
         return Access(
             entry: entry, index: requests, time: time, cost: cost, categories: set,
-            user: users.number(of: context.user))
+            user: users.number(of: context.user), isPrefetch: context.isPrefetch)
     }
 
     /// Writes down what the policy evicted.

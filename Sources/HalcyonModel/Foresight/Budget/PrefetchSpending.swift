@@ -64,6 +64,15 @@ public struct PrefetchSpending: Sendable, Equatable {
         total.add(1, cost)
     }
 
+    /// Corrects what was paid for an object by the bytes that it turned out to have more, or fewer where negative, in the
+    /// periods of the last request.
+    public mutating func correct(by bytes: Int) {
+        request.add(0, bytes)
+        minute.add(0, bytes)
+        day.add(0, bytes)
+        total.add(0, bytes)
+    }
+
     private static func floor(_ time: Int64, _ length: Int64) -> Int64 {
         time / length - (time % length < 0 ? 1 : 0)
     }

@@ -1,0 +1,241 @@
+import HalcyonEviction
+import HalcyonModel
+
+/// Asks a prefetch policy what will be wanted, and fetches it: events in, fetches out, one thing at a time.
+///
+/// Accesses are told to the policy one by one, in their order. It is asked for a plan only once those that came together are
+/// told, because only what is wanted next counts; a new plan takes the place of what the last one left to be fetched.
+actor Forecaster {
+    private struct Running {
+        let task: Task<Void, Never>
+        /// The bytes that were paid for.
+        let paid: Int
+        var isWanted = false
+    }
+
+    private let policy: any PrefetchPolicy
+    private let prediction: PrefetchPrediction
+    private let surroundings: ForesightSurroundings
+    private let inbox: ForesightInbox
+    private var catalogue = ForesightCatalogue()
+    private var recipes: [String: ImageOptions] = [:]
+    private var spending: PrefetchSpending
+    private var conditions: PrefetchConditions = []
+    private var isStopped = false
+    /// The last access, as long as nothing was planned after it.
+    private var unplanned: Access?
+    /// Who made the last access.
+    private var user: (number: UInt32, name: String?) = (.max, nil)
+    /// What is to be fetched, in this order.
+    private var wanted: ArraySlice<UInt32> = []
+    private var running: [UInt32: Running] = [:]
+    /// What was fetched and not asked for yet, with its bytes.
+    private var fetched: [UInt32: Int] = [:]
+    private var counts = PrefetchPredictionStatistics()
+    private var waiters: [CheckedContinuation<Void, Never>] = []
+
+    init(_ prediction: PrefetchPrediction, _ surroundings: ForesightSurroundings, _ inbox: ForesightInbox) {
+        self.prediction = prediction
+        self.inbox = inbox
+        self.surroundings = surroundings
+        policy = prediction.policy(PrefetchContext(seed: prediction.seed))
+        spending = PrefetchSpending(prediction.budget)
+    }
+
+    var statistics: PrefetchPredictionStatistics { counts }
+    var calibration: [CalibrationBin] { policy.calibration }
+    var metrics: [PolicyMetric] { policy.metrics }
+
+    /// Takes in what has happened, without planning anything.
+    func takeIn() {
+        let (events, lost) = inbox.take()
+        counts.lostAccesses += lost
+        for event in events { take(event) }
+    }
+
+    /// Plans after the last access, if nothing was planned after it yet, and begins to fetch what comes of that.
+    func plan() {
+        if let access = unplanned { plan(after: access) }
+        unplanned = nil
+        begin()
+    }
+
+    /// Breaks off what is under way, and fetches nothing more.
+    func stop() {
+        isStopped = true
+        breakOff()
+    }
+
+    /// Returns when nothing is under way.
+    func waitUntilIdle() async {
+        if running.isEmpty { return }
+        await withCheckedContinuation { waiters.append($0) }
+    }
+
+    // MARK: - Events
+
+    private func take(_ event: ForesightEvent) {
+        switch event {
+        case .recipe(let processor, let options): recipes[processor] = options.aheadOfNeed
+        case .wanted(let resource, let processor): _ = learn(resource, processor)
+        case .announced(let resources, let processor, let time):
+            for resource in resources { announce(resource, processor, time) }
+        case .accessed(let access): note(access)
+        case .departed(let type, let departure): left(type, departure)
+        case .conditions(let new):
+            conditions = new
+            if isPaused { breakOff() }
+        }
+    }
+
+    private func learn(_ resource: Resource, _ processor: String) -> UInt32 {
+        let object = catalogue.intern(
+            resource.cacheKey.computedKey(with: processor), fileName: surroundings.fileName)
+        catalogue[object].resource = resource
+        catalogue[object].processor = processor
+        return object
+    }
+
+    private func announce(_ announced: AnnouncedResource, _ processor: String, _ time: Int64) {
+        let object = learn(announced.resource, processor)
+        catalogue[object].categories = categories(announced.resource.categories)
+        if let bytes = announced.bytes { catalogue[object].bytes = bytes }
+        if let cost = announced.cost { catalogue[object].cost = cost }
+        policy.announce(
+            AnnouncedObject(
+                object: object, categories: catalogue[object].categories, cost: max(catalogue[object].cost, 1),
+                time: announced.since ?? time))
+    }
+
+    private func note(_ heard: RecordedAccess) {
+        let object = catalogue.intern(heard.key, fileName: surroundings.fileName)
+        if !heard.categories.isEmpty { catalogue[object].categories = categories(heard.categories) }
+        if heard.cost > 0 { catalogue[object].cost = heard.cost }
+        user = (catalogue.user(heard.user), heard.user)
+        let access = Access(
+            entry: object, index: counts.accesses, time: heard.time, cost: max(catalogue[object].cost, 1),
+            categories: catalogue[object].categories, user: user.number, object: object)
+        counts.accesses += 1
+        spending.begin(request: heard.time)
+        let isHit = heard.outcome != .network && heard.outcome != .miss
+        if fetched.removeValue(forKey: object) != nil {
+            // Had it left before, that would have been told first: it came while somebody waited for it.
+            if isHit { counts.used += 1 } else { counts.usedLate += 1 }
+        }
+        running[object]?.isWanted = true
+        policy.note(access, isHit: isHit)
+        unplanned = access
+    }
+
+    private func left(_ type: CacheType, _ departure: Departure) {
+        let object = type == .disk ? catalogue.object(inFile: departure.key) : catalogue.object(forKey: departure.key)
+        guard let object, !surroundings.holds(catalogue.key(of: object)) else { return }
+        if let bytes = fetched.removeValue(forKey: object) {
+            drop(bytes)
+        } else if departure.reason == .evicted {
+            policy.evicted(object, from: user.number)
+        }
+    }
+
+    private func drop(_ bytes: Int) {
+        counts.dropped += 1
+        counts.droppedBytes += bytes
+    }
+
+    private func categories(_ names: [String]) -> CategorySetID {
+        let set = catalogue.set(of: names)
+        for (set, members) in catalogue.newSets { policy.define(categorySet: set, members: members) }
+        catalogue.forgetNewSets()
+        return set
+    }
+
+    // MARK: - Plans
+
+    private var isPaused: Bool { isStopped || !conditions.isDisjoint(with: prediction.pausing) }
+
+    private func plan(after access: Access) {
+        wanted = []
+        spending.budget = conditions.contains(.meteredNetwork) ? prediction.meteredBudget : prediction.budget
+        // It is asked though nothing may be fetched: it may learn while it plans.
+        let limit = isPaused ? 0 : spending.objectsLeft
+        var proposals: [PrefetchProposal] = []
+        let outlook = PrefetchOutlook(
+            limit: limit, hasRoom: surroundings.hasRoom(access.cost), holds: { self.isOutOfQuestion($0) })
+        policy.plan(after: access, outlook: outlook, into: &proposals)
+        counts.plans += 1
+        counts.proposed += proposals.count
+        wanted = proposals.prefix(limit).map(\.object)[...]
+    }
+
+    /// Whether an object is cached or on its way, or comes from nobody knows where.
+    private func isOutOfQuestion(_ object: UInt32) -> Bool {
+        guard object < catalogue.count, catalogue[object].resource != nil, running[object] == nil else { return true }
+        return surroundings.holds(catalogue.key(of: object))
+    }
+
+    private func begin() {
+        if isPaused { wanted = [] }
+        while running.count < prediction.maxConcurrent, let object = wanted.popFirst() {
+            guard !isOutOfQuestion(object), spending.objectsLeft > 0 else { continue }
+            let known = catalogue[object]
+            let expected = known.bytes ?? meanBytes
+            guard spending.allows(cost: expected), let options = recipes[known.processor], var resource = known.resource
+            else { continue }
+            resource.user = user.name
+            spending.spend(cost: expected)
+            counts.begun += 1
+            let task = Task(priority: .utility) { [surroundings, resource] in
+                let result = await surroundings.fetch(resource, options)
+                self.ended(object, result)
+            }
+            running[object] = Running(task: task, paid: expected)
+        }
+    }
+
+    /// What an image of unknown size is taken to have: as many bytes as those that were fetched have on average.
+    private var meanBytes: Int { counts.fetched == 0 ? 0 : counts.bytes / counts.fetched }
+
+    private func ended(_ object: UInt32, _ result: ForesightSurroundings.Fetched) {
+        guard let ended = running.removeValue(forKey: object) else { return }
+        switch result {
+        case .loaded(let bytes, let cost):
+            counts.fetched += 1
+            counts.bytes += bytes
+            catalogue[object].bytes = bytes
+            if cost > 0 { catalogue[object].cost = cost }
+            spending.correct(by: bytes - ended.paid)
+            if ended.isWanted {
+                counts.usedLate += 1
+            } else if surroundings.holds(catalogue.key(of: object)) {
+                fetched[object] = bytes
+            } else {
+                drop(bytes)
+            }
+        case .wasThere: spending.correct(by: -ended.paid)
+        case .failed: counts.failed += 1
+        case .cancelled: counts.cancelled += 1
+        }
+        begin()
+        guard running.isEmpty else { return }
+        for waiter in waiters { waiter.resume() }
+        waiters = []
+    }
+
+    private func breakOff() {
+        wanted = []
+        for one in running.values { one.task.cancel() }
+    }
+}
+
+extension ImageOptions {
+    /// The same for a load that nobody waits for.
+    fileprivate var aheadOfNeed: ImageOptions {
+        var options = self
+        (options.forceRefresh, options.onlyFromCache, options.fromMemoryCacheOrRefresh) = (false, false, false)
+        options.priority = .veryLow
+        options.onProgress = nil
+        options.waitForCache = true
+        options.wantsOriginalData = true
+        return options
+    }
+}

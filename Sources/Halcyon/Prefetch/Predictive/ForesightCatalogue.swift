@@ -1,0 +1,71 @@
+import HalcyonEviction
+
+/// What is known to exist: computed keys as dense numbers, and for each where it comes from, its categories and its size.
+///
+/// Bytes an object: some 200 beside its key and source.
+struct ForesightCatalogue: ~Copyable {
+    /// An object.
+    struct Known {
+        /// Where it comes from; `nil` for what the cache was asked for past any manager, which cannot be fetched.
+        var resource: Resource?
+        /// The processor it is made by.
+        var processor = ""
+        var categories: CategorySetID = 0
+        /// What it takes in memory; 0 if nobody knows.
+        var cost = 0
+        /// What comes over the network; `nil` if nobody knows.
+        var bytes: Int?
+    }
+
+    private var keys = KeyTable()
+    private var categories = CategoryTable()
+    private let users = UserNumbers()
+    private var objects: [Known] = []
+    private var files: [String: UInt32] = [:]
+    /// The sets that came up since they were last told to the policy.
+    private(set) var newSets: [(set: CategorySetID, members: [UInt32])] = []
+
+    /// How many there are.
+    var count: Int { objects.count }
+
+    /// An object by its number.
+    subscript(object: UInt32) -> Known {
+        get { objects[Int(object)] }
+        set { objects[Int(object)] = newValue }
+    }
+
+    func key(of object: UInt32) -> String { keys.key(of: object) }
+
+    /// The object of a computed key, if there is one.
+    func object(forKey key: String) -> UInt32? {
+        let number = keys.number(of: key)
+        return number == .none ? nil : number
+    }
+
+    /// The object of a file on disk, if there is one.
+    func object(inFile name: String) -> UInt32? { files[name] }
+
+    /// The number of a computed key, which is given one if it is new.
+    ///
+    /// - Parameter fileName: the name of its file; asked for once.
+    mutating func intern(_ key: String, fileName: (String) -> String?) -> UInt32 {
+        let number = keys.intern(key)
+        if number == objects.count {
+            objects.append(Known())
+            if let name = fileName(key) { files[name] = number }
+        }
+        return number
+    }
+
+    /// The number of the set of some categories.
+    mutating func set(of names: [String]) -> CategorySetID {
+        let (number, isNew) = categories.set(of: names)
+        if isNew { newSets.append((number, categories.members[Int(number)])) }
+        return number
+    }
+
+    /// The new sets have been told.
+    mutating func forgetNewSets() { newSets.removeAll(keepingCapacity: true) }
+
+    func user(_ name: String?) -> UInt32 { users.number(of: name) }
+}

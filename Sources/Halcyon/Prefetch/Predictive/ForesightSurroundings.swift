@@ -1,0 +1,21 @@
+/// What a ``Forecaster`` sees and moves of the world: the cache it fetches for, and the manager that it fetches through.
+struct ForesightSurroundings: Sendable {
+    /// What came of a fetch.
+    enum Fetched: Sendable, Equatable {
+        /// It is loaded, and came over the network with so many bytes; it costs so much in memory.
+        case loaded(bytes: Int, cost: Int)
+        /// It was there already.
+        case wasThere
+        case failed
+        case cancelled
+    }
+
+    /// Whether a computed key is cached.
+    var holds: @Sendable (_ key: String) -> Bool
+    /// Whether there is room for another value of that cost without one having to leave.
+    var hasRoom: @Sendable (_ cost: Int) -> Bool
+    /// The name by which the disk tells of a computed key; `nil` without a disk.
+    var fileName: @Sendable (_ key: String) -> String?
+    /// Brings an image into the cache ahead of need; returns when it is in all tiers in which it will be.
+    var fetch: @Sendable (Resource, ImageOptions) async -> Fetched
+}

@@ -1,0 +1,134 @@
+import HalcyonEviction
+import HalcyonModel
+import Synchronization
+
+/// Learns from every access to a manager's cache what will be wanted, and fetches it before anybody asks.
+///
+/// ```swift
+/// let predictive = manager.startPredicting(prediction)
+/// predictive.announce(catalogue)             // optional: what exists, with its categories
+/// predictive.conditions = [.meteredNetwork]  // as the platform tells
+/// print(await predictive.statistics)
+/// ```
+///
+/// It is off until ``HalcyonManager/startPredicting(_:)`` is called. It hears of each access through the cache, whoever makes it,
+/// and knows where an image comes from once it was asked for through the manager or announced. When accesses pause, or go
+/// on for too long, a prefetch policy is asked what to fetch, within a budget; that is loaded at the lowest priority, below everything
+/// that somebody waits for, and waits in the cache apart from what was asked for. Nothing of it happens on the caller's path
+/// but that an access is put into a list; nothing leaves the device but the requests for the images. See <doc:Foresight>.
+public final class PredictivePrefetcher: Sendable {
+    private let forecaster: Forecaster
+    private let inbox: ForesightInbox
+    private let clock: any CacheClock
+    private let prediction: PrefetchPrediction
+    private let settleCache: @Sendable () async -> Void
+    private let options: ImageOptions
+    private let current: Mutex<PrefetchConditions> = Mutex([])
+    private let timer = Mutex<Task<Void, Never>?>(nil)
+
+    init(
+        _ prediction: PrefetchPrediction, _ surroundings: ForesightSurroundings, options: ImageOptions,
+        clock: any CacheClock, settleCache: @escaping @Sendable () async -> Void
+    ) {
+        self.prediction = prediction
+        self.options = options
+        self.clock = clock
+        self.settleCache = settleCache
+        inbox = ForesightInbox()
+        forecaster = Forecaster(prediction, surroundings, inbox)
+    }
+
+    deinit { timer.withLock { $0?.cancel() } }
+
+    // MARK: - What the app tells
+
+    /// Tells what exists, so that it can be fetched before anybody has asked for it: an app calls this with its catalogue, and
+    /// again with what is new in it or has changed.
+    ///
+    /// - Parameter options: how the images will be asked for; by default as the manager's options say.
+    public func announce(_ resources: [AnnouncedResource], options: ImageOptions? = nil) {
+        let options = options ?? self.options
+        let (processor, time) = (options.processor.identifier, clock.now)
+        inbox.putRecipe(options, processor)
+        inbox.put(.announced(resources, processor: processor, time: time))
+        Task { [forecaster] in await forecaster.takeIn() }
+    }
+
+    /// The same for resources of which nothing more is known.
+    public func announce(_ resources: [Resource], options: ImageOptions? = nil) {
+        announce(resources.map { AnnouncedResource($0) }, options: options)
+    }
+
+    /// How the device is. What pauses breaks off what is under way.
+    public var conditions: PrefetchConditions {
+        get { current.withLock { $0 } }
+        set {
+            current.withLock { $0 = newValue }
+            inbox.put(.conditions(newValue))
+            Task { [forecaster] in await forecaster.takeIn() }
+        }
+    }
+
+    // MARK: - What it tells
+
+    /// What was counted so far.
+    public var statistics: PrefetchPredictionStatistics { get async { await forecaster.statistics } }
+
+    /// How well the policy's probabilities agree with what happened; empty from a policy that gives none.
+    public var calibration: [CalibrationBin] { get async { await forecaster.calibration } }
+
+    /// Returns when everything that has happened so far is taken in, and what is fetched because of it is there: the policy is
+    /// asked now, without waiting for a pause.
+    public func settle() async {
+        await settleCache()
+        await forecaster.takeIn()
+        await forecaster.plan()
+        await forecaster.waitUntilIdle()
+        await settleCache()
+        await forecaster.takeIn()
+    }
+
+    // MARK: - Inside
+
+    /// Somebody asks the manager for a resource.
+    func want(_ resource: Resource, _ options: ImageOptions) { inbox.want(resource, options) }
+
+    /// Fetches nothing more, and returns when nothing is under way.
+    func stop() async {
+        timer.withLock { $0?.cancel() }
+        await forecaster.stop()
+        await forecaster.waitUntilIdle()
+    }
+
+    /// Waits for a pause, in turn with what else happens, then takes in what came and plans.
+    private func waitForPause() {
+        let task = Task.detached(priority: .utility) { [weak self, clock, forecaster] in
+            while let span = self?.timeToWait() {
+                if span <= 0 {
+                    await forecaster.takeIn()
+                    await forecaster.plan()
+                    return
+                }
+                do { try await clock.sleep(microseconds: span) } catch { return }
+            }
+        }
+        timer.withLock { $0 = task }
+    }
+
+    /// The microseconds until there was a pause or patience is at an end; `nil` where no access waits.
+    private func timeToWait() -> Int64? {
+        guard let (first, last) = inbox.waiting else { return nil }
+        let (pause, end) = (last + Int64(prediction.quiet * 1e6), first + Int64(prediction.patience * 1e6))
+        return min(pause, end) - clock.now
+    }
+}
+
+extension PredictivePrefetcher: CacheObserver {
+    func accessed(_ access: RecordedAccess) {
+        if inbox.put(.accessed(access)) { waitForPause() }
+    }
+
+    func departed(_ type: CacheType, _ departures: [Departure]) {
+        for departure in departures { inbox.put(.departed(type, departure)) }
+    }
+}

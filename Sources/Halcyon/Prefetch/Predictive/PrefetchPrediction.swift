@@ -1,0 +1,27 @@
+import HalcyonModel
+
+/// How a ``PredictivePrefetcher`` works: who predicts, how much may be fetched, and when.
+public struct PrefetchPrediction: Sendable {
+    /// Makes what predicts; called once, when predicting begins.
+    public var policy: @Sendable (PrefetchContext) -> any PrefetchPolicy
+    /// The seed of everything random in it.
+    public var seed: UInt64 = 1
+    /// How much may be fetched: by default two images a request and 50 MB a day. Bytes are those that come over the network.
+    public var budget = PrefetchBudget(perRequest: .init(objects: 2), perDay: .init(bytes: 50_000_000))
+    /// How much may be fetched where the network is metered; by default one image a request and 5 MB a day. What was
+    /// fetched before on the same day counts.
+    public var meteredBudget = PrefetchBudget(perRequest: .init(objects: 1), perDay: .init(bytes: 5_000_000))
+    /// Nothing is fetched while any of these holds.
+    public var pausing: PrefetchConditions = [.lowDataMode, .lowBattery]
+    /// Whether what is fetched waits in memory, too, and not on disk alone.
+    public var toMemory = true
+    /// How many are fetched at a time.
+    public var maxConcurrent = 2
+    /// The seconds without an access after which the policy is asked.
+    public var quiet = 0.05
+    /// The seconds after which it is asked though accesses go on.
+    public var patience = 1.0
+
+    /// A prediction by a policy of one's own.
+    public init(policy: @escaping @Sendable (PrefetchContext) -> any PrefetchPolicy) { self.policy = policy }
+}

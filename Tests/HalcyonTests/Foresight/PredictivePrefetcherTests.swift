@@ -1,0 +1,251 @@
+import Foundation
+import HalcyonModel
+import HalcyonTestSupport
+import Testing
+
+@testable import Halcyon
+
+@Suite("Predictive prefetcher: what will be wanted is fetched, and only that")
+struct PredictivePrefetcherTests {
+    private let notes = ScriptedPolicy.Notes()
+
+    private func prediction(_ change: (inout PrefetchPrediction) -> Void = { _ in }) -> PrefetchPrediction {
+        var prediction = PrefetchPrediction { [notes] _ in ScriptedPolicy(notes) }
+        prediction.maxConcurrent = 1
+        change(&prediction)
+        return prediction
+    }
+
+    private func resource(_ name: String, _ categories: String...) -> Resource {
+        Resource(fake(name), cacheKey: name, categories: categories, user: "u")
+    }
+
+    private func started(_ transport: FakeTransport) -> [String] {
+        transport.calls.compactMap { if case .start(let name, _) = $0 { name } else { nil } }
+    }
+
+    @Test("Off until it is turned on; then two after each access, at the lowest priority, and hits when asked for")
+    func turnedOn() async throws {
+        let transport = FakeTransport(answerAtOnce: try Sample().file)
+        let fixture = try ManagerFixture(transport)
+        let manager = fixture.manager
+        #expect(manager.predictive == nil && !fixture.cache.hub.isObserved)
+        _ = try await manager.image(for: resource("z"))
+        let predictive = manager.startPredicting(prediction())
+        #expect(manager.predictive === predictive)
+        predictive.announce(["a", "b", "c", "d"].map { resource($0, "x", $0) })
+        _ = try await manager.image(for: resource("a", "x", "a"))
+        await predictive.settle()
+        #expect(
+            transport.calls == [
+                .start("z", .normal), .start("a", .normal), .start("b", .veryLow), .start("c", .veryLow),
+            ])
+        #expect(
+            notes.take() == [
+                "set 1 = [0, 1]", "announced 0 in 1 costs 1", "set 2 = [0, 2]", "announced 1 in 2 costs 1",
+                "set 3 = [0, 3]", "announced 2 in 3 costs 1", "set 4 = [0, 4]", "announced 3 in 4 costs 1",
+                "miss 0 in 1 by 0", "plan after 0: [1, 2]",
+            ])
+        #expect(try await manager.image(for: resource("b", "x", "b")).cacheType == .memory)
+        await predictive.settle()
+        #expect(notes.take() == ["hit 1 in 2 by 0", "plan after 1: [3]"])
+        #expect(fixture.recorder.all.map(\.outcome) == [.network, .network, .prefetched])
+        let bytes = try Sample().file.count
+        var expected = PrefetchPredictionStatistics()
+        (expected.accesses, expected.plans, expected.proposed, expected.begun) = (2, 2, 3, 3)
+        (expected.fetched, expected.used, expected.bytes) = (3, 1, 3 * bytes)
+        #expect(await predictive.statistics == expected)
+        #expect(await predictive.statistics.precision == 1)
+    }
+
+    @Test("Turned off, nothing more is fetched, what is under way is broken off, and nobody hears of accesses")
+    func turnedOff() async throws {
+        let transport = FakeTransport()
+        let fixture = try ManagerFixture(transport)
+        let predictive = fixture.manager.startPredicting(prediction())
+        predictive.announce([resource("a"), resource("b")])
+        let visible = Task { try await fixture.manager.image(for: resource("a")) }
+        await transport.waitForCalls(1)
+        transport.answer("a", try Sample().file)
+        _ = try await visible.value
+        let settled = Task { await predictive.settle() }
+        await transport.waitForCalls(2)
+        fixture.manager.stopPredicting()
+        await settled.value
+        await predictive.stop()
+        #expect(fixture.manager.predictive == nil && !fixture.cache.hub.isObserved)
+        #expect(transport.calls.last == .cancel("b"))
+        #expect(await predictive.statistics.cancelled == 1)
+        #expect(!fixture.cache.isCached(forKey: "b"))
+    }
+
+    @Test("What was once asked for is known without being announced; what comes from nobody knows where is left alone")
+    func seen() async throws {
+        let transport = FakeTransport(answerAtOnce: try Sample().file)
+        let fixture = try ManagerFixture(transport)
+        let predictive = fixture.manager.startPredicting(prediction())
+        let picture = try Sample().picture
+        await fixture.cache.store(picture, forKey: "no source")
+        for name in ["a", "b", "c"] { _ = try await fixture.manager.image(for: resource(name)) }
+        await predictive.settle()
+        await fixture.cache.clear()
+        await fixture.cache.store(picture, forKey: "no source")
+        await predictive.settle()
+        #expect(started(transport) == ["a", "b", "c", "a", "b"])
+        #expect(await predictive.statistics.fetched == 2)
+    }
+
+    @Test("The budget holds: objects a request, and bytes a day once their size is known")
+    func budget() async throws {
+        let file = try Sample().file
+        let transport = FakeTransport(answerAtOnce: file)
+        let fixture = try ManagerFixture(transport)
+        let predictive = fixture.manager.startPredicting(
+            prediction {
+                $0.budget = PrefetchBudget(
+                    perRequest: .init(objects: 3), perDay: .init(bytes: file.count * 4 + file.count / 2))
+            })
+        let names = ["a", "b", "c", "d", "e", "f", "g", "h"]
+        predictive.announce(names.map { resource($0) })
+        for _ in 0..<4 {
+            _ = try await fixture.manager.image(for: resource("a"))
+            await predictive.settle()
+        }
+        // Three; one, after which a fifth would be too much; none; none.
+        #expect(started(transport) == ["a", "b", "c", "d", "e"])
+        fixture.clock.advance(by: 86_400)
+        _ = try await fixture.manager.image(for: resource("a"))
+        await predictive.settle()
+        #expect(started(transport) == names)
+    }
+
+    @Test("Low data and a low battery pause it, and a metered network has a budget of its own")
+    func conditions() async throws {
+        let transport = FakeTransport(answerAtOnce: try Sample().file)
+        let fixture = try ManagerFixture(transport)
+        let predictive = fixture.manager.startPredicting(prediction())
+        predictive.announce(["a", "b", "c", "d", "e", "f"].map { resource($0) })
+        for (conditions, fetched) in [
+            ([.lowDataMode], 0), ([.lowBattery, .meteredNetwork], 0), ([.meteredNetwork], 1), ([], 3),
+        ] as [(PrefetchConditions, Int)] {
+            predictive.conditions = conditions
+            _ = try await fixture.manager.image(for: resource("a"))
+            await predictive.settle()
+            #expect(await predictive.statistics.fetched == fetched)
+        }
+        #expect(predictive.conditions == [])
+    }
+
+    @Test("A pause breaks off what is under way")
+    func pause() async throws {
+        let transport = FakeTransport()
+        let fixture = try ManagerFixture(transport)
+        let predictive = fixture.manager.startPredicting(prediction())
+        predictive.announce([resource("a"), resource("b")])
+        let visible = Task { try await fixture.manager.image(for: resource("a")) }
+        await transport.waitForCalls(1)
+        transport.answer("a", try Sample().file)
+        _ = try await visible.value
+        let settled = Task { await predictive.settle() }
+        await transport.waitForCalls(2)
+        predictive.conditions = [.lowBattery]
+        await settled.value
+        #expect(transport.calls.last == .cancel("b"))
+        #expect(await predictive.statistics.cancelled == 1)
+    }
+
+    @Test("It waits for a pause, and no longer than patience lasts; accesses that come together have one plan")
+    func waits() async throws {
+        let transport = FakeTransport(answerAtOnce: try Sample().file)
+        let fixture = try ManagerFixture(transport)
+        let predictive = fixture.manager.startPredicting(
+            prediction { ($0.quiet, $0.patience) = (0.05, 0.1) })
+        _ = predictive
+        // One sleeper is the sweeper of the memory.
+        for round in 0..<3 {
+            _ = try await fixture.manager.image(for: resource("a\(round)"))
+            await fixture.clock.waitForSleepers(2)
+            #expect(notes.take() == [])
+            fixture.clock.advance(by: 0.04)
+        }
+        // 40 ms after the last, but 120 after the first.
+        var heard: [String] = []
+        while heard.count < 4 {
+            heard += notes.take()
+            await Task.yield()
+        }
+        #expect(heard.last == "plan after 2: []")
+        #expect(heard.filter { $0.hasPrefix("plan") }.count == 1)
+    }
+
+    @Test("The policy hears who had to leave, but of what nobody asked for; that is counted as dropped")
+    func evicted() async throws {
+        let sample = try Sample()
+        let transport = FakeTransport(answerAtOnce: sample.file)
+        // Room for two.
+        let fixture = try ManagerFixture(
+            transport, memory: .lasting(cost: sample.picture.cacheCost * 5 / 2))
+        var options = ImageOptions()
+        options.cacheMemoryOnly = true
+        let predictive = fixture.manager.startPredicting(
+            prediction { $0.budget = PrefetchBudget(perRequest: .init(objects: 1), inTotal: .init(objects: 1)) })
+        predictive.announce(["a", "b"].map { resource($0) }, options: options)
+        for name in ["a", "c", "d"] {
+            _ = try await fixture.manager.image(for: resource(name), options: options)
+            await predictive.settle()
+        }
+        #expect(
+            notes.take().filter { !$0.hasPrefix("announced") } == [
+                "miss 0 in 0 by 0", "plan after 0: [1]", "miss 2 in 0 by 0", "evicted 0", "plan after 2: []",
+                "miss 3 in 0 by 0", "evicted 2", "plan after 3: []",
+            ])
+        // "b" is protected for some requests.
+        #expect(fixture.cache.isCached(forKey: "b"))
+        for round in 0..<20 {
+            _ = try await fixture.manager.image(for: resource("e\(round)"), options: options)
+            await predictive.settle()
+        }
+        #expect(!fixture.cache.isCached(forKey: "b"))
+        #expect(!notes.take().contains("evicted 1"))
+        let statistics = await predictive.statistics
+        #expect(statistics.dropped == 1 && statistics.droppedBytes == sample.file.count && statistics.used == 0)
+        #expect(statistics.precision == 0)
+    }
+
+    @Test("What is asked for while it is fetched is loaded once, raised, and counted as late")
+    func late() async throws {
+        let transport = FakeTransport()
+        let fixture = try ManagerFixture(transport)
+        let predictive = fixture.manager.startPredicting(prediction())
+        predictive.announce([resource("a"), resource("b")])
+        let file = try Sample().file
+        let first = Task { try await fixture.manager.image(for: resource("a")) }
+        await transport.waitForCalls(1)
+        transport.answer("a", file)
+        _ = try await first.value
+        let settled = Task { await predictive.settle() }
+        await transport.waitForCalls(2)
+        let second = Task { try await fixture.manager.image(for: resource("b")) }
+        await transport.waitForCalls(3)
+        #expect(transport.calls.suffix(2) == [.start("b", .veryLow), .priority("b", .normal)])
+        transport.answer("b", file)
+        _ = try await second.value
+        await settled.value
+        await predictive.settle()
+        let statistics = await predictive.statistics
+        #expect(statistics.fetched == 1 && statistics.usedLate == 1)
+        #expect(statistics.used == 0 && statistics.dropped == 0 && statistics.precision == 1)
+    }
+
+    @Test("What waits to be taken in is bounded, and what is lost is counted")
+    func bound() {
+        let inbox = ForesightInbox()
+        let access = RecordedAccess(time: 0, key: "a", cost: 1, categories: [], user: nil, outcome: .memory)
+        #expect(inbox.put(.accessed(access)))
+        for _ in 1..<ForesightInbox.bound + 7 { #expect(!inbox.put(.accessed(access))) }
+        inbox.put(.conditions([.lowBattery]))
+        let (events, lost) = inbox.take()
+        #expect(events.count == ForesightInbox.bound + 1 && lost == 7)
+        #expect(inbox.put(.accessed(access)))
+    }
+}

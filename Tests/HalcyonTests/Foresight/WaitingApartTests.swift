@@ -1,0 +1,68 @@
+import Foundation
+import HalcyonEviction
+import HalcyonTestSupport
+import Testing
+
+@testable import Halcyon
+
+@Suite("What was stored ahead of need waits apart in both tiers")
+struct WaitingApartTests {
+    private func options(isPrefetch: Bool) -> CacheOptions {
+        var options = CacheOptions()
+        options.isPrefetch = isPrefetch
+        return options
+    }
+
+    @Test("Those that were asked for make room among themselves while it is protected; then it is the first to go")
+    func protected() async throws {
+        let fixture = try CacheFixture(memory: .lasting(cost: 3)) { $0.sizeLimit = 3 * 4_096 }
+        let cache = fixture.cache
+        func store(_ key: String, isPrefetch: Bool = false) async {
+            await cache.store(Blob(key, cost: 1), forKey: key, options: options(isPrefetch: isPrefetch))
+        }
+        func held(_ type: CacheType, _ keys: [String]) -> [String] {
+            keys.filter {
+                type == .memory
+                    ? cache.memoryStorage.isCached(forKey: $0) : cache.diskStorage?.isCached(forKey: $0) == true
+            }
+        }
+        await store("a")
+        await store("ahead", isPrefetch: true)
+        for key in ["b", "c", "d"] { await store(key) }
+        for tier in [CacheType.memory, .disk] {
+            #expect(held(tier, ["a", "ahead", "b", "c", "d"]) == ["ahead", "c", "d"])
+        }
+        // It was stored as of the request after "a", and is protected for 15.
+        for number in 5..<17 { await store("\(number)") }
+        #expect(held(.memory, ["ahead"]) == ["ahead"])
+        await store("17")
+        await store("18")
+        for tier in [CacheType.memory, .disk] {
+            #expect(held(tier, ["ahead", "16", "17", "18"]) == ["16", "17", "18"])
+        }
+    }
+
+    @Test("One that is asked for is an entry like all others from then on")
+    func used() async throws {
+        let fixture = try CacheFixture(memory: .lasting(cost: 2))
+        let cache = fixture.cache
+        await cache.store(Blob(cost: 1), forKey: "ahead", toDisk: false, options: options(isPrefetch: true))
+        #expect(try await cache.image(forKey: "ahead").cacheType == .memory)
+        for key in ["a", "b"] { await cache.store(Blob(cost: 1), forKey: key, toDisk: false) }
+        #expect(!cache.memoryStorage.isCached(forKey: "ahead"))
+        #expect(fixture.recorder.all.map(\.outcome) == [.prefetched, .network, .network])
+    }
+
+    @Test("What the disk has and is taken into memory ahead of need was asked for in neither")
+    func promoted() async throws {
+        let fixture = try CacheFixture(memory: .lasting(cost: 2)) { $0.sizeLimit = 2 * 4_096 }
+        let cache = fixture.cache
+        await cache.store(Blob("ahead", cost: 1), forKey: "ahead", options: options(isPrefetch: true))
+        cache.clearMemoryCache()
+        await cache.promote("ahead", serializer: nil, options: CacheOptions())
+        #expect(cache.memoryStorage.isCached(forKey: "ahead"))
+        for key in ["a", "b", "c"] { await cache.store(Blob(key, cost: 1), forKey: key) }
+        #expect(cache.memoryStorage.isCached(forKey: "ahead"))
+        #expect(cache.diskStorage?.isCached(forKey: "ahead") == true)
+    }
+}
