@@ -46,6 +46,30 @@ import Testing
         }
     }
 
+    @Test func fetchesAheadInEveryForm() async throws {
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        var model = BrowsingModel.informative
+        model.requests = 600
+        model.users = 60
+        try TraceWriter.write(model.generate(seed: 1), to: file("shop.csv"))
+        let options = [
+            file("shop.csv"), "--per", "user", "--capacity", "8", "--permutations", "2", "--seeds", "1", "--resamples",
+            "200", "--learner", "learned(hidden=4)",
+        ]
+        let fetching = ["--prefetch", "planner", "--prefetch-budget", "3/request"]
+        try await run(options + fetching + ["--format", "json", "--output", file("found.json")])
+        let data = try Data(contentsOf: URL(filePath: file("found.json")))
+        let json = try #require(JSONSerialization.jsonObject(with: data) as? [String: Any])
+        let result = try #require((json["results"] as? [[String: Any]])?.first)
+        #expect((result["prefetch"] as? [String: Any])?["budget"] as? String == "3/request")
+        let arms = try #require(result["arms"] as? [[String: Any]])
+        #expect(arms[3]["policy"] as? String == "learned(hidden=4)" && arms[3]["prefetch"] == nil)
+        await #expect(throws: ExitCode(64)) { try await run(options + ["--prefetch", "markov"]) }
+        await #expect(throws: ExitCode(64)) { try await run(options + ["--prefetch", "planner,planner"]) }
+        await #expect(throws: ExitCode(64)) { try await run(options + ["--prefetch-budget", "3/request"]) }
+    }
+
     @Test func aTraceWithoutCategoriesIsBadData() async throws {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }

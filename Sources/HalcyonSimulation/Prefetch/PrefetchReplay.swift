@@ -32,6 +32,14 @@ struct PrefetchReplay {
         return (with.measured, result)
     }
 
+    /// Replays with prefetching only, where the same without is not to stand beside it.
+    func run(once maker: CacheMaker, capacity: Int) -> Measured {
+        let measured = pass(maker, capacity: capacity, policy: makePolicy(), baseline: nil).measured
+        // A pass is half of what is expected of a replay.
+        progress?.advance(by: trace.count / 0x10000 * 0x8000)
+        return measured
+    }
+
     private func makePolicy() -> any PrefetchPolicy {
         var context = PrefetchContext(seed: options.seed, objects: trace.objectCount)
         if prefetch.needsKeys, let next = NextKeys(trace) {

@@ -20,6 +20,7 @@ struct HypothesisCommand: AsyncParsableCommand {
         discussion: """
             replay hypothesis Traces/shop.csv
             replay hypothesis Traces/shop.csv Traces/feed.csv --per shared --capacity 1%,10% --format json
+            replay hypothesis Traces/shop.csv --per user --prefetch planner --prefetch-budget 2/request
             """)
 
     @Argument(help: "The traces: CSV with a header, or any other format with categories.")
@@ -49,6 +50,8 @@ struct HypothesisCommand: AsyncParsableCommand {
 
     @Option(help: "The learner: a policy whose groups of features made of categories can be switched off.")
     var learner: String = "learned"
+
+    @OptionGroup(title: "Fetching ahead") var fetching: PrefetchArguments
 
     @Option(help: "Seeds of the learner that are run and averaged, with and without categories.")
     var seeds: Int = HypothesisOptions().seeds
@@ -90,7 +93,7 @@ struct HypothesisCommand: AsyncParsableCommand {
             if models != nil, per == .shared {
                 throw ReplayError.usage("--models needs caches of users: leave out --per shared.")
             }
-            let learner = try HypothesisLearner(learner)
+            let learner = try HypothesisLearner(learner, prefetch: prefetch())
             var report = HypothesisReport(options: options)
             for path in traces {
                 let (summary, results) = try await test(path, learner)
@@ -104,6 +107,12 @@ struct HypothesisCommand: AsyncParsableCommand {
                 }
             try Output.write(data, to: output)
         }
+    }
+
+    private func prefetch() throws -> HypothesisPrefetch? {
+        let asked = try fetching.options()
+        if asked.count > 1 { throw ReplayError.usage("The test is of one prefetch policy: give --prefetch once.") }
+        return try asked.first.map { try HypothesisPrefetch($0) }
     }
 
     private var options: HypothesisOptions {

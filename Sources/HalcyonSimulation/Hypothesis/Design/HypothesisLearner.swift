@@ -9,6 +9,9 @@ public struct HypothesisLearner: Sendable {
     public var withoutCategories: ConfiguredPolicy
     /// The policies beside them; `lru` and one that knows the future give the gap that is closed.
     public var baselines: [ConfiguredPolicy]
+    /// What fetches ahead for both forms, with and without categories as they are; `nil` for nothing. Nothing is fetched
+    /// ahead for the baselines.
+    public var prefetch: HypothesisPrefetch?
 
     /// The feature groups of the learned policy that are made of categories.
     public static let categoryGroups = ["category", "user", "session"]
@@ -17,21 +20,24 @@ public struct HypothesisLearner: Sendable {
 
     /// A learner in two forms.
     public init(
-        withCategories: ConfiguredPolicy, withoutCategories: ConfiguredPolicy, baselines: [ConfiguredPolicy]
+        withCategories: ConfiguredPolicy, withoutCategories: ConfiguredPolicy, baselines: [ConfiguredPolicy],
+        prefetch: HypothesisPrefetch? = nil
     ) {
         self.withCategories = withCategories
         self.withoutCategories = withoutCategories
         self.baselines = baselines
+        self.prefetch = prefetch
     }
 
     /// The learner that `text` names, such as `learned(horizon=1)`; its other form has the category groups switched
     /// off.
     ///
+    /// - Parameter prefetch: what fetches ahead for both; the learner without it then stands first among the baselines.
     /// - Throws: ``HalcyonEviction/PolicyError`` if there is no such policy, or it has no category groups to switch
     ///   off.
     public init(
         _ text: String = "learned", baselines: [String] = HypothesisLearner.standardBaselines,
-        catalogue: PolicyCatalogue = .standard
+        prefetch: HypothesisPrefetch? = nil, catalogue: PolicyCatalogue = .standard
     ) throws(PolicyError) {
         let spec = try PolicySpec(parsing: text)
         var without = spec
@@ -39,8 +45,9 @@ public struct HypothesisLearner: Sendable {
         without.settings += Self.categoryGroups.map { PolicySpec.Setting($0, "off") }
         withCategories = try catalogue.policy(spec.description)
         withoutCategories = try catalogue.policy(without.description)
-        var policies: [ConfiguredPolicy] = []
+        var policies = prefetch == nil ? [] : [withCategories]
         for name in baselines { policies.append(try catalogue.policy(name)) }
         self.baselines = policies
+        self.prefetch = prefetch
     }
 }

@@ -39,16 +39,20 @@ struct HypothesisBench: Sendable {
     func run(_ job: HypothesisJob, progress: ReplayProgress?) -> ArmHits {
         var trace = field.trace
         let policy: ConfiguredPolicy
+        var prefetch: PrefetchOptions?
         var seed = 0
         switch job.arm {
         case .withCategories(let number):
             policy = learner.withCategories
+            prefetch = learner.prefetch?.withCategories
             seed = number
         case .withoutCategories(let number):
             policy = learner.withoutCategories
+            prefetch = learner.prefetch?.withoutCategories
             seed = number
         case .permuted(let permutation, let number):
             policy = learner.withCategories
+            prefetch = learner.prefetch?.withCategories
             seed = number
             trace = LabelPermutation(objects: trace.objectCount, seed: options.seed, number: permutation)
                 .applied(to: trace)
@@ -58,6 +62,7 @@ struct HypothesisBench: Sendable {
         var replayOptions = units.replayOptions
         replayOptions.seed = options.seed &+ UInt64(seed)
         let capacity = field.resolved(field.capacities[job.capacity])
+        replayOptions.prefetch = prefetch
         let counts = replay(trace, policy, capacity, replayOptions, progress).counts
         return ArmHits(hits: counts.total.hits, requests: counts.total.requests, byUnit: units.hits(counts))
     }
@@ -66,13 +71,20 @@ struct HypothesisBench: Sendable {
         _ trace: Trace, _ policy: ConfiguredPolicy, _ capacity: Int, _ options: ReplayOptions,
         _ progress: ReplayProgress?
     ) -> Measured {
+        let fleet = PolicyContext(
+            capacity: capacity, everyCostIsOne: trace.costUnit == .objects, seed: options.seed)
+        if let prefetch = options.prefetch {
+            let mode = field.mode
+            let shared =
+                mode == .perUser ? CacheMaker(sharingModelOf: policy, as: self.options.models, fleet: fleet) : nil
+            return PrefetchReplay(trace: trace, options: options, prefetch: prefetch, mode: mode, progress: progress)
+                .run(once: shared ?? CacheMaker(policy), capacity: capacity)
+        }
         guard let plan = field.plan else {
             return SharedReplay(trace: trace, options: options, progress: progress)
                 .run(CacheMaker(policy), capacity: capacity, future: future)
         }
         let replay = FleetReplay(trace: trace, plan: plan, options: options, progress: progress)
-        let fleet = PolicyContext(
-            capacity: capacity, everyCostIsOne: trace.costUnit == .objects, seed: options.seed)
         if let maker = CacheMaker(sharingModelOf: policy, as: self.options.models, fleet: fleet) {
             return replay.run(inOrderOfTime: maker, capacity: capacity)
         }

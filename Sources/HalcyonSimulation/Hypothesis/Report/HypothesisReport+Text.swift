@@ -30,7 +30,8 @@ extension HypothesisReport {
             drawn.units == ResamplingUnits.Kind.users.rawValue
             ? "\(drawn.count.grouped) users or groups of users"
             : "\(drawn.count.grouped) stretches of time in blocks of \(drawn.blockLength)"
-        return "capacity \(amount)\(asked)\(result.mode == .perUser ? " a user" : ""), "
+        let ahead = result.prefetch.map { ", \($0.policy) fetches ahead \($0.budget)" } ?? ""
+        return "capacity \(amount)\(asked)\(result.mode == .perUser ? " a user" : "")\(ahead), "
             + "\(result.requests.grouped) requests counted; intervals over \(units)"
     }
 
@@ -63,7 +64,8 @@ extension HypothesisReport {
 
     private static func name(_ arm: HypothesisResult.Arm) -> String {
         switch arm.role {
-        case "with_categories": "\(arm.policy), with categories"
+        case "with_categories":
+            "\(arm.policy)\(arm.prefetch.map { " + \($0)" } ?? ""), with categories"
         case "without_categories": "the same without categories"
         case "permuted_categories": "the same, permuted categories"
         default: arm.policy

@@ -11,6 +11,8 @@ public struct HypothesisResult: Sendable, Codable {
         public var role: String
         /// The policy with what was set by hand.
         public var policy: String
+        /// What fetched ahead for it; `nil` for nothing.
+        public var prefetch: String?
         /// The hit ratio, a mean over its runs.
         public var hitRatio: Double
         /// The hit ratio of each run: by seed, or for permuted labels by permutation, each a mean over seeds.
@@ -35,6 +37,16 @@ public struct HypothesisResult: Sendable, Codable {
         public var pValue: Double
         /// The p-value that holds for all cells of the trace together (Westfall and Young).
         public var adjustedPValue: Double
+    }
+
+    /// What fetched ahead.
+    public struct Prefetch: Sendable, Codable {
+        /// The prefetch policy, with what was set by hand.
+        public var policy: String
+        /// What each cache was allowed to fetch ahead, as one would write it.
+        public var budget: String
+        /// How long a fetch took, in microseconds.
+        public var fetchLatency: Int64
     }
 
     /// How the intervals were drawn.
@@ -85,6 +97,8 @@ public struct HypothesisResult: Sendable, Codable {
     public var permutation: Permutation
     /// The share of the gap closed; `nil` where there is no gap or no LRU or optimum was run.
     public var gapClosed: Gap?
+    /// What fetched ahead for the learner, in all its forms; `nil` for nothing.
+    public var prefetch: Prefetch?
     /// Every policy's hit ratio.
     public var arms: [Arm]
     /// How the intervals were drawn.
@@ -111,6 +125,12 @@ public struct HypothesisResult: Sendable, Codable {
             permutations: evidence.hits.permuted.count, pValue: evidence.permutation.pValue,
             adjustedPValue: evidence.permutation.adjusted)
         gapClosed = evidence.gapClosed.map { Gap(share: $0.share, interval: $0.interval) }
+        prefetch = learner.prefetch.map {
+            let options = $0.withCategories
+            return Prefetch(
+                policy: options.policy.description, budget: options.budget.description,
+                fetchLatency: options.fetchLatency)
+        }
         arms = Self.arms(evidence, learner)
         resampling = Resampling(
             units: evidence.units.kind.rawValue, count: evidence.units.weights.count,
@@ -120,10 +140,12 @@ public struct HypothesisResult: Sendable, Codable {
     private static func arms(_ evidence: CellEvidence, _ learner: HypothesisLearner) -> [Arm] {
         let hits = evidence.hits
         let lru = learner.baselines.firstIndex { $0.label == "lru" }.map { hits.baselines[$0].hitRatio }
+        let planner = learner.prefetch?.withCategories.policy.description
         func arm(_ role: String, _ policy: ConfiguredPolicy, _ ratios: [Double]) -> Arm {
             let mean = ratios.reduce(0, +) / Double(max(1, ratios.count))
             return Arm(
-                role: role, policy: policy.label, hitRatio: mean, hitRatios: ratios,
+                role: role, policy: policy.label, prefetch: role == "baseline" ? nil : planner, hitRatio: mean,
+                hitRatios: ratios,
                 gapClosed: lru.flatMap { evidence.gapClosed(by: mean, lru: $0) })
         }
         return [
