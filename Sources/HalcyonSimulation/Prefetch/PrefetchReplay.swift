@@ -22,14 +22,15 @@ struct PrefetchReplay {
     /// Replays twice, without and with prefetching.
     ///
     /// - Parameter maker: makes what makes the caches, anew for each pass.
-    func run(_ maker: () -> CacheMaker, capacity: Int) -> (Measured, PrefetchResult) {
+    /// - Returns: what was measured with prefetching, what came of it, and the policy as it is at the end.
+    func run(_ maker: () -> CacheMaker, capacity: Int) -> (Measured, PrefetchResult, any PrefetchPolicy) {
         let without = pass(maker(), capacity: capacity, policy: nil, baseline: nil)
         let policy = makePolicy()
         let with = pass(maker(), capacity: capacity, policy: policy, baseline: without.hits)
         let result = PrefetchResult(
             prefetch, with.counts, policy: policy, with: with.measured.counts.total,
             without: without.measured.counts.total)
-        return (with.measured, result)
+        return (with.measured, result, policy)
     }
 
     /// Replays with prefetching only, where the same without is not to stand beside it.

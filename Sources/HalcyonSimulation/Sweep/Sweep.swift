@@ -182,7 +182,7 @@ public struct Sweep: Sendable {
             capacity: capacity, everyCostIsOne: trace.costUnit == .objects, seed: options.seed)
         let replay = PrefetchReplay(
             trace: trace, options: options, prefetch: prefetch, mode: mode, progress: progress)
-        let (measured, came) = replay.run(
+        let (measured, came, _) = replay.run(
             {
                 let shared = mode == .perUser ? CacheMaker(sharingModelOf: policy, as: models, fleet: fleet) : nil
                 return shared ?? CacheMaker(policy)

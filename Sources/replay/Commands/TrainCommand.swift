@@ -9,11 +9,17 @@ struct TrainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "train",
         abstract: "Replay a trace through 'learned' and keep what it has learnt, as safetensors.",
-        discussion: "replay train yesterday.csv --output model.safetensors; replay today.csv --model model.safetensors")
+        discussion:
+            "replay train yesterday.csv --output model.safetensors; replay today.csv --model model.safetensors. With "
+            + "--planner, what the prefetch planner has learnt: replay train yesterday.csv --planner --output "
+            + "planner.safetensors; replay today.csv --prefetch planner --prefetch-model planner.safetensors")
 
     @OptionGroup var trace: TraceArguments
 
     @OptionGroup(title: "Learning") var learner: LearnerArguments
+
+    @Flag(help: "Keep what the prefetch planner has learnt, fetching at most 2 objects a request.")
+    var planner = false
 
     @Option(name: [.short, .long], help: "The file to write.")
     var output: String
@@ -23,6 +29,7 @@ struct TrainCommand: AsyncParsableCommand {
             try Output.verify(output)
             let (replay, notes) = try learner.load(trace)
             for sentence in notes { Terminal.say("note: \(sentence)") }
+            if planner { return try await trainPlanner(replay) }
             let progress = replay.makeProgress()
             let training = try await showingProgress(progress) { try replay.train(progress: progress) }
             try Output.write(try training.model.data(), to: output)
@@ -31,5 +38,16 @@ struct TrainCommand: AsyncParsableCommand {
                     + "\(training.model.trainingSteps.counted("step")); the replay hit "
                     + "\(training.run.objectHitRatio.percent) of \(training.run.requests.counted("request"))")
         }
+    }
+
+    private func trainPlanner(_ replay: LearnerReplay) async throws {
+        let options = try PrefetchOptions(policy: "planner", budget: try PrefetchBudget(parsing: "2/request"))
+        let progress = replay.makeProgress()
+        let training = try await showingProgress(progress) { try replay.trainPlanner(options, progress: progress) }
+        try Output.write(try training.planner.data(), to: output)
+        Terminal.say(
+            "\(output): learnt in \(training.planner.trainingSteps.counted("step")); the replay hit "
+                + "\(training.objectHitRatio.percent) of \(training.requests.counted("request")), without prefetching "
+                + "\(training.result.objectHitRatioWithout.percent)")
     }
 }

@@ -5,17 +5,17 @@ struct Calibration {
     /// The step of scale and shift.
     private static let rate: Float = 0.002
 
-    /// What is taken for known of the best before anything is: that they are two thirds as good as they seem.
-    private static let (priorExpected, priorHappened): (Float, Float) = (4.5, 3)
+    /// What is taken for known of the best before anything is: that they are three quarters as good as they seem.
+    private static let (priorExpected, priorHappened): (Float, Float) = (2, 1.5)
     /// What is kept of the counts of the best when another is counted.
     private static let memory: Float = 0.999
 
     private(set) var scale: Float = 1
     private(set) var shift: Float = 0
     /// Of the candidates that were among the best and worth their price: how many were expected to be asked for, and how many
-    /// were. The best of many are those on which the network errs upwards, so that they fall short of what it says.
-    private var expected = priorExpected
-    private var happened = priorHappened
+    /// were, bin by bin. The best of many are those on which the network errs upwards, so that they fall short of what it says.
+    private var expected = [Float](repeating: priorExpected, count: bounds.count - 1)
+    private var happened = [Float](repeating: priorHappened, count: bounds.count - 1)
     private var counts = [Int](repeating: 0, count: bounds.count - 1)
     private var predicted = [Double](repeating: 0, count: bounds.count - 1)
     private var observed = [Int](repeating: 0, count: bounds.count - 1)
@@ -24,8 +24,17 @@ struct Calibration {
     @inline(__always)
     func probability(_ logit: Float) -> Float { FastMath.sigmoid(scale * logit + shift) }
 
-    /// By how much the best fall short of their probabilities, at most 1.
-    var yield: Float { min(1, happened / expected) }
+    /// By how much the best of a probability fall short of it, at most 1.
+    func yield(of probability: Float) -> Float {
+        let bin = Self.bin(probability)
+        return min(1, happened[bin] / expected[bin])
+    }
+
+    private static func bin(_ probability: Float) -> Int {
+        var bin = 0
+        while bin < bounds.count - 2 && Double(probability) >= bounds[bin + 1] { bin += 1 }
+        return bin
+    }
 
     mutating func adopt(scale: Float, shift: Float) {
         self.scale = scale
@@ -36,8 +45,7 @@ struct Calibration {
     mutating func note(logit: Float, isPositive: Bool) {
         let bounded = max(-12, min(12, logit))
         let probability = probability(bounded)
-        var bin = 0
-        while bin < counts.count - 1 && Double(probability) >= Self.bounds[bin + 1] { bin += 1 }
+        let bin = Self.bin(probability)
         counts[bin] += 1
         predicted[bin] += Double(probability)
         observed[bin] += isPositive ? 1 : 0
@@ -49,8 +57,11 @@ struct Calibration {
 
     /// Counts what became of a candidate that was among the best and worth its price.
     mutating func noteChosen(logit: Float, isPositive: Bool) {
-        expected = Self.priorExpected + (expected - Self.priorExpected) * Self.memory + probability(logit)
-        happened = Self.priorHappened + (happened - Self.priorHappened) * Self.memory + (isPositive ? 1 : 0)
+        let probability = probability(logit)
+        let bin = Self.bin(probability)
+        expected[bin] = Self.priorExpected + (expected[bin] - Self.priorExpected) * Self.memory + probability
+        happened[bin] =
+            Self.priorHappened + (happened[bin] - Self.priorHappened) * Self.memory + (isPositive ? 1 : 0)
     }
 
     /// The bins, in order.

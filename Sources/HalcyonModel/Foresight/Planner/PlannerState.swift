@@ -111,7 +111,8 @@ struct PlannerState: ~Copyable {
     }
 
     private mutating func sample(_ context: PlannerFeatures.Context) {
-        let threshold = UInt64(Double(UInt32.max) * parameters.sampling)
+        let share = trainer.isSettled ? parameters.sampling : min(1, parameters.sampling * 4)
+        let threshold = UInt64(Double(UInt32.max) * share)
         for index in 0..<candidates.count {
             let isChosen = chosen >> UInt64(index) & 1 == 1
             let isDrawn = generator.next() >> 32 < threshold
@@ -208,7 +209,6 @@ struct PlannerState: ~Copyable {
     private mutating func choose(_ outlook: PrefetchOutlook, into plan: inout [PrefetchProposal]) {
         let price = Float(outlook.hasRoom ? parameters.price : parameters.priceWhenFull)
         let displaced = outlook.hasRoom ? 0 : regret
-        let yield = trainer.calibration.yield
         var limit = Float.infinity
         for _ in 0..<outlook.limit {
             // The best that is not proposed yet; few are, so that sorting would cost more.
@@ -220,11 +220,12 @@ struct PlannerState: ~Copyable {
             limit = bestLogit
             let object = candidates[best]
             let probability = trainer.calibration.probability(bestLogit)
+            let likely = probability * trainer.calibration.yield(of: probability)
             let size = meanCost > 0 ? FastMath.float(objects[object].cost) / meanCost : 1
             guard probability - displaced * size >= price * size else { continue }
             chosen |= 1 << UInt64(best)
-            guard probability * yield - displaced * size >= price * size else { continue }
-            plan.append(PrefetchProposal(object: object, probability: probability * yield))
+            guard likely - displaced * size >= price * size else { continue }
+            plan.append(PrefetchProposal(object: object, probability: likely))
         }
     }
 }

@@ -11,6 +11,8 @@ struct PlannerTrainer: ~Copyable {
     static let bound = 16_384
     /// Steps before it may be asked.
     static let fewestSteps = 150
+    /// Steps that are taken four times as often and three times as large.
+    private static let patience = 1_000
     /// The weight of a step in what is served.
     private static let averaging: Float = 0.01
 
@@ -58,6 +60,9 @@ struct PlannerTrainer: ~Copyable {
     /// Whether the network has learnt enough to be asked.
     var isReady: Bool { steps >= Self.fewestSteps }
 
+    /// Whether the first, fast learning is over.
+    var isSettled: Bool { steps >= Self.patience }
+
     /// The weights that are served.
     var weights: [Float] { served.weights }
 
@@ -66,7 +71,7 @@ struct PlannerTrainer: ~Copyable {
         network.load(pretrained.weights)
         served.load(pretrained.weights)
         calibration.adopt(scale: pretrained.scale, shift: pretrained.shift)
-        steps = max(pretrained.trainingSteps, Self.fewestSteps)
+        steps = max(pretrained.trainingSteps, Self.patience)
     }
 
     /// Writes the logits of `count` rows, at most ``CandidateList/bound`` of them.
@@ -88,7 +93,7 @@ struct PlannerTrainer: ~Copyable {
         next = (next + 1) % Self.bound
         count = min(count + 1, Self.bound)
         owed += 1
-        if owed >= Self.interval && count >= Self.batch {
+        if owed >= (isSettled ? Self.interval : Self.interval / 4) && count >= Self.batch {
             owed = 0
             learn()
         }
@@ -104,7 +109,7 @@ struct PlannerTrainer: ~Copyable {
         }
         network.forward(input.base, rows: Self.batch, logits: logits.base)
         _ = network.backward(input.base, rows: Self.batch, logits: logits.base, labels: labels.base)
-        optimizer.step(network.parameters.base, against: network.gradients.base, rate: rate)
+        optimizer.step(network.parameters.base, against: network.gradients.base, rate: isSettled ? rate : rate * 3)
         steps += 1
         let (share, from, to) = (max(Self.averaging, 1 / Float(steps)), network.parameters.base, served.parameters.base)
         for index in 0..<network.parameters.count { to[index] += (from[index] - to[index]) * share }

@@ -75,7 +75,7 @@ public final class PrefetchPlanner: PrefetchPolicy {
         [
             PolicyMetric("planner_steps", Double(state.pointee.trainer.steps)),
             PolicyMetric("planner_regret", Double(state.pointee.regret)),
-            PolicyMetric("planner_yield", Double(state.pointee.trainer.calibration.yield)),
+            PolicyMetric("planner_yield", Double(state.pointee.trainer.calibration.yield(of: 0.1))),
             PolicyMetric("planner_scale", Double(state.pointee.trainer.calibration.scale)),
             PolicyMetric("planner_shift", Double(state.pointee.trainer.calibration.shift)),
         ]

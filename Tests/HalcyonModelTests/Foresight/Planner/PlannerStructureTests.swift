@@ -1,0 +1,138 @@
+import HalcyonEviction
+import Testing
+
+@testable import HalcyonModel
+
+@Suite("What the planner remembers")
+struct PlannerStructureTests {
+    @Test("A ranked list holds the best of all scores, as sorting them would")
+    func ranked() {
+        var generator = SplitMix64(seed: 5)
+        var lists = RankedLists(width: 6)
+        var scores: [[UInt32: Float]] = Array(repeating: [:], count: 4)
+        for step in 0..<4_000 {
+            let (list, item) = (Int(generator.next(below: 4)), UInt32(generator.next(below: 30)))
+            // Scores rise with time, as those of popular objects do.
+            let score = max(scores[list][item] ?? 0, Float(step) + Float(generator.next(below: 100)))
+            scores[list][item] = score
+            lists.raise(item, to: score, in: list)
+        }
+        for list in 0..<4 {
+            let best = scores[list].sorted { ($0.value, $1.key) > ($1.value, $0.key) }.prefix(6).map(\.value)
+            #expect(lists[list].map(\.score) == best)
+        }
+        #expect(lists[9].isEmpty)
+    }
+
+    @Test("Counts are exact while there is room; then the rarest gives way, slowly")
+    func counts() {
+        var lists = RankedLists(width: 2)
+        for item: UInt32 in [7, 8, 8, 8] { lists.add(1, to: item, fade: 0.5, in: 0) }
+        #expect(lists[0].map(\.item) == [8, 7])
+        #expect(lists.score(of: 8, in: 0) == 3 && lists.score(of: 9, in: 0) == 0)
+        // 7 is worth 1, no more than a newcomer, who takes its place.
+        lists.add(1, to: 9, fade: 0.5, in: 0)
+        #expect(lists[0].map(\.item) == [8, 9])
+        lists.add(1, to: 9, fade: 0.5, in: 0)
+        // 9 is worth 2 now and loses half a point to each newcomer before it goes.
+        lists.add(1, to: 5, fade: 0.5, in: 0)
+        lists.add(1, to: 5, fade: 0.5, in: 0)
+        #expect(lists[0].map(\.item) == [8, 9] && lists.score(of: 9, in: 0) == 1)
+        lists.add(1, to: 5, fade: 0.5, in: 0)
+        #expect(lists[0].map(\.item) == [8, 5])
+    }
+
+    @Test("Pairs are found again as in a dictionary, through every enlargement")
+    func pairs() {
+        var generator = SplitMix64(seed: 3)
+        var table = PairTable(repeating: UInt32(0), bound: 1 << 16)
+        var book: [UInt64: UInt32] = [:]
+        for _ in 0..<20_000 {
+            let (first, second) = (UInt32(generator.next(below: 40)), UInt32(generator.next(below: 300)))
+            table.update(first, second) { $0 += 1 }
+            book[UInt64(first) << 32 | UInt64(second), default: 0] += 1
+        }
+        let wrong = (0..<40).reduce(0) { sum, first in
+            sum
+                + (0..<300).count { second in
+                    table.value(UInt32(first), UInt32(second))?.pointee != book[UInt64(first) << 32 | UInt64(second)]
+                }
+        }
+        #expect(wrong == 0)
+    }
+
+    @Test("A full table forgets and stays within its bound")
+    func bounded() {
+        var table = PairTable(repeating: UInt32(0), bound: 1 << 9)
+        for pair in UInt32(0)..<5_000 { table.update(pair, 1) { $0 = pair } }
+        #expect(table.byteCount == (8 + 4) << 9)
+        #expect(table.value(4_999, 1)?.pointee == 4_999)
+    }
+
+    @Test("Every sample is labelled once: by its object's next request, by the horizon, or by leaving the ring")
+    func samples() {
+        var samples = PlannerSamples()
+        var chains = [SampleChain](repeating: SampleChain(), count: 3)
+        var generator = SplitMix64(seed: 11)
+        let row = [Float](repeating: 0, count: PlannerFeatures.width)
+        var book: [(user: Int, object: UInt32, request: UInt32)] = []
+        var requests = [UInt32](repeating: 0, count: 3)
+        var (wrong, expired) = (0, 0)
+        for _ in 0..<9_000 {
+            // The third user comes rarely, so that the ring overtakes it.
+            let user = generator.next(below: 400) == 0 ? 2 : Int(generator.next(below: 2))
+            let object = UInt32(generator.next(below: 50))
+            let (request, horizon) = (requests[user], UInt32(10))
+            let count = chains.withUnsafeMutableBufferPointer {
+                samples.settle($0.baseAddress! + user, object: object, request: request, horizon: horizon)
+            }
+            let due = book.filter { $0.user == user && ($0.object == object || request - $0.request >= horizon) }
+            let labels = (0..<count).map { samples[$0].isPositive }
+            if labels != due.map({ $0.object == object }) { wrong += 1 }
+            book.removeAll { $0.user == user && ($0.object == object || request - $0.request >= horizon) }
+            requests[user] += 1
+            for _ in 0..<3 {
+                let slot = PlannerSamples.Slot(
+                    object: UInt32(generator.next(below: 50)), user: UInt32(user), request: requests[user])
+                chains.withUnsafeMutableBufferPointer { chains in
+                    if let (_, owner) = samples.expiring {
+                        samples.expire(from: chains.baseAddress! + Int(owner))
+                        expired += 1
+                        if book.first?.user != Int(owner) { wrong += 1 }
+                        book.removeFirst()
+                    }
+                    samples.add(slot, row: row, to: chains.baseAddress! + user)
+                }
+                book.append((user, slot.object, slot.request))
+            }
+        }
+        #expect(wrong == 0)
+        #expect(expired > 0)
+    }
+
+    @Test("Bins count what was predicted beside what happened; the best prove themselves")
+    func calibration() {
+        var calibration = Calibration()
+        // Logits of 0 and −4 are 50 % and 1.8 %.
+        for _ in 0..<3 { calibration.note(logit: 0, isPositive: true) }
+        calibration.note(logit: -4, isPositive: false)
+        let bins = calibration.bins
+        #expect(bins.count == 10 && bins.first?.from == 0 && bins.last?.to == 1)
+        #expect(zip(bins, bins.dropFirst()).allSatisfy { $0.to == $1.from })
+        #expect(bins.map(\.count) == [0, 0, 1, 0, 0, 0, 0, 0, 3, 0])
+        #expect(bins[8].observed == 1 && abs(bins[8].predicted - 0.5) < 0.01)
+        #expect(bins[2].observed == 0 && abs(bins[2].predicted - 0.018) < 0.002)
+        #expect(abs(calibration.yield(of: 0.25) - 0.75) < 0.001)
+        for _ in 0..<1_000 { calibration.noteChosen(logit: -1.0986, isPositive: false) }
+        #expect(calibration.yield(of: 0.25) < 0.03)
+        #expect(abs(calibration.yield(of: 0.5) - 0.75) < 0.001, "of other probabilities nothing is known")
+    }
+
+    @Test("Probabilities that are too high come down to what happens")
+    func recalibration() {
+        var calibration = Calibration()
+        var generator = SplitMix64(seed: 2)
+        for _ in 0..<40_000 { calibration.note(logit: -1.5, isPositive: generator.next(below: 50) == 0) }
+        #expect(abs(calibration.probability(-1.5) - 0.02) < 0.01)
+    }
+}

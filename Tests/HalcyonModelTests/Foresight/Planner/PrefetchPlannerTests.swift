@@ -1,0 +1,174 @@
+import HalcyonEviction
+import Testing
+
+@testable import HalcyonModel
+
+@Suite("The prefetch planner learns what comes next")
+struct PrefetchPlannerTests {
+    /// Requests in which `2n + 1` follows `2n` every time, while what begins a pair is drawn at random among 200.
+    private static func pairs(_ count: Int) -> [UInt32] {
+        var generator = SplitMix64(seed: 1)
+        return (0..<count / 2).flatMap { _ -> [UInt32] in
+            let first = UInt32(generator.next(below: 200)) * 2
+            return [first, first + 1]
+        }
+    }
+
+    private func access(_ object: UInt32, _ index: Int, categories: CategorySetID = 0, user: UInt32 = 0) -> Access {
+        Access(entry: object, index: index, time: Int64(index) * 1_000_000, categories: categories, user: user)
+    }
+
+    @Test(
+        "What always follows is proposed first and nearly certain; what follows nothing is not fetched where a place is dear"
+    )
+    func follows() throws {
+        let planner = PrefetchPlanner()
+        var (right, all, afterSecond) = (0, 0, 0)
+        for (index, object) in Self.pairs(24_000).enumerated() {
+            planner.note(access(object, index), isHit: false)
+            var plan: [PrefetchProposal] = []
+            let outlook = PrefetchOutlook(limit: 1, hasRoom: false) { _ in false }
+            planner.plan(after: access(object, index), outlook: outlook, into: &plan)
+            guard index > 16_000 else { continue }
+            if object % 2 == 0 {
+                all += 1
+                if plan.first?.object == object + 1, (plan.first?.probability ?? 0) > 0.5 { right += 1 }
+            } else {
+                afterSecond += plan.count
+            }
+        }
+        #expect(right * 100 > all * 97, "\(right) of \(all)")
+        #expect(afterSecond * 50 < all, "\(afterSecond) fetches although what comes next is anybody's guess")
+    }
+
+    @Test("Predicted probabilities agree with what happens")
+    func calibrated() {
+        let planner = PrefetchPlanner()
+        for (index, object) in Self.pairs(40_000).enumerated() {
+            planner.note(access(object, index), isHit: false)
+            var plan: [PrefetchProposal] = []
+            planner.plan(
+                after: access(object, index), outlook: PrefetchOutlook(limit: 2, hasRoom: true) { _ in false },
+                into: &plan)
+        }
+        let bins = planner.calibration
+        let predicted = bins.reduce(0) { $0 + Double($1.count) * $1.predicted }
+        let observed = bins.reduce(0) { $0 + Double($1.count) * $1.observed }
+        #expect(abs(predicted - observed) < 0.1 * observed, "\(predicted) predicted, \(observed) observed")
+        // An object is among the next ten requests by chance once in forty plans, and what follows is nearly always.
+        for bin in bins where bin.count > 300 {
+            #expect(bin.from < 0.15 ? bin.observed < 0.06 : true, "\(bin)")
+            #expect(bin.from < 0.6 ? true : bin.observed > 0.9, "\(bin)")
+        }
+        #expect(bins.contains { $0.count > 300 && $0.from >= 0.6 })
+    }
+
+    @Test("A category that the user turned to brings its popular objects, for a user who has never seen them")
+    func categories() {
+        let planner = PrefetchPlanner()
+        planner.define(categorySet: 1, members: [1])
+        planner.define(categorySet: 2, members: [2])
+        var generator = SplitMix64(seed: 9)
+        var index = 0
+        // Many users who each look through one of two categories, object after object.
+        for user in UInt32(0)..<1_500 {
+            let category = UInt32(1 + generator.next(below: 2))
+            for object in (0..<8).map({ UInt32($0) }).shuffled(using: &generator).prefix(5) {
+                let access = access(category * 100 + object, index, categories: category, user: user)
+                planner.note(access, isHit: false)
+                var plan: [PrefetchProposal] = []
+                planner.plan(
+                    after: access, outlook: PrefetchOutlook(limit: 2, hasRoom: true) { $0 == access.object },
+                    into: &plan)
+                if user > 1_000 {
+                    #expect(
+                        plan.allSatisfy { $0.object / 100 == category }, "user \(user) looks at \(category): \(plan)")
+                    #expect(!plan.isEmpty)
+                }
+                index += 1
+            }
+        }
+    }
+
+    @Test("A fetch that costs more than it gains is not made: large objects, evicted entries that come back")
+    func prices() {
+        func fetches(_ parameters: PlannerParameters, hasRoom: Bool, regret: Bool = false) -> Int {
+            let planner = PrefetchPlanner(parameters)
+            var count = 0
+            for (index, object) in Self.pairs(12_000).enumerated() {
+                if regret { planner.evicted(object, from: 0) }
+                planner.note(access(object, index), isHit: false)
+                var plan: [PrefetchProposal] = []
+                planner.plan(
+                    after: access(object, index), outlook: PrefetchOutlook(limit: 2, hasRoom: hasRoom) { _ in false },
+                    into: &plan)
+                if index > 8_000 { count += plan.count }
+            }
+            return count
+        }
+        var dear = PlannerParameters()
+        dear.priceWhenFull = 1
+        #expect(fetches(dear, hasRoom: false) == 0)
+        #expect(fetches(PlannerParameters(), hasRoom: false) > 1_500)
+        // Whoever is evicted is asked for at once: nothing is worth more than that.
+        #expect(fetches(PlannerParameters(), hasRoom: false, regret: true) == 0)
+    }
+
+    @Test("What was announced and never asked for is a candidate in its category")
+    func announced() {
+        let planner = PrefetchPlanner()
+        planner.define(categorySet: 1, members: [1])
+        planner.announce(AnnouncedObject(object: 999, categories: 1))
+        var index = 0
+        var seen = false
+        var generator = SplitMix64(seed: 4)
+        // Users look at what is new: of a category of a few objects each is asked for soon.
+        for user in UInt32(0)..<800 {
+            for _ in 0..<4 {
+                let object = UInt32(generator.next(below: 6))
+                let access = access(object, index, categories: 1, user: user)
+                planner.note(access, isHit: false)
+                var plan: [PrefetchProposal] = []
+                var asked: Set<UInt32> = []
+                planner.plan(
+                    after: access,
+                    outlook: PrefetchOutlook(limit: 2, hasRoom: true) {
+                        asked.insert($0); return false
+                    }, into: &plan)
+                if asked.contains(999) { seen = true }
+                index += 1
+            }
+        }
+        #expect(seen)
+    }
+
+    @Test("A planner's file brings back what it has learnt; a foreign, damaged or newer one is a sentence")
+    func file() throws {
+        let planner = PrefetchPlanner()
+        #expect(planner.snapshot(producer: "1") == nil)
+        for (index, object) in Self.pairs(12_000).enumerated() {
+            planner.note(access(object, index), isHit: false)
+            var plan: [PrefetchProposal] = []
+            planner.plan(
+                after: access(object, index), outlook: PrefetchOutlook(limit: 2, hasRoom: true) { _ in false },
+                into: &plan)
+        }
+        let learnt = try #require(planner.snapshot(producer: "1.2"))
+        let data = try learnt.data()
+        #expect(try PretrainedPlanner(parsing: data) == learnt)
+        #expect(learnt.producer == "1.2" && learnt.trainingSteps > 100)
+        let again = PrefetchPlanner(learnt)
+        #expect(again.snapshot(producer: "1.2") == learnt)
+        #expect(throws: ModelFileError.self) { try PretrainedPlanner(parsing: data.dropLast(9)) }
+        #expect(throws: ModelFileError.self) { try PretrainedModel(parsing: data) }
+        var newer = try SafeTensors(parsing: data)
+        newer.metadata["format_version"] = "2"
+        let bytes = try newer.data()
+        #expect(throws: ModelFileError(reason: .newer(version: 2, known: 1))) { try PretrainedPlanner(parsing: bytes) }
+        var short = try SafeTensors(parsing: data)
+        short.tensors["calibration"]?.shape = [1]
+        short.tensors["calibration"]?.values = [1]
+        let shortBytes = try short.data()
+        #expect(throws: ModelFileError.self) { try PretrainedPlanner(parsing: shortBytes) }
+    }
+}

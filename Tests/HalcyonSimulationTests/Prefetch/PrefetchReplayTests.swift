@@ -1,0 +1,134 @@
+import HalcyonEviction
+import HalcyonModel
+import HalcyonTrace
+import Testing
+
+@testable import HalcyonSimulation
+
+@Suite("A replay in which objects are fetched ahead")
+struct PrefetchReplayTests {
+    /// Objects by number, with their numbers as keys, one a second.
+    private func numbered(_ entries: [UInt32], users: [UInt32] = [], sizes: [UInt64]? = nil) -> Trace {
+        let count = Int(entries.max() ?? 0) + 1
+        var names = TraceNames()
+        for object in 0..<count { names.keys.append(utf8: Array("\(object)".utf8)) }
+        return Trace(
+            entries: entries, times: TimeColumn(count: entries.count), users: users,
+            objectSizes: sizes ?? Array(repeating: 1, count: count),
+            userCount: Int(users.max().map { $0 + 1 } ?? 0), costUnit: sizes == nil ? .objects : .bytes, names: names)
+    }
+
+    private func run(
+        _ trace: Trace, _ prefetch: String, capacity: Int, budget: String = "1/request", latency: Int64 = 0,
+        policy: String = "lru", mode: ReplayMode = .shared, warmup: Double = 0
+    ) async throws -> (RunResult, PrefetchResult) {
+        var options = ReplayOptions(warmup: warmup)
+        options.prefetch = try PrefetchOptions(
+            policy: prefetch, budget: PrefetchBudget(parsing: budget), fetchLatency: latency)
+        let sweep = try Sweep(
+            trace: trace, policies: [try PolicyCatalogue.standard.policy(policy)], capacities: [.number(capacity)],
+            options: options, mode: mode)
+        let result = try #require(await sweep.run().first)
+        return (result, try #require(result.prefetch))
+    }
+
+    @Test("A scan through numbers, worked by hand: the next number is there before it is asked for")
+    func scan() async throws {
+        // 0 misses; each fetch ahead, of 1, 2, 3, 4, is used by the next request; 5 does not exist.
+        let (result, prefetch) = try await run(numbered([0, 1, 2, 3, 4]), "next-key", capacity: 3)
+        #expect(result.hits == 4 && result.requests == 5)
+        #expect(prefetch.objectHitRatioWithout == 0)
+        #expect(prefetch.fetched == 4 && prefetch.used == 4 && prefetch.late == 0)
+        #expect(prefetch.hitsOwed == 4 && prefetch.precision == 1 && prefetch.coverage == 0.8)
+        #expect(prefetch.pollution == 0 && prefetch.timeliness == 1 && prefetch.wastedCost == 0)
+        #expect(prefetch.meanRequestsUntilUse == 1)
+    }
+
+    @Test("What arrives after the request is no hit, and is late")
+    func latency() async throws {
+        // One request a second, a fetch takes two: each is on its way when it is asked for.
+        let (result, prefetch) = try await run(numbered([0, 1, 2, 3, 4]), "next-key", capacity: 3, latency: 2_000_000)
+        #expect(result.hits == 0)
+        #expect(prefetch.fetched == 4 && prefetch.used == 0 && prefetch.late == 4 && prefetch.timeliness == 0)
+        #expect(prefetch.wastedCost == 0, "whoever asked joined the fetch")
+        // One that takes exactly as long as the pause arrives in time.
+        let (exact, _) = try await run(numbered([0, 1, 2, 3, 4]), "next-key", capacity: 3, latency: 1_000_000)
+        #expect(exact.hits == 4)
+    }
+
+    @Test("What is fetched in vain displaces what would have been hit: pollution, waste")
+    func pollution() async throws {
+        // Capacity 1: after 0, 1 is fetched and takes 0's place; so 0 misses again and again.
+        let trace = numbered([0, 0, 0, 0, 1])
+        let (result, prefetch) = try await run(trace, "next-key", capacity: 1)
+        #expect(prefetch.objectHitRatioWithout == 0.6)
+        // 1 is protected, and 0 has no place to come to but 1's, the only one.
+        #expect(result.hits == 1 && prefetch.hitsOwed == 1)
+        #expect(prefetch.pollution == 0.6 && prefetch.coverage == 0.5)
+        #expect(prefetch.fetched == 4 && prefetch.used == 1 && prefetch.precision == 0.25)
+        #expect(prefetch.wastedCost == 3 && abs(prefetch.wastedShare - 3.0 / 8) < 1e-12)
+    }
+
+    @Test("Budgets in objects and bytes are kept, each cache its own")
+    func budgets() async throws {
+        let trace = numbered([0, 1, 2, 3, 4, 5], sizes: [10, 10, 10, 10, 10, 10])
+        let (_, total) = try await run(trace, "next-key", capacity: 100, budget: "2/total")
+        #expect(total.fetched == 2)
+        // Nobody knows an object's size before somebody has asked for it; then each counts its own.
+        let again = numbered([0, 1, 2, 3, 0, 1, 2, 3], sizes: [10, 10, 10, 10])
+        let (_, bytes) = try await run(again, "next-key", capacity: 15, budget: "20B/total")
+        #expect(bytes.fetchedCost <= 20)
+        let users: [UInt32] = [0, 1, 0, 1, 0, 1]
+        let (_, each) = try await run(
+            numbered([0, 1, 2, 3, 4, 5], users: users), "next-key", capacity: 9, budget: "1/total", mode: .perUser)
+        #expect(each.fetched == 2 && each.used == 0)
+    }
+
+    @Test(
+        "Without a proposal nothing changes, under any policy", arguments: ["lru", "s3-fifo", "gdsf", "learned", "arc"])
+    func nothing(policy: String) async throws {
+        let trace = TinyTraces.scrambled(count: 6_000, objects: 300, users: 5)
+        for mode in [ReplayMode.shared, .perUser] {
+            // There are no keys, hence no next key.
+            let (result, prefetch) = try await run(trace, "next-key", capacity: 20, policy: policy, mode: mode)
+            let plain = try Sweep(
+                trace: trace, policies: [try PolicyCatalogue.standard.policy(policy)], capacities: [.number(20)],
+                mode: mode)
+            let expected = try #require(await plain.run().first)
+            #expect(result.hits == expected.hits, "\(policy) \(mode)")
+            #expect(prefetch.fetched == 0 && prefetch.objectHitRatioWithout == expected.objectHitRatio)
+        }
+    }
+
+    @Test(
+        "The whole replay is causal and repeatable: what follows changes nothing before it",
+        arguments: ["planner", "mithril"])
+    func causality(name: String) async throws {
+        let trace = TinyTraces.scrambled(count: 12_000, objects: 300, users: 9)
+        let prefix = trace.selection(limit: 8_000).trace
+        let whole = try await run(trace, name, capacity: 10, policy: "learned", mode: .perUser)
+        let again = try await run(trace, name, capacity: 10, policy: "learned", mode: .perUser)
+        #expect(whole.0.hits == again.0.hits && whole.1.fetched == again.1.fetched && whole.1.used == again.1.used)
+        let part = try await run(prefix, name, capacity: 10, policy: "learned", mode: .perUser)
+        // Ten windows of 1,200 requests against ten of 800: six of the first cover nine of the second.
+        let first = whole.0.windows.prefix(6).reduce(0) { $0 + $1.hits }
+        let second = part.0.windows.prefix(9).reduce(0) { $0 + $1.hits }
+        #expect(first == second)
+    }
+
+    @Test("Questions that cannot be asked are one sentence")
+    func refusals() async throws {
+        #expect(throws: ReplayError.self) {
+            try PrefetchOptions(policy: "crystal-ball", budget: PrefetchBudget(parsing: "1/request"))
+        }
+        #expect(throws: PolicyError.self) {
+            try PrefetchOptions(policy: "planner(foresight=2)", budget: PrefetchBudget(parsing: "1/request"))
+        }
+        #expect(throws: PolicyError.self) {
+            try PrefetchOptions(policy: "popular(price=2)", budget: PrefetchBudget(parsing: "1/request"))
+        }
+        await #expect(throws: ReplayError.self) {
+            _ = try await run(numbered([0, 1]), "popular", capacity: 1, policy: "belady")
+        }
+    }
+}
