@@ -56,7 +56,8 @@ public struct TargetCheck: Sendable {
         }
         let trace =
             perUser || group.limit != nil ? whole.selection(limit: group.limit, withUserOnly: perUser).trace : whole
-        let options = ReplayOptions(warmup: group.warmup, seed: group.seed, windows: 1)
+        let options = ReplayOptions(warmup: group.warmup, seed: group.seed, windows: 1, prefetch: group.prefetch)
+        let prefetch = group.prefetch.map { " + \($0.policy)" } ?? ""
         var results: [Job: RunResult] = [:]
         for batch in try batches(of: group) {
             let sweep = try Sweep(
@@ -73,7 +74,7 @@ public struct TargetCheck: Sendable {
             }
             let baseline = try target.baseline.map { try catalogue.policy($0).label }
             return TargetOutcome(
-                group: number, number: place, trace: group.trace, mode: group.mode, target: target,
+                group: number, number: place, trace: group.trace + prefetch, mode: group.mode, target: target,
                 policyName: policy.card.name, hitRatio: result.objectHitRatio,
                 baselineHitRatio: baseline.flatMap {
                     results[Job(policy: $0, capacity: target.capacity)]?.objectHitRatio

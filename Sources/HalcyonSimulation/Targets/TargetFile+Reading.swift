@@ -74,7 +74,9 @@ private struct TargetReader {
         let fields = try value.fields(of: "'tolerances'")
         var tolerances: [(policy: String, tolerance: Double)] = []
         for (name, key) in fields.keys {
-            if name != "default", !catalogue.entries.contains(where: { $0.card.name == name }) {
+            let isKnown =
+                catalogue.entries.contains { $0.card.name == name } || PrefetchCatalogue.entry(named: name) != nil
+            if name != "default", !isKnown {
                 throw key.fault("'\(name.shortened)' is neither 'default' nor the name of a policy.")
             }
             tolerances.append((name, try fields.required(name).number(in: 0...1, as: "a tolerance")))
@@ -84,7 +86,8 @@ private struct TargetReader {
 
     func group(_ value: YAMLValue) throws(ReplayError) -> TargetGroup {
         let fields = try value.fields(
-            accepting: ["trace", "mode", "sizes", "limit", "warmup", "seed", "targets"], of: "A group")
+            accepting: ["trace", "mode", "sizes", "limit", "warmup", "seed", "prefetch", "prefetch_budget", "targets"],
+            of: "A group")
         var group = TargetGroup(trace: try fields.required("trace").text(as: "The path of a trace"), targets: [])
         if let mode = fields["mode"] {
             let name = try mode.text(as: "A mode")
@@ -106,6 +109,7 @@ private struct TargetReader {
             group.warmup = try warmup.number(in: 0...0.999_999, as: "a share of the requests")
         }
         if let seed = fields["seed"] { group.seed = try seed.whole(atLeast: 0, as: "a seed") }
+        group.prefetch = try prefetch(fields["prefetch"], budget: fields["prefetch_budget"])
         var places: [String: Int] = [:]
         for value in try fields.required("targets").list(as: "'targets'") {
             let target = try target(value)
@@ -120,6 +124,18 @@ private struct TargetReader {
         group.comments = comments.above(value)
         for (_, key) in fields.keys where key.line != value.line { group.comments += comments.above(key) }
         return group
+    }
+
+    private func prefetch(_ value: YAMLValue?, budget: YAMLValue?) throws(ReplayError) -> PrefetchOptions? {
+        guard let value else {
+            if let budget { throw budget.fault("a budget needs 'prefetch', which says who fetches ahead.") }
+            return nil
+        }
+        let name = try value.text(as: "A prefetch policy")
+        let limits: PrefetchBudget
+        let text = try budget?.text(as: "A budget") ?? "2/request"
+        do { limits = try PrefetchBudget(parsing: text) } catch { throw (budget ?? value).fault("\(error)") }
+        do { return try PrefetchOptions(policy: name, budget: limits) } catch { throw value.fault("\(error)") }
     }
 
     private func target(_ value: YAMLValue) throws(ReplayError) -> Target {

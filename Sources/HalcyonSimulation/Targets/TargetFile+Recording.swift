@@ -24,7 +24,11 @@ extension TargetFile {
 
     private func recorded(_ outcome: TargetOutcome) -> Target {
         var target = outcome.target
-        let tolerance = tolerance(of: outcome.policyName)
+        var tolerance = tolerance(of: outcome.policyName)
+        // What is fetched ahead by a policy that learns differs a little between machines, as its own figures do.
+        if let prefetch = groups[outcome.group].prefetch {
+            tolerance = max(tolerance, self.tolerance(of: prefetch.policy.name))
+        }
         target.hitRatio = outcome.hitRatio
         if target.lowestHitRatio != nil || target.highestLoss == nil {
             target.lowestHitRatio = max(0, outcome.hitRatio - tolerance)

@@ -26,6 +26,10 @@ extension TargetFile {
         if let limit = group.limit { text += "    limit: \(limit)\n" }
         if group.warmup > 0 { text += "    warmup: \(group.warmup)\n" }
         if group.seed != 1 { text += "    seed: \(group.seed)\n" }
+        if let prefetch = group.prefetch {
+            text += "    prefetch: \(YAMLText.scalar(prefetch.policy.description))\n"
+            text += "    prefetch_budget: \(YAMLText.scalar(prefetch.budget.description))\n"
+        }
         text += "    targets:\n"
         for target in group.targets {
             var fields = ["policy: \(YAMLText.scalar(target.policy))", "capacity: \(YAMLText.scalar(target.capacity))"]

@@ -20,7 +20,8 @@ public struct TargetFile: Sendable, Equatable {
     /// The version of this structure.
     public static let schema = "halcyon.targets/1"
 
-    /// By how much a newly recorded bound lies below, or above, what was measured: by policy name; `default` for the rest.
+    /// By how much a newly recorded bound lies below, or above, what was measured: by the name of
+    /// an eviction or a prefetch policy, the larger where there are both; `default` for the rest.
     public var tolerances: [(policy: String, tolerance: Double)]
     /// The targets, by trace and mode.
     public var groups: [TargetGroup]
@@ -67,6 +68,8 @@ public struct TargetGroup: Sendable, Equatable {
     public var warmup: Double = 0
     /// The seed of everything random.
     public var seed: UInt64 = 1
+    /// What is fetched ahead of need, as for `--prefetch` and `--prefetch-budget`; `nil` is nothing.
+    public var prefetch: PrefetchOptions?
     /// The targets in the order of the file.
     public var targets: [Target]
     var comments: [String] = []

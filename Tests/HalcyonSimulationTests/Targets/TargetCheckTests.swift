@@ -58,6 +58,21 @@ struct TargetCheckTests {
                 == [20, 33].map { fixture.lru($0, limit: 1_000, warmup: 250) })
     }
 
+    @Test("what is fetched ahead is that of a replay")
+    func prefetching() async throws {
+        let group = "mode: per_user\n    prefetch: popular\n    prefetch_budget: 1/request"
+        let report = try await fixture.check(
+            fixture.text("policy: lru, capacity: 20, lowest_hit_ratio: 0", group: group))
+        let outcome = try #require(report.outcomes.first)
+        #expect(outcome.trace.hasSuffix(" + popular"))
+        #expect(outcome.hitRatio != fixture.lruPerUser(20))
+        let without = try await fixture.check(
+            fixture.text(
+                "policy: lru, capacity: 20, lowest_hit_ratio: 0",
+                group: "mode: per_user\n    prefetch: next-key"))
+        #expect(without.outcomes.first?.hitRatio == fixture.lruPerUser(20), "keys were not loaded: nobody is next")
+    }
+
     @Test("the check fails when a policy is made worse on purpose")
     func worse() async throws {
         let text = fixture.text("policy: lru, capacity: 20", "policy: lru, capacity: 60", "policy: lfu, capacity: 20")

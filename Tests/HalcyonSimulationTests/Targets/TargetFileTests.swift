@@ -25,6 +25,8 @@ struct TargetFileTests {
             limit: 1000
             warmup: 0.25
             seed: 7
+            prefetch: planner(price=0.05)
+            prefetch_budget: 1/request
             targets:
               - {policy: lfu, capacity: 20}
         history:
