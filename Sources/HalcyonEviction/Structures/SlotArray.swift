@@ -5,21 +5,25 @@
 /// Access is O(1), growth amortised O(1) a slot. Bytes: `MemoryLayout<Element>.stride` a slot.
 @frozen
 public struct SlotArray<Element: BitwiseCopyable>: ~Copyable {
+    /// The first slot. In the place before it lies `fill`: as a stored property it would make the layout depend on `Element`,
+    /// and of such a structure Swift 6.3 forgets the `deinit` where it is destroyed by code that is not compiled for its type.
     @usableFromInline var base: UnsafeMutablePointer<Element>
     @usableFromInline var limit: Int
-    @usableFromInline let fill: Element
 
     /// An array that reads as `fill` everywhere, with room for `capacity` slots from the start.
     @inlinable
     public init(repeating fill: Element, capacity: Int = 0) {
-        self.fill = fill
         limit = capacity
-        base = .allocate(capacity: Swift.max(capacity, 1))
-        base.initialize(repeating: fill, count: Swift.max(capacity, 1))
+        base = .allocate(capacity: capacity + 1) + 1
+        (base - 1).initialize(repeating: fill, count: capacity + 1)
     }
 
     @inlinable
-    deinit { base.deallocate() }
+    deinit { (base - 1).deallocate() }
+
+    @inlinable var fill: Element {
+        @inline(__always) get { base[-1] }
+    }
 
     /// The number of slots that have memory.
     @inlinable
@@ -53,10 +57,10 @@ public struct SlotArray<Element: BitwiseCopyable>: ~Copyable {
     @inline(never)
     mutating func grow(toInclude index: Int) {
         let larger = Swift.max(index + 1, limit + limit / 2, 64)
-        let moved = UnsafeMutablePointer<Element>.allocate(capacity: larger)
-        moved.update(from: base, count: limit)
+        let moved = UnsafeMutablePointer<Element>.allocate(capacity: larger + 1) + 1
+        (moved - 1).update(from: base - 1, count: limit + 1)
         (moved + limit).initialize(repeating: fill, count: larger - limit)
-        base.deallocate()
+        (base - 1).deallocate()
         base = moved
         limit = larger
     }

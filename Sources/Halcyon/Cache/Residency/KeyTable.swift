@@ -8,8 +8,9 @@ import HalcyonEviction
 /// algorithm R), at most three quarters full. Expected O(bytes of the key) a look-up; hashes are seeded, so that nobody
 /// who chooses keys can make them collide. Bytes a key beside its text: 31 to 42.
 struct KeyTable: ~Copyable {
-    /// A number beside the hash of its key, so that a look-up reads the text of hardly any other; `EntryID.none` is empty.
-    private struct Place: BitwiseCopyable {
+    /// A number beside the hash of its key, so that a look-up reads the text of hardly any other; `EntryID.none` is empty. Not
+    /// private, because Swift 6.3 fails to compile other files that destroy the table in debug builds then.
+    struct Place: BitwiseCopyable {
         var number = EntryID.none
         var hash: UInt32 = 0
     }
