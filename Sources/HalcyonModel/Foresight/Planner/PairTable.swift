@@ -10,13 +10,14 @@ struct PairTable<Value: BitwiseCopyable>: ~Copyable {
 
     private var keys: HeapArray<UInt64>
     private var values: HeapArray<Value>
-    private let fill: Value
+    /// One value, on the heap, because a stored `Value` would make the layout depend on it; see ``SlotArray``.
+    private let fill: HeapArray<Value>
     private let bound: Int
     private var count = 0
 
     /// An empty table of at most `bound` places, a power of two.
     init(repeating fill: Value, bound: Int) {
-        self.fill = fill
+        self.fill = HeapArray(repeating: fill, count: 1)
         self.bound = bound
         keys = HeapArray(repeating: Self.free, count: 1 << 8)
         values = HeapArray(repeating: fill, count: 1 << 8)
@@ -52,7 +53,7 @@ struct PairTable<Value: BitwiseCopyable>: ~Copyable {
                     if count * 2 >= keys.count && keys.count < bound { break }
                     count += 1
                     keys[place] = key
-                    values[place] = fill
+                    values[place] = fill[0]
                     return place
                 }
                 place = (place &+ 1) & (keys.count &- 1)
@@ -60,7 +61,7 @@ struct PairTable<Value: BitwiseCopyable>: ~Copyable {
             if keys.count >= bound {
                 place = home(key)
                 keys[place] = key
-                values[place] = fill
+                values[place] = fill[0]
                 return place
             }
             enlarge()
@@ -69,7 +70,7 @@ struct PairTable<Value: BitwiseCopyable>: ~Copyable {
 
     private mutating func enlarge() {
         var oldKeys = HeapArray(repeating: Self.free, count: keys.count * 2)
-        var oldValues = HeapArray(repeating: fill, count: keys.count * 2)
+        var oldValues = HeapArray(repeating: fill[0], count: keys.count * 2)
         swap(&keys, &oldKeys)
         swap(&values, &oldValues)
         count = 0
