@@ -16,6 +16,8 @@ public struct CacheRun {
     public let define: (CategorySetID, [UInt32]) -> Void
     /// The state as of now.
     public let state: () -> CacheState
+    /// What is used of the capacity, which the state says too, at more cost.
+    public let used: () -> Int
     /// Moves those that were evicted since the last call to the end of a list; nobody unless the cache was made to
     /// prefetch (``PolicyContext/prefetches``).
     public let takeVictims: (inout [EntryID]) -> Void
@@ -39,6 +41,7 @@ public struct CacheRun {
                 expirations: box.index.expirations, metadataBytes: box.index.metadataBytes,
                 metrics: box.index.policy.metrics)
         }
+        used = { box.index.used }
         takeVictims = { list in box.index.takeVictims(into: &list) }
     }
 
@@ -48,7 +51,7 @@ public struct CacheRun {
         access: @escaping (Access) -> AccessOutcome, contains: @escaping (EntryID) -> Bool,
         remembers: @escaping (EntryID) -> Bool, remove: @escaping (EntryID) -> Void,
         define: @escaping (CategorySetID, [UInt32]) -> Void, state: @escaping () -> CacheState,
-        takeVictims: @escaping (inout [EntryID]) -> Void = { _ in }
+        used: @escaping () -> Int, takeVictims: @escaping (inout [EntryID]) -> Void = { _ in }
     ) {
         self.replay = replay
         self.access = access
@@ -57,6 +60,7 @@ public struct CacheRun {
         self.remove = remove
         self.define = define
         self.state = state
+        self.used = used
         self.takeVictims = takeVictims
     }
 

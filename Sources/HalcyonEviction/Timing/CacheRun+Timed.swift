@@ -27,6 +27,6 @@ extension CacheRun {
             },
             access: { access in times.access { cache.access(access) } },
             contains: cache.contains, remembers: cache.remembers, remove: cache.remove, define: cache.define,
-            state: cache.state, takeVictims: cache.takeVictims)
+            state: cache.state, used: cache.used, takeVictims: cache.takeVictims)
     }
 }

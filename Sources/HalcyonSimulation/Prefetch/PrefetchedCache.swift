@@ -88,7 +88,7 @@ final class PrefetchedCache {
         spending.begin(request: access.time)
         plan.removeAll(keepingCapacity: true)
         let outlook = PrefetchOutlook(
-            limit: spending.objectsLeft, hasRoom: run.state().used + access.cost <= capacity,
+            limit: spending.objectsLeft, hasRoom: run.used() + access.cost <= capacity,
             holds: { [unowned self] in holds($0) })
         policy.plan(after: access, outlook: outlook, into: &plan)
         for proposal in plan.prefix(outlook.limit) {

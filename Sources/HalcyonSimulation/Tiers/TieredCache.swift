@@ -43,6 +43,7 @@ struct TieredCache {
                     metadataBytes: upper.metadataBytes + lower.metadataBytes,
                     metrics: upper.metrics.map { PolicyMetric("memory_" + $0.name, $0.value) }
                         + lower.metrics.map { PolicyMetric("disk_" + $0.name, $0.value) })
-            })
+            },
+            used: { memory.used() + disk.used() })
     }
 }
