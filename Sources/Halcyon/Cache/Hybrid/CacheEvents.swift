@@ -105,6 +105,11 @@ final class CacheEventHub: Sendable {
         if isObserved { observer.withLock { $0 }?.accessed(access) }
     }
 
+    func enteredBackground(done: @escaping @Sendable () -> Void) {
+        guard let observer = observer.withLock({ $0 }) else { return done() }
+        observer.enteredBackground(done: done)
+    }
+
     func lookedUp(_ key: String, _ type: CacheType, _ categories: [String]) {
         state.withLock { state in
             state.lookUps.add(type)

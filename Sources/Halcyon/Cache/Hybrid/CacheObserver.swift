@@ -5,4 +5,6 @@ protocol CacheObserver: Sendable {
     func accessed(_ access: RecordedAccess)
     /// Values left a tier. Called on the thread that caused it.
     func departed(_ type: CacheType, _ departures: [Departure])
+    /// The app goes to the background or is about to end; calls `done` when everything is kept that is to be.
+    func enteredBackground(done: @escaping @Sendable () -> Void)
 }

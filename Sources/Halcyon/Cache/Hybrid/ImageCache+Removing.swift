@@ -68,6 +68,7 @@ extension ImageCache {
         memoryStorage.enterBackground()
         await cleanExpiredDiskCache()
         _ = await onDisk(changing: true) { storage in storage.flush() }
+        await withCheckedContinuation { continuation in hub.enteredBackground { continuation.resume() } }
     }
 
     // MARK: - Inside
@@ -113,8 +114,8 @@ extension ImageCache {
             cleanDisk { [self] _ in
                 onDisk(changing: true) { storage in
                     storage.flush()
-                } done: { _ in
-                    done()
+                } done: { [hub] _ in
+                    hub.enteredBackground(done: done)
                 }
             }
         }

@@ -13,7 +13,8 @@ actor Forecaster {
         var isWanted = false
     }
 
-    private let policy: any PrefetchPolicy
+    /// Made when the first is told, off the caller's path: a file may have to be read.
+    private lazy var policy: any PrefetchPolicy = makePolicy()
     private let prediction: PrefetchPrediction
     private let surroundings: ForesightSurroundings
     private let inbox: ForesightInbox
@@ -38,11 +39,12 @@ actor Forecaster {
         self.prediction = prediction
         self.inbox = inbox
         self.surroundings = surroundings
-        policy = prediction.policy(PrefetchContext(seed: prediction.seed))
         spending = PrefetchSpending(prediction.budget)
     }
 
     var statistics: PrefetchPredictionStatistics { counts }
+    /// Why what the planner had learnt could not be read or written the last time that this happened.
+    private(set) var modelFault: String?
     var calibration: [CalibrationBin] { policy.calibration }
     var metrics: [PolicyMetric] { policy.metrics }
 
@@ -64,6 +66,33 @@ actor Forecaster {
     func stop() {
         isStopped = true
         breakOff()
+        save()
+    }
+
+    /// Keeps what the planner has learnt, if it has.
+    func save() {
+        guard prediction.keepsModel, let planner = policy as? PrefetchPlanner,
+            let learnt = planner.snapshot(producer: "live cache"), let file = surroundings.plannerFile()
+        else { return }
+        do { try file.write(learnt) } catch { note(fault: error) }
+    }
+
+    private func makePolicy() -> any PrefetchPolicy {
+        let context = PrefetchContext(seed: prediction.seed)
+        if let make = prediction.policy { return make(context) }
+        var learnt: PretrainedPlanner?
+        if prediction.keepsModel {
+            do { learnt = try surroundings.plannerFile()?.read() } catch { note(fault: error) }
+        }
+        if let start = learnt ?? prediction.pretrained {
+            return PrefetchPlanner(start, parameters: prediction.planner, context: context)
+        }
+        return PrefetchPlanner(prediction.planner, context: context)
+    }
+
+    private func note(fault: any Error) {
+        counts.modelFaults += 1
+        modelFault = "\(fault)"
     }
 
     /// Returns when nothing is under way.

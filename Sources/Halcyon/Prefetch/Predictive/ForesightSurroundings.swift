@@ -16,6 +16,8 @@ struct ForesightSurroundings: Sendable {
     var hasRoom: @Sendable (_ cost: Int) -> Bool
     /// The name by which the disk tells of a computed key; `nil` without a disk.
     var fileName: @Sendable (_ key: String) -> String?
+    /// Where what the planner has learnt is kept; `nil` without a disk.
+    var plannerFile: @Sendable () -> PlannerFile?
     /// Brings an image into the cache ahead of need; returns when it is in all tiers in which it will be.
     var fetch: @Sendable (Resource, ImageOptions) async -> Fetched
 }

@@ -2,14 +2,15 @@ import HalcyonModel
 import Synchronization
 
 extension HalcyonManager {
-    /// Begins to fetch what will be wanted; what ran before is stopped.
+    /// Begins to fetch what will be wanted, as the learned planner says unless told otherwise; what ran before is stopped.
     @discardableResult
-    public func startPredicting(_ prediction: PrefetchPrediction) -> PredictivePrefetcher {
+    public func startPredicting(_ prediction: PrefetchPrediction = PrefetchPrediction()) -> PredictivePrefetcher {
         let (toMemory, cache) = (prediction.toMemory, cache)
         let surroundings = ForesightSurroundings(
             holds: { [weak cache] in cache?.isCached(forKey: $0) ?? true },
             hasRoom: { [weak cache] cost in cache?.memoryStorage.hasRoom(for: cost) ?? false },
             fileName: { [weak cache] in cache?.hash(forKey: $0) },
+            plannerFile: { [weak cache] in cache?.diskStorage.map { PlannerFile(folder: $0.files.folder.hidden) } },
             fetch: { [weak self] resource, options in
                 guard let self else { return .cancelled }
                 do {

@@ -5,7 +5,7 @@ import Synchronization
 /// Learns from every access to a manager's cache what will be wanted, and fetches it before anybody asks.
 ///
 /// ```swift
-/// let predictive = manager.startPredicting(prediction)
+/// let predictive = manager.startPredicting()
 /// predictive.announce(catalogue)             // optional: what exists, with its categories
 /// predictive.conditions = [.meteredNetwork]  // as the platform tells
 /// print(await predictive.statistics)
@@ -74,8 +74,21 @@ public final class PredictivePrefetcher: Sendable {
     /// What was counted so far.
     public var statistics: PrefetchPredictionStatistics { get async { await forecaster.statistics } }
 
+    /// Why what the planner had learnt could not be read or written the last time that this happened: one sentence. A damaged
+    /// file is as good as none, and replaced by the next that is written.
+    public var modelFault: String? { get async { await forecaster.modelFault } }
+
     /// How well the policy's probabilities agree with what happened; empty from a policy that gives none.
     public var calibration: [CalibrationBin] { get async { await forecaster.calibration } }
+
+    /// What the policy publishes about itself.
+    public var metrics: [PolicyMetric] { get async { await forecaster.metrics } }
+
+    /// Keeps what the planner has learnt beside the cache's files, as happens when the app goes to the background.
+    public func save() async {
+        await forecaster.takeIn()
+        await forecaster.save()
+    }
 
     /// Returns when everything that has happened so far is taken in, and what is fetched because of it is there: the policy is
     /// asked now, without waiting for a pause.
@@ -126,6 +139,13 @@ public final class PredictivePrefetcher: Sendable {
 extension PredictivePrefetcher: CacheObserver {
     func accessed(_ access: RecordedAccess) {
         if inbox.put(.accessed(access)) { waitForPause() }
+    }
+
+    func enteredBackground(done: @escaping @Sendable () -> Void) {
+        Task { [self] in
+            await save()
+            done()
+        }
     }
 
     func departed(_ type: CacheType, _ departures: [Departure]) {

@@ -2,10 +2,23 @@ import HalcyonModel
 
 /// How a ``PredictivePrefetcher`` works: who predicts, how much may be fetched, and when.
 public struct PrefetchPrediction: Sendable {
-    /// Makes what predicts; called once, when predicting begins.
-    public var policy: @Sendable (PrefetchContext) -> any PrefetchPolicy
+    // MARK: Who predicts
+
+    /// The settings of the learned planner.
+    public var planner = PlannerParameters()
+    /// What the planner starts with, such as `replay train` makes of a log; `nil`: it learns from nothing. What it has learnt on
+    /// this device since comes first.
+    public var pretrained: PretrainedPlanner?
+    /// Whether what the planner has learnt is kept beside the cache's files and serves from the first access when it is started
+    /// again. It is written when the app goes to the background or is about to end, and when predicting is stopped.
+    public var keepsModel = true
+    /// Makes another policy that predicts in place of the planner, such as one of the `PrefetchCatalogue`; called once.
+    public var policy: (@Sendable (PrefetchContext) -> any PrefetchPolicy)?
     /// The seed of everything random in it.
     public var seed: UInt64 = 1
+
+    // MARK: How much, and when
+
     /// How much may be fetched: by default two images a request and 50 MB a day. Bytes are those that come over the network.
     public var budget = PrefetchBudget(perRequest: .init(objects: 2), perDay: .init(bytes: 50_000_000))
     /// How much may be fetched where the network is metered; by default one image a request and 5 MB a day. What was
@@ -21,6 +34,9 @@ public struct PrefetchPrediction: Sendable {
     public var quiet = 0.05
     /// The seconds after which it is asked though accesses go on.
     public var patience = 1.0
+
+    /// A prediction by the learned planner.
+    public init() {}
 
     /// A prediction by a policy of one's own.
     public init(policy: @escaping @Sendable (PrefetchContext) -> any PrefetchPolicy) { self.policy = policy }

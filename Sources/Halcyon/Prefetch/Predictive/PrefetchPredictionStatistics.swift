@@ -26,6 +26,8 @@ public struct PrefetchPredictionStatistics: Sendable, Equatable {
     public var bytes = 0
     /// Those of them that belong to images that were dropped.
     public var droppedBytes = 0
+    /// How often what the planner had learnt could not be read or written; see ``PredictivePrefetcher/modelFault``.
+    public var modelFaults = 0
 
     /// Nothing, yet.
     public init() {}
