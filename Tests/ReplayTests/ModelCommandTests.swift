@@ -41,6 +41,39 @@ struct ModelCommandTests {
         #expect(folder.contents == ["m.safetensors", "t.csv", "u.safetensors"])
     }
 
+    @Test(
+        "train --planner writes a planner that --prefetch-model starts with; every form of report says what came of it")
+    func planner() throws {
+        let train = try Replay.run("train", "t.csv", "--planner", "-o", "p.safetensors", "--capacity", "30", in: folder)
+        #expect((train.code, train.text) == (0, ""), "\(train.errors)")
+        let arguments = ["t.csv", "--only", "-p", "lru", "--capacity", "30", "--per", "user"]
+        let fetching =
+            arguments + ["--prefetch", "planner,popular", "--prefetch-budget", "1/request", "--fetch-latency", "1s"]
+        let runs = try Replay.run(
+            fetching + ["--prefetch-model", "p.safetensors", "--format", "json"], in: folder
+        ).runs()
+        let results = try runs.map { try #require($0["prefetch"] as? [String: Any]) }
+        #expect(results.map { $0["policy"] as? String } == ["planner", "popular"])
+        #expect(
+            results.allSatisfy { $0["budget"] as? String == "1/request" && $0["fetch_latency"] as? Int == 1_000_000 })
+        let plain = try Replay.run(arguments + ["--format", "json"], in: folder).runs()
+        #expect(plain[0]["prefetch"] == nil)
+        let without = try #require(plain[0]["object_hit_ratio"] as? Double)
+        #expect(results.allSatisfy { $0["object_hit_ratio_without"] as? Double == without })
+        // Popular fetches at every request but the first, and a user's next request is three seconds later.
+        let fetched = try #require(results[1]["fetched"] as? Int)
+        #expect(fetched > 5_000 && results[1]["late"] as? Int == 0)
+        let table = try Replay.run(fetching, in: folder).text
+        #expect(table.contains("lru + planner") && table.contains("lru + popular") && table.contains("precision"))
+        let csv = try Replay.run(fetching + ["--format", "csv"], in: folder).text.split(separator: "\n")
+        let header = csv[0].split(separator: ",", omittingEmptySubsequences: false)
+        let row = csv[2].split(separator: ",", omittingEmptySubsequences: false)
+        let column = try #require(header.firstIndex(of: "prefetched"))
+        #expect(header.count == row.count && row[column] == "\(fetched)")
+        let foreign = try Replay.run(fetching + ["--prefetch-model", "t.csv"], in: folder)
+        #expect(foreign.code == 65 && foreign.errors.contains("t.csv: "))
+    }
+
     @Test("The users' caches share a model, have their own, or adapt the shared one; the report says which")
     func fleetModels() throws {
         for (arguments, models) in [

@@ -55,6 +55,28 @@ struct UsageTests {
         Mistake("t.csv --threads 0", "--threads 0 cannot be: give at least 1."),
         Mistake("t.csv --limit 0", "--limit 0 leaves nothing: give at least 1."),
         Mistake("t.csv --skip=-1", "--skip -1 is negative: give 0 or more."),
+        Mistake(
+            "t.csv --only --prefetch crystal-ball",
+            """
+            There is no prefetch policy 'crystal-ball': give one of planner, markov, markov-user, popular, category-popular, \
+            mithril, next-key, or none.
+            """),
+        Mistake(
+            "t.csv --only --prefetch planner --prefetch-budget 2/hour",
+            "Prefetch budget: 'hour' is not a period: write request, minute, day or total."),
+        Mistake(
+            "t.csv --only --prefetch planner(price=2)",
+            "planner cannot take price=2: price is a number from 0.0 to 1.0."),
+        Mistake(
+            "t.csv --only --prefetch-budget 2/request",
+            "--prefetch-budget, --fetch-latency and --prefetch-model need --prefetch."),
+        Mistake(
+            "t.csv --only -p lru --prefetch planner --tiers memory=1KB,disk=2KB",
+            "Prefetching is replayed in one cache, not in two tiers."),
+        Mistake("t.csv --only -p lru --prefetch planner --timings", "Accesses are timed without prefetching."),
+        Mistake(
+            "t.csv --only -p belady --prefetch planner",
+            "belady knows which requests come, not what is fetched ahead of them: leave it out."),
         Mistake("t.csv --models own", "--models needs --per user."),
         Mistake("t.csv --memory-expiration 5s", "--memory-expiration, --disk-expiration and --latency need --tiers."),
         Mistake("t.csv --tiers memory=1KB", "'memory=1KB' does not name two tiers: write memory=64MB,disk=1GB."),

@@ -30,6 +30,8 @@ func reportingFailure<Result>(_ body: () async throws -> Result) async throws ->
         }
     } catch let error as PolicyError {
         throw failure(error.description, Exit.usage)
+    } catch let error as PrefetchBudgetError {
+        throw failure(error.description, Exit.usage)
     } catch let error as ModelFileError {
         throw failure(error.description, error.isOfOutput ? Exit.output : Exit.data)
     } catch let error as GenerationError {
