@@ -4,8 +4,8 @@ public struct PrefetchContext: Sendable {
     public var seed: UInt64
     /// How many objects to make room for from the start; 0 where nobody knows.
     public var objects: Int
-    /// The object whose key is the number after that of an object's key, where keys are numbers and it has been seen or
-    /// announced by now or not; `nil` where keys are no numbers. Only ``NextKeyPrefetch`` looks at it.
+    /// The object whose key is the number after that of an object's key, whether anybody has asked for it or not; `nil` where
+    /// keys are no numbers. Only ``NextKeyPrefetch`` looks at it.
     public var nextByKey: (@Sendable (UInt32) -> UInt32?)?
 
     /// A context; everything has a neutral default.

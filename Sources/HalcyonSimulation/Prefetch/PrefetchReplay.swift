@@ -87,9 +87,10 @@ struct PrefetchReplay {
                 object: trace.entries[position])
             let isTimed = policy != nil && position & 63 == 63
             let outcome = cache.serve(access, isCounted: isCounted, counts: &prefetched, policy: policy)
+            let start = isTimed ? clock.now : began
+            cache.tell(access, isHit: outcome.isHit, counts: &prefetched, to: policy)
             if let policy {
                 seen.note(access)
-                let start = isTimed ? clock.now : began
                 cache.prefetch(after: access, isCounted: isCounted, counts: &prefetched, policy: policy, plan: &plan)
                 if isTimed {
                     prefetched.plansTimed += 1

@@ -16,7 +16,6 @@ final class PrefetchedCache {
     }
 
     private struct Arrival {
-        var entry: EntryID
         var access: Access
         var time: Int64
     }
@@ -31,7 +30,7 @@ final class PrefetchedCache {
     private var arrivals: [Arrival] = []
     private var victims: [EntryID] = []
     private var requests = 0
-    private(set) var spending: PrefetchSpending
+    private var spending: PrefetchSpending
 
     init(_ run: CacheRun, capacity: Int, budget: PrefetchBudget, latency: Int64, seen: SeenObjects) {
         self.seen = seen
@@ -46,6 +45,8 @@ final class PrefetchedCache {
     func define(_ set: CategorySetID, _ members: [UInt32]) { run.define(set, members) }
 
     /// Serves a request. The access needs no entry number and no index of its own.
+    ///
+    /// What comes of it is told by ``tell(_:isHit:counts:to:)``.
     func serve(
         _ access: Access, isCounted: Bool, counts: inout PrefetchCounts, policy: (any PrefetchPolicy)?
     ) -> AccessOutcome {
@@ -58,7 +59,7 @@ final class PrefetchedCache {
         let before = states[Int(entry)]
         if before == .onTheWay {
             // Whoever asks for it joins the fetch, and waits.
-            arrivals.removeAll { $0.entry == entry }
+            arrivals.removeAll { $0.access.entry == entry }
             states[Int(entry)] = .ordinary
             if isCounted { counts.late += 1 }
         }
@@ -72,12 +73,18 @@ final class PrefetchedCache {
                     counts.requestsUntilUse += requests - Int(fetchedAt[Int(entry)])
                 }
             } else if outcome != .hit && before == .waiting {
-                counts.drop(access.cost)
+                counts.wastedCost += access.cost
             }
         }
-        policy?.note(access, isHit: outcome.isHit)
-        release(&counts, policy, user: access.user)
         return outcome
+    }
+
+    /// Tells the policy, if there is one, of `access`, which has just been served, and of who had to leave for it.
+    func tell(
+        _ access: Access, isHit: Bool, counts: inout PrefetchCounts, to policy: (any PrefetchPolicy)?
+    ) {
+        policy?.note(access, isHit: isHit)
+        release(&counts, policy, user: access.user)
     }
 
     /// Fetches what the policy proposes after `access`, which has just been served.
@@ -107,7 +114,7 @@ final class PrefetchedCache {
                 place(fetch, isCounted: isCounted, &counts, policy)
             } else {
                 states[Int(entry)] = .onTheWay
-                arrivals.append(Arrival(entry: entry, access: fetch, time: access.time + latency))
+                arrivals.append(Arrival(access: fetch, time: access.time + latency))
             }
         }
     }
@@ -144,7 +151,7 @@ final class PrefetchedCache {
     ) {
         states[Int(access.entry)] = .ordinary
         if run.access(access) == .refused {
-            if isCounted { counts.drop(access.cost) }
+            if isCounted { counts.wastedCost += access.cost }
         } else {
             states[Int(access.entry)] = isCounted ? .waiting : .waitingUncounted
             fetchedAt[Int(access.entry)] = UInt32(truncatingIfNeeded: requests)
@@ -160,7 +167,7 @@ final class PrefetchedCache {
         for victim in victims {
             switch states[Int(victim)] {
             case .ordinary: policy?.evicted(numbers.objects[Int(victim)], from: user)
-            case .waiting: counts.drop(seen.cost(of: numbers.objects[Int(victim)]))
+            case .waiting: counts.wastedCost += seen.cost(of: numbers.objects[Int(victim)])
             case .waitingUncounted, .onTheWay: break
             }
             states[Int(victim)] = .ordinary
@@ -171,7 +178,6 @@ final class PrefetchedCache {
     /// What was fetched ahead and is not used at the end.
     func finish(_ counts: inout PrefetchCounts) {
         for (entry, state) in states.enumerated() where state == .waiting {
-            counts.unusedAtEnd += 1
             counts.wastedCost += seen.cost(of: numbers.objects[entry])
         }
     }

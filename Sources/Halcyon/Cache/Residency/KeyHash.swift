@@ -61,7 +61,9 @@ struct KeyHash {
 
 /// The bytes of a key and their hash, made before a lock is taken; there while ``KeyHash/withHashed(_:_:)`` lasts.
 ///
-/// Sendable as the string is: nobody writes to the bytes, of which this is a view.
+/// Sendable without the compiler's proof, because what runs under a `Mutex` may take in nothing else: nobody writes to the bytes,
+/// which are a view of an immutable string, and that work ends, on the thread that began it, before the string is let go. Nothing
+/// stores one of these or hands it to a task.
 struct HashedKey: @unchecked Sendable {
     let bytes: UnsafeBufferPointer<UInt8>
     let hash: UInt32

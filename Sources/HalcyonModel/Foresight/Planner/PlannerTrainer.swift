@@ -4,7 +4,7 @@ import HalcyonEviction
 ///
 /// Every ``interval`` samples a batch is learnt, of which a quarter are the newest. Its probabilities are then corrected by a
 /// scale and a shift that are learnt from what was predicted before the label was known (Platt: Probabilistic outputs for
-/// support vector machines, 1999), because the network runs after what users want. Bytes: 192 a sample in the buffer.
+/// support vector machines, 1999), because the network runs after what users want. Bytes: 164 a sample in the buffer.
 struct PlannerTrainer: ~Copyable {
     static let batch = 64
     static let interval = 16
