@@ -76,6 +76,30 @@ struct HostileTests {
         #expect(await drips == .timedOut(.whole))
     }
 
+    /// Were room not given on at once, each would wait a minute for it.
+    @Test("row 45: who waits for room has it as soon as somebody's time is over", .timeLimit(.minutes(1)))
+    func roomOfTheOverdue() async throws {
+        let server = try HostileServer { visit in
+            if visit.path == "/good" { visit.answer([7]) } else { _ = visit.waitForClose() }
+        }
+        var configuration = CurlTransport.Configuration()
+        configuration.maximumConnectionsPerHost = 1
+        let transport = CurlTransport(configuration)
+        let silent = TransportRequest.test(server.url("/silent")) { $0.timeouts.idle = .milliseconds(100) }
+        let counters = [Counter(), Counter(), Counter()]
+        for (request, counter) in zip([silent, silent, .test(server.url("/good"))], counters) {
+            _ = transport.start(request, receiver: counter)
+        }
+        for counter in counters.dropLast() {
+            guard case .failure(.timedOut(.idle)) = await counter.end() else {
+                Issue.record("a silent server has answered")
+                continue
+            }
+        }
+        _ = try await counters[2].end().get()
+        #expect(server.visits.map(\.path) == ["/silent", "/silent", "/good"])
+    }
+
     @Test("row 42: no connection in time is an error of its own, and no address and no listener are, too")
     func connecting() async throws {
         // It takes the connection and never agrees on TLS.

@@ -19,6 +19,8 @@ final class CurlLoop {
     /// By the address of the handle.
     private var byHandle: [UnsafeMutableRawPointer: CurlTransfer] = [:]
     private var perOrigin: [String: Int] = [:]
+    /// Whether one has ended since transfers were begun last.
+    private var madeRoom = false
     /// Origins that answered over HTTP/2.
     private var multiplexed: Set<String> = []
     /// Handles that were used, for the next transfers.
@@ -72,10 +74,10 @@ final class CurlLoop {
             admit()
             var running: Int32 = 0
             curl_multi_perform(multi, &running)
-            let ended = finishEnded()
+            finishEnded()
             let nearest = [endOverdue(), resumeSlowed()].compactMap { $0 }.min()
-            // Who ended made room: somebody may be waiting for it.
-            if ended, waiting.count > 0 { continue }
+            // Who ended, however that came, made room: somebody may be waiting for it.
+            if madeRoom, waiting.count > 0 { continue }
             let pause = nearest.map { (ContinuousClock.now.duration(to: $0)).milliseconds + 1 } ?? 60_000
             curl_multi_poll(multi, nil, 0, Int32(min(max(pause, 0), 60_000)), nil)
         }
@@ -140,6 +142,7 @@ final class CurlLoop {
 
     /// Begins those whose turn it is, as many as there is room for.
     private func admit() {
+        madeRoom = false
         while active.count < configuration.maximumTransfers,
             let order = waiting.next(mayHaveAnother: { (perOrigin[$0] ?? 0) < limit(of: $0) })
         {
@@ -173,16 +176,12 @@ final class CurlLoop {
 
     // MARK: - Ending
 
-    /// Finishes those that libcurl is done with. Returns whether there were any.
-    private func finishEnded() -> Bool {
-        var ended = false
+    /// Finishes those that libcurl is done with.
+    private func finishEnded() {
         var code = CURLE_OK
         while let handle = ccurl_multi_next_ended(multi, &code) {
-            guard let transfer = byHandle[handle] else { continue }
-            finish(transfer, code)
-            ended = true
+            if let transfer = byHandle[handle] { finish(transfer, code) }
         }
-        return ended
     }
 
     /// Ends those that have taken too long. Returns when the next will have.
@@ -214,6 +213,7 @@ final class CurlLoop {
     }
 
     private func finish(_ transfer: CurlTransfer, _ code: CURLcode) {
+        madeRoom = true
         active[transfer.order.id] = nil
         byHandle[transfer.handle] = nil
         let left = (perOrigin[transfer.origin] ?? 1) - 1
