@@ -21,6 +21,17 @@ struct AcceptancePageTests {
         Page(name: "PipelineAcceptance", rows: Array(36...52)),
     ]
 
+    /// The traps seen elsewhere, as the page names them; what fell into them is known from other libraries.
+    private static let traps = [
+        "a lock taken again inside an eviction or a callback",
+        "cost counted only on store",
+        "an error swallowed, and no completion",
+        "merging requests that differ in fields or credentials",
+        "an expiration changed outside the lock",
+        "sweeping once a launch",
+        "a retry that skips the prefetcher",
+    ]
+
     /// The names of all tests of the cache and its log.
     private func tests() throws -> Set<String> {
         var names: Set<String> = []
@@ -34,18 +45,28 @@ struct AcceptancePageTests {
         return names
     }
 
+    /// The lines of the page's tables in their cells, with the heading that each stands below.
+    private func lines(of page: String) throws -> [(heading: String, cells: [String])] {
+        let file = Self.root.appendingPathComponent("Sources/Halcyon/Halcyon.docc/\(page).md")
+        var lines: [(heading: String, cells: [String])] = []
+        var heading = ""
+        for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") {
+            if line.hasPrefix("#") { heading = line.trimmingCharacters(in: CharacterSet(charactersIn: "# ")) }
+            guard line.hasPrefix("| ") else { continue }
+            lines.append((heading, line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }))
+        }
+        return lines
+    }
+
+    /// What a cell names.
+    private func tests(in cell: String?) -> [String] { (cell ?? "").matches(of: /`([^`]+)`/).map { String($0.1) } }
+
     /// What the last column of the page's tables names, with the row's number where there is one.
     private func named(on page: Page) throws -> [(row: Int?, test: String)] {
-        let file = Self.root.appendingPathComponent("Sources/Halcyon/Halcyon.docc/\(page.name).md")
-        var named: [(row: Int?, test: String)] = []
-        for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") where line.hasPrefix("| ") {
-            let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
-            let row = cells.first.flatMap { Int($0) }
-            for match in (cells.last ?? "").matches(of: /`([^`]+)`/) {
-                named.append((row, row.map { "row \($0): \(match.1)" } ?? String(match.1)))
-            }
+        try lines(of: page.name).flatMap { line in
+            let row = line.cells.first.flatMap { Int($0) }
+            return tests(in: line.cells.last).map { test in (row, row.map { "row \($0): \(test)" } ?? test) }
         }
-        return named
     }
 
     @Test("they name tests that there are", arguments: pages)
@@ -64,5 +85,18 @@ struct AcceptancePageTests {
             return page.rows.contains(row)
         }
         #expect(numbered.subtracting(named.map(\.test)) == [])
+    }
+
+    @Test("each of the seven traps seen elsewhere is on the page of the pipeline, with what is done and its tests")
+    func traps() throws {
+        let rows = try lines(of: "PipelineAcceptance").filter { $0.heading == "Traps seen elsewhere" }.map(\.cells)
+        // The first line says what the columns are.
+        #expect(rows.dropFirst().map(\.first) == Self.traps)
+        let there = try tests()
+        for cells in rows.dropFirst() {
+            #expect(cells.count == 3 && !cells[1].isEmpty)
+            let named = tests(in: cells.last)
+            #expect(!named.isEmpty && there.isSuperset(of: named), "\(cells[0])")
+        }
     }
 }
