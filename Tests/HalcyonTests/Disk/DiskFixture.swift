@@ -20,13 +20,13 @@ final class DiskFixture {
     }
 
     func open(
-        policy: String = "lru", _ change: (inout DiskStorageConfig) -> Void = { _ in },
+        policy: String = "lru", flushDelay: Double = 0.01, _ change: (inout DiskStorageConfig) -> Void = { _ in },
         onStep: @escaping @Sendable (DiskStep) throws -> Void = { _ in },
         beforeListing: @escaping @Sendable () throws -> Void = {}
     ) throws -> DiskStorage<Data> {
         try DiskStorage(
             config: config(change), configured: PolicyCatalogue.standard.livePolicy(policy), clock: clock,
-            flushDelay: 0.01, onStep: onStep, beforeListing: beforeListing, onDeparture: left.note)
+            flushDelay: flushDelay, onStep: onStep, beforeListing: beforeListing, onDeparture: left.note)
     }
 
     /// Closes a storage, and returns when its work in the background has ended, too.

@@ -14,19 +14,16 @@ struct DiskRecoveryTests {
     static let kills = SoakLength.kills(short: 16)
 
     @Test("row 13: a killed process never leaves a truncated value, and sizes agree at the next start")
-    func killed() throws {
+    func killed() async throws {
         let executable = try #require(TestProcess.executable)
         var random = SplitMix64(seed: 5)
         var survivors = 0
         for round in 0..<Self.kills {
             let step = round < 8 ? DiskStep.allCases[round].rawValue : "any"
             let life = step == "any" ? 1 + random.next(below: 900) : 1 + random.next(below: 30)
-            let process = Process()
-            process.executableURL = executable
-            process.arguments = ["kill", fixture.folder.path, "\(round)", "\(life)", step]
-            try process.run()
-            process.waitUntilExit()
-            #expect(process.terminationReason == .uncaughtSignal, "round \(round), \(step), \(life)")
+            let process = try ChildProcess(
+                executable.path, ["kill", fixture.folder.path, "\(round)", "\(life)", step])
+            #expect(await process.ended() == .killed(by: SIGKILL), "round \(round), \(step), \(life)")
             let disk = try DiskStorage<Data>(
                 config: .init(
                     name: "killed", directory: URL(fileURLWithPath: fixture.folder.path), sizeLimit: 400_000))
