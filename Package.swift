@@ -77,7 +77,8 @@ let package = Package(
             swiftSettings: strict),
 
         .target(
-            name: "HalcyonTestSupport", dependencies: ["HalcyonEviction", "HalcyonTrace", "HalcyonSimulation"],
+            name: "HalcyonTestSupport",
+            dependencies: ["HalcyonEviction", "HalcyonTrace", "HalcyonSimulation", "CChildProcess"],
             path: "Tests/HalcyonTestSupport", swiftSettings: strict),
         .testTarget(
             name: "HalcyonEvictionTests", dependencies: ["HalcyonEviction", "HalcyonTestSupport"],
@@ -88,6 +89,7 @@ let package = Package(
             name: "HalcyonTestProcess", dependencies: ["Halcyon", "HalcyonAccessLog", "HalcyonTestSupport"],
             path: "Tests/HalcyonTestProcess", swiftSettings: strict),
         .target(name: "CHeapUse", path: "Tests/CHeapUse"),
+        .target(name: "CChildProcess", path: "Tests/CChildProcess"),
         .executableTarget(
             name: "NetworkLoadProcess", dependencies: ["Halcyon", "HalcyonTestSupport", "CHeapUse"],
             path: "Tests/NetworkLoadProcess", swiftSettings: strict),

@@ -12,15 +12,11 @@ struct ProcessTests {
     init() throws { fixture = try LogFixture() }
 
     /// A process that records accesses named `name`; see its source. Its output goes to the file `name` in the folder.
-    func start(_ name: String, count: Int, flushMilliseconds: Int, rows: Int? = nil) throws -> Process {
-        let process = Process()
-        process.executableURL = BuiltExecutable.url("AccessLogProcess")
-        process.arguments =
-            [fixture.path, name, String(count), String(flushMilliseconds)] + (rows.map { [String($0)] } ?? [])
-        process.standardOutput = try FileHandle(
-            forWritingTo: URL(fileURLWithPath: try fixture.folder.file(name, "")))
-        try process.run()
-        return process
+    func start(_ name: String, count: Int, flushMilliseconds: Int, rows: Int? = nil) throws -> ChildProcess {
+        try ChildProcess(
+            BuiltExecutable.url("AccessLogProcess").path,
+            [fixture.path, name, String(count), String(flushMilliseconds)] + (rows.map { [String($0)] } ?? []),
+            output: .file(try fixture.folder.file(name, "")))
     }
 
     func lines(_ name: String) throws -> [Substring] {
@@ -58,7 +54,7 @@ struct ProcessTests {
             #expect(try await eventually { ((try? lines(name).count) ?? 0) > 0 })
             try await Task.sleep(for: .milliseconds(Int.random(in: 0...2_200)))
             let killed = steadyNanoseconds
-            end(process)
+            await end(process)
 
             let recorded = try lines(name).map { $0.split(separator: " ") }
             let old = try recorded.last {
@@ -90,7 +86,7 @@ struct ProcessTests {
             let process = try start(name, count: .max, flushMilliseconds: 20, rows: 400)
             #expect(try await eventually { ((try? lines(name).count) ?? 0) > 60 })
             try await Task.sleep(for: .milliseconds(Int.random(in: 0...300)))
-            end(process)
+            await end(process)
 
             #expect(try fixture.faults() == [])
             let own = try fixture.accesses().map(\.key).drop { !$0.hasPrefix("\(name)-") }
@@ -105,10 +101,9 @@ struct ProcessTests {
     }
 
     /// Kills a process, and returns when it is gone.
-    private func end(_ process: Process) {
-        Foundation.kill(process.processIdentifier, SIGKILL)
-        process.waitUntilExit()
-        #expect(process.terminationReason == .uncaughtSignal)
+    private func end(_ process: ChildProcess) async {
+        process.signal(SIGKILL)
+        #expect(await process.ended() == .killed(by: SIGKILL))
     }
 
     @Test("two processes at once: every access of both is there, in its order, with its own names")
@@ -116,8 +111,7 @@ struct ProcessTests {
         let count = 2_000
         let processes = try ["left", "right"].map { try start($0, count: count, flushMilliseconds: 20) }
         for process in processes {
-            process.waitUntilExit()
-            #expect(process.terminationStatus == 0)
+            #expect(await process.ended() == .exited(0))
         }
         let accesses = try fixture.accesses()
         #expect(accesses.count == 2 * count)

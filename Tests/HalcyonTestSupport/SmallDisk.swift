@@ -44,12 +44,6 @@ public final class SmallDisk {
 
     /// Runs a command of the system and tells whether it succeeded.
     private static func run(_ command: String...) -> Bool {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = command
-        process.standardError = FileHandle.nullDevice
-        guard (try? process.run()) != nil else { return false }
-        process.waitUntilExit()
-        return process.terminationStatus == 0
+        (try? ChildProcess("/usr/bin/env", command, errors: .nothing).wait()) == .exited(0)
     }
 }

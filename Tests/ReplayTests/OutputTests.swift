@@ -91,21 +91,18 @@ struct OutputTests {
 
     @Test("two that write one file leave one of the two whole")
     func race() throws {
-        func writer(_ seed: Int) throws -> Process {
+        func writer(_ seed: Int) throws -> ChildProcess {
             let arguments = ["generate", "zipf", "--set", "requests=5000", "-o", "z.csv", "--seed", "\(seed)"]
-            let process = Replay.process(arguments, in: folder)
-            try process.run()
-            return process
+            return try Replay.start(arguments, in: folder)
         }
         let both = try [1, 2].map { seed in
-            try writer(seed).waitUntilExit()
+            #expect(try writer(seed).wait() == .exited(0))
             return try folder.text("z.csv")
         }
         #expect(both[0] != both[1])
         for _ in 0..<3 {
             let writers = [try writer(1), try writer(2)]
-            for process in writers { process.waitUntilExit() }
-            #expect(writers.map(\.terminationStatus) == [0, 0])
+            #expect(writers.map { $0.wait() } == [.exited(0), .exited(0)])
             #expect(both.contains(try folder.text("z.csv")))
             #expect(folder.contents == ["t.csv", "z.csv"])
         }
@@ -125,16 +122,11 @@ struct OutputTests {
                 "long.csv", "time,key,size,category,user\n" + String(repeating: row, count: 600_000))
         }
         let before = folder.contents
-        let process = Replay.process(arguments, in: folder)
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        try process.run()
+        let process = try Replay.start(arguments, in: folder)
         Thread.sleep(forTimeInterval: 0.25)
         #expect(process.isRunning)
-        process.interrupt()
-        process.waitUntilExit()
-        #expect(process.terminationReason == .uncaughtSignal)
-        #expect(process.terminationStatus == SIGINT)
+        process.signal(SIGINT)
+        #expect(process.wait() == .killed(by: SIGINT))
         #expect(folder.contents == before)
     }
 }

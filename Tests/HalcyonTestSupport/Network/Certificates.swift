@@ -26,14 +26,9 @@ enum Certificates {
     }
 
     private static func openssl(_ folder: String, _ arguments: String) throws {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["openssl"] + arguments.split(separator: " ").map(String.init)
-        process.currentDirectoryURL = URL(fileURLWithPath: folder)
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else { throw NginxError(reason: "openssl failed: \(arguments)") }
+        let process = try ChildProcess(
+            "/usr/bin/env", ["openssl"] + arguments.split(separator: " ").map(String.init), in: folder,
+            output: .nothing, errors: .nothing)
+        guard process.wait() == .exited(0) else { throw NginxError(reason: "openssl failed: \(arguments)") }
     }
 }

@@ -28,8 +28,7 @@ public final class NginxServer: Sendable {
     public let securePort: Int
     /// Speaks TLS with a certificate for another name.
     public let misnamedPort: Int
-    private let lifeline: Pipe
-    private let process: Process
+    private let process: ChildProcess
 
     /// The certificate of the authority that signed the servers' ones.
     public var authority: URL { URL(fileURLWithPath: folder.path + "/authority.pem") }
@@ -46,18 +45,10 @@ public final class NginxServer: Sendable {
         let configuration = try folder.file(
             "nginx.conf", NginxConfiguration.text(folder: folder.path, plainPort, securePort, misnamedPort))
         // The shell waits for the end of its input, which comes with the end of this process, however that comes.
-        lifeline = Pipe()
-        process = Process()
-        process.executableURL = URL(fileURLWithPath: "/bin/sh")
-        let nginx = Self.path(of: "nginx") ?? "nginx"
-        process.arguments = [
-            "-c", "\"$0\" -p \"$1\" -c \"$2\" -e \"$1/error.log\" & pid=$!; cat > /dev/null; kill $pid; wait $pid",
-            nginx, folder.path, configuration,
-        ]
-        process.standardInput = lifeline
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        try process.run()
+        let line = "\"$0\" -p \"$1\" -c \"$2\" -e \"$1/error.log\" & pid=$!; cat > /dev/null; kill $pid; wait $pid"
+        process = try ChildProcess(
+            "/bin/sh", ["-c", line, Self.path(of: "nginx") ?? "nginx", folder.path, configuration], input: .pipe,
+            output: .nothing, errors: .nothing)
         for port in [plainPort, securePort, misnamedPort] {
             guard FreePort.isAnswered(port, within: 10) else {
                 let log = try? String(contentsOfFile: folder.path + "/error.log", encoding: .utf8)
@@ -67,8 +58,8 @@ public final class NginxServer: Sendable {
     }
 
     deinit {
-        try? lifeline.fileHandleForWriting.close()
-        process.waitUntilExit()
+        process.closeInput()
+        process.wait()
     }
 
     /// An address on the plain port.

@@ -14,17 +14,12 @@ struct KillTests {
         let folder = try TemporaryFolder()
         var (values, accesses) = (0, 0)
         for round in 0..<SoakLength.kills(short: 3) {
-            let process = Process()
-            process.executableURL = executable
-            process.arguments = ["load", folder.path, "\(round)", "600"]
-            let output = Pipe()
-            process.standardOutput = output
-            try process.run()
-            #expect(output.fileHandleForReading.availableData == Data("ready\n".utf8), "round \(round)")
+            let process = try ChildProcess(
+                executable.path, ["load", folder.path, "\(round)", "600"], output: .pipe)
+            #expect(await process.firstOutput() == Data("ready\n".utf8), "round \(round)")
             try await Task.sleep(for: .milliseconds(Int.random(in: 0...400)))
-            kill(process.processIdentifier, SIGKILL)
-            process.waitUntilExit()
-            #expect(process.terminationReason == .uncaughtSignal, "round \(round)")
+            process.signal(SIGKILL)
+            #expect(await process.ended() == .killed(by: SIGKILL), "round \(round)")
 
             for name in ["disk", "cache"] {
                 let disk = try DiskStorage<Data>(

@@ -11,9 +11,25 @@ final class FakeTransport: Transport {
         case priority(String, TransferPriority)
     }
 
+    private typealias Answer = @Sendable (any TransferReceiver) -> Void
+
+    private struct Started {
+        let number: Int
+        let name: String
+        let receiver: any TransferReceiver
+    }
+
     private struct State {
         var calls: [Call] = []
-        var receivers: [String: any TransferReceiver] = [:]
+        /// In the order of their starts; two may have one name.
+        var started: [Started] = []
+        var count = 0
+        /// What came before the transfers that it is for.
+        var early: [String: Answer] = [:]
+
+        mutating func take(where picks: (Started) -> Bool) -> (any TransferReceiver)? {
+            started.firstIndex(where: picks).map { started.remove(at: $0).receiver }
+        }
     }
 
     private let state = Mutex(State())
@@ -26,45 +42,60 @@ final class FakeTransport: Transport {
 
     func start(_ request: TransportRequest, receiver: any TransferReceiver) -> any Transfer {
         let name = request.url.lastPathComponent
-        state.withLock { state in
+        let (number, early) = state.withLock { state in
             state.calls.append(.start(name, request.priority))
-            state.receivers[name] = receiver
+            state.count += 1
+            state.started.append(Started(number: state.count, name: name, receiver: receiver))
+            return (state.count, state.early.removeValue(forKey: name))
         }
+        if let early { give(name, early) }
         if let answerAtOnce { answer(name, answerAtOnce) }
-        return FakeTransfer(name: name, transport: self)
+        return FakeTransfer(number: number, name: name, transport: self)
     }
 
-    /// Ends a transfer with an answer.
+    /// Ends a transfer with an answer; once it starts, if it has not: a load has joined a while before.
     func answer(_ name: String, _ body: Data, status: Int = 200) {
-        guard let receiver = take(name), let url = URL(string: "http://fake/\(name)") else { return }
-        receiver.received(ResponseHead(url: url, status: status))
-        body.withUnsafeBytes { receiver.received($0) }
-        receiver.finished(.success(TransferMetrics()))
+        give(name) { receiver in
+            receiver.received(ResponseHead(url: fake(name), status: status))
+            body.withUnsafeBytes { receiver.received($0) }
+            receiver.finished(.success(TransferMetrics()))
+        }
     }
 
-    /// Ends a transfer with an error.
-    func fail(_ name: String, _ error: NetworkError) { take(name)?.finished(.failure(error)) }
+    /// Ends a transfer with an error; once it starts, if it has not.
+    func fail(_ name: String, _ error: NetworkError) { give(name) { $0.finished(.failure(error)) } }
 
     /// Returns when so many calls were made.
     func waitForCalls(_ count: Int) async {
         while state.withLock({ $0.calls.count }) < count { await Task.yield() }
     }
 
+    fileprivate func cancel(_ number: Int, _ name: String) {
+        let cancelled = state.withLock { state in
+            state.calls.append(.cancel(name))
+            return state.take { $0.number == number }
+        }
+        cancelled?.finished(.failure(.cancelled))
+    }
+
     fileprivate func note(_ call: Call) { state.withLock { $0.calls.append(call) } }
 
-    private func take(_ name: String) -> (any TransferReceiver)? {
-        state.withLock { $0.receivers.removeValue(forKey: name) }
+    private func give(_ name: String, _ answer: @escaping Answer) {
+        let receiver = state.withLock { state in
+            let receiver = state.take { $0.name == name }
+            if receiver == nil { state.early[name] = answer }
+            return receiver
+        }
+        if let receiver { answer(receiver) }
     }
 }
 
 private struct FakeTransfer: Transfer {
+    let number: Int
     let name: String
     let transport: FakeTransport
 
-    func cancel() {
-        transport.note(.cancel(name))
-        transport.fail(name, .cancelled)
-    }
+    func cancel() { transport.cancel(number, name) }
     func pause() {}
     func resume() {}
     func setPriority(_ priority: TransferPriority) { transport.note(.priority(name, priority)) }

@@ -7,15 +7,11 @@ struct LoadTests {
     @Test("every load of many tasks ends once, with its image or the right error, and nothing is left")
     func load() async throws {
         let (loads, tasks, urls, rounds) = SoakLength.isLong ? (10_000, 200, 2_000, 4) : (1_000, 50, 200, 1)
-        let process = Process()
-        process.executableURL = BuiltExecutable.url("NetworkLoadProcess")
-        process.arguments = [loads, tasks, urls, 5, rounds].map(String.init)
-        let output = Pipe()
-        process.standardOutput = output
-        try process.run()
-        let text = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0)
+        let process = try ChildProcess(
+            BuiltExecutable.url("NetworkLoadProcess").path, [loads, tasks, urls, 5, rounds].map(String.init),
+            output: .pipe)
+        let text = await process.output()
+        #expect(await process.ended() == .exited(0))
         let counts = try JSONDecoder().decode([String: Int].self, from: text)
         print("load: \(String(decoding: text, as: UTF8.self))")
         let good = ["image", "cancelled", "truncated", "lost", "status", "garbage", "timed out"]

@@ -26,17 +26,15 @@ enum Replay {
     /// The executable.
     static let executable = BuiltExecutable.url("replay")
 
-    /// The command's process in `folder`, not yet started.
-    static func process(_ arguments: [String], in folder: TemporaryFolder, environment: [String: String] = [:])
-        -> Process
-    {
-        let process = Process()
-        process.executableURL = executable
-        process.arguments = arguments
-        process.currentDirectoryURL = URL(fileURLWithPath: folder.path)
-        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-        process.standardInput = FileHandle.nullDevice
-        return process
+    /// Starts the command in `folder`.
+    static func start(
+        _ arguments: [String], in folder: TemporaryFolder, environment: [String: String] = [:],
+        input: ChildProcess.Stream = .nothing, output: ChildProcess.Stream = .nothing,
+        errors: ChildProcess.Stream = .nothing
+    ) throws -> ChildProcess {
+        try start(
+            executable.path, arguments, in: folder, environment: environment, input: input, output: output,
+            errors: errors)
     }
 
     /// Runs the command in `folder` to its end.
@@ -46,40 +44,54 @@ enum Replay {
         try run(arguments, in: folder, input: input, environment: environment)
     }
 
-    /// Runs the command in `folder` to its end. Its output goes through files, which never fill up.
+    /// Runs the command in `folder` to its end.
     static func run(
         _ arguments: [String], in folder: TemporaryFolder, input: String? = nil, environment: [String: String] = [:]
     ) throws -> Outcome {
-        let process = process(arguments, in: folder, environment: environment)
-        let scratch = try TemporaryFolder()
-        let output = URL(fileURLWithPath: try scratch.file("output", ""))
-        let errors = URL(fileURLWithPath: try scratch.file("errors", ""))
-        process.standardOutput = try FileHandle(forWritingTo: output)
-        process.standardError = try FileHandle(forWritingTo: errors)
-        if let input {
-            process.standardInput = FileHandle(forReadingAtPath: try scratch.file("input", input))
-        }
-        try process.run()
-        process.waitUntilExit()
-        return Outcome(
-            output: try Data(contentsOf: output), errors: try String(contentsOf: errors, encoding: .utf8),
-            code: process.terminationStatus + (process.terminationReason == .uncaughtSignal ? 128 : 0))
+        try run(executable.path, arguments, in: folder, input: input, environment: environment)
     }
 
     /// Runs a line of shell in `folder`, where `replay` is the command; gives its output and exit code.
     static func shell(_ line: String, in folder: TemporaryFolder) throws -> Outcome {
-        let process = process(["-c", "replay() { '\(executable.path)' \"$@\"; }\n\(line)"], in: folder)
-        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        let line = "replay() { '\(executable.path)' \"$@\"; }\n\(line)"
+        return try run("/bin/sh", ["-c", line], in: folder, input: nil, environment: [:])
+    }
+
+    private static func start(
+        _ executable: String, _ arguments: [String], in folder: TemporaryFolder, environment: [String: String],
+        input: ChildProcess.Stream, output: ChildProcess.Stream, errors: ChildProcess.Stream
+    ) throws -> ChildProcess {
+        try ChildProcess(
+            executable, arguments, in: folder.path,
+            environment: ProcessInfo.processInfo.environment.merging(environment) { $1 }, input: input, output: output,
+            errors: errors)
+    }
+
+    /// Runs a program to its end. Its output goes through files, which never fill up.
+    private static func run(
+        _ executable: String, _ arguments: [String], in folder: TemporaryFolder, input: String?,
+        environment: [String: String]
+    ) throws -> Outcome {
         let scratch = try TemporaryFolder()
-        let output = URL(fileURLWithPath: try scratch.file("output", ""))
-        let errors = URL(fileURLWithPath: try scratch.file("errors", ""))
-        process.standardOutput = try FileHandle(forWritingTo: output)
-        process.standardError = try FileHandle(forWritingTo: errors)
-        try process.run()
-        process.waitUntilExit()
+        let (output, errors) = (try scratch.file("output", ""), try scratch.file("errors", ""))
+        let process = try start(
+            executable, arguments, in: folder, environment: environment,
+            input: try input.map { .file(try scratch.file("input", $0)) } ?? .nothing, output: .file(output),
+            errors: .file(errors))
+        let ending = process.wait()
         return Outcome(
-            output: try Data(contentsOf: output), errors: try String(contentsOf: errors, encoding: .utf8),
-            code: process.terminationStatus)
+            output: try Data(contentsOf: URL(fileURLWithPath: output)),
+            errors: try String(contentsOfFile: errors, encoding: .utf8), code: ending.shellCode)
+    }
+}
+
+extension ChildProcess.Ending {
+    /// The exit code, or 128 and the number of the signal, as shells count.
+    fileprivate var shellCode: Int32 {
+        switch self {
+        case .exited(let code): code
+        case .killed(by: let signal): 128 + signal
+        }
     }
 }
 
