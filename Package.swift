@@ -42,6 +42,7 @@ let package = Package(
         .target(name: "CImageCodecs", dependencies: ["CTurboJPEG", "CPNG", "CWebP"]),
 
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("curl")]),
+        .target(name: "CProcessor"),
 
         .target(name: "HalcyonEviction", swiftSettings: strict),
         .target(
@@ -58,7 +59,7 @@ let package = Package(
         .target(
             name: "Halcyon",
             dependencies: [
-                "HalcyonEviction", "HalcyonModel", "HalcyonAccessLog", "CCurl", "CImageCodecs",
+                "HalcyonEviction", "HalcyonModel", "HalcyonAccessLog", "CCurl", "CImageCodecs", "CProcessor",
                 .product(name: "GRDB", package: "GRDB.swift"), .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),

@@ -9,6 +9,7 @@
 public final class LiveIndex {
     private let storing: (Access, Int64, inout [EntryID]) -> AccessOutcome
     @usableFromInline let hitting: (Access, Int64?, inout [EntryID]) -> Bool
+    @usableFromInline let finding: (EntryID, Int64, Int64?) -> HitStanding
     private let containing: (EntryID) -> Bool
     private let containingFresh: (EntryID, Int64) -> Bool
     private let remembering: (EntryID) -> Bool
@@ -41,6 +42,7 @@ public final class LiveIndex {
             index.pointee.takeVictims(into: &victims)
             return true
         }
+        finding = { index.pointee.standing(of: $0, at: $1, deadline: $2) }
         containing = { index.pointee.contains($0) }
         containingFresh = { index.pointee.contains($0, freshAt: $1) }
         remembering = { index.pointee.policy.remembers($0) }
@@ -83,6 +85,12 @@ public final class LiveIndex {
     @inlinable
     public func hit(_ access: Access, deadline: Int64?, victims: inout [EntryID]) -> Bool {
         hitting(access, deadline, &victims)
+    }
+
+    /// What a hit would find, without serving it; nothing changes. See ``BoundedIndex/standing(of:at:deadline:)``.
+    @inlinable
+    public func standing(of entry: EntryID, at time: Int64, deadline: Int64?) -> HitStanding {
+        finding(entry, time, deadline)
     }
 
     /// Whether an entry is resident (it may have expired).

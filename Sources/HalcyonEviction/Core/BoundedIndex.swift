@@ -124,6 +124,19 @@ public struct BoundedIndex<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
         return true
     }
 
+    /// What ``hit(_:deadline:)`` would find, without serving it. Nothing changes.
+    ///
+    /// A hit that may wait is one that finds its entry in time whenever it is served, as long as all that is served before it are
+    /// hits: none of them can shorten the time that the entry has, nor evict it.
+    @inline(__always)
+    public func standing(of entry: EntryID, at time: Int64, deadline: Int64?) -> HitStanding {
+        if !entriesExpire { return !resident[entry] ? .absent : Policy.mayOverflow ? .atOnce : .mayWait }
+        let present = deadlines[entry]
+        if time >= present { return resident[entry] ? .atOnce : .absent }
+        if let deadline, bounded(deadline, time) < present { return .atOnce }
+        return Policy.mayOverflow ? .atOnce : .mayWait
+    }
+
     /// Takes an entry out, if it is resident, without counting an eviction.
     public mutating func remove(_ entry: EntryID) {
         guard resident[entry] else { return }

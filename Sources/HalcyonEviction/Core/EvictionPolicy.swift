@@ -45,6 +45,10 @@ public protocol EvictionPolicy: ~Copyable {
     /// Asked after a hit and before an insertion; ``victim(for:)`` is called until it is false. By default never.
     var overflows: Bool { get }
 
+    /// Whether ``overflows`` is ever true. Only where it is not may an index be told of a hit later than it happened, because nobody
+    /// leaves for it; so a policy that implements the one implements the other. By default not.
+    static var mayOverflow: Bool { get }
+
     /// The cache has another capacity from now on, and holds no more than that: a policy that gives parts of it shares takes
     /// them anew. By default of no account.
     mutating func resize(to capacity: Int)
@@ -78,6 +82,10 @@ extension EvictionPolicy where Self: ~Copyable {
     /// Never: only the cache as a whole has a limit.
     @inlinable
     public var overflows: Bool { false }
+
+    /// It never does.
+    @inlinable
+    public static var mayOverflow: Bool { false }
 
     /// Gives nothing a share.
     @inlinable

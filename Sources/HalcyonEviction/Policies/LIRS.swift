@@ -72,6 +72,7 @@ public struct LIRS: ~Copyable, CataloguedPolicy {
     }
 
     public var overflows: Bool { !leaving.isEmpty }
+    public static let mayOverflow = true
 
     public mutating func hit(_ access: Access) {
         let entry = access.entry

@@ -48,6 +48,7 @@ public struct QDLPFIFO: ~Copyable, CataloguedPolicy {
         queues.resize(to: capacity)
     }
 
+    public static let mayOverflow = true
     public var overflows: Bool {
         promoted != .none || (returningCost >= 0 && !fitsClock(returningCost) && !queues.isMainEmpty)
     }

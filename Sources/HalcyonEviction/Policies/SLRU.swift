@@ -44,6 +44,7 @@ public struct SLRU: ~Copyable, CataloguedPolicy {
     private let entrance: Entrance
     /// Whether the bottom was handed more than it may hold.
     public private(set) var overflows = false
+    public static let mayOverflow = true
 
     public init(_ parameters: Parameters, context: PolicyContext) {
         stack = ListFamily(count: parameters.segments, context: context)

@@ -54,6 +54,7 @@ public struct TwoQ: ~Copyable, CataloguedPolicy {
     public var overflows: Bool {
         isReturning && !lists.isEmpty(TwoQ.am) && lists.cost(ofList: TwoQ.am) &+ returningCost > capacity &- kin
     }
+    public static let mayOverflow = true
 
     public mutating func hit(_ access: Access) {
         if lists.list(of: access.entry) == TwoQ.am { lists.moveToHead(access.entry, of: TwoQ.am) }

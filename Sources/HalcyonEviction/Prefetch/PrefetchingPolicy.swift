@@ -29,10 +29,15 @@ public struct PrefetchingPolicy<Wrapped: EvictionPolicy & ~Copyable>: ~Copyable,
     /// Nothing waits yet.
     public init(_ wrapped: consuming Wrapped) { self.wrapped = wrapped }
 
+    @inline(__always)
     public mutating func hit(_ access: Access) {
         // Whoever takes one from here to a faster cache ahead of need does not ask for it either.
         if access.isPrefetch { return }
-        guard fetched[access.entry] != Self.notWaiting else { return wrapped.hit(access) }
+        if fetched[access.entry] == Self.notWaiting { wrapped.hit(access) } else { hitWaiting(access) }
+    }
+
+    @inline(never)
+    private mutating func hitWaiting(_ access: Access) {
         used += 1
         // One that the wrapped policy refuses stays where it is, protected no longer.
         guard wrapped.admit(access) else {
@@ -97,6 +102,7 @@ public struct PrefetchingPolicy<Wrapped: EvictionPolicy & ~Copyable>: ~Copyable,
     public func remembers(_ entry: EntryID) -> Bool { wrapped.remembers(entry) }
 
     public var overflows: Bool { wrapped.overflows }
+    public static var mayOverflow: Bool { Wrapped.mayOverflow }
 
     public var behaviour: CacheBehaviour { wrapped.behaviour }
 

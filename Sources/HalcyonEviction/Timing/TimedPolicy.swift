@@ -34,6 +34,7 @@ struct TimedPolicy<Wrapped: EvictionPolicy & ~Copyable>: ~Copyable, EvictionPoli
 
     @inline(__always)
     var overflows: Bool { wrapped.overflows }
+    static var mayOverflow: Bool { Wrapped.mayOverflow }
 
     var behaviour: CacheBehaviour { wrapped.behaviour }
     var metadataBytes: Int { wrapped.metadataBytes }

@@ -12,6 +12,7 @@ struct CacheTimesTests {
         var hasMadeRoom = false
 
         var overflows: Bool { surplus > 0 }
+        static let mayOverflow = true
 
         mutating func hit(_ access: Access) { surplus = access.entry == 0 ? 1 : 0 }
 

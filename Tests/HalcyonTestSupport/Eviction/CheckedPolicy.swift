@@ -93,7 +93,11 @@ public struct CheckedPolicy<Wrapped: EvictionPolicy & ~Copyable>: ~Copyable, Evi
         wrapped.resize(to: capacity)
     }
 
-    public var overflows: Bool { wrapped.overflows }
+    public var overflows: Bool {
+        record.require(Wrapped.mayOverflow || !wrapped.overflows, "overflows, and does not say that it may")
+        return wrapped.overflows
+    }
+    public static var mayOverflow: Bool { Wrapped.mayOverflow }
     public var behaviour: CacheBehaviour { wrapped.behaviour }
     public var metadataBytes: Int { wrapped.metadataBytes }
     public var metrics: [PolicyMetric] { wrapped.metrics }

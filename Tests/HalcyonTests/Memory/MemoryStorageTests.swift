@@ -173,11 +173,13 @@ struct MemoryStorageTests {
         #expect(memory.count == 2 && memory.totalCost == 2)
     }
 
-    @Test("A value is destroyed outside of the lock, so that its end may use the storage")
-    func destruction() {
+    @Test("A value is destroyed outside of the lock, so that its end may use the storage", arguments: [false, true])
+    func destruction(inLanes: Bool) {
         let memory = MemoryStorage<Keepsake>(config: .lasting(cost: 1))
+        if inLanes { memory.core.state.takeAllLanes() }
         memory.store(value: Keepsake(memory), forKey: "a")
         memory.store(value: Keepsake(memory), forKey: "a")
+        for _ in 0..<200 { #expect(memory.value(forKey: "a") != nil) }
         memory.store(value: Keepsake(memory), forKey: "b")
         memory.remove(forKey: "b")
         #expect(memory.count == 0)

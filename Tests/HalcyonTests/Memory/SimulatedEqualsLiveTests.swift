@@ -12,8 +12,8 @@ import Testing
 struct SimulatedEqualsLiveTests {
     @Test(
         "The memory storage decides hit for hit and victim for victim as the replayer",
-        arguments: ["lru", "s3-fifo", "gdsf", "kingfisher-memory", "learned"])
-    func memory(name: String) async throws {
+        arguments: ["lru", "s3-fifo", "gdsf", "kingfisher-memory", "learned"], [false, true])
+    func memory(name: String, inLanes: Bool) async throws {
         let folder = try TemporaryFolder()
         let trace = try SizedTrace.load(folder, limit: SoakLength.accesses)
         let capacity = Int(trace.distinctCost / 20)
@@ -27,6 +27,7 @@ struct SimulatedEqualsLiveTests {
         let left = Departures()
         let memory = MemoryStorage<Blob>(
             config: .lasting(cost: capacity), configured: policy, seed: 1, clock: clock, onDeparture: left.note)
+        if inLanes { memory.core.state.takeAllLanes() }
         var (hits, firstDifference) = (0, Int?.none)
         for request in 0..<trace.count {
             let access = Access(

@@ -1,5 +1,4 @@
 import HalcyonEviction
-import Synchronization
 
 /// What ``MemoryStorage`` is made of, for objects of any class: compiled once, and not anew through the tables of a generic
 /// type at each call.
@@ -16,7 +15,7 @@ final class MemoryCore: Sendable {
     }
 
     /// Those that left, and the values that go with them; one alone, as is common, takes no memory.
-    struct Leavers: ~Copyable {
+    struct Leavers: ~Copyable, Sendable {
         private var first: Item?
         private var others: [Item] = []
         var departures: [Departure] = []
@@ -26,7 +25,7 @@ final class MemoryCore: Sendable {
         }
     }
 
-    let state: Mutex<State>
+    let state: MemoryState
     let clock: any CacheClock
     private let hasher: KeyHash
     private let sweeper = Sweeper()
@@ -44,7 +43,7 @@ final class MemoryCore: Sendable {
             policy: policy, limits: config.limits, rules: config.categoryRules, seed: seed, users: users,
             prefetches: prefetches)
         hasher = ledger.hasher
-        state = Mutex(State(config: config, ledger: ledger))
+        state = MemoryState(State(config: config, ledger: ledger))
         sweeper.start(
             clock: clock,
             interval: { [weak self] in
@@ -97,13 +96,38 @@ final class MemoryCore: Sendable {
     @usableFromInline
     func load(_ key: String, _ extending: ExpirationExtending, _ context: AccessContext) -> Item? {
         let now = clock.now
+        if let found = hasher.withHashedAtOnce(key, { load($0, at: now, extending, context) }) { return found }
+        return loadCopied(key, at: now, extending, context)
+    }
+
+    @inline(never)
+    private func loadCopied(
+        _ key: String, at now: Int64, _ extending: ExpirationExtending, _ context: AccessContext
+    ) -> Item? {
+        hasher.withHashed(key) { load($0, at: now, extending, context) }
+    }
+
+    @inline(never)
+    private func load(
+        _ key: HashedKey, at now: Int64, _ extending: ExpirationExtending, _ context: AccessContext
+    ) -> Item? {
         var leavers: Leavers?
-        let value = hasher.withHashed(key) { key in
-            state.withLock { state -> Item? in
-                let entry = state.ledger.load(key, at: now, extending: extending, context: context)
-                leavers = state.takeLeavers(reporting: reports)
-                return entry.map { state.values[Int($0)] } ?? nil
-            }
+        let found = state.load(key, at: now, extending, context, leavers: &leavers, reporting: reports)
+        report(leavers)
+        if let found { return found }
+        return loadAlone(key, at: now, extending, context)
+    }
+
+    /// The same with nobody else about.
+    @inline(never)
+    private func loadAlone(
+        _ key: HashedKey, at now: Int64, _ extending: ExpirationExtending, _ context: AccessContext
+    ) -> Item? {
+        var leavers: Leavers?
+        let value = state.withLock { state -> Item? in
+            let value = state.load(key, at: now, extending, context)
+            leavers = state.takeLeavers(reporting: reports)
+            return value
         }
         report(leavers)
         return value
@@ -130,6 +154,15 @@ final class MemoryCore: Sendable {
 }
 
 extension MemoryCore.State {
+    /// Serves a load.
+    @inline(__always)
+    mutating func load(
+        _ key: HashedKey, at now: Int64, _ extending: ExpirationExtending, _ context: AccessContext
+    ) -> MemoryCore.Item? {
+        let entry = ledger.load(key, at: now, extending: extending, context: context)
+        return entry.map { values[Int($0)] } ?? nil
+    }
+
     /// Puts a value at the number of its key, and returns the one that it replaces.
     mutating func put(_ value: MemoryCore.Item, at entry: EntryID) -> MemoryCore.Item? {
         let place = Int(entry)

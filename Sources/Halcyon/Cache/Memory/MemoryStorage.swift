@@ -1,6 +1,5 @@
 import HalcyonEviction
 import HalcyonModel
-import Synchronization
 
 /// Values in memory, within a cost and a count, each until it expires.
 ///
@@ -14,8 +13,9 @@ import Synchronization
 ///
 /// Who is resident and who goes is decided by a ``HalcyonEviction/BoundedIndex`` under the policy given, the very one
 /// that a replay runs; a storage without category rules hands it every access as it comes. Any thread may call anything.
-/// No value is ever destroyed and no observer called while the lock is held. A look-up takes O(length of the key) beside
-/// what the policy takes.
+/// Hits on several threads go on side by side, and the policy is told of them, in order, before anything
+/// else happens. No value is ever destroyed and no observer called while the lock is held. A look-up takes O(length of the
+/// key) beside what the policy takes.
 public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendable {
     @usableFromInline let core: MemoryCore
     /// Whether a value is an object already; anything else is kept in a ``Box``.

@@ -42,6 +42,9 @@ struct CategoryTable {
         return (number, isNew)
     }
 
+    /// The number of the set of these categories, if they were named just so before.
+    func knownSet(of list: [String]) -> CategorySetID? { lists[list] }
+
     /// The names of a set's categories, in their order.
     func names(ofSet set: CategorySetID) -> [String] { members[Int(set)].map { names[Int($0)] } }
 }

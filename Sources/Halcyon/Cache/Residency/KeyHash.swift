@@ -10,8 +10,14 @@ struct KeyHash {
     /// Calls `body` with a key's bytes in UTF-8, and their hash. They are there until it returns.
     @inline(__always)
     func withHashed<Result>(_ key: String, _ body: (HashedKey) -> Result) -> Result {
-        let result = key.utf8.withContiguousStorageIfAvailable { body(HashedKey(bytes: $0, hash: hash($0))) }
-        return result ?? withCopied(key, body)
+        withHashedAtOnce(key, body) ?? withCopied(key, body)
+    }
+
+    /// The same, but `nil` for a string that lies in memory in another way. Where `body` is small and this is called with it once,
+    /// it is compiled into the caller, and nothing that it captures is retained.
+    @inline(__always)
+    func withHashedAtOnce<Result>(_ key: String, _ body: (HashedKey) -> Result) -> Result? {
+        key.utf8.withContiguousStorageIfAvailable { body(HashedKey(bytes: $0, hash: hash($0))) }
     }
 
     /// The same for a string that another language made and keeps in an encoding of its own.

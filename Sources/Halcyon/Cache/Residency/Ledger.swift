@@ -34,16 +34,17 @@ struct Ledger: ~Copyable {
     private(set) var limits: Limits
     private(set) var rules: [String: CategoryRule] = [:]
     private(set) var keys = KeyTable()
-    private(set) var categories = CategoryTable()
+    var categories = CategoryTable()
     private(set) var partitions: [Partition] = []
-    private(set) var tallies = Tallies()
-    private let users: UserNumbers
-    private var notes = SlotArray(repeating: Note())
+    var tallies = Tallies()
+    let users: UserNumbers
+    var notes = SlotArray(repeating: Note())
     private var leaving = NumberQueue()
-    private var victims: [EntryID] = []
+    var victims: [EntryID] = []
     /// Who left since ``forgetGone()``, in that order.
     private(set) var gone: [Gone] = []
-    private var requests = 0
+    /// How many requests were served: hits and stores.
+    var requests = 0
 
     init(
         policy: ConfiguredPolicy, limits: Limits, rules: [String: CategoryRule], seed: UInt64, users: UserNumbers,
@@ -84,36 +85,6 @@ struct Ledger: ~Copyable {
 
     /// What hashes the keys: a ledger behind a lock is given hashes that were made before.
     var hasher: KeyHash { keys.hasher }
-
-    /// Serves a load: the number of the key, or `nil` on a miss. One that has expired leaves.
-    mutating func load(_ key: HashedKey, at time: Int64, extending: ExpirationExtending, context: AccessContext)
-        -> EntryID?
-    {
-        let entry = keys.number(of: key)
-        guard entry != .none else {
-            miss(context)
-            return nil
-        }
-        let note = notes[entry]
-        // Among the parts while this lasts, which keeps it; retaining it for each hit would cost a tenth of the hit.
-        let index = Unmanaged.passUnretained(partitions[Int(note.partition)].index)
-        var set = note.set
-        if !context.categories.isEmpty, index._withUnsafeGuaranteedRef({ $0.contains(entry, freshAt: time) }) {
-            set = self.set(of: context.categories)
-            reclassify(entry, as: set)
-        }
-        let access = access(entry, at: time, set: set, context: context)
-        let deadline = extending.deadline(from: time, renewal: note.renewal)
-        guard index._withUnsafeGuaranteedRef({ $0.hit(access, deadline: deadline, victims: &victims) }) else {
-            if self.index(of: entry).contains(entry) { depart(entry, .expired) }
-            miss(context)
-            return nil
-        }
-        requests &+= 1
-        tallies.hit(set)
-        if !victims.isEmpty { settle() }
-        return entry
-    }
 
     /// Serves a store: the number of the key if it is resident now, or `nil` if it was not admitted.
     ///
@@ -160,9 +131,6 @@ struct Ledger: ~Copyable {
         if !victims.isEmpty { settle() }
         return isResident ? entry : nil
     }
-
-    /// Serves a load of what is known to be absent.
-    mutating func miss(_ context: AccessContext) { tallies.missed(named: context.categories, in: &categories) }
 
     /// Takes a resident out.
     mutating func depart(_ entry: EntryID, _ reason: DepartureReason) {
@@ -254,7 +222,7 @@ struct Ledger: ~Copyable {
         return partition
     }
 
-    private func index(of entry: EntryID) -> LiveIndex {
+    func index(of entry: EntryID) -> LiveIndex {
         partitions[Int(notes[entry].partition)].index
     }
 
@@ -310,7 +278,7 @@ struct Ledger: ~Copyable {
 
     // MARK: - Numbers
 
-    private mutating func set(of names: [String]) -> CategorySetID {
+    mutating func set(of names: [String]) -> CategorySetID {
         if names.isEmpty { return 0 }
         let (set, isNew) = categories.set(of: names)
         if isNew {
@@ -321,7 +289,7 @@ struct Ledger: ~Copyable {
         return set
     }
 
-    private mutating func reclassify(_ entry: EntryID, as set: CategorySetID) {
+    mutating func reclassify(_ entry: EntryID, as set: CategorySetID) {
         let old = notes[entry].set
         if old == set { return }
         let cost = index(of: entry).lastCost(of: entry)
@@ -332,15 +300,21 @@ struct Ledger: ~Copyable {
     private mutating func access(
         _ entry: EntryID, at time: Int64, cost: Int = 0, set: CategorySetID, context: AccessContext = AccessContext()
     ) -> Access {
-        // Requests may come a little out of order; time never runs backwards.
-        if let given = context.requestNumber, given > requests { requests = given }
+        count(context.requestNumber)
         return Access(
             entry: entry, index: requests, time: time, cost: cost, categories: set,
             user: users.number(of: context.user), isPrefetch: context.isPrefetch)
     }
 
+    /// Takes the number of a request over from who serves it with several tiers.
+    @inline(__always)
+    mutating func count(_ given: Int?) {
+        // Requests may come a little out of order; time never runs backwards.
+        if let given, given > requests { requests = given }
+    }
+
     /// Writes down what the policy evicted.
-    private mutating func settle() {
+    mutating func settle() {
         for victim in victims { record(victim, .evicted) }
         victims.removeAll(keepingCapacity: true)
     }

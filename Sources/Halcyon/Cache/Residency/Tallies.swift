@@ -28,6 +28,9 @@ struct Tallies: ~Copyable {
         }
     }
 
+    /// So many look-ups missed for which no categories were named.
+    mutating func missed(_ count: Int) { misses += count }
+
     mutating func came(_ members: [UInt32], cost: Int) {
         stores += 1
         add(members, count: 1, cost: cost)
