@@ -68,21 +68,31 @@ struct MemoryBenchmark {
     }
 
     /// Hits a second of four threads together over those of one; of each the best of fifteen rounds.
+    ///
+    /// Once all threads ask with the same strings, the counts of whose references move from core to core as those of the values
+    /// do, and once with strings of their own, as threads have that make the keys from addresses.
     func threads() throws {
-        let memory = try filled("lru")
-        let order = shuffled(2)
+        let shared = shuffled(2)
+        let own = (0..<4).map { _ in shared.map { String(decoding: Array($0.utf8), as: UTF8.self) } }
+        try threads("lru", "the same keys", Array(repeating: shared, count: 4))
+        try threads("lru", "keys of their own", own)
+        try threads("learned", "keys of their own", own)
+    }
+
+    private func threads(_ policy: String, _ label: String, _ orders: [[String]]) throws {
+        let memory = try filled(policy)
         var (one, four) = (Double.infinity, Double.infinity)
         for _ in 0..<15 {
-            one = min(one, seconds { for key in order { _ = memory.value(forKey: key) } })
+            one = min(one, seconds { for key in orders[0] { _ = memory.value(forKey: key) } })
             four = min(
                 four,
                 seconds {
-                    DispatchQueue.concurrentPerform(iterations: 4) { _ in
-                        for key in order { _ = memory.value(forKey: key) }
+                    DispatchQueue.concurrentPerform(iterations: 4) { thread in
+                        for key in orders[thread] { _ = memory.value(forKey: key) }
                     }
                 })
         }
-        report("memory hits/s, four threads over one", 4 * one / four, "x")
+        report("hits/s, four threads over one, \(policy), \(label)", 4 * one / four, "x")
     }
 
     /// Stores and hits a second over those of NSCache, both with room for all and with room for a tenth; of each the best of

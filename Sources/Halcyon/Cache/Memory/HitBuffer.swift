@@ -48,19 +48,23 @@ struct HitBuffer: ~Copyable {
         return number
     }
 
-    /// The first hit that was not taken.
-    var first: WaitingHit? { taken < end ? hits?[taken] : nil }
-
-    /// Takes that one.
-    mutating func dropFirst() { taken &+= 1 }
-
-    /// Takes all hits and returns the number of look-ups that found nothing; it is empty then.
+    /// The stamp of the first hit that was not taken; the largest number if there is none.
     @inline(__always)
-    mutating func takeAll(_ serve: (WaitingHit) -> Void) -> Int {
-        while let hit = first {
-            dropFirst()
-            serve(hit)
-        }
+    var firstStamp: UInt64 {
+        guard taken < end, let hits else { return .max }
+        return hits[taken].stamp
+    }
+
+    /// Takes that hit.
+    @inline(__always)
+    mutating func takeFirst(_ serve: (WaitingHit) -> Void) {
+        guard taken < end, let hits else { return }
+        taken &+= 1
+        serve(hits[taken &- 1])
+    }
+
+    /// Forgets everything, when all hits were taken, and returns the number of look-ups that found nothing.
+    mutating func empty() -> Int {
         defer { (taken, end, misses) = (0, 0, 0) }
         return misses
     }

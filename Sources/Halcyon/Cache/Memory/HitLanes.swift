@@ -180,22 +180,16 @@ struct HitLanes: ~Copyable {
     /// O(hits × lanes).
     @inline(__always)
     func takeAll(_ serve: (WaitingHit) -> Void) -> Int {
-        if count == 1 { return lane(0).buffer.pointee.takeAll(serve) }
-        return takeMerged(serve)
-    }
-
-    private func takeMerged(_ serve: (WaitingHit) -> Void) -> Int {
+        let count = count
         while true {
-            var earliest: (lane: Int, hit: WaitingHit)?
+            var (earliest, least) = (0, UInt64.max)
             for number in 0..<count {
-                guard let hit = lane(number).buffer.pointee.first else { continue }
-                if let known = earliest, known.hit.stamp <= hit.stamp { continue }
-                earliest = (number, hit)
+                let stamp = lane(number).buffer.pointee.firstStamp
+                if stamp < least { (earliest, least) = (number, stamp) }
             }
-            guard let earliest else { break }
-            lane(earliest.lane).buffer.pointee.dropFirst()
-            serve(earliest.hit)
+            if least == .max { break }
+            lane(earliest).buffer.pointee.takeFirst(serve)
         }
-        return (0..<count).reduce(0) { $0 + lane($1).buffer.pointee.takeAll { _ in } }
+        return (0..<count).reduce(0) { $0 + lane($1).buffer.pointee.empty() }
     }
 }
