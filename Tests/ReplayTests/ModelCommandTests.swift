@@ -142,7 +142,7 @@ struct ModelCommandTests {
         #expect(json["schema"] as? String == "halcyon.explain/1")
         let explanation = try #require(json["explanation"] as? [String: Any])
         let groups = try #require(explanation["groups"] as? [[String: Any]])
-        #expect(groups.count == 8)
+        #expect(groups.count == 9)
         #expect((groups[0]["loss_increase"] as? [String: Double])?.keys.sorted() == ["high", "low", "value"])
         #expect((explanation["calibration"] as? [Any])?.count == 10)
         #expect((explanation["victim"] as? [String: Any])?["number"] as? Int == 500)

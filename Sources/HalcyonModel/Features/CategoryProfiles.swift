@@ -3,9 +3,11 @@ import HalcyonEviction
 /// How each category is used over all users.
 ///
 /// Categories beyond the first ``bound`` share the profiles of those before them. All operations O(1) a category. Bytes:
-/// 20 a category, at most 320 KiB.
+/// 24 a category, at most 384 KiB.
 struct CategoryProfiles: ~Copyable {
     static let bound: UInt32 = 1 << 14
+    /// The share of the latest access in the moving means, once there were many.
+    private static let latest: Float = 0.002
 
     struct Profile: BitwiseCopyable {
         /// The request of the last access.
@@ -16,6 +18,8 @@ struct CategoryProfiles: ~Copyable {
         /// The share of accesses to objects that were seen before, and their time since then in octaves: moving means.
         var reuse: Float = 0.5
         var gap: Float = 128
+        /// How many accesses there were.
+        var accesses: UInt32 = 0
     }
 
     private var profiles = SlotArray(repeating: Profile())
@@ -30,8 +34,10 @@ struct CategoryProfiles: ~Copyable {
         profile.fast = profile.fast * FastMath.exp2(time * 0.001) + 1
         profile.slow = profile.slow * FastMath.exp2(time * 0.000_02) + 1
         let isReuse = gap != .max
-        profile.reuse += ((isReuse ? 1 : 0) - profile.reuse) * 0.02
-        if isReuse { profile.gap += (Float(gap) - profile.gap) * 0.02 }
+        profile.accesses &+= 1
+        let share = max(CategoryProfiles.latest, 1 / (8 + FastMath.float(profile.accesses)))
+        profile.reuse += ((isReuse ? 1 : 0) - profile.reuse) * share
+        if isReuse { profile.gap += (Float(gap) - profile.gap) * share }
         profile.last = now
         profiles[slot] = profile
     }

@@ -25,6 +25,13 @@ enum FastMath {
         return Float(bitPattern: power.bitPattern &+ (shifted.bitPattern << 23))
     }
 
+    /// A positive number divided by 2 so often; 0 below 2⁻¹²⁶.
+    @inline(__always)
+    static func halved(_ value: Float, times: UInt32) -> Float {
+        let exponent = value.bitPattern >> 23
+        return times < exponent ? Float(bitPattern: value.bitPattern &- times << 23) : 0
+    }
+
     /// 1 / (1 + e^−value).
     @inline(__always)
     static func sigmoid(_ value: Float) -> Float { 1 / (1 + exp2(-1.442_695 * value)) }

@@ -8,34 +8,47 @@ struct FeatureAssembler: ~Copyable {
     var sets = CategorySetTable()
     private var categories = CategoryProfiles()
     private var users = UserProfiles()
+    private var fleet = FleetPopularity()
+    private var transitions = CategoryTransitions()
     /// The categories of the latest access.
     private var current: CategorySetID = 0
     /// Requests of all caches that share this; what is known of categories and users is dated by it.
     private var clock: UInt32 = 0
-    private var dayPhase: UInt8 = 0
-    private var dayQuadrature: UInt8 = 0
+    private var day = Phase()
+    private var week = Phase()
 
     init(groups: FeatureGroups) { uses = Switches(groups) }
 
-    var byteCount: Int { sets.byteCount + categories.byteCount + users.byteCount }
+    var byteCount: Int {
+        sets.byteCount + categories.byteCount + users.byteCount + fleet.byteCount + transitions.byteCount
+    }
 
-    /// Takes an access into account; `gap` is the object's time since the last one in octaves, 255 if there was none.
-    mutating func note(_ access: Access, second: UInt32, gap: UInt8) {
+    /// Takes an access into account.
+    ///
+    /// - Parameters:
+    ///   - gap: the object's time since the last one in octaves, 255 if there was none.
+    ///   - isRepeat: whether the same user asked for it before.
+    mutating func note(_ access: Access, second: UInt32, gap: UInt8, isRepeat: Bool) {
         clock &+= 1
+        if uses.fleet { fleet.note(access.object, now: clock) }
+        let before = current
         current = access.categories
         if uses.time {
-            let phase = Float(second % 86_400) / 86_400
-            dayPhase = FastMath.share(abs(2 * phase - 1))
-            let shifted = phase < 0.75 ? phase + 0.25 : phase - 0.75
-            dayQuadrature = FastMath.share(abs(2 * shifted - 1))
+            day = Phase(second, of: 86_400)
+            week = Phase(second, of: 604_800)
         }
         if access.categories == 0 && access.user == .max { return }
         let members = sets[access.categories]
         if uses.category {
             for category in members { categories.note(category, now: clock, gap: gap) }
         }
-        if access.user != .max && (uses.user || uses.session) {
-            users.note(access.user, categories: access.categories, members: members, now: clock)
+        guard uses.user || uses.session || uses.activity else { return }
+        if uses.session {
+            let from = access.user == .max ? before : users.profile(of: access.user)?.active ?? 0
+            transitions.note(from: from, to: members, now: clock)
+        }
+        if access.user != .max {
+            users.note(access, isRepeat: isRepeat, members: members, now: clock, second: second)
         }
     }
 
@@ -47,14 +60,12 @@ struct FeatureAssembler: ~Copyable {
         _ record: ObjectRecord, aged: Float, now: UInt32, second: UInt32, into row: UnsafeMutablePointer<UInt8>
     ) {
         let age = now &- record.last
-        let ageOctaves = FastMath.octaves(age)
         if uses.recency {
-            row[Feature.age] = ageOctaves
+            row[Feature.age] = FastMath.octaves(age)
             row[Feature.gap1] = record.gap1
             row[Feature.gap2] = record.gap2
             row[Feature.gap3] = record.gap3
             row[Feature.sinceFirst] = FastMath.octaves(now &- record.first)
-            row[Feature.overdue] = 128 &+ (ageOctaves >> 1) &- (record.gap1 >> 1)
         }
         if uses.frequency {
             var counts = record.counts.counts
@@ -69,15 +80,16 @@ struct FeatureAssembler: ~Copyable {
         }
         if uses.size { row[Feature.size] = FastMath.byte(record.logCost * 8) }
         if uses.popularity {
-            let changes = FastMath.float(small: UInt32(record.userChanges))
-            row[Feature.userChanges] = FastMath.fineOctaves(changes)
-            row[Feature.foreignShare] = FastMath.share(changes / FastMath.float(small: UInt32(record.accesses)))
+            row[Feature.userChanges] = FastMath.fineOctaves(FastMath.float(small: UInt32(record.userChanges)))
         }
         if uses.time {
             row[Feature.seconds] = FastMath.octaves(second &- record.lastSecond)
-            row[Feature.dayPhase] = dayPhase
-            row[Feature.dayQuadrature] = dayQuadrature
+            row[Feature.dayPhase] = day.direct
+            row[Feature.dayQuadrature] = day.quadrature
+            row[Feature.weekPhase] = week.direct
+            row[Feature.weekQuadrature] = week.quadrature
         }
+        if uses.fleet { fleet.write(record.object, now: clock, into: row) }
         if record.categories != 0 || record.user != .max { writeContext(record, into: row) }
     }
 
@@ -85,21 +97,36 @@ struct FeatureAssembler: ~Copyable {
     private func writeContext(_ record: ObjectRecord, into row: UnsafeMutablePointer<UInt8>) {
         let members = sets[record.categories]
         if members.count > 0 && uses.category { categories.write(members, now: clock, into: row) }
-        if uses.session {
-            row[Feature.asNow] = FastMath.share(sets.overlap(of: record.categories, with: current))
+        guard (uses.user || uses.session || uses.activity), let profile = users.profile(of: record.user) else {
+            if uses.session && record.user == .max {
+                writeSession(record, active: current, members: members, into: row)
+            }
+            return
         }
-        guard (uses.user || uses.session), let profile = users.profile(of: record.user) else { return }
         if members.count > 0 && uses.user { users.write(profile, members: members, into: row) }
-        if uses.session {
-            row[Feature.active] = FastMath.share(sets.overlap(of: record.categories, with: profile.active))
+        if uses.session { writeSession(record, active: profile.active, members: members, into: row) }
+        if uses.activity {
             row[Feature.sinceUser] = FastMath.octaves(clock &- profile.last)
+            row[Feature.sessionLength] = FastMath.octaves(profile.sessionLength)
+            row[Feature.userAccesses] = FastMath.octaves(profile.accesses)
         }
+    }
+
+    @inline(__always)
+    private func writeSession(
+        _ record: ObjectRecord, active: CategorySetID, members: UnsafeBufferPointer<UInt32>,
+        into row: UnsafeMutablePointer<UInt8>
+    ) {
+        row[Feature.active] = FastMath.share(sets.overlap(of: record.categories, with: active))
+        // A chance in sixteenths of an octave down to 2⁻¹⁶.
+        let chance = transitions.chance(from: active, to: members, now: clock)
+        row[Feature.transition] = FastMath.byte((FastMath.log2(chance + 0x1p-16) + 16) * 16)
     }
 }
 
 /// The groups of features as plain truth values, which cost nothing to ask in a debug build either.
 private struct Switches: BitwiseCopyable {
-    let recency, frequency, size, popularity, category, user, session, time: Bool
+    let recency, frequency, size, popularity, category, user, session, time, activity, fleet: Bool
 
     init(_ groups: FeatureGroups) {
         recency = groups.contains(.recency)
@@ -110,5 +137,22 @@ private struct Switches: BitwiseCopyable {
         user = groups.contains(.user)
         session = groups.contains(.session)
         time = groups.contains(.time)
+        activity = groups.contains(.activity)
+        fleet = groups.contains(.fleet)
+    }
+}
+
+/// Where an instant stands in a period, without a jump: two waves in the form of triangles, a quarter of the period apart.
+private struct Phase: BitwiseCopyable {
+    private(set) var direct: UInt8 = 0
+    private(set) var quadrature: UInt8 = 0
+
+    init() {}
+
+    init(_ second: UInt32, of period: UInt32) {
+        let phase = Float(second % period) / Float(period)
+        direct = FastMath.share(abs(2 * phase - 1))
+        let shifted = phase < 0.75 ? phase + 0.25 : phase - 0.75
+        quadrature = FastMath.share(abs(2 * shifted - 1))
     }
 }

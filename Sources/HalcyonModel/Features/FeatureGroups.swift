@@ -14,42 +14,42 @@ struct FeatureGroups: OptionSet, Sendable {
     static let category = FeatureGroups(rawValue: 1 << 4)
     /// What the user who asked last has done with the object's categories.
     static let user = FeatureGroups(rawValue: 1 << 5)
-    /// Whether the object's categories are those in use now.
+    /// Whether the object's categories are those in use now, and what follows on them.
     static let session = FeatureGroups(rawValue: 1 << 6)
-    /// Wall time since the last access, time of day.
+    /// Wall time since the last access, time of day and of the week.
     static let time = FeatureGroups(rawValue: 1 << 7)
+    /// How much the user who asked last is doing: accesses in all and in this session, time since the last one.
+    static let activity = FeatureGroups(rawValue: 1 << 8)
+    /// How often the users of all caches that share the model ask for the object.
+    static let fleet = FeatureGroups(rawValue: 1 << 9)
 
-    static let all = FeatureGroups(rawValue: 0xFF)
+    static let all = FeatureGroups(rawValue: 0x3FF)
 }
 
 /// Where each feature stands in a row of ``width`` bytes.
 enum Feature {
     /// Bytes a row.
-    static let width = 32
+    static let width = 38
 
-    static let age = 0, gap1 = 1, gap2 = 2, gap3 = 3, sinceFirst = 4, overdue = 5
-    static let count0 = 6, count1 = 7, count2 = 8, count3 = 9, accesses = 10, worth = 11, residentAccesses = 12
-    static let size = 13
-    static let userChanges = 14, foreignShare = 15
-    static let categoryFast = 16, categorySlow = 17, categoryAge = 18, categoryReuse = 19, categoryGap = 20
-    static let userRate = 21, userAge = 22, userShare = 23
-    static let active = 24, sinceUser = 25, asNow = 26
-    static let seconds = 27, dayPhase = 28, dayQuadrature = 29
+    static let age = 0, gap1 = 1, gap2 = 2, gap3 = 3, sinceFirst = 4
+    static let count0 = 5, count1 = 6, count2 = 7, count3 = 8, accesses = 9, worth = 10, residentAccesses = 11
+    static let size = 12
+    static let userChanges = 13
+    static let categoryFast = 14, categorySlow = 15, categoryAge = 16, categoryReuse = 17, categoryGap = 18
+    static let userRate = 19, userAge = 20, userShare = 21, userGap = 22, userDistinct = 23, userReuse = 24
+    static let active = 25, transition = 26
+    static let seconds = 27, dayPhase = 28, dayQuadrature = 29, weekPhase = 30, weekQuadrature = 31
+    static let sinceUser = 32, sessionLength = 33, userAccesses = 34
+    static let fleetRate = 35, fleetAccesses = 36
     /// The constant 1 that stands in for a bias.
-    static let one = 31
+    static let one = 37
 
-    /// A row as numbers around 0: each byte less 64, over 64; the constant becomes 1. Rows are aligned to four bytes.
+    /// A row as numbers around 0: each byte less 64, over 64; the constant becomes 1.
     @inline(__always)
     static func decode(_ bytes: UnsafePointer<UInt8>, into row: UnsafeMutablePointer<Float>) {
-        let words = UnsafeRawPointer(bytes).assumingMemoryBound(to: UInt32.self)
         var index = 0
-        while index < width / 4 {
-            let word = words[index]
-            let place = row + 4 * index
-            place[0] = FastMath.float(small: word & 0xFF) * 0.015_625 - 1
-            place[1] = FastMath.float(small: word >> 8 & 0xFF) * 0.015_625 - 1
-            place[2] = FastMath.float(small: word >> 16 & 0xFF) * 0.015_625 - 1
-            place[3] = FastMath.float(small: word >> 24) * 0.015_625 - 1
+        while index < width {
+            row[index] = Float(bytes[index]) * 0.015_625 - 1
             index &+= 1
         }
         row[one] = 1

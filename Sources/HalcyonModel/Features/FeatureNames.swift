@@ -28,7 +28,7 @@ extension FeatureGroups {
             group: .recency, name: "recency",
             features: [
                 (Feature.age, "age"), (Feature.gap1, "gap_1"), (Feature.gap2, "gap_2"), (Feature.gap3, "gap_3"),
-                (Feature.sinceFirst, "since_first"), (Feature.overdue, "overdue"),
+                (Feature.sinceFirst, "since_first"),
             ]),
         Named(
             group: .frequency, name: "frequency",
@@ -40,7 +40,7 @@ extension FeatureGroups {
         Named(group: .size, name: "size", features: [(Feature.size, "size")]),
         Named(
             group: .popularity, name: "popularity",
-            features: [(Feature.userChanges, "user_changes"), (Feature.foreignShare, "foreign_share")]),
+            features: [(Feature.userChanges, "user_changes")]),
         Named(
             group: .category, name: "category",
             features: [
@@ -52,18 +52,28 @@ extension FeatureGroups {
             group: .user, name: "user",
             features: [
                 (Feature.userRate, "user_rate"), (Feature.userAge, "user_age"), (Feature.userShare, "user_share"),
+                (Feature.userGap, "user_gap"), (Feature.userDistinct, "user_distinct"),
+                (Feature.userReuse, "user_reuse"),
             ]),
         Named(
             group: .session, name: "session",
-            features: [
-                (Feature.active, "active"), (Feature.sinceUser, "since_user"), (Feature.asNow, "as_now"),
-            ]),
+            features: [(Feature.active, "active"), (Feature.transition, "transition")]),
         Named(
             group: .time, name: "time",
             features: [
                 (Feature.seconds, "seconds"), (Feature.dayPhase, "day_phase"),
-                (Feature.dayQuadrature, "day_quadrature"),
+                (Feature.dayQuadrature, "day_quadrature"), (Feature.weekPhase, "week_phase"),
+                (Feature.weekQuadrature, "week_quadrature"),
             ]),
+        Named(
+            group: .activity, name: "activity",
+            features: [
+                (Feature.sinceUser, "since_user"), (Feature.sessionLength, "session_length"),
+                (Feature.userAccesses, "user_accesses"),
+            ]),
+        Named(
+            group: .fleet, name: "fleet",
+            features: [(Feature.fleetRate, "fleet_rate"), (Feature.fleetAccesses, "fleet_accesses")]),
     ]
 
     /// The names of the groups in this set, in their order.

@@ -3,55 +3,47 @@ import HalcyonEviction
 /// What each user did last, and how often with each category.
 ///
 /// Users, and pairs of user and category, are kept in tables of bounded size in which a newer one takes the place of an
-/// older one; what was displaced counts as never seen. All operations O(1) a category. Bytes: 20 a user, at most 320 KiB;
-/// 12 a pair, at most 384 KiB.
+/// older one; what was displaced counts as never seen. All operations O(1) a category. Bytes: 28 a user, at most 448 KiB;
+/// 24 a pair, at most 768 KiB.
 struct UserProfiles: ~Copyable {
     static let userBound: UInt32 = 1 << 14
     static let pairBound = 1 << 15
     /// The half-life of the counts, in accesses of the user.
     private static let forgetting: Float = 1 / 200
+    /// Without an access for so long the session is over.
+    static let idleSeconds: UInt32 = 1_800
 
     struct Profile: BitwiseCopyable {
         var user = UInt32.max
-        /// The request of the user's last access, and its categories.
+        /// The request of the user's last access, its second, and its categories.
         var last: UInt32 = 0
+        var lastSecond: UInt32 = 0
         var active: CategorySetID = 0
-        /// How many accesses the user made.
+        /// How many accesses the user made, and how many of them in this session.
         var accesses: UInt32 = 0
-        /// The same, decayed.
+        var sessionLength: UInt32 = 0
+        /// The accesses, decayed.
         var weight: Float = 0
     }
 
     struct Pair: BitwiseCopyable {
-        var tag = UInt32.max
         /// The user's access count as of the last access to the category.
         var last: UInt32 = 0
+        /// The user's accesses to the category, decayed.
         var weight: Float = 0
+        /// The mean time between two of them, in sixty-fourths of an octave; ``never`` before the second.
+        var gap: UInt16 = never
+        /// All of them, and those to objects that the user had not asked for before; halved together when they get large.
+        var accesses: UInt16 = 0
+        var distinct: UInt16 = 0
+
+        static let never: UInt16 = 128 * 64
     }
 
     private var profiles = SlotArray(repeating: Profile())
-    private var pairs = HeapArray(repeating: Pair(), count: 256)
-    private var pairCount = 0
+    private var pairs = PairTable(repeating: Pair(), bound: UserProfiles.pairBound)
 
     var byteCount: Int { profiles.byteCount + pairs.byteCount }
-
-    /// Takes an access of `user` into account.
-    mutating func note(
-        _ user: UInt32, categories: CategorySetID, members: UnsafeBufferPointer<UInt32>, now: UInt32
-    ) {
-        let slot = user & (UserProfiles.userBound - 1)
-        var profile = profiles[slot]
-        if profile.user != user {
-            profile = Profile()
-            profile.user = user
-        }
-        profile.accesses &+= 1
-        profile.weight = profile.weight * FastMath.exp2(-UserProfiles.forgetting) + 1
-        profile.last = now
-        if categories != 0 { profile.active = categories }
-        profiles[slot] = profile
-        for category in members { note(user, category: category, at: profile.accesses) }
-    }
 
     /// What is known of a user, if anything.
     @inline(__always)
@@ -60,62 +52,79 @@ struct UserProfiles: ~Copyable {
         return profile.user == user ? profile : nil
     }
 
-    /// Writes the history of a user with `members`, the sum over them, into a row.
+    /// Takes an access of `access.user` into account.
+    ///
+    /// - Parameters:
+    ///   - isRepeat: whether the user asked for the object before, as far as that is known.
+    ///   - members: the categories of the object.
+    mutating func note(
+        _ access: Access, isRepeat: Bool, members: UnsafeBufferPointer<UInt32>, now: UInt32, second: UInt32
+    ) {
+        let slot = access.user & (UserProfiles.userBound - 1)
+        var profile = profiles[slot]
+        if profile.user != access.user {
+            profile = Profile()
+            profile.user = access.user
+        }
+        profile.accesses &+= 1
+        profile.weight = profile.weight * FastMath.exp2(-UserProfiles.forgetting) + 1
+        if second &- profile.lastSecond > UserProfiles.idleSeconds { profile.sessionLength = 0 }
+        profile.sessionLength &+= 1
+        profile.last = now
+        profile.lastSecond = second
+        if access.categories != 0 { profile.active = access.categories }
+        profiles[slot] = profile
+        for category in members {
+            pairs.update(access.user, category) { $0.note(at: profile.accesses, isRepeat: isRepeat) }
+        }
+    }
+
+    /// Writes the history of a user with `members` into a row: sums over them, the shortest of their times, the mean of
+    /// their shares.
     @inline(__always)
     func write(
         _ profile: Profile, members: UnsafeBufferPointer<UInt32>, into row: UnsafeMutablePointer<UInt8>
     ) {
-        var weight: Float = 0
-        var nearest = UInt32(1 << 24)
+        var (weight, accesses, distinct): (Float, Float, Float) = (0, 0, 0)
+        var (nearest, gap) = (UInt32(1 << 24), Pair.never)
         var index = 0
         while index < members.count {
-            let tag = UserProfiles.tag(profile.user, members[index])
-            let pair = pairs[place(tag)]
-            if pair.tag == tag {
+            if let pair = pairs.value(profile.user, members[index])?.pointee {
                 let age = profile.accesses &- pair.last
                 weight += pair.weight * FastMath.exp2(-FastMath.float(age) * UserProfiles.forgetting)
+                accesses += FastMath.float(small: UInt32(pair.accesses))
+                distinct += FastMath.float(small: UInt32(pair.distinct))
                 if age < nearest { nearest = age }
+                if pair.gap < gap { gap = pair.gap }
             }
             index &+= 1
         }
         row[Feature.userRate] = FastMath.fineOctaves(weight)
         row[Feature.userAge] = FastMath.octaves(nearest)
         row[Feature.userShare] = FastMath.share(weight / max(profile.weight, 1))
+        row[Feature.userGap] = UInt8(truncatingIfNeeded: gap >> 6)
+        row[Feature.userDistinct] = FastMath.fineOctaves(distinct)
+        row[Feature.userReuse] = FastMath.share((accesses - distinct) / (accesses + 1))
     }
+}
 
-    private mutating func note(_ user: UInt32, category: UInt32, at access: UInt32) {
-        if pairCount * 2 > pairs.count && pairs.count < UserProfiles.pairBound { enlarge() }
-        let tag = UserProfiles.tag(user, category)
-        let slot = place(tag)
-        var pair = pairs[slot]
-        if pair.tag != tag {
-            if pair.tag == .max { pairCount += 1 }
-            pair = Pair(tag: tag)
-        } else {
-            pair.weight *= FastMath.exp2(-FastMath.float(access &- pair.last) * UserProfiles.forgetting)
-        }
-        pair.weight += 1
-        pair.last = access
-        pairs[slot] = pair
-    }
-
-    private mutating func enlarge() {
-        var old = HeapArray(repeating: Pair(), count: pairs.count * 2)
-        swap(&pairs, &old)
-        pairCount = 0
-        for index in 0..<old.count where old[index].tag != .max {
-            let slot = place(old[index].tag)
-            if pairs[slot].tag == .max { pairCount += 1 }
-            pairs[slot] = old[index]
-        }
-    }
-
-    /// 32 scattered bits of a pair: two pairs are taken for one another once in 2³² times.
+extension UserProfiles.Pair {
+    /// Takes the user's access number `access`, to an object of the category, into account.
     @inline(__always)
-    private static func tag(_ user: UInt32, _ category: UInt32) -> UInt32 {
-        UInt32(truncatingIfNeeded: SplitMix64.mix(UInt64(user) << 32 | UInt64(category)) >> 32) & 0x7FFF_FFFF
+    fileprivate mutating func note(at access: UInt32, isRepeat: Bool) {
+        let age = access &- last
+        if accesses > 0 {
+            weight *= FastMath.exp2(-FastMath.float(age) * (1 / 200))
+            let octaves = UInt16(FastMath.octaves(age)) &* 64
+            gap = gap == Self.never ? octaves : gap &- gap >> 2 &+ octaves >> 2
+        }
+        if accesses == .max {
+            accesses /= 2
+            distinct /= 2
+        }
+        accesses &+= 1
+        if !isRepeat { distinct &+= 1 }
+        weight += 1
+        last = access
     }
-
-    @inline(__always)
-    private func place(_ tag: UInt32) -> Int { Int(tag) & (pairs.count - 1) }
 }

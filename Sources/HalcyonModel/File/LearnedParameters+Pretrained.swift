@@ -11,14 +11,7 @@ extension LearnedParameters {
         perByte = pretrained.perByte
         horizon = pretrained.horizon
         hidden = pretrained.hidden
-        recency = pretrained.groups.contains(.recency) ? .on : .off
-        frequency = pretrained.groups.contains(.frequency) ? .on : .off
-        size = pretrained.groups.contains(.size) ? .on : .off
-        popularity = pretrained.groups.contains(.popularity) ? .on : .off
-        category = pretrained.groups.contains(.category) ? .on : .off
-        user = pretrained.groups.contains(.user) ? .on : .off
-        session = pretrained.groups.contains(.session) ? .on : .off
-        time = pretrained.groups.contains(.time) ? .on : .off
+        groups = pretrained.groups
     }
 
     /// The model to start with, if any.

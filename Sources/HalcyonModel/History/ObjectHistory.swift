@@ -4,7 +4,7 @@ import HalcyonEviction
 ///
 /// A resident has an ``ObjectRecord``, one that left a ``Ghost``; a table from the object's number tells where. Ghosts are
 /// bounded at ``ghostsPerResident`` for each resident there ever was at a time, and at ``fewestGhosts`` in a small cache.
-/// All operations O(1). Bytes: 4 an object number, 60 a resident, 24 a ghost.
+/// All operations O(1). Bytes: 4 an object number, 64 a resident, 24 a ghost.
 struct ObjectHistory: ~Copyable {
     static let fewestGhosts = 1_024
     private static let ghostBit: UInt32 = 1 << 31

@@ -1,6 +1,6 @@
 import HalcyonEviction
 
-/// What is known of a resident object: 60 bytes.
+/// What is known of a resident object: 64 bytes.
 struct ObjectRecord: BitwiseCopyable {
     /// No other record, no pending sample.
     static let none = UInt32.max
@@ -9,6 +9,8 @@ struct ObjectRecord: BitwiseCopyable {
 
     /// The object; `.none` if the record is free.
     var entry = EntryID.none
+    /// The object's number among all caches that share the model; see ``Access/object``.
+    var object: UInt32 = 0
     /// The next more recent resident, or the next free record.
     var newer = none
     /// The next less recent resident.
@@ -58,7 +60,7 @@ struct ObjectRecord: BitwiseCopyable {
             gap3 = gap2
             gap2 = gap1
             gap1 = min(FastMath.octaves(gap), 254)
-            if access.user != user { userChanges = min(userChanges, .max - 1) &+ 1 }
+            if access.user != user && user != .max { userChanges = min(userChanges, .max - 1) &+ 1 }
         } else {
             first = now
         }
@@ -72,5 +74,6 @@ struct ObjectRecord: BitwiseCopyable {
         lastSecond = second
         categories = access.categories
         user = access.user
+        object = access.object
     }
 }

@@ -33,6 +33,8 @@ public struct LearnedParameters: PolicyParameters {
     var user = Switch.on
     var session = Switch.on
     var time = Switch.on
+    var activity = Switch.on
+    var fleet = Switch.off
 
     /// Whether it starts with ``pretrained``.
     var model = Start.none
@@ -67,7 +69,11 @@ public struct LearnedParameters: PolicyParameters {
         .choice("category", \.category, "feature group: the categories over all users"),
         .choice("user", \.user, "feature group: the user's history with the categories"),
         .choice("session", \.session, "feature group: the categories in use now"),
-        .choice("time", \.time, "feature group: wall time and time of day"),
+        .choice("time", \.time, "feature group: wall time, time of day and of the week"),
+        .choice("activity", \.activity, "feature group: how much the user does"),
+        .choice(
+            "fleet", \.fleet, "feature group: how often the users of all caches that share the model ask for the object"
+        ),
     ]
 
     /// What a miss costs under the objective.
@@ -79,14 +85,17 @@ public struct LearnedParameters: PolicyParameters {
         }
     }
 
+    /// The switch of each group of features.
+    private static let switches:
+        [(group: FeatureGroups, state: WritableKeyPath<LearnedParameters, Switch> & Sendable)] = [
+            (.recency, \.recency), (.frequency, \.frequency), (.size, \.size), (.popularity, \.popularity),
+            (.category, \.category), (.user, \.user), (.session, \.session), (.time, \.time), (.activity, \.activity),
+            (.fleet, \.fleet),
+        ]
+
+    /// The groups of features that are switched on.
     var groups: FeatureGroups {
-        var groups: FeatureGroups = []
-        for (group, state) in [
-            (FeatureGroups.recency, recency), (.frequency, frequency), (.size, size), (.popularity, popularity),
-            (.category, category), (.user, user), (.session, session), (.time, time),
-        ] where state == .on {
-            groups.insert(group)
-        }
-        return groups
+        get { FeatureGroups(Self.switches.filter { self[keyPath: $0.state] == .on }.map(\.group)) }
+        set { for (group, state) in Self.switches { self[keyPath: state] = newValue.contains(group) ? .on : .off } }
     }
 }

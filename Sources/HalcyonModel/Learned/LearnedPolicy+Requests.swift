@@ -26,9 +26,12 @@ extension LearnedPolicy {
         }
         record.pointee.pending = ObjectRecord.none
         let isNew = record.pointee.accesses == 0
+        // Of one that left it is not known who asked; then whoever asks again counts as the one who did.
+        let isRepeat = !isNew && (record.pointee.user == access.user || record.pointee.user == .max)
         record.pointee.note(access, now: now, second: second)
         heuristic.rate(&record.pointee, missCost)
-        learner.pointee.features.note(access, second: second, gap: isNew ? .max : record.pointee.gap1)
+        learner.pointee.features.note(
+            access, second: second, gap: isNew ? .max : record.pointee.gap1, isRepeat: isRepeat)
     }
 
     /// Moves the heuristic's clock to what the one that goes was worth; slowly where the heuristic did not choose it.

@@ -4,17 +4,18 @@ import HalcyonEviction
 extension LearnedPolicy {
     var isSampling: Bool { filled >= capacity / 4 && parameters.decider != .heuristic }
 
-    /// Takes samples: one of a random resident for every request, one of the accessed object for every other, and fewer
-    /// once the network has settled or where the horizon is too long to keep so many waiting.
+    /// Takes samples: two of three of a random resident, the third of the accessed object, and fewer once the network has
+    /// settled or where the horizon is too long to keep so many waiting. In a fleet all are of residents: there a network
+    /// that has seen only those judges better among them.
     mutating func sample(_ accessed: UInt32) {
         guard isSampling, learner.pointee.trainer.needsSamples else { return }
         let fitting = 32_000 / Double(horizon)
         let steps = learner.pointee.trainer.steps
-        let settled = steps < 2_000 ? 1.0 : steps < 4_000 ? 0.5 : steps < 8_000 ? 0.25 : 0.06
+        let settled = steps < 2_000 ? 1.0 : steps < 3_000 ? 0.5 : steps < 4_000 ? 0.25 : steps < 8_000 ? 0.1 : 0.03
         credit += min(parameters.sampling * settled, fitting)
         while credit >= 1 {
             credit -= 1
-            let slot = generator.next(below: 3) == 0 ? accessed : randomResident()
+            let slot = ownsModel && generator.next(below: 3) == 0 ? accessed : randomResident()
             if slot != ObjectRecord.none { take(slot) }
         }
     }

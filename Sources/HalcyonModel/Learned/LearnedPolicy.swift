@@ -15,9 +15,9 @@ import HalcyonEviction
 /// from which it differs in the model, the label, the candidates and the contest.
 ///
 /// Every verb is O(1); an eviction costs some candidates' features and a share of a product. Deterministic by the seed.
-/// Bytes: 4 an object number, 60 a resident (76 where costs differ), 24 for each object that left and is remembered (1.5 a
-/// resident by default): 122 a resident in all, where numbers are given anew once forgotten. Beside that even the smallest
-/// cache remembers 1,024 objects, samples wait in at most 1.6 MB, and the model takes at most 5 MB; all of it grows with use.
+/// Bytes: 4 an object number, 64 a resident (80 where costs differ), 24 for each object that left and is remembered (1.5 a
+/// resident by default): 126 a resident in all, where numbers are given anew once forgotten. Beside that even the smallest
+/// cache remembers 1,024 objects, samples wait in at most 1.8 MB, and the model takes at most 6 MB; all of it grows with use.
 public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
     public static let card = PolicyCard(
         name: "learned", summary: "an online learner over recency, frequency, size, categories and users",
@@ -54,8 +54,11 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
     var hand = ObjectRecord.none
     var handSteps = 0
     var judge = Contest.Judge.greedyDual
-    /// What was decided since the candidates were scored: four for each eviction, one for each newcomer refused.
+    /// What was decided since the candidates were scored: sixteen for each eviction, one for each newcomer
+    /// refused.
     var served = 0
+    /// An eviction counts as many of them as this, a refusal as one.
+    static let evictionShares = 16
     var refills = 0
     var filled = 0.0
     var missRatio = 0.5
@@ -120,7 +123,7 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
     }
 
     public mutating func victim(for access: Access) -> EntryID {
-        if served >= 4 * evictionsAScoring || candidates.count == 0 { refill() }
+        if served >= Self.evictionShares * evictionsAScoring || candidates.count == 0 { refill() }
         let (slot, least) = weakest(by: judge)
         let score = newcomerScore ?? scoreOfNewcomer(by: judge)
         newcomerScore = score
@@ -129,7 +132,7 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
             served += 1
             return access.entry
         }
-        served += 4
+        served += Self.evictionShares
         evictions += 1
         if judge == .network { evictionsByNetwork += 1 }
         let learner = learner

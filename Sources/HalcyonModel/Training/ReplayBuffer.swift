@@ -1,6 +1,6 @@
 import HalcyonEviction
 
-/// The last labelled samples, from which batches are drawn at random. O(1) a sample; 36 bytes each; grows to its bound.
+/// The last labelled samples, from which batches are drawn at random. O(1) a sample; 42 bytes each; grows to its bound.
 struct ReplayBuffer: ~Copyable {
     /// The samples that are drawn as often as all together: what users want changes faster than a long memory follows.
     static let recent = 1_024

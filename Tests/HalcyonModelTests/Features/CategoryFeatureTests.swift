@@ -25,24 +25,23 @@ struct CategoryFeatureTests {
     @Test("All members count: one active category of two is half the session")
     func session() {
         var assembler = assembler()
-        assembler.note(Access(entry: 5, categories: 1, user: 7), second: 0, gap: .max)
+        assembler.note(Access(entry: 5, categories: 1, user: 7), second: 0, gap: .max, isRepeat: false)
         #expect(row(assembler, set: 1)[Feature.active] == 255)
         #expect(row(assembler, set: 3)[Feature.active] == 128)
         #expect(row(assembler, set: 2)[Feature.active] == 0)
-        #expect(row(assembler, set: 1)[Feature.asNow] == 255)
         #expect(row(assembler, set: 1, user: 8)[Feature.active] == 0, "another user")
     }
 
     @Test("The user's history with the categories is their sum, that over all users their mean")
     func history() {
         var assembler = assembler()
-        for _ in 0..<20 { assembler.note(Access(entry: 5, categories: 3, user: 7), second: 0, gap: 8) }
+        for _ in 0..<20 { assembler.note(Access(entry: 5, categories: 3, user: 7), second: 0, gap: 8, isRepeat: true) }
         let (one, both) = (row(assembler, set: 1), row(assembler, set: 3))
         #expect(both[Feature.userRate] > one[Feature.userRate])
         #expect(both[Feature.categoryFast] == one[Feature.categoryFast])
         #expect(one[Feature.categoryReuse] > 127, "every access was a return")
         #expect(row(assembler, set: 4)[Feature.userRate] == 0)
-        assembler.note(Access(entry: 6, categories: 4, user: 9), second: 0, gap: .max)
+        assembler.note(Access(entry: 6, categories: 4, user: 9), second: 0, gap: .max, isRepeat: false)
         #expect(row(assembler, set: 4, user: 9)[Feature.active] == 255, "a set of forty is not cut short")
     }
 
@@ -50,7 +49,9 @@ struct CategoryFeatureTests {
     func groups() {
         var assembler = FeatureAssembler(groups: .recency)
         assembler.sets.define(1, members: [0])
-        for _ in 0..<9 { assembler.note(Access(entry: 5, categories: 1, user: 7), second: 50_000, gap: 8) }
+        for _ in 0..<9 {
+            assembler.note(Access(entry: 5, categories: 1, user: 7), second: 50_000, gap: 8, isRepeat: true)
+        }
         let row = row(assembler, set: 1)
         #expect(row[Feature.age] > 0)
         #expect(row[Feature.count0..<Feature.width].allSatisfy { $0 == 0 })

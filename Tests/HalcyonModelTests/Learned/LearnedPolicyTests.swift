@@ -97,7 +97,7 @@ struct LearnedPolicyTests {
         "At most 128 bytes a resident, with sizes and the memory of those that left, beside a fixed part",
         arguments: [10_000, 16_000, 25_000])
     func memory(residents: Int) {
-        #expect(MemoryLayout<ObjectRecord>.stride == 60 && MemoryLayout<Ghost>.stride == 24)
+        #expect(MemoryLayout<ObjectRecord>.stride == 64 && MemoryLayout<Ghost>.stride == 24)
         // Twice as many bytes as numbers, sizes of 1 to 3; no samples, and the model counts apart.
         var parameters = LearnedParameters()
         parameters.decider = .heuristic

@@ -52,6 +52,6 @@ struct PendingSamplesTests {
             #expect(kept == UInt8(time))
         }
         let bytes = pending.byteCount
-        #expect(bytes == 256 * 48)
+        #expect(bytes == 256 * 54)
     }
 }
