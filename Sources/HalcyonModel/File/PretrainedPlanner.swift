@@ -12,7 +12,7 @@ public struct PretrainedPlanner: Sendable, Equatable {
     /// The version of the files that this release writes, and the latest one that it reads.
     public static let formatVersion = 1
     private static let format = "halcyon.planner"
-    private static let inputs = PlannerFeatures.width
+    private static let inputs = PlannerInput.width
 
     /// W₁ row by row, w₂, b₂; see ``Perceptron``.
     let weights: [Float]

@@ -60,8 +60,20 @@ struct Perceptron: ~Copyable {
     /// Writes the logit of each of `rows` inputs. O(rows × inputs × hidden).
     mutating func forward(_ input: UnsafePointer<Float>, rows: Int, logits: UnsafeMutablePointer<Float>) {
         precondition(rows <= largestBatch, "a batch larger than the network was made for")
+        BLAS.multiply(input, parameters.base, into: activations.base, m: rows, n: hidden, k: inputs)
+        finish(rows: rows, logits: logits)
+    }
+
+    /// The same for inputs that lie in the columns of a matrix, not in its rows; nothing can be learnt from them then.
+    mutating func forward(columns: UnsafePointer<Float>, rows: Int, logits: UnsafeMutablePointer<Float>) {
+        precondition(rows <= largestBatch, "a batch larger than the network was made for")
+        BLAS.multiplyTransposed(columns, parameters.base, into: activations.base, m: rows, n: hidden, k: inputs)
+        finish(rows: rows, logits: logits)
+    }
+
+    /// Writes the logits that follow from the products of the first layer.
+    private func finish(rows: Int, logits: UnsafeMutablePointer<Float>) {
         let (weights, activation) = (parameters.base, activations.base)
-        BLAS.multiply(input, weights, into: activation, m: rows, n: hidden, k: inputs)
         let (end, leak) = (rows * hidden, Perceptron.leak)
         var index = 0
         while index < end {

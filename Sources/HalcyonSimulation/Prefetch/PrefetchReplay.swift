@@ -117,21 +117,24 @@ struct PrefetchReplay {
 /// Tells caches and prefetch policy of each category set before the first access that carries it.
 private struct CategoryAnnouncements {
     private let sets: CategorySets
+    /// The sets that are known: to the policy and to caches that share what they are told, and to each of those that do not.
+    private var isKnown: [Bool]
     private var known: [Set<CategorySetID>]
-    private var toPolicy: Set<CategorySetID> = []
 
     /// - Parameter caches: how many there are that do not share what they are told.
     init(_ trace: Trace, caches: Int) {
         sets = trace.categorySets
-        known = Array(repeating: [], count: trace.hasCategories ? caches : 0)
+        isKnown = Array(repeating: false, count: trace.hasCategories ? sets.count : 0)
+        known = Array(repeating: [], count: trace.hasCategories && caches > 1 ? caches : 0)
     }
 
     mutating func announce(
         _ set: CategorySetID, toCache number: Int, of cache: PrefetchedCache, and policy: (any PrefetchPolicy)?
     ) {
-        guard !known.isEmpty, set != 0 else { return }
-        let place = min(number, known.count - 1)
-        if known[place].insert(set).inserted { cache.define(set, Array(sets[set])) }
-        if let policy, toPolicy.insert(set).inserted { policy.define(categorySet: set, members: Array(sets[set])) }
+        guard set != 0, !isKnown.isEmpty else { return }
+        let isNew = !isKnown[Int(set)]
+        isKnown[Int(set)] = true
+        if known.isEmpty ? isNew : known[number].insert(set).inserted { cache.define(set, Array(sets[set])) }
+        if isNew { policy?.define(categorySet: set, members: Array(sets[set])) }
     }
 }

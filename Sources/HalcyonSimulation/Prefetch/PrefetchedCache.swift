@@ -3,18 +3,6 @@ import HalcyonModel
 
 /// A cache that is prefetched for: its residents, what is on the way, what was fetched ahead and is not used yet.
 final class PrefetchedCache {
-    /// Where an entry stands.
-    private enum State: UInt8 {
-        /// Absent, or resident because somebody asked for it.
-        case ordinary
-        /// Fetched ahead, on its way.
-        case onTheWay
-        /// Fetched ahead, resident, not asked for yet.
-        case waiting
-        /// The same, fetched during the warm-up.
-        case waitingUncounted
-    }
-
     private struct Arrival {
         var access: Access
         var time: Int64
@@ -24,9 +12,10 @@ final class PrefetchedCache {
     private let capacity: Int
     private let latency: Int64
     private let seen: SeenObjects
-    private var numbers = ObjectNumbers()
-    private var states: [State] = []
-    private var fetchedAt: [UInt32] = []
+    /// Kept behind a pointer, so that it is reached without exclusivity checks.
+    private let met: UnsafeMutablePointer<MetObjects>
+    /// What policies are given to ask whether an object is held; made once, and never kept by them.
+    private let holds: (UInt32) -> Bool
     private var arrivals: [Arrival] = []
     private var victims: [EntryID] = []
     private var requests = 0
@@ -37,7 +26,16 @@ final class PrefetchedCache {
         self.run = run
         self.capacity = capacity
         self.latency = latency
+        let met = UnsafeMutablePointer<MetObjects>.allocate(capacity: 1)
+        met.initialize(to: MetObjects())
+        self.met = met
+        holds = { met.pointee.holds($0) }
         spending = PrefetchSpending(budget)
+    }
+
+    deinit {
+        met.deinitialize(count: 1)
+        met.deallocate()
     }
 
     var state: CacheState { run.state() }
@@ -50,27 +48,26 @@ final class PrefetchedCache {
     func serve(
         _ access: Access, isCounted: Bool, counts: inout PrefetchCounts, policy: (any PrefetchPolicy)?
     ) -> AccessOutcome {
-        let entry = number(access.object)
+        let entry = met.pointee.assign(access.object)
         arrive(by: access.time, isCounted: isCounted, &counts, policy)
         var access = access
         access.entry = entry
         access.index = requests
         requests += 1
-        let before = states[Int(entry)]
+        let before = met.pointee[entry]
         if before == .onTheWay {
             // Whoever asks for it joins the fetch, and waits.
             arrivals.removeAll { $0.access.entry == entry }
-            states[Int(entry)] = .ordinary
             if isCounted { counts.late += 1 }
         }
         let outcome = run.access(access)
+        met.pointee[entry] = outcome == .refused ? .absent : .ordinary
         if before == .waiting || before == .waitingUncounted {
-            states[Int(entry)] = .ordinary
             if outcome == .hit && isCounted {
                 counts.hitsOwed += 1
                 if before == .waiting {
                     counts.used += 1
-                    counts.requestsUntilUse += requests - Int(fetchedAt[Int(entry)])
+                    counts.requestsUntilUse += requests - met.pointee.fetch(of: entry)
                 }
             } else if outcome != .hit && before == .waiting {
                 counts.wastedCost += access.cost
@@ -96,13 +93,13 @@ final class PrefetchedCache {
         plan.removeAll(keepingCapacity: true)
         let outlook = PrefetchOutlook(
             limit: spending.objectsLeft, hasRoom: run.used() + access.cost <= capacity,
-            holds: { [unowned self] in holds($0) })
+            holds: holds)
         policy.plan(after: access, outlook: outlook, into: &plan)
         for proposal in plan.prefix(outlook.limit) {
             let (cost, categories) = (seen.cost(of: proposal.object), seen.categories(of: proposal.object))
             guard spending.allows(cost: cost), !holds(proposal.object) else { continue }
             spending.spend(cost: cost)
-            let entry = number(proposal.object)
+            let entry = met.pointee.assign(proposal.object)
             let fetch = Access(
                 entry: entry, index: requests, time: access.time, cost: cost, categories: categories, user: access.user,
                 object: proposal.object, isPrefetch: true)
@@ -113,24 +110,10 @@ final class PrefetchedCache {
             if latency == 0 {
                 place(fetch, isCounted: isCounted, &counts, policy)
             } else {
-                states[Int(entry)] = .onTheWay
+                met.pointee[entry] = .onTheWay
                 arrivals.append(Arrival(access: fetch, time: access.time + latency))
             }
         }
-    }
-
-    private func holds(_ object: UInt32) -> Bool {
-        guard let entry = numbers.number(of: object) else { return false }
-        return states[Int(entry)] == .onTheWay || run.contains(entry)
-    }
-
-    private func number(_ object: UInt32) -> EntryID {
-        let entry = numbers.assign(object)
-        if Int(entry) == states.count {
-            states.append(.ordinary)
-            fetchedAt.append(0)
-        }
-        return entry
     }
 
     private func arrive(
@@ -149,12 +132,11 @@ final class PrefetchedCache {
     private func place(
         _ access: Access, isCounted: Bool, _ counts: inout PrefetchCounts, _ policy: (any PrefetchPolicy)?
     ) {
-        states[Int(access.entry)] = .ordinary
         if run.access(access) == .refused {
+            met.pointee[access.entry] = .absent
             if isCounted { counts.wastedCost += access.cost }
         } else {
-            states[Int(access.entry)] = isCounted ? .waiting : .waitingUncounted
-            fetchedAt[Int(access.entry)] = UInt32(truncatingIfNeeded: requests)
+            met.pointee.arrived(access.entry, request: requests, isCounted: isCounted)
         }
         release(&counts, policy, user: access.user)
     }
@@ -165,20 +147,20 @@ final class PrefetchedCache {
     ) {
         run.takeVictims(&victims)
         for victim in victims {
-            switch states[Int(victim)] {
-            case .ordinary: policy?.evicted(numbers.objects[Int(victim)], from: user)
-            case .waiting: counts.wastedCost += seen.cost(of: numbers.objects[Int(victim)])
-            case .waitingUncounted, .onTheWay: break
+            switch met.pointee[victim] {
+            case .ordinary: policy?.evicted(met.pointee.object(victim), from: user)
+            case .waiting: counts.wastedCost += seen.cost(of: met.pointee.object(victim))
+            case .waitingUncounted, .onTheWay, .absent: break
             }
-            states[Int(victim)] = .ordinary
+            met.pointee[victim] = .absent
         }
         victims.removeAll(keepingCapacity: true)
     }
 
     /// What was fetched ahead and is not used at the end.
     func finish(_ counts: inout PrefetchCounts) {
-        for (entry, state) in states.enumerated() where state == .waiting {
-            counts.wastedCost += seen.cost(of: numbers.objects[entry])
+        for entry in 0..<met.pointee.count where met.pointee[entry] == .waiting {
+            counts.wastedCost += seen.cost(of: met.pointee.object(entry))
         }
     }
 }

@@ -1,11 +1,10 @@
 import HalcyonEviction
 
-/// What the categories of a set contribute to the row of each object that has them, worked out once a plan.
+/// What the categories of a set contribute to the inputs of each object that has them, worked out once a plan.
 struct CategoryPart: BitwiseCopyable {
-    /// Inputs that are the same for all objects of the set.
-    static let width = 9
-
-    var set: CategorySetID = 0
+    /// Where the members of the set lie in the list of all.
+    var firstMember = 0
+    var lastMember = 0
     /// Accesses to the categories a request, over all users, at the middle time scale.
     var rate: Float = 0
     /// How probably the user's next request is to one of the categories, roughly.
@@ -21,76 +20,91 @@ struct CategoryPart: BitwiseCopyable {
     var allReturns: Float = 0
 }
 
-/// The parts of one plan, each once. O(parts) a look.
+/// The parts of one plan, each once. O(1) a look.
 struct CategoryParts: ~Copyable {
     private var parts = HeapArray(repeating: CategoryPart(), count: CandidateList.bound)
+    private var places = MarkedPlaces()
     private var count = 0
+    /// The part of each candidate.
+    private var ofCandidates = HeapArray<Int>(repeating: 0, count: CandidateList.bound)
+    /// The places of the members of all the parts' sets among the categories.
+    private var members = HeapArray<Int>(repeating: 0, count: CategoryFacts.bound)
+    private var memberCount = 0
+    private var facts = CategoryFacts()
 
-    var byteCount: Int { parts.byteCount }
+    var byteCount: Int {
+        parts.byteCount + places.byteCount + ofCandidates.byteCount + members.byteCount + facts.byteCount
+    }
+
+    /// The part of the `index`-th candidate, once it is complete.
+    @inline(__always)
+    subscript(index: Int) -> UnsafePointer<CategoryPart> { UnsafePointer(parts.base + ofCandidates[index]) }
 
     /// Forgets those of the plan before.
-    mutating func begin() { count = 0 }
+    mutating func begin() {
+        places.begin()
+        facts.begin()
+        (count, memberCount) = (0, 0)
+    }
 
-    /// The part of a set whose members are given.
+    /// The `index`-th candidate has the categories of a set.
     @inline(__always)
-    mutating func part(
-        of set: CategorySetID, members: UnsafeBufferPointer<UInt32>, _ context: PlannerFeatures.Context,
-        categories: borrowing PlannerCategories, users: borrowing PlannerUsers
-    ) -> UnsafePointer<CategoryPart> {
-        for index in 0..<count where parts[index].set == set { return UnsafePointer(parts.base + index) }
-        let place = min(count, parts.count - 1)
-        parts[place] = Self.make(set, members, context, categories, users)
-        count = place + 1
-        return UnsafePointer(parts.base + place)
+    mutating func add(_ set: CategorySetID, at index: Int, _ sets: borrowing CategorySetTable) {
+        let set = set < CategorySetTable.bound ? set : 0
+        if let place = places.place(of: set) {
+            ofCandidates[index] = place
+            return
+        }
+        places.mark(set, at: count)
+        ofCandidates[index] = count
+        let all = sets[set]
+        parts[count].firstMember = memberCount
+        for index in 0..<min(all.count, PlannerContext.mostMembers) {
+            members[memberCount] = facts.add(all[index])
+            memberCount &+= 1
+        }
+        parts[count].lastMember = memberCount
+        count &+= 1
+    }
+
+    /// Works out the parts.
+    mutating func complete(
+        _ context: PlannerContext, categories: borrowing PlannerCategories, users: borrowing PlannerUsers
+    ) {
+        facts.find(context, categories: categories, users: users)
+        let weight = min(FastMath.float(context.user.requests), 72) + 8
+        for index in 0..<count { complete(&parts.base[index], weight: weight) }
     }
 
     /// The user's history with the categories, the categories over all users, and how one leads to the next.
-    private static func make(
-        _ set: CategorySetID, _ members: UnsafeBufferPointer<UInt32>, _ context: PlannerFeatures.Context,
-        _ categories: borrowing PlannerCategories, _ users: borrowing PlannerUsers
-    ) -> CategoryPart {
-        let requests = context.user.requests
-        var part = CategoryPart()
-        var (fast, slow, rate, transition): (Float, Float, Float, Float) = (0, 0, 0, 0)
-        var (nearest, count, returns, all, allReturns): (UInt32, UInt32, UInt32, UInt32, UInt32) = (1 << 10, 0, 0, 0, 0)
-        for index in 0..<min(members.count, PlannerFeatures.mostMembers) {
-            let member = members[index]
-            let category = categories[member]
-            all &+= category.count
-            allReturns &+= category.returns
-            rate +=
-                category.middle
-                * FastMath.exp2(-FastMath.float(context.now &- category.last) / PlannerObjects.halfLives.1)
-                / PlannerObjects.halfLives.1
-            if let habit = users.habits.value(UInt32(context.slot), member) {
-                let age = requests &- habit.pointee.last
-                let time = -FastMath.float(age)
-                fast += habit.pointee.fast * FastMath.exp2(time / PlannerUsers.categoryHalfLives.0)
-                slow += habit.pointee.slow * FastMath.exp2(time / PlannerUsers.categoryHalfLives.1)
-                count &+= habit.pointee.count
-                returns &+= habit.pointee.returns
-                nearest = min(nearest, age)
-            }
-            for index in 0..<min(context.active.count, PlannerFeatures.mostMembers) {
-                let last = context.active[index]
-                if last == member { part.isActive = 1 }
-                let slot = PlannerCategories.slot(last)
-                let score = categories.next.score(of: UInt32(PlannerCategories.slot(member)), in: slot)
-                transition = max(transition, score / (categories[last].followed + 5))
-            }
+    @inline(__always)
+    private func complete(_ part: inout CategoryPart, weight: Float) {
+        var sum = CategoryFact()
+        sum.age = 1 << 10
+        for index in part.firstMember..<part.lastMember {
+            let fact = facts[members[index]]
+            sum.all &+= fact.all
+            sum.allReturns &+= fact.allReturns
+            sum.rate += fact.rate
+            sum.fast += fact.fast
+            sum.slow += fact.slow
+            sum.count &+= fact.count
+            sum.returns &+= fact.returns
+            sum.age = min(sum.age, fact.age)
+            sum.transition = max(sum.transition, fact.transition)
+            sum.isActive = max(sum.isActive, fact.isActive)
         }
-        let weight = min(FastMath.float(requests), 72) + 8
-        part.set = set
-        part.rate = rate
-        part.outlook = 0.5 * (slow + 8 * rate) / weight + 0.5 * transition
-        part.nearest = PlannerFeatures.count(FastMath.float(nearest))
-        part.count = PlannerFeatures.count(FastMath.float(count))
-        part.returns = FastMath.float(returns) / (1 + FastMath.float(count))
-        part.fast = PlannerFeatures.count(fast * 4)
-        part.slow = PlannerFeatures.count(slow * 4)
-        part.logRate = PlannerFeatures.rate(rate)
-        part.transition = PlannerFeatures.rate(transition)
-        part.allReturns = all == 0 ? 0 : PlannerFeatures.count(FastMath.float(allReturns) * 30 / FastMath.float(all))
-        return part
+        part.rate = sum.rate
+        part.outlook = 0.5 * (sum.slow + 8 * sum.rate) / weight + 0.5 * sum.transition
+        part.isActive = sum.isActive
+        part.nearest = PlannerInput.count(FastMath.float(sum.age))
+        part.count = PlannerInput.count(FastMath.float(sum.count))
+        part.returns = FastMath.float(sum.returns) / (1 + FastMath.float(sum.count))
+        part.fast = PlannerInput.count(sum.fast * 4)
+        part.slow = PlannerInput.count(sum.slow * 4)
+        part.logRate = PlannerInput.rate(sum.rate)
+        part.transition = PlannerInput.rate(sum.transition)
+        part.allReturns =
+            sum.all == 0 ? 0 : PlannerInput.count(FastMath.float(sum.allReturns) * 30 / FastMath.float(sum.all))
     }
 }

@@ -5,7 +5,7 @@ import HalcyonEviction
 /// A pair has ``reach`` places. Where all are taken the table doubles, up to its bound; from then on a newer pair takes the
 /// place of an older one, which counts as never seen. O(1). Bytes: 8 and the stride of `Value` a place.
 struct PairTable<Value: BitwiseCopyable>: ~Copyable {
-    private static var reach: Int { 8 }
+    private static var reach: Int { 16 }
     private static var free: UInt64 { .max }
 
     private var keys: HeapArray<UInt64>
@@ -36,6 +36,15 @@ struct PairTable<Value: BitwiseCopyable>: ~Copyable {
             place = (place &+ 1) & (keys.count &- 1)
         }
         return nil
+    }
+
+    /// Looks at the first place of a pair.
+    @inline(__always)
+    func glance(_ first: UInt32, _ second: UInt32) -> PairGlance {
+        let key = Self.key(first, second)
+        let found = keys[home(key)]
+        // Sums instead of branches: whose it is cannot be foreseen.
+        return PairGlance(rawValue: (found == key ? 1 : 0) + (found == Self.free ? 2 : 0))
     }
 
     /// Changes the value of a pair, which begins as the fill.
@@ -84,4 +93,44 @@ struct PairTable<Value: BitwiseCopyable>: ~Copyable {
 
     @inline(__always)
     private func home(_ key: UInt64) -> Int { Int(truncatingIfNeeded: SplitMix64.mix(key)) & (keys.count &- 1) }
+}
+
+/// What the first place of a pair says: whether it is the pair's own, or free, so that the pair has no value; otherwise the
+/// pair may have a place further on.
+struct PairGlance: OptionSet, BitwiseCopyable {
+    let rawValue: UInt8
+    static let isOwn = PairGlance(rawValue: 1)
+    static let isFree = PairGlance(rawValue: 2)
+}
+
+/// The values of many pairs with one first number, looked up together, so that the processor waits for many at once.
+struct PairFindings<Value: BitwiseCopyable>: ~Copyable {
+    /// The values found in the last look, in the order of the pairs; anything where none was found.
+    private(set) var values: HeapArray<Value>
+    private var glances: HeapArray<PairGlance>
+
+    /// Room for `count` pairs.
+    init(repeating fill: Value, count: Int) {
+        values = HeapArray(repeating: fill, count: count)
+        glances = HeapArray(repeating: .isFree, count: count)
+    }
+
+    var byteCount: Int { values.byteCount + glances.byteCount }
+
+    /// Looks up the pairs of `first` with each of `seconds`, as many as there is room for.
+    @inline(__always)
+    mutating func look(
+        in table: borrowing PairTable<Value>, _ first: UInt32, _ seconds: UnsafePointer<UInt32>, count: Int
+    ) {
+        for index in 0..<count { glances[index] = table.glance(first, seconds[index]) }
+        for index in 0..<count where glances[index] != .isFree {
+            guard let value = table.value(first, seconds[index]) else { continue }
+            values[index] = value.pointee
+            glances[index] = .isOwn
+        }
+    }
+
+    /// Whether the `index`-th pair has a value.
+    @inline(__always)
+    func isFound(_ index: Int) -> Bool { glances[index] == .isOwn }
 }

@@ -82,13 +82,6 @@ struct PlannerObjects: ~Copyable {
         return record
     }
 
-    /// How often `object` came after another, by how often anything did; 0 if there is no other.
-    @inline(__always)
-    func succession(of object: UInt32, after other: UInt32) -> Float {
-        guard other < Self.bound else { return 0 }
-        return successors.score(of: object, in: Int(other)) / (records[other].followed + 3)
-    }
-
     /// `next` came after `object`, `distance` requests of the user later (1: at once).
     mutating func note(_ next: UInt32, after object: UInt32, distance: Int) {
         guard object < Self.bound, next != object else { return }

@@ -14,8 +14,9 @@ public struct PlannerParameters: PolicyParameters, Equatable {
     public var horizon = 10
     /// What fetching an object of mean size costs where there is room for it, as a share of what a hit is worth.
     public var price = 0.01
-    /// The same where an entry must leave, beside what that entry is worth.
-    public var priceWhenFull = 0.05
+    /// The most that it costs where an entry must leave, beside what that entry is worth: it is as much as the best
+    /// candidates promise on average, and a tenth more.
+    public var priceWhenFull = 0.06
     /// Hidden units of the network.
     public var hidden = 16
     /// The share of the candidates that become samples to learn from.
@@ -33,7 +34,8 @@ public struct PlannerParameters: PolicyParameters, Equatable {
         .integer("horizon", \.horizon, in: 1...mostHorizon, "the label: asked for within so many requests of the user"),
         .real("price", \.price, in: 0...1, "what a fetch costs where there is room, as a share of a hit's worth"),
         .real(
-            "full-price", \.priceWhenFull, in: 0...1, "the same where an entry must leave, beside that entry's worth"),
+            "full-price", \.priceWhenFull, in: 0...1,
+            "the most that it costs where an entry must leave, beside that entry's worth"),
         .integer("hidden", \.hidden, in: 1...mostHidden, "hidden units of the network"),
         .real("sampling", \.sampling, in: 0.001...1, "the share of the candidates that it learns from"),
         .real("rate", \.rate, in: 0.00001...0.1, "step size of the optimizer"),

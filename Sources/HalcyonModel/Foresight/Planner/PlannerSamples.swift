@@ -26,7 +26,7 @@ struct PlannerSamples: ~Copyable {
     }
 
     private var slots = HeapArray(repeating: Slot(), count: bound)
-    private var rows = HeapArray<Float>(repeating: 0, count: bound * PlannerFeatures.width)
+    private var rows = HeapArray<Float>(repeating: 0, count: bound * PlannerInput.width)
     private var next: UInt32 = 0
     /// The samples that the last ``settle(_:object:request:horizon:)`` settled.
     private var settled = HeapArray<Settled>(repeating: Settled(), count: 64)
@@ -45,7 +45,7 @@ struct PlannerSamples: ~Copyable {
     /// The row of features of a settled sample, until the next one is added.
     @inline(__always)
     func row(_ settled: Settled) -> UnsafePointer<Float> {
-        UnsafePointer(rows.base + Int(settled.place) * PlannerFeatures.width)
+        UnsafePointer(rows.base + Int(settled.place) * PlannerInput.width)
     }
 
     /// The `index`-th of those that the last ``settle(_:object:request:horizon:)`` settled.
@@ -73,13 +73,12 @@ struct PlannerSamples: ~Copyable {
         slots[place].isSettled = true
     }
 
-    /// Adds a sample at the end of its user's chain. Nothing may be ``expiring``.
-    mutating func add(_ slot: Slot, row: UnsafePointer<Float>, to chain: UnsafeMutablePointer<SampleChain>) {
+    /// Adds a sample at the end of its user's chain and returns where its row belongs. Nothing may be ``expiring``.
+    mutating func add(_ slot: Slot, to chain: UnsafeMutablePointer<SampleChain>) -> UnsafeMutablePointer<Float> {
         let place = Int(next) % Self.bound
         slots[place] = slot
         slots[place].next = .max
         slots[place].isSettled = false
-        (rows.base + place * PlannerFeatures.width).update(from: row, count: PlannerFeatures.width)
         if chain.pointee.last == .max {
             chain.pointee.first = next
         } else {
@@ -87,6 +86,7 @@ struct PlannerSamples: ~Copyable {
         }
         chain.pointee.last = next
         next &+= 1
+        return rows.base + place * PlannerInput.width
     }
 
     /// Settles the samples of a user of which the label is known at the user's request `request` for `object`, and returns how

@@ -18,12 +18,8 @@ struct PlannerState: ~Copyable {
     private(set) var regret = firstRegret
     private var popular = RankedLists(width: 16)
     private var samples = PlannerSamples()
-    private var candidates = CandidateList()
-    private var rows = HeapArray<Float>(repeating: 0, count: CandidateList.bound * PlannerFeatures.width)
-    private var situation = HeapArray<Float>(repeating: 0, count: PlannerFeatures.width)
-    private var parts = CategoryParts()
-    private var visits = HeapArray<UnsafePointer<PlannerUsers.Visit>?>(repeating: nil, count: CandidateList.bound)
-    private var records = HeapArray(repeating: PlannerObjects.Record(), count: CandidateList.bound)
+    private(set) var candidates = CandidateList()
+    private(set) var inputs = CandidateInputs()
     private var logits = HeapArray<Float>(repeating: 0, count: CandidateList.bound)
     private var generator: SplitMix64
     /// How many accesses there were.
@@ -31,19 +27,20 @@ struct PlannerState: ~Copyable {
     /// The candidates of this plan that are among the best and worth their price, a bit each.
     private var chosen: UInt64 = 0
     private var meanCost: Float = 0
+    private(set) var price: FetchPrice
     private let usesCategories: Bool
 
     init(_ parameters: PlannerParameters, seed: UInt64) {
         self.parameters = parameters
         usesCategories = parameters.categories == .on
+        price = FetchPrice(whereRoom: parameters.price, mostWhenFull: parameters.priceWhenFull)
         trainer = PlannerTrainer(hidden: parameters.hidden, rate: Float(parameters.rate), seed: seed)
         generator = SplitMix64(seed: seed ^ 0x9E7F)
     }
 
     var byteCount: Int {
         sets.byteCount + objects.byteCount + categories.byteCount + users.byteCount + trainer.byteCount
-            + popular.byteCount + samples.byteCount + candidates.byteCount + rows.byteCount + logits.byteCount
-            + situation.byteCount + parts.byteCount + visits.byteCount + records.byteCount
+            + popular.byteCount + samples.byteCount + candidates.byteCount + inputs.byteCount + logits.byteCount
     }
 
     mutating func announce(_ object: AnnouncedObject) {
@@ -89,13 +86,15 @@ struct PlannerState: ~Copyable {
         users.prepare(slot)
         let user = users.records[slot]
         let active = usesCategories ? sets[user.categories] : sets[0]
-        let context = PlannerFeatures.Context(
+        let context = PlannerContext(
             now: now, seconds: UInt32(truncatingIfNeeded: access.time / 1_000_000), slot: slot, user: user,
             active: active)
         gather(context, outlook.holds)
         guard candidates.count > 0 else { return }
-        describe(context)
-        trainer.predict(rows.base, count: candidates.count, logits: logits.base)
+        inputs.describe(
+            candidates, context, usesCategories: usesCategories, sets: sets, objects: objects, categories: categories,
+            users: users)
+        trainer.predict(inputs.matrix, count: candidates.count, logits: logits.base)
         chosen = 0
         if trainer.isReady { choose(outlook, into: &plan) }
         sample(context)
@@ -110,7 +109,7 @@ struct PlannerState: ~Copyable {
         for index in 0..<count { learn(samples[index]) }
     }
 
-    private mutating func sample(_ context: PlannerFeatures.Context) {
+    private mutating func sample(_ context: PlannerContext) {
         let share = trainer.isSettled ? parameters.sampling : min(1, parameters.sampling * 4)
         let threshold = UInt64(Double(UInt32.max) * share)
         for index in 0..<candidates.count {
@@ -125,7 +124,7 @@ struct PlannerState: ~Copyable {
                 samples.expire(from: users.chain(Int(user)))
                 learn(expiring)
             }
-            samples.add(slot, row: rows.base + index * PlannerFeatures.width, to: users.chain(context.slot))
+            inputs.copy(index, to: samples.add(slot, to: users.chain(context.slot)))
         }
     }
 
@@ -139,12 +138,12 @@ struct PlannerState: ~Copyable {
     ) {
         let members = sets[access.categories]
         let score = FastMath.log2(record.middle) + FastMath.float(now) / PlannerObjects.halfLives.1
-        for member in members.prefix(PlannerFeatures.mostMembers) {
-            for last in sets[user.categories].prefix(PlannerFeatures.mostMembers) {
+        for member in members.prefix(PlannerContext.mostMembers) {
+            for last in sets[user.categories].prefix(PlannerContext.mostMembers) {
                 categories.note(UInt32(PlannerCategories.slot(member)), after: last)
             }
             categories.note(member, object: access.object, score: score, isReturn: isReturn, now: now)
-            users.note(slot, category: member, isReturn: isReturn)
+            users.note(slot, category: UInt32(PlannerCategories.slot(member)), isReturn: isReturn)
         }
     }
 
@@ -158,28 +157,9 @@ struct PlannerState: ~Copyable {
         }
     }
 
-    /// Writes the rows of the candidates.
-    private mutating func describe(_ context: PlannerFeatures.Context) {
-        parts.begin()
-        PlannerFeatures.writeSituation(context, into: situation.base)
-        // Looked up first for all, so that the processor waits for many of them at once.
-        for index in 0..<candidates.count {
-            visits[index] = users.visits.value(UInt32(context.slot), candidates[index])
-            records[index] = objects[candidates[index]]
-        }
-        for index in 0..<candidates.count {
-            let record = records[index]
-            let set = usesCategories ? record.categories : 0
-            let part = parts.part(of: set, members: sets[set], context, categories: categories, users: users)
-            PlannerFeatures.write(
-                candidates[index], record, visits[index], part: part, context, objects: objects,
-                situation: situation.base, into: rows.base + index * PlannerFeatures.width)
-        }
-    }
-
     // MARK: - Choosing
 
-    private mutating func gather(_ context: PlannerFeatures.Context, _ isHeld: (UInt32) -> Bool) {
+    private mutating func gather(_ context: PlannerContext, _ isHeld: (UInt32) -> Bool) {
         candidates.begin()
         let user = context.user
         for object in [user.recent, user.earlier] where object < PlannerObjects.bound {
@@ -207,10 +187,10 @@ struct PlannerState: ~Copyable {
     }
 
     private mutating func choose(_ outlook: PrefetchOutlook, into plan: inout [PrefetchProposal]) {
-        let price = Float(outlook.hasRoom ? parameters.price : parameters.priceWhenFull)
+        let price = price.price(hasRoom: outlook.hasRoom)
         let displaced = outlook.hasRoom ? 0 : regret
         var limit = Float.infinity
-        for _ in 0..<outlook.limit {
+        for rank in 0..<outlook.limit {
             // The best that is not proposed yet; few are, so that sorting would cost more.
             var (best, bestLogit) = (-1, -Float.infinity)
             for index in 0..<candidates.count where logits[index] < limit && logits[index] > bestLogit {
@@ -221,6 +201,7 @@ struct PlannerState: ~Copyable {
             let object = candidates[best]
             let probability = trainer.calibration.probability(bestLogit)
             let likely = probability * trainer.calibration.yield(of: probability)
+            if rank == 0 && !outlook.hasRoom { self.price.note(best: likely) }
             let size = meanCost > 0 ? FastMath.float(objects[object].cost) / meanCost : 1
             guard probability - displaced * size >= price * size else { continue }
             chosen |= 1 << UInt64(best)

@@ -35,7 +35,7 @@ struct PlannerTrainer: ~Copyable {
     private let rate: Float
 
     init(hidden: Int, rate: Float, seed: UInt64) {
-        let width = PlannerFeatures.width
+        let width = PlannerInput.width
         network = Perceptron(inputs: width, hidden: hidden, largestBatch: Self.batch, seed: seed)
         served = Perceptron(inputs: width, hidden: hidden, largestBatch: CandidateList.bound, seed: seed)
         // Few candidates are wanted: the network begins by saying so.
@@ -74,9 +74,9 @@ struct PlannerTrainer: ~Copyable {
         steps = max(pretrained.trainingSteps, Self.patience)
     }
 
-    /// Writes the logits of `count` rows, at most ``CandidateList/bound`` of them.
-    mutating func predict(_ rows: UnsafePointer<Float>, count: Int, logits: UnsafeMutablePointer<Float>) {
-        served.forward(rows, rows: count, logits: logits)
+    /// Writes the logits of `count` candidates, at most ``CandidateList/bound`` of them, given as the columns of a matrix.
+    mutating func predict(_ columns: UnsafePointer<Float>, count: Int, logits: UnsafeMutablePointer<Float>) {
+        served.forward(columns: columns, rows: count, logits: logits)
     }
 
     /// Takes note of what became of a candidate that was among the best.
@@ -87,7 +87,7 @@ struct PlannerTrainer: ~Copyable {
     /// Takes a sample whose label has become known.
     mutating func add(_ row: UnsafePointer<Float>, logit: Float, isPositive: Bool) {
         if isReady { calibration.note(logit: logit, isPositive: isPositive) }
-        let width = PlannerFeatures.width
+        let width = PlannerInput.width
         (rows.base + next * width).update(from: row, count: width)
         outcomes[next] = isPositive ? 1 : 0
         next = (next + 1) % Self.bound
@@ -100,7 +100,7 @@ struct PlannerTrainer: ~Copyable {
     }
 
     private mutating func learn() {
-        let width = PlannerFeatures.width
+        let width = PlannerInput.width
         for index in 0..<Self.batch {
             let back = index < Self.interval ? index : Int(generator.next(below: count))
             let place = (next - 1 - back + Self.bound) % Self.bound

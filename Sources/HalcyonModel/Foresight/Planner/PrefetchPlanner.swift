@@ -9,8 +9,9 @@ import HalcyonEviction
 /// the user's requests. It learns online from a sample of the candidates, once it is known what became of them.
 ///
 /// A candidate is worth fetching where that probability exceeds the price of a fetch in hits
-/// (``PlannerParameters/price``, in proportion to the object's size); where an entry must leave, it must also exceed what
-/// that entry is worth: the share of evicted entries that were asked for again within the horizon, as observed.
+/// (``PlannerParameters/price``, in proportion to the object's size); where an entry must leave, the price is what the best
+/// candidates promise on average (``FetchPrice``), and it must be exceeded by what that entry is worth, too: the share of evicted
+/// entries that were asked for again within the horizon, as observed.
 ///
 /// Categories are looked at set by set, at most four of a set. O(candidates) a plan, at most ``CandidateList/bound`` of them.
 /// Bytes: 5 MB beside 190 an object, 190 a category and 232 a user and 30 for each pair of user and object.
@@ -74,6 +75,7 @@ public final class PrefetchPlanner: PrefetchPolicy {
     public var metrics: [PolicyMetric] {
         [
             PolicyMetric("planner_steps", Double(state.pointee.trainer.steps)),
+            PolicyMetric("planner_price", Double(state.pointee.price.whenFull)),
             PolicyMetric("planner_regret", Double(state.pointee.regret)),
             PolicyMetric("planner_yield", Double(state.pointee.trainer.calibration.yield(of: 0.1))),
             PolicyMetric("planner_scale", Double(state.pointee.trainer.calibration.scale)),

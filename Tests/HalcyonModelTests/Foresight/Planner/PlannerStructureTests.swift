@@ -61,6 +61,54 @@ struct PlannerStructureTests {
         #expect(wrong == 0)
     }
 
+    @Test("Many pairs looked up together are found as one by one")
+    func findings() {
+        var generator = SplitMix64(seed: 4)
+        var table = PairTable(repeating: UInt32(0), bound: 1 << 14)
+        for _ in 0..<3_000 {
+            table.update(UInt32(generator.next(below: 9)), UInt32(generator.next(below: 1_000))) { $0 += 1 }
+        }
+        var findings = PairFindings(repeating: UInt32(0), count: 100)
+        var wrong = 0
+        for first in UInt32(0)..<9 {
+            let seconds = (0..<100).map { _ in UInt32(generator.next(below: 1_000)) }
+            findings.look(in: table, first, seconds, count: 100)
+            for (index, second) in seconds.enumerated() {
+                let found = findings.isFound(index) ? findings.values[index] : nil
+                if found != table.value(first, second)?.pointee { wrong += 1 }
+            }
+        }
+        #expect(wrong == 0)
+    }
+
+    @Test("Marked numbers have their places until all are forgotten")
+    func marks() {
+        var places = MarkedPlaces()
+        places.begin()
+        places.mark(7, at: 3)
+        places.mark(900, at: MarkedPlaces.nowhere)
+        #expect(places.place(of: 7) == 3 && places.place(of: 900) == MarkedPlaces.nowhere)
+        #expect(places.place(of: 8) == nil && places.place(of: .max) == nil)
+        places.begin()
+        #expect(places.place(of: 7) == nil)
+        // Its marks are told apart by a stamp of 24 bits, which begins anew.
+        places.mark(7, at: 1)
+        for _ in 0..<1 << 24 { places.begin() }
+        #expect(places.place(of: 7) == nil)
+    }
+
+    @Test("A fetch into a full cache costs what the best promise on average and a tenth more, between its bounds")
+    func price() {
+        var price = FetchPrice(whereRoom: 0.01, mostWhenFull: 0.06)
+        #expect(price.price(hasRoom: true) == 0.01 && price.price(hasRoom: false) == 0.01)
+        for probability: Float in [0.02, 0.04] { price.note(best: probability) }
+        #expect(abs(price.price(hasRoom: false) - 0.033) < 1e-6)
+        for _ in 0..<20 { price.note(best: 0.9) }
+        #expect(price.price(hasRoom: false) == 0.06 && price.price(hasRoom: true) == 0.01)
+        for _ in 0..<20_000 { price.note(best: 0.001) }
+        #expect(price.price(hasRoom: false) == 0.01)
+    }
+
     @Test("A full table forgets and stays within its bound")
     func bounded() {
         var table = PairTable(repeating: UInt32(0), bound: 1 << 9)
@@ -74,7 +122,6 @@ struct PlannerStructureTests {
         var samples = PlannerSamples()
         var chains = [SampleChain](repeating: SampleChain(), count: 3)
         var generator = SplitMix64(seed: 11)
-        let row = [Float](repeating: 0, count: PlannerFeatures.width)
         var book: [(user: Int, object: UInt32, request: UInt32)] = []
         var requests = [UInt32](repeating: 0, count: 3)
         var (wrong, expired) = (0, 0)
@@ -101,7 +148,7 @@ struct PlannerStructureTests {
                         if book.first?.user != Int(owner) { wrong += 1 }
                         book.removeFirst()
                     }
-                    samples.add(slot, row: row, to: chains.baseAddress! + user)
+                    samples.add(slot, to: chains.baseAddress! + user).update(repeating: 0, count: PlannerInput.width)
                 }
                 book.append((user, slot.object, slot.request))
             }

@@ -107,8 +107,8 @@ struct PrefetchPlannerTests {
             return count
         }
         var dear = PlannerParameters()
-        dear.priceWhenFull = 1
-        #expect(fetches(dear, hasRoom: false) == 0)
+        dear.price = 1
+        #expect(fetches(dear, hasRoom: false) == 0 && fetches(dear, hasRoom: true) == 0)
         #expect(fetches(PlannerParameters(), hasRoom: false) > 1_500)
         // Whoever is evicted is asked for at once: nothing is worth more than that.
         #expect(fetches(PlannerParameters(), hasRoom: false, regret: true) == 0)
