@@ -7,11 +7,15 @@ import HalcyonTestSupport
 ///
 ///     swift run -c release NetworkBenchmark
 ///
-/// With `--merging-only` it does nothing but what merging costs, for a profiler.
+/// With `--merging-only` it does nothing but what merging costs, and with a word behind it (`callbacks`, `tasks`, `bare`) nothing but
+/// one of its three parts, for a profiler.
 @main
 enum Main {
     static func main() async throws {
-        if CommandLine.arguments.contains("--merging-only") { return try await MergingBenchmark().run() }
+        if CommandLine.arguments.contains("--merging-only") {
+            return try await MergingBenchmark(only: MergingBenchmark.Part(rawValue: CommandLine.arguments.last ?? ""))
+                .run()
+        }
         let nginx = try NginxServer()
         try nginx.file("40k.bin", (0..<40_000).map { UInt8(truncatingIfNeeded: $0 &* 2_654_435_761 >> 7) })
         try await LoadBenchmark(nginx: nginx).run()

@@ -9,15 +9,24 @@ struct MergingBenchmark {
     private let rounds = 25
     private let turns = 11
     private let transport = HeldTransport()
+    private let only: Part?
+
+    /// What is measured.
+    enum Part: String { case callbacks, tasks, bare }
+
+    /// - Parameter only: one part; by default all, in turns.
+    init(only: Part? = nil) { self.only = only }
 
     func run() async throws {
         guard let url = URL(string: "http://benchmark.invalid/picture.jpg") else { return }
         let downloader = ImageDownloader(name: "merging", transport: transport)
         var (called, awaited, bare) = ([Double](), [Double](), [Double]())
         for _ in 0..<turns {
-            called.append(await processorTime { await callbacks(downloader, url) })
-            awaited.append(try await processorTime { try await tasks(downloader, url) })
-            bare.append(await processorTime { await continuations() })
+            if only ?? .callbacks == .callbacks {
+                called.append(await processorTime { await callbacks(downloader, url) })
+            }
+            if only ?? .tasks == .tasks { awaited.append(try await processorTime { try await tasks(downloader, url) }) }
+            if only ?? .bare == .bare { bare.append(await processorTime { await continuations() }) }
         }
         report("merging, processor time a waiter: with callbacks", median(called), "µs")
         report("  with tasks", median(awaited), "µs")

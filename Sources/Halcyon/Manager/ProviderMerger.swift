@@ -27,22 +27,22 @@ extension ProviderMerger {
         _ provider: any ImageDataProvider, _ maker: ImageMaker, _ options: ImageOptions, _ attempts: Attempts
     ) async throws -> Provided {
         let answer = try await attempts.of(provider.cacheKey) {
-            let answer = await wait { token, complete in
-                join(
-                    token, ProviderKey(provider), options.priority,
-                    ProcessorKey(maker.identifier, Provided.self), onProgress: nil,
-                    load: { { _, _ in try await provider.data() } },
-                    job: {
-                        Job(queue: options.processingQueue) { data in
-                            LoadOutcome { Provided(made: try maker.image(of: data), data: data) }
-                        }
-                    }, complete: complete)
-            }
+            let waiter = LoadWaiter(self)
+            join(
+                waiter.token, ProviderKey(provider), options.priority,
+                ProcessorKey(maker.identifier, Provided.self), onProgress: nil,
+                load: { { _, _ in try await provider.data() } },
+                job: {
+                    Job(queue: options.processingQueue) { data in
+                        LoadOutcome { Provided(made: try maker.image(of: data), data: data) }
+                    }
+                }, complete: waiter.complete)
+            let answer = await waiter.answer()
             if case .failure(let error) = answer { throw error }
             return answer
         } isFailure: { _ in
             true
         }
-        return try answer.result(Provided.self).get()
+        return try answer.value(Provided.self)
     }
 }

@@ -64,7 +64,7 @@ public struct Visit: Sendable {
     }
 
     /// Returns when the other side has closed the connection; `false` if it did not within so many seconds.
-    public func waitForClose(seconds: Double = 30) -> Bool {
+    public func waitForClose(seconds: Double = 300) -> Bool {
         var poll = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
         let end = Date().addingTimeInterval(seconds)
         while Date() < end {

@@ -39,7 +39,7 @@ struct DownloaderTests {
         let closed = AsyncStream<Bool>.makeStream()
         let server = try HostileServer { visit in
             visit.send("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nabc")
-            closed.continuation.yield(visit.waitForClose(seconds: 20))
+            closed.continuation.yield(visit.waitForClose())
         }
         let downloader = ImageDownloader.test()
         let loads = (0..<3).map { _ in

@@ -180,7 +180,7 @@ struct HostileTests {
         let server = try HostileServer { visit in
             visit.send("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nabc")
             arrived.yield()
-            let isClosed = visit.waitForClose(seconds: 10)
+            let isClosed = visit.waitForClose()
             closed.withLock { $0 = isClosed }
             over.yield()
         }

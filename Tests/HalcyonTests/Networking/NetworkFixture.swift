@@ -21,10 +21,11 @@ extension Trait where Self == ConditionTrait {
 }
 
 extension TransportRequest {
-    /// A request that no proxy of the environment sees, and that trusts the tests' authority.
+    /// A request that no proxy of the environment sees, and that is not given up because a busy machine has no processor for it.
     static func test(_ url: URL, _ change: (inout Self) -> Void = { _ in }) -> Self {
         var request = TransportRequest(url)
         request.proxy = .none
+        (request.timeouts.connect, request.timeouts.idle) = (.seconds(300), .seconds(300))
         change(&request)
         return request
     }

@@ -2,19 +2,15 @@
 typealias DownloadMerger = LoadMerger<MergeKey, LoadedBody>
 
 extension DownloadMerger {
-    /// Joins the transfer of a request, and waits for what comes of it.
-    ///
-    /// - Throws: ``NetworkError``, or what the processor throws.
-    func load<Value>(
+    /// Joins the transfer of a request; who has joined gets a ``DownloadResult`` of the processor's kind of value.
+    func join<Value>(
         _ request: TransportRequest, _ priority: TransferPriority, _ processor: DownloadProcessor<Value>,
         _ options: DownloadOptions, _ task: DownloadTask?, by loader: Loader
-    ) async throws -> DownloadResult<Value> {
-        // What is waited for is one object: the result itself is large.
-        let answer = await wait { token, complete in
-            load(token, request, priority, processor, options, by: loader, complete: complete)
-            task?.follow(self, token, leaves: false)
-        }
-        return try answer.result().get()
+    ) -> LoadWaiter<MergeKey, LoadedBody> {
+        let waiter = LoadWaiter(self)
+        load(waiter.token, request, priority, processor, options, by: loader, complete: waiter.complete)
+        task?.follow(self, waiter.token, leaves: false)
+        return waiter
     }
 
     /// Joins the transfer of a request; `complete` is called once, wherever the work ended.

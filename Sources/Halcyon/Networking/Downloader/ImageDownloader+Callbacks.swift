@@ -14,7 +14,7 @@ extension ImageDownloader {
         let task = DownloadTask()
         do {
             let request = try request(for: url, options)
-            if options.requestModifier == nil, options.retryStrategy == nil {
+            if options.joinsAtOnce {
                 let token = merger.newToken()
                 merger.load(token, request, options.priority, processor, options, by: loader) {
                     [queue = options.callbackQueue] in queue.complete($0.result(), completionHandler)

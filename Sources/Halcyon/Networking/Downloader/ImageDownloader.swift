@@ -70,7 +70,10 @@ public final class ImageDownloader: Sendable {
     public func download<Value>(
         _ url: URL, processor: DownloadProcessor<Value>, options: DownloadOptions = DownloadOptions()
     ) async throws -> DownloadResult<Value> {
-        try await download(request(for: url, options), processor, options, nil)
+        guard options.joinsAtOnce else {
+            return try await download(request(for: url, options), processor, options, nil)
+        }
+        return try await join(url, processor, options).answer().value()
     }
 
     /// Loads the bytes.
@@ -78,7 +81,8 @@ public final class ImageDownloader: Sendable {
     /// - Throws: as ``download(_:processor:options:)``.
     public func download(_ url: URL, options: DownloadOptions = DownloadOptions()) async throws -> DownloadResult<Data>
     {
-        try await download(url, processor: .data, options: options)
+        guard options.joinsAtOnce else { return try await download(request(for: url, options), .data, options, nil) }
+        return try await join(url, .data, options).answer().value()
     }
 
     /// Ends every load with ``NetworkError/cancelled``.
@@ -109,13 +113,21 @@ public final class ImageDownloader: Sendable {
         return configuration.request(url)
     }
 
+    /// Joins the transfer of a URL. What it joins with is gone when this returns: whoever waits then takes little memory for that.
+    private func join<Value>(
+        _ url: URL, _ processor: DownloadProcessor<Value>, _ options: DownloadOptions
+    ) throws -> LoadWaiter<MergeKey, LoadedBody> {
+        merger.join(try request(for: url, options), options.priority, processor, options, nil, by: loader)
+    }
+
     /// Modifies the request, loads, and tries again where that is wanted.
     func download<Value>(
         _ request: TransportRequest, _ processor: DownloadProcessor<Value>, _ options: DownloadOptions,
         _ task: DownloadTask?
     ) async throws -> DownloadResult<Value> {
-        guard options.requestModifier != nil || options.retryStrategy != nil else {
-            return try await merger.load(request, options.priority, processor, options, task, by: loader)
+        if options.joinsAtOnce {
+            return try await merger.join(request, options.priority, processor, options, task, by: loader).answer()
+                .value()
         }
         var request = request
         request.priority = options.priority
@@ -125,7 +137,7 @@ public final class ImageDownloader: Sendable {
         }
         do {
             return try await Attempts(strategy: options.retryStrategy, clock: clock).of(request.url.absoluteString) {
-                try await merger.load(request, request.priority, processor, options, task, by: loader)
+                try await merger.join(request, request.priority, processor, options, task, by: loader).answer().value()
             } isFailure: {
                 // That nothing has changed is an answer, and what a processor throws is no fault of the network.
                 if case .notModified? = $0 as? NetworkError { false } else { $0 is NetworkError }
@@ -134,6 +146,11 @@ public final class ImageDownloader: Sendable {
             throw NetworkError.cancelled
         }
     }
+}
+
+extension DownloadOptions {
+    /// Whether nothing has to be waited for before a load joins its transfer, nor after a failure.
+    var joinsAtOnce: Bool { requestModifier == nil && retryStrategy == nil }
 }
 
 extension Duration {

@@ -83,22 +83,6 @@ final class LoadMerger<Key: Hashable & Sendable, Body: Sendable>: Sendable {
         }
     }
 
-    /// Lets a waiter join, and waits for its answer; it leaves when the task is cancelled.
-    func wait(
-        _ join: (State.Token, @escaping @Sendable (LoadAnswer) -> Void) -> Void
-    ) async -> LoadAnswer {
-        let token = newToken()
-        return await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                join(token) { continuation.resume(returning: $0) }
-                // Cancelled before it joined, it has not left.
-                if Task.isCancelled { leave(token) }
-            }
-        } onCancel: {
-            leave(token)
-        }
-    }
-
     /// A waiter leaves; nothing, if it is not there.
     func leave(_ token: State.Token) { take { $0.merging.handle(.leave(token)) } }
 

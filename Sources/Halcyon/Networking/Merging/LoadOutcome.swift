@@ -36,4 +36,14 @@ enum LoadAnswer: Sendable {
         case .outcome(let outcome): (outcome as? LoadOutcome<Value>)?.result ?? .failure(NetworkError.cancelled)
         }
     }
+
+    /// The same value, copied once: it may be large.
+    func value<Value: Sendable>(_: Value.Type = Value.self) throws -> Value {
+        switch self {
+        case .failure(let error): throw error
+        case .outcome(let outcome):
+            guard let outcome = outcome as? LoadOutcome<Value> else { throw NetworkError.cancelled }
+            return try outcome.result.get()
+        }
+    }
 }
