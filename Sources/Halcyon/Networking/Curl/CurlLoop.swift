@@ -68,9 +68,7 @@ final class CurlLoop {
 
     private func run() {
         while true {
-            let (commands, isOpen) = inbox.take()
-            for command in commands { obey(command) }
-            guard isOpen else { return end() }
+            guard obeyAll() else { return end() }
             admit()
             var running: Int32 = 0
             curl_multi_perform(multi, &running)
@@ -84,6 +82,14 @@ final class CurlLoop {
     }
 
     // MARK: - Commands
+
+    /// Does what was asked for. Returns whether more may come. Nothing of it is held while the thread waits: an order leads to the
+    /// transport, whose end is what would wake it.
+    private func obeyAll() -> Bool {
+        let (commands, isOpen) = inbox.take()
+        for command in commands { obey(command) }
+        return isOpen
+    }
 
     private func obey(_ command: CurlCommand) {
         switch command {
