@@ -76,8 +76,10 @@ final class CurlLoop {
             let nearest = [endOverdue(), resumeSlowed()].compactMap { $0 }.min()
             // Who ended, however that came, made room: somebody may be waiting for it.
             if madeRoom, waiting.count > 0 { continue }
-            let pause = nearest.map { (ContinuousClock.now.duration(to: $0)).milliseconds + 1 } ?? 60_000
-            curl_multi_poll(multi, nil, 0, Int32(min(max(pause, 0), 60_000)), nil)
+            // libcurl 7.88 at times leaves a stream of a shared HTTP/2 connection with nothing that would end the wait: look again.
+            let longest = active.isEmpty ? 60_000 : 1_000
+            let pause = nearest.map { (ContinuousClock.now.duration(to: $0)).milliseconds + 1 } ?? longest
+            curl_multi_poll(multi, nil, 0, Int32(min(max(pause, 0), longest)), nil)
         }
     }
 
