@@ -23,8 +23,8 @@ extern void __tsan_release(void *) __attribute__((weak));
 
 static void *next(const char *name) {
     void *found = dlsym(RTLD_NEXT, name);
-    if (!found || !__tsan_acquire || !__tsan_release) {
-        fprintf(stderr, "%s, or the thread sanitizer, is not there: this run would tell nothing\n", name);
+    if (!found) {
+        fprintf(stderr, "%s is not there: this run would tell nothing\n", name);
         abort();
     }
     return found;
@@ -39,6 +39,8 @@ static SWIFT bool (*try_lock_real)(SELF);
 static SWIFT void (*unlock_real)(SELF);
 
 __attribute__((constructor)) static void find(void) {
+    // A program that the process starts, as the sanitizer does to name what it found; ended, it would take the report with it.
+    if (!__tsan_acquire || !__tsan_release) return;
     lock_real = next(LOCK_SLOW);
     try_lock_real = next(TRY_LOCK_SLOW);
     unlock_real = next(UNLOCK_SLOW);
