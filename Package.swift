@@ -48,6 +48,12 @@ let package = Package(
         .target(
             name: "HalcyonModel",
             dependencies: ["HalcyonEviction", .target(name: "COpenBLAS", condition: .when(platforms: [.linux]))],
+            // The interface of Accelerate that is not deprecated, and the type of its sizes.
+            cSettings: [
+                .define(
+                    "ACCELERATE_NEW_LAPACK",
+                    .when(platforms: [.macOS, .macCatalyst, .iOS, .tvOS, .watchOS, .visionOS]))
+            ],
             swiftSettings: strict),
         .target(
             name: "HalcyonAccessLog",

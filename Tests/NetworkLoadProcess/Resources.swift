@@ -1,7 +1,7 @@
 import CHeapUse
 import Foundation
 
-/// What this process has of the system, as /proc tells.
+/// What this process has of the system, as /proc tells; zeros where there is none.
 struct Resources {
     var descriptors: Int
     var threads: Int

@@ -22,8 +22,9 @@ final class PictureServer: Sendable {
         (listener, port) = try Self.listen()
     }
 
-    /// Takes connections until the process ends.
+    /// Takes connections until the process ends, in which a peer that has gone is from now on an error of `send` and no signal.
     func start() {
+        signal(SIGPIPE, SIG_IGN)
         Thread.detachNewThread { [self] in
             while true {
                 let connection = accept(listener, nil, nil)
@@ -43,9 +44,7 @@ final class PictureServer: Sendable {
         let bytes = Array(head.utf8) + Array(body ?? Data())
         var sent = 0
         while sent < bytes.count {
-            let count = bytes[sent...].withUnsafeBytes {
-                send(connection, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
-            }
+            let count = bytes[sent...].withUnsafeBytes { send(connection, $0.baseAddress, $0.count, 0) }
             if count <= 0 { return }
             sent += count
         }
@@ -64,7 +63,7 @@ final class PictureServer: Sendable {
     }
 
     private static func listen() throws -> (Int32, Int) {
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let listener = socket(AF_INET, streamType, 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
@@ -79,3 +78,9 @@ final class PictureServer: Sendable {
         return (listener, Int(UInt16(bigEndian: address.sin_port)))
     }
 }
+
+#if canImport(Glibc)
+    private let streamType = Int32(SOCK_STREAM.rawValue)
+#else
+    private let streamType = SOCK_STREAM
+#endif

@@ -75,11 +75,7 @@ public final class AtomicFile {
     public func write(_ bytes: UnsafeRawBufferPointer) throws(TraceError) {
         var rest = bytes
         while let start = rest.baseAddress, rest.count > 0 {
-            #if canImport(Darwin)
-                let count = Darwin.write(descriptor, start, rest.count)
-            #else
-                let count = Glibc.write(descriptor, start, rest.count)
-            #endif
+            let count = Foundation.write(descriptor, start, rest.count)
             if count < 0 {
                 if errno == EINTR { continue }
                 throw fault("cannot be written")

@@ -11,7 +11,7 @@ public enum FreePort {
 
     /// A socket that listens on a port of its own.
     static func listen(backlog: Int32) throws -> (socket: Int32, port: Int) {
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let listener = StreamSocket.make()
         guard listener >= 0 else { throw NginxError(reason: "no socket") }
         var address = loopback(port: 0)
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
@@ -32,7 +32,7 @@ public enum FreePort {
     static func isAnswered(_ port: Int, within seconds: Double) -> Bool {
         let end = Date().addingTimeInterval(seconds)
         while Date() < end {
-            let probe = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            let probe = StreamSocket.make()
             defer { close(probe) }
             var address = loopback(port: UInt16(port))
             let taken = withUnsafePointer(to: &address) { pointer in

@@ -32,8 +32,7 @@ public struct Visit: Sendable {
         var sent = 0
         while sent < bytes.count {
             let count = bytes.withUnsafeBytes { buffer in
-                Foundation.send(
-                    socket, buffer.baseAddress.map { $0 + sent }, bytes.count - sent, Int32(MSG_NOSIGNAL))
+                StreamSocket.send(socket, buffer.baseAddress.map { $0 + sent }, bytes.count - sent)
             }
             if count <= 0 { return false }
             sent += count
@@ -58,9 +57,8 @@ public struct Visit: Sendable {
     public func reset() {
         var linger = linger(l_onoff: 1, l_linger: 0)
         setsockopt(socket, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<Foundation.linger>.size))
-        // Disconnecting a connected socket with no lingering sends the reset and keeps the descriptor.
-        var nobody = sockaddr(sa_family: sa_family_t(AF_UNSPEC), sa_data: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
-        connect(socket, &nobody, socklen_t(MemoryLayout<sockaddr>.size))
+        // Without lingering this sends the reset.
+        StreamSocket.disconnect(socket)
     }
 
     /// Returns when the other side has closed the connection; `false` if it did not within so many seconds.

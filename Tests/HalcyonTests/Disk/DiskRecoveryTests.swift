@@ -113,7 +113,7 @@ struct DiskRecoveryTests {
         var status = stat()
         stat(path, &status)
         truncate(path, 100)
-        var times = [status.st_atim, status.st_mtim]
+        var times = [status.lastAccess, status.modified]
         utimensat(AT_FDCWD, path, &times, 0)
         disk = try fixture.open()
         disk?.files.waitUntilListed()

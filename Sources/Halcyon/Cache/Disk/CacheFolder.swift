@@ -78,7 +78,7 @@ struct CacheFolder: Sendable {
 
     private func openForReading(_ name: String) throws -> Int32? {
         // The access time is the cache's to set; reading it as another user is not worth an error.
-        var descriptor = open(path(name), O_RDONLY | O_CLOEXEC | Self.noAccessTime)
+        var descriptor = open(path(name), O_RDONLY | O_CLOEXEC | SystemFiles.noAccessTime)
         if descriptor < 0 && errno == EPERM { descriptor = open(path(name), O_RDONLY | O_CLOEXEC) }
         if descriptor >= 0 { return descriptor }
         let error = SystemError.last
@@ -190,12 +190,6 @@ struct CacheFolder: Sendable {
 
     /// The modification time, in seconds, that stands for never: the last that every file system can hold.
     private static let never: Int64 = 0x7fff_ffff
-    #if os(Linux)
-        /// `O_NOATIME`, which Swift does not import.
-        private static let noAccessTime: Int32 = 0o1_000_000
-    #else
-        private static let noAccessTime: Int32 = 0
-    #endif
 
     private static func fileTime(_ expires: Int64) -> Int64 { min(expires, never * 1_000_000) }
 
@@ -228,14 +222,4 @@ private func readBytes(_ descriptor: Int32, _ start: UnsafeMutableRawPointer, _ 
 
 private func writeBytes(_ descriptor: Int32, _ start: UnsafeRawPointer, _ count: Int) -> Int {
     write(descriptor, start, count)
-}
-
-extension stat {
-    #if canImport(Darwin)
-        fileprivate var modified: timespec { st_mtimespec }
-        fileprivate var lastAccess: timespec { st_atimespec }
-    #else
-        fileprivate var modified: timespec { st_mtim }
-        fileprivate var lastAccess: timespec { st_atim }
-    #endif
 }

@@ -18,7 +18,7 @@ public enum CacheTriggerEvent: Sendable {
 
 /// Who tells a cache that memory is short, or that the app goes to the background.
 ///
-/// On Linux: ``MemoryPressureTrigger`` and ``TerminationTrigger``; everywhere: ``ManualTrigger``.
+/// On Linux: ``MemoryPressureTrigger``; everywhere: ``TerminationTrigger`` and ``ManualTrigger``.
 public protocol CacheTrigger: Sendable {
     /// Begins to tell. Called once.
     func start(_ handler: @escaping @Sendable (CacheTriggerEvent) -> Void)
