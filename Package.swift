@@ -47,7 +47,9 @@ let package = Package(
         .target(name: "HalcyonEviction", swiftSettings: strict),
         .target(
             name: "HalcyonModel",
-            dependencies: ["HalcyonEviction", .target(name: "COpenBLAS", condition: .when(platforms: [.linux]))],
+            dependencies: [
+                "HalcyonEviction", "CProcessor", .target(name: "COpenBLAS", condition: .when(platforms: [.linux])),
+            ],
             // The interface of Accelerate that is not deprecated, and the type of its sizes.
             cSettings: [
                 .define(

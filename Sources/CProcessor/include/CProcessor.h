@@ -1,4 +1,4 @@
-// Which processor a thread runs on, and waiting for another one to do something at once.
+// Which processor a thread runs on, waiting for another one to do something at once, and asking for memory ahead.
 #ifndef HALCYON_CPROCESSOR_H
 #define HALCYON_CPROCESSOR_H
 
@@ -15,5 +15,8 @@ uint64_t halcyon_stamp(void);
 // Waits a little, longer the more often it was done before in vain: some cycles, then whatever else wants the processor has its turn,
 // then 20 microseconds pass, so that a thread of a lower priority comes to run.
 void halcyon_wait(unsigned tries);
+
+// Has the processor fetch what lies at an address into its cache, without waiting for it; of an address that is not valid nothing comes.
+static inline void halcyon_prefetch(const void *_Nonnull address) { __builtin_prefetch(address); }
 
 #endif

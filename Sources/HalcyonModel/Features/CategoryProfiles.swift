@@ -44,7 +44,7 @@ struct CategoryProfiles: ~Copyable {
 
     /// Writes the mean over `members` into a row.
     @inline(__always)
-    func write(_ members: UnsafeBufferPointer<UInt32>, now: UInt32, into row: UnsafeMutablePointer<UInt8>) {
+    func write(_ members: UnsafeBufferPointer<UInt32>, now: UInt32, into row: UnsafeMutablePointer<Float>) {
         var (fast, slow, reuse, gap): (Float, Float, Float, Float) = (0, 0, 0, 0)
         var nearest = UInt32.max
         var index = 0
@@ -60,10 +60,10 @@ struct CategoryProfiles: ~Copyable {
             index &+= 1
         }
         let scale: Float = members.count == 1 ? 1 : 1 / Float(members.count)
-        row[Feature.categoryFast] = FastMath.fineOctaves(fast * scale)
-        row[Feature.categorySlow] = FastMath.fineOctaves(slow * scale)
-        row[Feature.categoryAge] = FastMath.octaves(nearest)
-        row[Feature.categoryReuse] = FastMath.share(reuse * scale)
-        row[Feature.categoryGap] = FastMath.byte(gap * scale)
+        row[Feature.categoryFast] = fast * scale
+        row[Feature.categorySlow] = slow * scale
+        row[Feature.categoryAge] = FastMath.float(nearest)
+        row[Feature.categoryReuse] = reuse * scale
+        row[Feature.categoryGap] = gap * scale
     }
 }

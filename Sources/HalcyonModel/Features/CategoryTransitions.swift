@@ -39,6 +39,10 @@ struct CategoryTransitions: ~Copyable {
         for category in members { counts.update(from, category) { $0.add(in: epoch) } }
     }
 
+    /// Has what followed on `from` on its way from memory, as far as it went to `category`.
+    @inline(__always)
+    func expect(_ from: CategorySetID, _ category: UInt32) { counts.expect(from, category) }
+
     /// The chance that the access after one to `from` goes to the likeliest of `members`, by the counts so far with five
     /// more that went elsewhere.
     @inline(__always)

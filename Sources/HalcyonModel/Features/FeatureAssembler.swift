@@ -16,11 +16,15 @@ struct FeatureAssembler: ~Copyable {
     private var clock: UInt32 = 0
     private var day = Phase()
     private var week = Phase()
+    private let scales = FeatureScales()
+    /// The row that is being written, as plain numbers.
+    private let numbers = HeapArray<Float>(repeating: 0, count: Feature.width)
 
     init(groups: FeatureGroups) { uses = Switches(groups) }
 
     var byteCount: Int {
         sets.byteCount + categories.byteCount + users.byteCount + fleet.byteCount + transitions.byteCount
+            + scales.byteCount + numbers.byteCount
     }
 
     /// Takes an access into account.
@@ -52,38 +56,70 @@ struct FeatureAssembler: ~Copyable {
         }
     }
 
-    /// Writes the features of an object as of `now`, in requests of its cache.
+    /// Writes the features of an object as of `now`, in requests of its cache, as bytes.
     ///
     /// - Parameter aged: the clock of ``GreedyDual``.
-    @inline(__always)
     func write(
         _ record: ObjectRecord, aged: Float, now: UInt32, second: UInt32, into row: UnsafeMutablePointer<UInt8>
     ) {
+        describe(record, aged: aged, now: now, second: second)
+        scales.pack(numbers.base, into: row)
+    }
+
+    /// Writes them as inputs of a network; the same as those of the bytes.
+    func write(
+        _ record: ObjectRecord, aged: Float, now: UInt32, second: UInt32, inputs: UnsafeMutablePointer<Float>
+    ) {
+        describe(record, aged: aged, now: now, second: second)
+        scales.encode(numbers.base, into: inputs)
+    }
+
+    /// Has what the rows of some records need on its way from memory, which is what they would wait for otherwise.
+    func expect(_ slots: UnsafePointer<UInt32>, count: Int, in records: UnsafePointer<ObjectRecord>) {
+        guard uses.user || uses.session else { return }
+        var index = 0
+        while index < count {
+            let record = records + Int(slots[index])
+            let members = sets[record.pointee.categories]
+            if members.count > 0 && record.pointee.user != .max {
+                if uses.user { users.expect(record.pointee.user, members[0]) }
+                if uses.session, let profile = users.profile(of: record.pointee.user) {
+                    transitions.expect(profile.active, members[0])
+                }
+            }
+            index &+= 1
+        }
+    }
+
+    /// Sets ``numbers`` to what is known of an object.
+    private func describe(_ record: ObjectRecord, aged: Float, now: UInt32, second: UInt32) {
+        let row = numbers.base
+        row.update(repeating: 0, count: Feature.width)
         let age = now &- record.last
         if uses.recency {
-            row[Feature.age] = FastMath.octaves(age)
-            row[Feature.gap1] = record.gap1
-            row[Feature.gap2] = record.gap2
-            row[Feature.gap3] = record.gap3
-            row[Feature.sinceFirst] = FastMath.octaves(now &- record.first)
+            row[Feature.age] = FastMath.float(age)
+            row[Feature.gap1] = FastMath.float(small: UInt32(record.gap1))
+            row[Feature.gap2] = FastMath.float(small: UInt32(record.gap2))
+            row[Feature.gap3] = FastMath.float(small: UInt32(record.gap3))
+            row[Feature.sinceFirst] = FastMath.float(now &- record.first)
         }
         if uses.frequency {
             var counts = record.counts.counts
             counts.decay(by: age)
-            row[Feature.count0] = FastMath.fineOctaves(counts.c0)
-            row[Feature.count1] = FastMath.fineOctaves(counts.c1)
-            row[Feature.count2] = FastMath.fineOctaves(counts.c2)
-            row[Feature.count3] = FastMath.fineOctaves(counts.c3)
-            row[Feature.accesses] = FastMath.fineOctaves(FastMath.float(small: UInt32(record.accesses)))
-            row[Feature.residentAccesses] = FastMath.fineOctaves(FastMath.float(small: UInt32(record.residentAccesses)))
-            row[Feature.worth] = GreedyDual.octaves(record.priority - aged)
+            row[Feature.count0] = counts.c0
+            row[Feature.count1] = counts.c1
+            row[Feature.count2] = counts.c2
+            row[Feature.count3] = counts.c3
+            row[Feature.accesses] = FastMath.float(small: UInt32(record.accesses))
+            row[Feature.residentAccesses] = FastMath.float(small: UInt32(record.residentAccesses))
+            row[Feature.worth] = FastMath.float(small: UInt32(GreedyDual.octaves(record.priority - aged)))
         }
-        if uses.size { row[Feature.size] = FastMath.byte(record.logCost * 8) }
+        if uses.size { row[Feature.size] = record.logCost }
         if uses.popularity {
-            row[Feature.userChanges] = FastMath.fineOctaves(FastMath.float(small: UInt32(record.userChanges)))
+            row[Feature.userChanges] = FastMath.float(small: UInt32(record.userChanges))
         }
         if uses.time {
-            row[Feature.seconds] = FastMath.octaves(second &- record.lastSecond)
+            row[Feature.seconds] = FastMath.float(second &- record.lastSecond)
             row[Feature.dayPhase] = day.direct
             row[Feature.dayQuadrature] = day.quadrature
             row[Feature.weekPhase] = week.direct
@@ -94,7 +130,7 @@ struct FeatureAssembler: ~Copyable {
     }
 
     @inline(__always)
-    private func writeContext(_ record: ObjectRecord, into row: UnsafeMutablePointer<UInt8>) {
+    private func writeContext(_ record: ObjectRecord, into row: UnsafeMutablePointer<Float>) {
         let members = sets[record.categories]
         if members.count > 0 && uses.category { categories.write(members, now: clock, into: row) }
         guard (uses.user || uses.session || uses.activity), let profile = users.profile(of: record.user) else {
@@ -106,21 +142,21 @@ struct FeatureAssembler: ~Copyable {
         if members.count > 0 && uses.user { users.write(profile, members: members, into: row) }
         if uses.session { writeSession(record, active: profile.active, members: members, into: row) }
         if uses.activity {
-            row[Feature.sinceUser] = FastMath.octaves(clock &- profile.last)
-            row[Feature.sessionLength] = FastMath.octaves(profile.sessionLength)
-            row[Feature.userAccesses] = FastMath.octaves(profile.accesses)
+            row[Feature.sinceUser] = FastMath.float(clock &- profile.last)
+            row[Feature.sessionLength] = FastMath.float(profile.sessionLength)
+            row[Feature.userAccesses] = FastMath.float(profile.accesses)
         }
     }
 
     @inline(__always)
     private func writeSession(
         _ record: ObjectRecord, active: CategorySetID, members: UnsafeBufferPointer<UInt32>,
-        into row: UnsafeMutablePointer<UInt8>
+        into row: UnsafeMutablePointer<Float>
     ) {
-        row[Feature.active] = FastMath.share(sets.overlap(of: record.categories, with: active))
-        // A chance in sixteenths of an octave down to 2⁻¹⁶.
+        row[Feature.active] = sets.overlap(of: record.categories, with: active)
+        // Told in sixteenths of an octave down to 2⁻¹⁶.
         let chance = transitions.chance(from: active, to: members, now: clock)
-        row[Feature.transition] = FastMath.byte((FastMath.log2(chance + 0x1p-16) + 16) * 16)
+        row[Feature.transition] = chance * 0x1p16
     }
 }
 
@@ -144,15 +180,15 @@ private struct Switches: BitwiseCopyable {
 
 /// Where an instant stands in a period, without a jump: two waves in the form of triangles, a quarter of the period apart.
 private struct Phase: BitwiseCopyable {
-    private(set) var direct: UInt8 = 0
-    private(set) var quadrature: UInt8 = 0
+    private(set) var direct: Float = 0
+    private(set) var quadrature: Float = 0
 
     init() {}
 
     init(_ second: UInt32, of period: UInt32) {
         let phase = Float(second % period) / Float(period)
-        direct = FastMath.share(abs(2 * phase - 1))
+        direct = abs(2 * phase - 1)
         let shifted = phase < 0.75 ? phase + 0.25 : phase - 0.75
-        quadrature = FastMath.share(abs(2 * shifted - 1))
+        quadrature = abs(2 * shifted - 1)
     }
 }

@@ -44,12 +44,16 @@ enum Feature {
     /// The constant 1 that stands in for a bias.
     static let one = 37
 
-    /// A row as numbers around 0: each byte less 64, over 64; the constant becomes 1.
+    /// A byte as a number around 0: less 64, over 64.
+    @inline(__always)
+    static func input(_ level: Float) -> Float { level * 0.015_625 - 1 }
+
+    /// A row of bytes as ``input(_:)``s; the constant becomes 1.
     @inline(__always)
     static func decode(_ bytes: UnsafePointer<UInt8>, into row: UnsafeMutablePointer<Float>) {
         var index = 0
         while index < width {
-            row[index] = Float(bytes[index]) * 0.015_625 - 1
+            row[index] = input(Float(bytes[index]))
             index &+= 1
         }
         row[one] = 1

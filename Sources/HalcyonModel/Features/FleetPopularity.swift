@@ -33,10 +33,10 @@ struct FleetPopularity: ~Copyable {
 
     /// Writes what is known of an object as of `now` into a row.
     @inline(__always)
-    func write(_ object: UInt32, now: UInt32, into row: UnsafeMutablePointer<UInt8>) {
+    func write(_ object: UInt32, now: UInt32, into row: UnsafeMutablePointer<Float>) {
         let count = counts[object]
-        row[Feature.fleetRate] = FastMath.fineOctaves(rate(count, now: now))
-        row[Feature.fleetAccesses] = FastMath.octaves(count.accesses)
+        row[Feature.fleetRate] = rate(count, now: now)
+        row[Feature.fleetAccesses] = FastMath.float(count.accesses)
     }
 
     @inline(__always)

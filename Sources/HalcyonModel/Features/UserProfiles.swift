@@ -52,6 +52,10 @@ struct UserProfiles: ~Copyable {
         return profile.user == user ? profile : nil
     }
 
+    /// Has the history of a user with a category on its way from memory.
+    @inline(__always)
+    func expect(_ user: UInt32, _ category: UInt32) { pairs.expect(user, category) }
+
     /// Takes an access of `access.user` into account.
     ///
     /// - Parameters:
@@ -83,7 +87,7 @@ struct UserProfiles: ~Copyable {
     /// their shares.
     @inline(__always)
     func write(
-        _ profile: Profile, members: UnsafeBufferPointer<UInt32>, into row: UnsafeMutablePointer<UInt8>
+        _ profile: Profile, members: UnsafeBufferPointer<UInt32>, into row: UnsafeMutablePointer<Float>
     ) {
         var (weight, accesses, distinct): (Float, Float, Float) = (0, 0, 0)
         var (nearest, gap) = (UInt32(1 << 24), Pair.never)
@@ -99,12 +103,12 @@ struct UserProfiles: ~Copyable {
             }
             index &+= 1
         }
-        row[Feature.userRate] = FastMath.fineOctaves(weight)
-        row[Feature.userAge] = FastMath.octaves(nearest)
-        row[Feature.userShare] = FastMath.share(weight / max(profile.weight, 1))
-        row[Feature.userGap] = UInt8(truncatingIfNeeded: gap >> 6)
-        row[Feature.userDistinct] = FastMath.fineOctaves(distinct)
-        row[Feature.userReuse] = FastMath.share((accesses - distinct) / (accesses + 1))
+        row[Feature.userRate] = weight
+        row[Feature.userAge] = FastMath.float(nearest)
+        row[Feature.userShare] = weight / max(profile.weight, 1)
+        row[Feature.userGap] = FastMath.float(small: UInt32(gap >> 6))
+        row[Feature.userDistinct] = distinct
+        row[Feature.userReuse] = (accesses - distinct) / (accesses + 1)
     }
 }
 

@@ -5,6 +5,8 @@ struct CandidateSet: ~Copyable {
 
     let limit: Int
     private(set) var count = 0
+    /// The place of the one with the least score, if that is known.
+    private var known: Int?
     let slots: HeapArray<UInt32>
     let scores: HeapArray<Float>
 
@@ -17,8 +19,9 @@ struct CandidateSet: ~Copyable {
     var byteCount: Int { slots.byteCount + scores.byteCount }
     var isFull: Bool { count == limit }
 
-    /// The place of the one with the least score; only if there is one.
-    func least() -> Int {
+    /// The place of the one with the least score; only if there is one. O(1) until something changes.
+    mutating func least() -> Int {
+        if let known { return known }
         let values = scores.base
         var (best, score) = (0, values[0])
         var place = 1
@@ -30,8 +33,12 @@ struct CandidateSet: ~Copyable {
             }
             place &+= 1
         }
+        known = best
         return best
     }
+
+    /// To be called when ``scores`` were changed.
+    mutating func scoresChanged() { known = nil }
 
     /// Adds a resident that is no candidate yet; without a score, which then is to follow.
     @inline(__always)
@@ -40,6 +47,7 @@ struct CandidateSet: ~Copyable {
         slots[count] = slot
         scores[count] = score
         count &+= 1
+        known = nil
     }
 
     /// Takes the one at `place` out.
@@ -47,6 +55,7 @@ struct CandidateSet: ~Copyable {
     mutating func remove(at place: Int, records: UnsafeMutablePointer<ObjectRecord>) {
         records[Int(slots[place])].candidate = ObjectRecord.notCandidate
         count &-= 1
+        known = nil
         if place == count { return }
         slots[place] = slots[count]
         scores[place] = scores[count]

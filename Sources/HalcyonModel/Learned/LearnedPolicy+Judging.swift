@@ -19,6 +19,8 @@ extension LearnedPolicy {
             }
         if isSampling && refills % (learner.pointee.trainer.steps < 1_000 ? 1 : 4) == 0 {
             hold(networkIsReady: isReady)
+            // The network is asked last in a trial, and its scores stand.
+            if judge == .network { return }
         }
         score(judge)
     }
@@ -41,7 +43,7 @@ extension LearnedPolicy {
 
     /// The resident that a judge holds for the least, and its score: the least of the candidates, which must have been
     /// scored by that judge; for ``GreedyDual`` where costs differ the least of all residents.
-    func weakest(by judge: Contest.Judge) -> (slot: UInt32, score: Float) {
+    mutating func weakest(by judge: Contest.Judge) -> (slot: UInt32, score: Float) {
         if judge == .greedyDual, costsDiffer, let least = worths.smallest {
             return (least.entry, least.key.priority)
         }
@@ -54,19 +56,21 @@ extension LearnedPolicy {
         let scores = candidates.scores.base
         let count = candidates.count
         let learner = learner
+        candidates.scoresChanged()
         switch judge {
         case .greedyDual:
             for place in 0..<count { scores[place] = records[Int(candidates.slots[place])].priority }
         case .recency:
             for place in 0..<count { scores[place] = -Float(now &- records[Int(candidates.slots[place])].last) }
         case .network:
-            rows.base.update(repeating: 0, count: count * Sample.width)
+            let inputs = learner.pointee.trainer.inputs
+            learner.pointee.features.expect(candidates.slots.base, count: count, in: records)
             var place = 0
             while place < count {
-                write(records[Int(candidates.slots[place])], into: rows.base + place * Sample.width)
+                write(records[Int(candidates.slots[place])], inputs: inputs + place * Feature.width)
                 place &+= 1
             }
-            learner.pointee.trainer.predict(rows.base, count: count, user: correction, logits: scores)
+            learner.pointee.trainer.predict(count: count, user: correction, logits: scores)
             place = 0
             while place < count {
                 let logSize = records[Int(candidates.slots[place])].logCost
@@ -84,11 +88,10 @@ extension LearnedPolicy {
         case .greedyDual: return record.priority
         case .recency: return 1
         case .network:
-            rows.base.update(repeating: 0, count: Sample.width)
-            write(record, into: rows.base)
             let learner = learner
+            write(record, inputs: learner.pointee.trainer.inputs)
             var logit: Float = 0
-            learner.pointee.trainer.predict(rows.base, count: 1, user: correction, logits: &logit)
+            learner.pointee.trainer.predict(count: 1, user: correction, logits: &logit)
             return missCost.value(logit: logit, logSize: record.logCost)
         }
     }

@@ -43,7 +43,6 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
     var worths = IndexedHeap<Worth>()
     let costsDiffer: Bool
     var generator: SplitMix64
-    var rows: HeapArray<UInt8>
 
     /// Whether the model serves this cache alone and its bytes count here.
     var ownsModel = false
@@ -91,7 +90,6 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
         candidates = CandidateSet(limit: min(parameters.candidates * 2, CandidateSet.bound))
         costsDiffer = !context.everyCostIsOne
         generator = SplitMix64(seed: context.seed)
-        rows = HeapArray(repeating: 0, count: candidates.limit * Sample.width)
     }
 
     public mutating func hit(_ access: Access) {
@@ -181,7 +179,7 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
         let learnt =
             ownsModel
             ? learner.pointee.byteCount : correction == UserCorrections.none ? 0 : UserCorrections.bytesEach
-        return history.byteCount + pending.byteCount + candidates.byteCount + rows.byteCount + worths.byteCount
+        return history.byteCount + pending.byteCount + candidates.byteCount + worths.byteCount
             + learnt
     }
 

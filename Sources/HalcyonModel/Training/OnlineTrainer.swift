@@ -32,6 +32,8 @@ struct OnlineTrainer: ~Copyable {
     private var input: HeapArray<Float>
     private var logits: HeapArray<Float>
     private var labels: HeapArray<Float>
+    /// The samples of a batch.
+    private var drawn: HeapArray<UnsafePointer<UInt8>>
     private var generator: SplitMix64
     private let missCost: MissCost
     private let rate: Float
@@ -50,12 +52,13 @@ struct OnlineTrainer: ~Copyable {
         input = HeapArray(repeating: 0, count: OnlineTrainer.batch * Feature.width)
         logits = HeapArray(repeating: 0, count: OnlineTrainer.batch)
         labels = HeapArray(repeating: 0, count: OnlineTrainer.batch)
+        drawn = HeapArray(repeating: UnsafePointer(fresh.base), count: OnlineTrainer.batch)
         generator = SplitMix64(seed: seed ^ 0x5EED)
     }
 
     var byteCount: Int {
         network.byteCount + optimizer.byteCount + buffer.byteCount + fresh.byteCount + input.byteCount
-            + logits.byteCount + labels.byteCount + freshUsers.byteCount + corrections.byteCount
+            + logits.byteCount + labels.byteCount + freshUsers.byteCount + drawn.byteCount + corrections.byteCount
     }
 
     /// Starts from weights that were learnt before, in `steps` steps.
@@ -87,21 +90,20 @@ struct OnlineTrainer: ~Copyable {
         if freshCount == OnlineTrainer.group { digest() }
     }
 
-    /// The logits for rows of ``Sample/width`` bytes, at most ``batch`` of them: the network's, corrected for `user`.
-    mutating func predict(
-        _ rows: UnsafePointer<UInt8>, count: Int, user: UInt32, logits: UnsafeMutablePointer<Float>
-    ) {
-        var index = 0
-        while index < count {
-            Feature.decode(rows + index * Sample.width, into: input.base + index * Feature.width)
-            index &+= 1
-        }
+    /// Where what ``predict(count:user:logits:)`` is asked for is to be written: at most ``batch`` rows of features.
+    var inputs: UnsafeMutablePointer<Float> { input.base }
+
+    /// The logits for the first `count` rows of ``inputs``: the network's, corrected for `user`.
+    mutating func predict(count: Int, user: UInt32, logits: UnsafeMutablePointer<Float>) {
         network.forward(input.base, rows: count, logits: logits)
         if user != UserCorrections.none { corrections.correct(user, input.base, rows: count, logits: logits) }
     }
 
     private mutating func digest() {
-        predict(fresh.base, count: freshCount, user: UserCorrections.none, logits: logits.base)
+        for index in 0..<freshCount {
+            Feature.decode(fresh.base + index * Sample.width, into: input.base + index * Feature.width)
+        }
+        predict(count: freshCount, user: UserCorrections.none, logits: logits.base)
         for index in 0..<freshCount where freshUsers[index] != UserCorrections.none {
             adapt(index)
         }
@@ -144,9 +146,10 @@ struct OnlineTrainer: ~Copyable {
 
     private mutating func learn() {
         let rows = OnlineTrainer.batch
+        for index in 0..<rows { drawn[index] = buffer.draw(&generator) }
         var index = 0
         while index < rows {
-            let row = buffer.draw(&generator)
+            let row = drawn[index]
             Feature.decode(row, into: input.base + index * Feature.width)
             labels[index] = row[Sample.outcome] & 1 == 1 ? 1 : 0
             index &+= 1

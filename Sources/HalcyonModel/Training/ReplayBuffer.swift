@@ -1,3 +1,4 @@
+import CProcessor
 import HalcyonEviction
 
 /// The last labelled samples, from which batches are drawn at random. O(1) a sample; 42 bytes each; grows to its bound.
@@ -29,11 +30,14 @@ struct ReplayBuffer: ~Copyable {
         count = max(count, next)
     }
 
-    /// A sample drawn at random, every other time among the newest ``recent``; only of a buffer that is not empty.
+    /// A sample drawn at random, which is on its way from memory when this returns, every other time among the newest ``recent``; only of a buffer that is not empty.
     func draw(_ generator: inout SplitMix64) -> UnsafePointer<UInt8> {
         let isRecent = generator.next(below: 2) == 0
         let back = generator.next(below: isRecent ? min(count, ReplayBuffer.recent) : count) + 1
         let place = next >= back ? next - back : next - back + count
-        return UnsafePointer(rows.base + place * Sample.width)
+        let row = UnsafePointer(rows.base + place * Sample.width)
+        halcyon_prefetch(row)
+        halcyon_prefetch(row + Sample.width - 1)
+        return row
     }
 }

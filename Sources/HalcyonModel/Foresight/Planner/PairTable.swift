@@ -1,3 +1,4 @@
+import CProcessor
 import HalcyonEviction
 
 /// Values by pairs of numbers, in a table of bounded size.
@@ -45,6 +46,14 @@ struct PairTable<Value: BitwiseCopyable>: ~Copyable {
         let found = keys[home(key)]
         // Sums instead of branches: whose it is cannot be foreseen.
         return PairGlance(rawValue: (found == key ? 1 : 0) + (found == Self.free ? 2 : 0))
+    }
+
+    /// Has the first place of a pair on its way from memory.
+    @inline(__always)
+    func expect(_ first: UInt32, _ second: UInt32) {
+        let place = home(Self.key(first, second))
+        halcyon_prefetch(keys.base + place)
+        halcyon_prefetch(values.base + place)
     }
 
     /// Changes the value of a pair, which begins as the fill.
