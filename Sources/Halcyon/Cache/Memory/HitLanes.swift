@@ -36,6 +36,14 @@ struct HitLanes: ~Copyable {
         @inline(__always)
         var buffer: UnsafeMutablePointer<HitBuffer> { (address + 16).assumingMemoryBound(to: HitBuffer.self) }
 
+        /// Makes the word say this, where it says that the lane is free; whether it did.
+        @inline(__always)
+        fileprivate func turn(to new: UInt32) -> Bool {
+            word.pointee.compareExchange(
+                expected: Word.free, desired: new, successOrdering: .acquiring, failureOrdering: .relaxed
+            ).exchanged
+        }
+
         /// Closed, until there are as many lanes.
         fileprivate func initialize() {
             address.bindMemory(to: Atomic<UInt32>.self, capacity: 1).initialize(to: Atomic(Word.closed))
@@ -86,7 +94,7 @@ struct HitLanes: ~Copyable {
     func enter() -> Lane? {
         let count = number.pointee.load(ordering: .acquiring)
         let lane = lane(count == 1 ? 0 : Int(halcyon_processor()) & (count &- 1))
-        return take(lane) ? lane : nil
+        return lane.turn(to: Word.read) ? lane : nil
     }
 
     /// Takes any lane, the next ones to this processor's first; `nil` if none is free, or they are closed.
@@ -96,7 +104,7 @@ struct HitLanes: ~Copyable {
         for step in 0..<count {
             let lane = lane((own + step) & (count - 1))
             // Looked at before it is taken, because taking it in vain would slow down who has it.
-            if lane.word.pointee.load(ordering: .relaxed) == Word.free && take(lane) { return lane }
+            if lane.word.pointee.load(ordering: .relaxed) == Word.free && lane.turn(to: Word.read) { return lane }
         }
         return nil
     }
@@ -113,13 +121,6 @@ struct HitLanes: ~Copyable {
             ? count : nil
     }
 
-    @inline(__always)
-    private func take(_ lane: Lane) -> Bool {
-        lane.word.pointee.compareExchange(
-            expected: Word.free, desired: Word.read, successOrdering: .acquiring, failureOrdering: .relaxed
-        ).exchanged
-    }
-
     /// Gives a lane back.
     @inline(__always)
     func leave(_ lane: Lane) { lane.word.pointee.store(Word.free, ordering: .releasing) }
@@ -133,22 +134,13 @@ struct HitLanes: ~Copyable {
     @inline(__always)
     func close() {
         for number in 0..<count {
-            let word = lane(number)
-            if !close(word) {
-                var tries: UInt32 = 0
-                repeat {
-                    halcyon_wait(tries)
-                    tries &+= 1
-                } while !close(word)
+            let lane = lane(number)
+            var tries: UInt32 = 0
+            while !lane.turn(to: Word.closed) {
+                halcyon_wait(tries)
+                tries &+= 1
             }
         }
-    }
-
-    @inline(__always)
-    private func close(_ lane: Lane) -> Bool {
-        lane.word.pointee.compareExchange(
-            expected: Word.free, desired: Word.closed, successOrdering: .acquiring, failureOrdering: .relaxed
-        ).exchanged
     }
 
     /// Lets readers in again.
