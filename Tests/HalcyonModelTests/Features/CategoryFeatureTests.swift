@@ -5,44 +5,27 @@ import Testing
 
 @Suite("Features of objects in several categories")
 struct CategoryFeatureTests {
-    /// Sets: 1 = {0}, 2 = {1}, 3 = {0, 1}, 4 = {2, 3, …, 41}.
-    private func assembler() -> FeatureAssembler {
-        var assembler = FeatureAssembler(groups: .all)
-        for (set, members) in [(1, [0]), (2, [1]), (3, [0, 1]), (4, Array(2..<42))] {
-            assembler.sets.define(CategorySetID(set), members: members.map { UInt32($0) })
-        }
-        return assembler
-    }
-
-    private func row(_ assembler: borrowing FeatureAssembler, set: CategorySetID, user: UInt32 = 7) -> [UInt8] {
-        var record = ObjectRecord()
-        record.note(Access(entry: 1, categories: set, user: user), now: 1, second: 0)
-        var row = [UInt8](repeating: 0, count: Sample.width)
-        assembler.write(record, aged: 0, now: 100, second: 0, into: &row)
-        return row
-    }
-
     @Test("All members count: one active category of two is half the session")
     func session() {
-        var assembler = assembler()
+        var assembler = FeatureAssembler.withSets()
         assembler.note(Access(entry: 5, categories: 1, user: 7), second: 0, gap: .max, isRepeat: false)
-        #expect(row(assembler, set: 1)[Feature.active] == 255)
-        #expect(row(assembler, set: 3)[Feature.active] == 128)
-        #expect(row(assembler, set: 2)[Feature.active] == 0)
-        #expect(row(assembler, set: 1, user: 8)[Feature.active] == 0, "another user")
+        #expect(assembler.row(set: 1)[Feature.active] == 255)
+        #expect(assembler.row(set: 3)[Feature.active] == 128)
+        #expect(assembler.row(set: 2)[Feature.active] == 0)
+        #expect(assembler.row(set: 1, user: 8)[Feature.active] == 0, "another user")
     }
 
     @Test("The user's history with the categories is their sum, that over all users their mean")
     func history() {
-        var assembler = assembler()
+        var assembler = FeatureAssembler.withSets()
         for _ in 0..<20 { assembler.note(Access(entry: 5, categories: 3, user: 7), second: 0, gap: 8, isRepeat: true) }
-        let (one, both) = (row(assembler, set: 1), row(assembler, set: 3))
+        let (one, both) = (assembler.row(set: 1), assembler.row(set: 3))
         #expect(both[Feature.userRate] > one[Feature.userRate])
         #expect(both[Feature.categoryFast] == one[Feature.categoryFast])
         #expect(one[Feature.categoryReuse] > 127, "every access was a return")
-        #expect(row(assembler, set: 4)[Feature.userRate] == 0)
+        #expect(assembler.row(set: 4)[Feature.userRate] == 0)
         assembler.note(Access(entry: 6, categories: 4, user: 9), second: 0, gap: .max, isRepeat: false)
-        #expect(row(assembler, set: 4, user: 9)[Feature.active] == 255, "a set of forty is not cut short")
+        #expect(assembler.row(set: 4, user: 9)[Feature.active] == 255, "a set of forty is not cut short")
     }
 
     @Test("A group that is switched off leaves its bytes alone")
@@ -52,16 +35,16 @@ struct CategoryFeatureTests {
         for _ in 0..<9 {
             assembler.note(Access(entry: 5, categories: 1, user: 7), second: 50_000, gap: 8, isRepeat: true)
         }
-        let row = row(assembler, set: 1)
+        let row = assembler.row(set: 1)
         #expect(row[Feature.age] > 0)
         #expect(row[Feature.count0..<Feature.width].allSatisfy { $0 == 0 })
     }
 
     @Test("An undefined set and the empty one have no members")
     func unknown() {
-        let assembler = assembler()
+        let assembler = FeatureAssembler.withSets()
         let members = assembler.sets[0].count + assembler.sets[99].count
         #expect(members == 0)
-        #expect(row(assembler, set: 99)[Feature.categorySlow] == 0)
+        #expect(assembler.row(set: 99)[Feature.categorySlow] == 0)
     }
 }

@@ -5,78 +5,59 @@ import Testing
 
 @Suite("What is known of users, transitions and a fleet")
 struct UserFeatureTests {
-    /// Sets: 1 = {0}, 2 = {1}, 3 = {0, 1}.
-    private func assembler(_ groups: FeatureGroups = .all) -> FeatureAssembler {
-        var assembler = FeatureAssembler(groups: groups)
-        for (set, members) in [(1, [0]), (2, [1]), (3, [0, 1])] {
-            assembler.sets.define(CategorySetID(set), members: members.map { UInt32($0) })
-        }
-        return assembler
-    }
-
-    private func row(
-        _ assembler: borrowing FeatureAssembler, set: CategorySetID, user: UInt32 = 7, object: UInt32 = 1
-    ) -> [UInt8] {
-        var record = ObjectRecord()
-        record.note(Access(entry: 1, categories: set, user: user, object: object), now: 1, second: 0)
-        var row = [UInt8](repeating: 0, count: Sample.width)
-        assembler.write(record, aged: 0, now: 100, second: 0, into: &row)
-        return row
-    }
-
     @Test("Of six accesses to a category, each the second of the user's, two were to new objects")
     func habits() {
-        var assembler = assembler()
+        var assembler = FeatureAssembler.withSets()
         for number in 0..<12 {
             let set: CategorySetID = number % 2 == 0 ? 1 : 2
             let access = Access(entry: UInt32(number), categories: set, user: 7)
             assembler.note(access, second: 0, gap: 8, isRepeat: number >= 4)
         }
-        let row = row(assembler, set: 1)
+        let row = assembler.row(set: 1)
         #expect(row[Feature.userGap] == FastMath.octaves(2))
         #expect(row[Feature.userDistinct] == FastMath.fineOctaves(2))
         #expect(row[Feature.userReuse] == FastMath.share(4 / 7))
         #expect(row[Feature.userAge] == FastMath.octaves(1))
         #expect(row[Feature.userShare] > 120 && row[Feature.userShare] < 135, "half of what the user asks for")
-        #expect(self.row(assembler, set: 1, user: 8)[Feature.userDistinct] == 0, "another user")
+        #expect(assembler.row(set: 1, user: 8)[Feature.userDistinct] == 0, "another user")
     }
 
     @Test("Counts of a category are halved before they overflow")
     func many() {
-        var assembler = assembler()
+        var assembler = FeatureAssembler.withSets()
         for _ in 0..<70_000 {
             assembler.note(Access(entry: 1, categories: 1, user: 7), second: 0, gap: 8, isRepeat: false)
         }
-        #expect(row(assembler, set: 1)[Feature.userReuse] == 0)
-        #expect(row(assembler, set: 1)[Feature.userDistinct] > FastMath.fineOctaves(32_000))
+        #expect(assembler.row(set: 1)[Feature.userReuse] == 0)
+        #expect(assembler.row(set: 1)[Feature.userDistinct] > FastMath.fineOctaves(32_000))
     }
 
     @Test("A session ends after half an hour without an access; the accesses in all go on")
     func sessions() {
-        var assembler = assembler()
+        var assembler = FeatureAssembler.withSets()
         for second: UInt32 in [0, 10, 1_810, 3_611, 3_612] {
             assembler.note(Access(entry: 1, user: 7), second: second, gap: 8, isRepeat: true)
         }
-        let row = row(assembler, set: 0)
+        let row = assembler.row(set: 0)
         #expect(row[Feature.sessionLength] == FastMath.octaves(2))
         #expect(row[Feature.userAccesses] == FastMath.octaves(5))
     }
 
     @Test("What follows on a category, user by user: three of four times the other one")
     func transitions() {
-        var assembler = assembler()
+        var assembler = FeatureAssembler.withSets()
         // User 7: 1 2 1 2 1 1 2 1; between them user 9, who stays with category 1 and must not count for 7.
         for set: CategorySetID in [1, 2, 1, 2, 1, 1, 2, 1] {
             assembler.note(Access(entry: 1, categories: set, user: 7), second: 0, gap: 8, isRepeat: true)
         }
         func byte(_ chance: Float) -> UInt8 { FastMath.byte((FastMath.log2(chance + 0x1p-16) + 16) * 16) }
         // After 1 came 2 three times of four; five more went elsewhere.
-        #expect(row(assembler, set: 2)[Feature.transition] == byte(3 / 9))
-        #expect(row(assembler, set: 1)[Feature.transition] == byte(1 / 9))
-        #expect(row(assembler, set: 3)[Feature.transition] == byte(3 / 9), "the likeliest of several")
-        #expect(row(assembler, set: 2, user: 9)[Feature.transition] == byte(0))
+        #expect(assembler.row(set: 2)[Feature.transition] == byte(3 / 9))
+        #expect(assembler.row(set: 1)[Feature.transition] == byte(1 / 9))
+        #expect(assembler.row(set: 3)[Feature.transition] == byte(3 / 9), "the likeliest of several")
+        #expect(assembler.row(set: 2, user: 9)[Feature.transition] == byte(0))
         assembler.note(Access(entry: 1, categories: 1, user: 9), second: 0, gap: 8, isRepeat: true)
-        #expect(row(assembler, set: 2, user: 9)[Feature.transition] == byte(3 / 9), "others' transitions serve all")
+        #expect(assembler.row(set: 2, user: 9)[Feature.transition] == byte(3 / 9), "others' transitions serve all")
     }
 
     @Test("Counts of transitions halve with each epoch")
@@ -90,17 +71,17 @@ struct UserFeatureTests {
 
     @Test("A fleet counts objects over all users; without the group nothing is written")
     func fleet() {
-        var fleet = assembler()
-        var alone = assembler(.all.subtracting(.fleet))
+        var fleet = FeatureAssembler.withSets()
+        var alone = FeatureAssembler.withSets(.all.subtracting(.fleet))
         for user: UInt32 in [1, 2, 3] {
             let access = Access(entry: user, user: user, object: 5)
             fleet.note(access, second: 0, gap: .max, isRepeat: false)
             alone.note(access, second: 0, gap: .max, isRepeat: false)
         }
-        #expect(row(fleet, set: 0, object: 5)[Feature.fleetAccesses] == FastMath.octaves(3))
-        #expect(row(fleet, set: 0, object: 5)[Feature.fleetRate] == FastMath.fineOctaves(3))
-        #expect(row(fleet, set: 0, object: 6)[Feature.fleetAccesses] == 0)
-        #expect(row(alone, set: 0, object: 5)[Feature.fleetAccesses] == 0)
+        #expect(fleet.row(set: 0, object: 5)[Feature.fleetAccesses] == FastMath.octaves(3))
+        #expect(fleet.row(set: 0, object: 5)[Feature.fleetRate] == FastMath.fineOctaves(3))
+        #expect(fleet.row(set: 0, object: 6)[Feature.fleetAccesses] == 0)
+        #expect(alone.row(set: 0, object: 5)[Feature.fleetAccesses] == 0)
     }
 
     @Test("That an object left does not look like another user's access")

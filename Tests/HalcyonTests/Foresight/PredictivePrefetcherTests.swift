@@ -24,6 +24,21 @@ struct PredictivePrefetcherTests {
         transport.calls.compactMap { if case .start(let name, _) = $0 { name } else { nil } }
     }
 
+    /// Turned on, and "a" asked for, so that "b" is being fetched; `settled` ends when nothing is under way.
+    private func fetching(
+        _ manager: HalcyonManager, _ transport: FakeTransport
+    ) async throws -> (predictive: PredictivePrefetcher, settled: Task<Void, Never>) {
+        let predictive = manager.startPredicting(prediction())
+        predictive.announce([resource("a"), resource("b")])
+        let visible = Task { try await manager.image(for: resource("a")) }
+        await transport.waitForCalls(1)
+        transport.answer("a", try Sample().file)
+        _ = try await visible.value
+        let settled = Task { await predictive.settle() }
+        await transport.waitForCalls(2)
+        return (predictive, settled)
+    }
+
     @Test("Off until it is turned on; then two after each access, at the lowest priority, and hits when asked for")
     func turnedOn() async throws {
         let transport = FakeTransport(answerAtOnce: try Sample().file)
@@ -62,14 +77,7 @@ struct PredictivePrefetcherTests {
     func turnedOff() async throws {
         let transport = FakeTransport()
         let fixture = try ManagerFixture(transport)
-        let predictive = fixture.manager.startPredicting(prediction())
-        predictive.announce([resource("a"), resource("b")])
-        let visible = Task { try await fixture.manager.image(for: resource("a")) }
-        await transport.waitForCalls(1)
-        transport.answer("a", try Sample().file)
-        _ = try await visible.value
-        let settled = Task { await predictive.settle() }
-        await transport.waitForCalls(2)
+        let (predictive, settled) = try await fetching(fixture.manager, transport)
         fixture.manager.stopPredicting()
         await settled.value
         await predictive.stop()
@@ -140,14 +148,7 @@ struct PredictivePrefetcherTests {
     func pause() async throws {
         let transport = FakeTransport()
         let fixture = try ManagerFixture(transport)
-        let predictive = fixture.manager.startPredicting(prediction())
-        predictive.announce([resource("a"), resource("b")])
-        let visible = Task { try await fixture.manager.image(for: resource("a")) }
-        await transport.waitForCalls(1)
-        transport.answer("a", try Sample().file)
-        _ = try await visible.value
-        let settled = Task { await predictive.settle() }
-        await transport.waitForCalls(2)
+        let (predictive, settled) = try await fetching(fixture.manager, transport)
         predictive.conditions = [.lowBattery]
         await settled.value
         #expect(transport.calls.last == .cancel("b"))
@@ -216,19 +217,11 @@ struct PredictivePrefetcherTests {
     func late() async throws {
         let transport = FakeTransport()
         let fixture = try ManagerFixture(transport)
-        let predictive = fixture.manager.startPredicting(prediction())
-        predictive.announce([resource("a"), resource("b")])
-        let file = try Sample().file
-        let first = Task { try await fixture.manager.image(for: resource("a")) }
-        await transport.waitForCalls(1)
-        transport.answer("a", file)
-        _ = try await first.value
-        let settled = Task { await predictive.settle() }
-        await transport.waitForCalls(2)
+        let (predictive, settled) = try await fetching(fixture.manager, transport)
         let second = Task { try await fixture.manager.image(for: resource("b")) }
         await transport.waitForCalls(3)
         #expect(transport.calls.suffix(2) == [.start("b", .veryLow), .priority("b", .normal)])
-        transport.answer("b", file)
+        transport.answer("b", try Sample().file)
         _ = try await second.value
         await settled.value
         await predictive.settle()
