@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import HalcyonEviction
 import HalcyonSimulation
 
 /// `replay`: recorded accesses in, exact hit ratios out.

@@ -1,4 +1,5 @@
 import Foundation
+import HalcyonEviction
 import HalcyonModel
 
 /// What `replay explain` found; the JSON of `--format json` is this.

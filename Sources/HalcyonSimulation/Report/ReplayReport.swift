@@ -1,4 +1,5 @@
 import Foundation
+import HalcyonEviction
 import HalcyonTrace
 
 /// Everything that one replay command found; the JSON of `--format json` is this.
@@ -35,10 +36,4 @@ public struct ReplayReport: Sendable, Codable {
         return try JSONReport.lines(
             runs.map { Line(schema: schema, halcyonVersion: halcyonVersion, trace: trace, run: $0) })
     }
-}
-
-/// Facts about this build.
-public enum Halcyon {
-    /// The version, which every result carries.
-    public static let version = "0.1.0"
 }

@@ -1,3 +1,5 @@
+import HalcyonEviction
+
 extension TargetFile {
     /// The file with what `report` measured in place of what was recorded, and why.
     ///

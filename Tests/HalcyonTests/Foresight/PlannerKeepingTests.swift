@@ -26,7 +26,7 @@ struct PlannerKeepingTests {
 
     /// What a live cache keeps that started from that and learnt nothing more.
     private func kept(_ learnt: PretrainedPlanner) throws -> PretrainedPlanner {
-        try #require(PrefetchPlanner(learnt).snapshot(producer: "live cache"))
+        try #require(PrefetchPlanner(learnt).snapshot(producer: Halcyon.version))
     }
 
     private func steps(_ predictive: PredictivePrefetcher) async -> Double? {

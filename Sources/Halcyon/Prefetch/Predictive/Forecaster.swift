@@ -72,7 +72,7 @@ actor Forecaster {
     /// Keeps what the planner has learnt, if it has.
     func save() {
         guard prediction.keepsModel, let planner = policy as? PrefetchPlanner,
-            let learnt = planner.snapshot(producer: "live cache"), let file = surroundings.plannerFile()
+            let learnt = planner.snapshot(producer: Halcyon.version), let file = surroundings.plannerFile()
         else { return }
         do { try file.write(learnt) } catch { note(fault: error) }
     }

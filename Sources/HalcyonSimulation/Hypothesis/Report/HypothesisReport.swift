@@ -1,4 +1,5 @@
 import Foundation
+import HalcyonEviction
 import HalcyonTrace
 
 /// Everything that `replay hypothesis` found; the JSON of `--format json` is this.
