@@ -9,26 +9,20 @@ extension PretrainedModel {
     ///
     /// - Throws: ``ModelFileError`` if the header cannot be written.
     public func data() throws(ModelFileError) -> Data {
-        let output = inputs * hidden
-        let tensors = [
-            "hidden.weight": SafeTensors.Tensor(shape: [inputs, hidden], values: Array(weights[..<output])),
-            "output.weight": SafeTensors.Tensor(
-                shape: [hidden], values: Array(weights[output..<output + hidden])),
-            "output.bias": SafeTensors.Tensor(shape: [1], values: [weights[output + hidden]]),
-        ]
-        var metadata = [
-            "format": PretrainedModel.format, "format_version": "\(PretrainedModel.formatVersion)",
-            "halcyon_version": producer, "features": Feature.names[..<inputs].joined(separator: ","),
-            "feature_groups": groups.names.joined(separator: ","), "hidden": "\(hidden)",
-            "activation": "leaky_relu(0.1)", "normalisation": PretrainedModel.normalisation,
-            "horizon": "\(horizon)", "objective": objective.rawValue, "training_steps": "\(trainingSteps)",
-            "training_samples": "\(trainingSamples)",
-        ]
+        var file = SafeTensors(
+            network: weights, inputs: inputs, hidden: hidden, trainingSteps: trainingSteps,
+            format: PretrainedModel.format, version: PretrainedModel.formatVersion, producer: producer)
+        file.metadata["features"] = Feature.names[..<inputs].joined(separator: ",")
+        file.metadata["feature_groups"] = groups.names.joined(separator: ",")
+        file.metadata["normalisation"] = PretrainedModel.normalisation
+        file.metadata["horizon"] = "\(horizon)"
+        file.metadata["objective"] = objective.rawValue
+        file.metadata["training_samples"] = "\(trainingSamples)"
         if objective == .cost {
-            metadata["per_miss"] = "\(perMiss)"
-            metadata["per_byte"] = "\(perByte)"
+            file.metadata["per_miss"] = "\(perMiss)"
+            file.metadata["per_byte"] = "\(perByte)"
         }
-        return try SafeTensors(tensors: tensors, metadata: metadata).data()
+        return try file.data()
     }
 
     /// Reads the bytes of a file. O(bytes).
@@ -36,15 +30,7 @@ extension PretrainedModel {
     /// - Throws: ``ModelFileError`` if they are no model that this release can use.
     public init(parsing data: Data) throws(ModelFileError) {
         let file = try SafeTensors(parsing: data)
-        let texts = ModelTexts(file.metadata)
-        guard file.metadata["format"] == PretrainedModel.format else {
-            throw ModelFileError(
-                reason: .foreign("The metadata does not name the format '\(PretrainedModel.format)'"))
-        }
-        let version: Int = try texts.number("format_version", in: 1...Int.max)
-        guard version <= PretrainedModel.formatVersion else {
-            throw ModelFileError(reason: .newer(version: version, known: PretrainedModel.formatVersion))
-        }
+        let texts = try file.texts(format: PretrainedModel.format, version: PretrainedModel.formatVersion)
         let features = try texts.text("features").split(separator: ",").map(String.init)
         let inputs = features.count
         guard Feature.layouts.contains(inputs), features == Array(Feature.names[..<inputs]),
@@ -68,12 +54,10 @@ extension PretrainedModel {
         guard let horizon = Double(try texts.text("horizon")), Horizon.range.contains(horizon) else {
             throw ModelFileError(reason: .inconsistent("The horizon is not a number from 0.05 to 16"))
         }
-        let hidden: Int = try texts.number("hidden", in: 4...PretrainedModel.mostHidden)
-        let weights =
-            try file.values("hidden.weight", shape: [inputs, hidden])
-            + file.values("output.weight", shape: [hidden]) + file.values("output.bias", shape: [1])
+        let hidden = try texts.number("hidden", in: 4...PretrainedModel.mostHidden)
         self.init(
-            weights: weights, inputs: inputs, hidden: hidden, groups: groups, objective: objective,
+            weights: try file.network(inputs: inputs, hidden: hidden), inputs: inputs, hidden: hidden, groups: groups,
+            objective: objective,
             perMiss: prices.perMiss, perByte: prices.perByte, horizon: horizon,
             trainingSteps: try texts.number("training_steps", in: 0...Int.max),
             trainingSamples: try texts.number("training_samples", in: 0...Int.max),

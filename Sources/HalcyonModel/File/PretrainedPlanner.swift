@@ -56,19 +56,12 @@ public struct PretrainedPlanner: Sendable, Equatable {
     ///
     /// - Throws: ``ModelFileError`` if the header cannot be written.
     public func data() throws(ModelFileError) -> Data {
-        let output = Self.inputs * hidden
-        let tensors = [
-            "hidden.weight": SafeTensors.Tensor(shape: [Self.inputs, hidden], values: Array(weights[..<output])),
-            "output.weight": SafeTensors.Tensor(shape: [hidden], values: Array(weights[output..<output + hidden])),
-            "output.bias": SafeTensors.Tensor(shape: [1], values: [weights[output + hidden]]),
-            "calibration": SafeTensors.Tensor(shape: [2], values: [scale, shift]),
-        ]
-        let metadata = [
-            "format": Self.format, "format_version": "\(Self.formatVersion)", "halcyon_version": producer,
-            "hidden": "\(hidden)", "horizon": "\(horizon)", "activation": "leaky_relu(0.1)",
-            "training_steps": "\(trainingSteps)",
-        ]
-        return try SafeTensors(tensors: tensors, metadata: metadata).data()
+        var file = SafeTensors(
+            network: weights, inputs: Self.inputs, hidden: hidden, trainingSteps: trainingSteps, format: Self.format,
+            version: Self.formatVersion, producer: producer)
+        file.tensors["calibration"] = SafeTensors.Tensor(shape: [2], values: [scale, shift])
+        file.metadata["horizon"] = "\(horizon)"
+        return try file.data()
     }
 
     /// Reads the bytes of a file. O(bytes).
@@ -76,20 +69,12 @@ public struct PretrainedPlanner: Sendable, Equatable {
     /// - Throws: ``ModelFileError`` if they are no planner that this release can use.
     public init(parsing data: Data) throws(ModelFileError) {
         let file = try SafeTensors(parsing: data)
-        let texts = ModelTexts(file.metadata)
-        guard file.metadata["format"] == Self.format else {
-            throw ModelFileError(reason: .foreign("The metadata does not name the format '\(Self.format)'"))
-        }
-        let version: Int = try texts.number("format_version", in: 1...Int.max)
-        guard version <= Self.formatVersion else {
-            throw ModelFileError(reason: .newer(version: version, known: Self.formatVersion))
-        }
-        let hidden: Int = try texts.number("hidden", in: 1...PlannerParameters.mostHidden)
+        let texts = try file.texts(format: Self.format, version: Self.formatVersion)
+        let hidden = try texts.number("hidden", in: 1...PlannerParameters.mostHidden)
         let calibration = try file.values("calibration", shape: [2])
         self.init(
-            weights: try file.values("hidden.weight", shape: [Self.inputs, hidden])
-                + file.values("output.weight", shape: [hidden]) + file.values("output.bias", shape: [1]),
-            scale: calibration[0], shift: calibration[1], hidden: hidden,
+            weights: try file.network(inputs: Self.inputs, hidden: hidden), scale: calibration[0],
+            shift: calibration[1], hidden: hidden,
             horizon: try texts.number("horizon", in: 1...PlannerParameters.mostHorizon),
             trainingSteps: try texts.number("training_steps", in: 0...Int.max),
             producer: try texts.text("halcyon_version"))
