@@ -21,7 +21,8 @@ struct MetObjects: ~Copyable {
     private var fetches = SlotArray<UInt32>(repeating: 0)
     private var objects = SlotArray<UInt32>(repeating: 0)
     private(set) var count: UInt32 = 0
-    /// Numbers plus one at the places that the hash of the object names, or after.
+    /// Numbers plus one at the places that the low bits of the object's hash name, or after, and above them the high bits of the
+    /// hash, so that a look for another object seldom leaves the table.
     private var table = SlotArray<UInt32>(repeating: 0)
     private var mask: UInt32 = 0
 
@@ -65,11 +66,14 @@ struct MetObjects: ~Copyable {
     /// The number of an object, if it has one.
     @inline(__always)
     private func number(of object: UInt32) -> EntryID? {
-        var place = home(object)
+        let hash = Self.hash(object)
+        var place = hash & mask
         while true {
-            let number = table[place]
-            if number == 0 { return nil }
-            if objects[number &- 1] == object { return number &- 1 }
+            let found = table[place]
+            // Numbers plus one are at most half of the places.
+            if found & mask == 0 { return nil }
+            let number = (found & mask) &- 1
+            if (found ^ hash) & ~mask == 0 && objects[number] == object { return number }
             place = (place &+ 1) & mask
         }
     }
@@ -82,13 +86,14 @@ struct MetObjects: ~Copyable {
     }
 
     private mutating func enter(_ number: EntryID) {
-        var place = home(objects[number])
+        let hash = Self.hash(objects[number])
+        var place = hash & mask
         while table[place] != 0 { place = (place &+ 1) & mask }
-        table[place] = number + 1
+        table[place] = hash & ~mask | (number + 1)
     }
 
     @inline(__always)
-    private func home(_ object: UInt32) -> UInt32 {
-        UInt32(truncatingIfNeeded: (UInt64(object) &* 0x9E37_79B9_7F4A_7C15) >> 32) & mask
+    private static func hash(_ object: UInt32) -> UInt32 {
+        UInt32(truncatingIfNeeded: (UInt64(object) &* 0x9E37_79B9_7F4A_7C15) >> 32)
     }
 }

@@ -11,10 +11,14 @@ struct CandidateInputs: ~Copyable {
     private var records = HeapArray(repeating: PlannerObjects.Record(), count: CandidateList.bound)
     private var visits = PairFindings(repeating: PlannerUsers.Visit(), count: CandidateList.bound)
     private var parts = CategoryParts()
-    private var scratch = HeapArray<Float>(repeating: 0, count: 2 * CandidateList.bound)
+    private var scratch = HeapArray<Float>(repeating: 0, count: 6 * CandidateList.bound)
+    private var whole = HeapArray<UInt32>(repeating: 0, count: 5 * CandidateList.bound)
+    /// The candidates that the user has asked for before.
+    private var visited = HeapArray<Int>(repeating: 0, count: CandidateList.bound)
 
     var byteCount: Int {
-        values.byteCount + records.byteCount + visits.byteCount + parts.byteCount + scratch.byteCount
+        values.byteCount + records.byteCount + visits.byteCount + parts.byteCount + scratch.byteCount + whole.byteCount
+            + visited.byteCount
     }
 
     /// The matrix, row by row.
@@ -64,38 +68,42 @@ struct CandidateInputs: ~Copyable {
         row(PlannerInput.situation + 5).update(repeating: one, count: count)
     }
 
-    /// The user's own history with the object; as if it had been long ago where there is none.
+    /// The user's own history with the object; as if it had been long ago where there is none, as with most.
     private func addVisits(_ context: PlannerContext) {
-        let (visited, rhythm) = (row(PlannerInput.visited), row(PlannerInput.rhythm))
-        let (counts, ages, gaps) = (row(PlannerInput.visit), row(PlannerInput.visit + 1), row(PlannerInput.visit + 2))
-        let (weights, minutes) = (row(PlannerInput.visit + 3), row(PlannerInput.visit + 4))
+        row(PlannerInput.visited).update(repeating: 0, count: 2 * count)
+        row(PlannerInput.visit + 1).update(repeating: 1.5, count: 2 * count)
+        row(PlannerInput.visit + 3).update(repeating: 0, count: 3 * count)
+        var found = 0
+        for index in 0..<count where visits.isFound(index) {
+            visited[found] = index
+            found &+= 1
+        }
+        if found == 0 { return }
+        // Worked out side by side, then put where they belong.
+        let numbers = scratch.base
+        let (ages, gaps, weights) = (numbers + found, numbers + 2 * found, numbers + 3 * found)
+        let (minutes, rhythms) = (numbers + 4 * found, numbers + 5 * found)
         let requests = context.user.requests
-        for index in 0..<count {
-            // Of another pair where the user has not asked for it: overwritten below.
-            let visit = visits.values[index]
-            counts[index] = FastMath.float(visit.count)
-            ages[index] = FastMath.float(requests &- visit.last)
-            gaps[index] = FastMath.float(visit.gap)
-            weights[index] = visit.weight
-            minutes[index] = FastMath.float(context.seconds &- visit.seconds)
-            visited[index] = 1
-            rhythm[index] = 0
+        for place in 0..<found {
+            let visit = visits.values[visited[place]]
+            whole[place] = visit.count
+            whole[place &+ found] = requests &- visit.last
+            whole[place &+ 2 &* found] = visit.gap
+            whole[place &+ 3 &* found] = context.seconds &- visit.seconds
+            weights[place] = visit.weight
         }
-        for index in 0..<count where visits.isFound(index) && gaps[index] > 0 {
-            rhythm[index] = FastMath.log2((1 + ages[index]) / (1 + gaps[index])) * 0.15
+        for place in 0..<3 * found { numbers[place] = FastMath.float(whole[place]) }
+        for place in 0..<found { minutes[place] = FastMath.float(whole[place &+ 3 &* found]) / 60 }
+        for place in 0..<found { rhythms[place] = FastMath.log2((1 + ages[place]) / (1 + gaps[place])) * 0.15 }
+        for place in 0..<found where gaps[place] <= 0 { rhythms[place] = 0 }
+        for place in 0..<found {
+            weights[place] = weights[place] * FastMath.exp2(-ages[place] / PlannerUsers.objectHalfLife) * 4
         }
-        for index in 0..<count {
-            weights[index] = weights[index] * FastMath.exp2(-ages[index] / PlannerUsers.objectHalfLife) * 4
-        }
-        for index in 0..<count { minutes[index] /= 60 }
-        for index in 0..<5 * count { counts[index] = PlannerInput.count(counts[index]) }
-        for index in 0..<count where !visits.isFound(index) {
-            visited[index] = 0
-            counts[index] = 0
-            ages[index] = 1.5
-            gaps[index] = 1.5
-            weights[index] = 0
-            minutes[index] = 0
+        for place in 0..<5 * found { numbers[place] = PlannerInput.count(numbers[place]) }
+        for place in 0..<found {
+            let column = row(PlannerInput.visited) + visited[place]
+            column.pointee = 1
+            for input in 0..<6 { column[(input &+ 1) &* count] = numbers[input &* found &+ place] }
         }
     }
 
@@ -111,12 +119,13 @@ struct CandidateInputs: ~Copyable {
             rates[index &+ 3 &* count] = record.shortest
             rates[index &+ 4 &* count] = record.fastInside
             rates[index &+ 5 &* count] = record.middleInside
-            counts[index] = FastMath.float(context.now &- record.first)
-            counts[index &+ count] = FastMath.float(record.count)
-            ages[index] = FastMath.float(context.now &- record.last)
-            counts[index &+ 3 &* count] = FastMath.float(record.users)
-            counts[index &+ 4 &* count] = FastMath.float(context.seconds &- record.since)
+            whole[index] = context.now &- record.first
+            whole[index &+ count] = record.count
+            whole[index &+ 2 &* count] = context.now &- record.last
+            whole[index &+ 3 &* count] = record.users
+            whole[index &+ 4 &* count] = context.seconds &- record.since
         }
+        for index in 0..<5 * count { counts[index] = FastMath.float(whole[index]) }
         let (fast, middle, slow) = PlannerObjects.halfLives
         let (byFast, byMiddle) = (scratch.base, scratch.base + count)
         for index in 0..<count { byFast[index] = FastMath.exp2(-ages[index] / fast) / fast }
@@ -147,21 +156,12 @@ struct CandidateInputs: ~Copyable {
         let (first, share, outlook) = (
             row(PlannerInput.category), row(PlannerInput.share), row(PlannerInput.shareOfOutlook)
         )
-        let (transition, returns, rate) = (row(PlannerInput.transition), row(PlannerInput.allReturns), scratch.base)
-        for index in 0..<count {
-            let part = parts[index]
-            first[index] = part.pointee.isActive
-            first[index &+ count] = part.pointee.nearest
-            first[index &+ 2 &* count] = part.pointee.count
-            first[index &+ 3 &* count] = part.pointee.returns
-            first[index &+ 4 &* count] = part.pointee.fast
-            first[index &+ 5 &* count] = part.pointee.slow
-            first[index &+ 6 &* count] = part.pointee.logRate
-            transition[index] = part.pointee.transition
-            returns[index] = part.pointee.allReturns
-            outlook[index] = part.pointee.outlook
-            rate[index] = part.pointee.rate
-        }
+        let rate = scratch.base
+        for part in 0..<7 { parts.copy(CategoryParts.Row.isActive + part, candidates: count, to: first + part * count) }
+        parts.copy(CategoryParts.Row.transition, candidates: count, to: row(PlannerInput.transition))
+        parts.copy(CategoryParts.Row.allReturns, candidates: count, to: row(PlannerInput.allReturns))
+        parts.copy(CategoryParts.Row.outlook, candidates: count, to: outlook)
+        parts.copy(CategoryParts.Row.rate, candidates: count, to: rate)
         for index in 0..<count { share[index] /= rate[index] + 1e-7 }
         for index in 0..<count { outlook[index] = PlannerInput.rate(outlook[index] * share[index]) }
         for index in 0..<count { share[index] = PlannerInput.rate(share[index]) }

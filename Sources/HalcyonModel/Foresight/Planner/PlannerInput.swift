@@ -15,7 +15,7 @@ enum PlannerInput {
     static let rates = 13
     /// Requests since the first and accesses, requests since the last, users, minutes since it exists.
     static let counts = 19
-    /// What its categories say (``CategoryPart``), and its share in them.
+    /// What its categories say (the first rows of ``CategoryParts``), and its share in them.
     static let category = 24
     static let share = 31
     static let transition = 32

@@ -1,3 +1,4 @@
+import CProcessor
 import HalcyonEviction
 
 /// What is known of each object over all users, and which come after which.
@@ -35,22 +36,31 @@ struct PlannerObjects: ~Copyable {
         var followed: Float = 0
     }
 
-    private var records = SlotArray(repeating: Record())
+    private var records = HeapArray(repeating: Record(), count: 0)
     private(set) var successors = RankedLists(width: successorWidth)
 
     var byteCount: Int { records.byteCount + successors.byteCount }
 
     @inline(__always)
-    subscript(object: UInt32) -> Record { records[object] }
+    subscript(object: UInt32) -> Record { Int(object) < records.count ? records[Int(object)] : Record() }
+
+    /// Has what is known of an object on its way from memory.
+    @inline(__always)
+    func expect(_ object: UInt32) {
+        let record = UnsafeRawPointer(records.base + Int(object))
+        halcyon_prefetch(record)
+        halcyon_prefetch(record + MemoryLayout<Record>.size - 1)
+    }
 
     /// An object that nobody has asked for exists.
     mutating func announce(_ object: AnnouncedObject, now: UInt32) {
-        guard object.object < Self.bound, records[object.object].count == 0 else { return }
-        records[object.object].categories = object.categories
-        records[object.object].cost = UInt32(clamping: object.cost)
-        records[object.object].first = now
-        records[object.object].last = now
-        records[object.object].since = UInt32(truncatingIfNeeded: object.time / 1_000_000)
+        guard object.object < Self.bound, self[object.object].count == 0 else { return }
+        let place = prepare(object.object)
+        records[place].categories = object.categories
+        records[place].cost = UInt32(clamping: object.cost)
+        records[place].first = now
+        records[place].last = now
+        records[place].since = UInt32(truncatingIfNeeded: object.time / 1_000_000)
     }
 
     /// Takes an access into account and returns what is known now.
@@ -59,7 +69,8 @@ struct PlannerObjects: ~Copyable {
     ///   - isNewToUser: whether the user has never asked for it before.
     ///   - isInside: whether it is not the first request of the user.
     mutating func note(_ access: Access, now: UInt32, seconds: UInt32, isNewToUser: Bool, isInside: Bool) -> Record {
-        var record = records[access.object]
+        let place = prepare(access.object)
+        var record = records[place]
         if record.count == 0 && record.since == 0 {
             record.first = now
             record.last = now
@@ -78,15 +89,23 @@ struct PlannerObjects: ~Copyable {
         record.count &+= 1
         record.users &+= isNewToUser ? 1 : 0
         record.last = now
-        records[access.object] = record
+        records[place] = record
         return record
     }
 
     /// `next` came after `object`, `distance` requests of the user later (1: at once).
     mutating func note(_ next: UInt32, after object: UInt32, distance: Int) {
         guard object < Self.bound, next != object else { return }
-        if distance == 1 { records[object].followed += 1 }
+        if distance == 1 { records[prepare(object)].followed += 1 }
         successors.add(
             distance == 1 ? 1 : 0.5, to: next, fade: 2 / Float(Self.successorWidth), in: Int(object))
+    }
+
+    /// Makes room for an object and returns its place.
+    @inline(__always)
+    private mutating func prepare(_ object: UInt32) -> Int {
+        let place = Int(object)
+        if place >= records.count { records.grow(to: max(place + 1, records.count * 3 / 2, 64), filling: Record()) }
+        return place
     }
 }

@@ -165,6 +165,8 @@ struct PlannerState: ~Copyable {
         for object in [user.recent, user.earlier] where object < PlannerObjects.bound {
             candidates.add(objects.successors[Int(object)], most: 4, unless: isHeld)
         }
+        expect(from: 0, context)
+        let successors = candidates.count
         if usesCategories {
             for last in context.active.prefix(2) {
                 let slot = PlannerCategories.slot(last)
@@ -176,13 +178,25 @@ struct PlannerState: ~Copyable {
             for habit in users.favourites[context.slot] where habit.item != .max {
                 candidates.add(categories.popular[PlannerCategories.slot(habit.item)], most: 2, unless: isHeld)
             }
+            expect(from: successors, context)
         }
+        let others = candidates.count
         for list in [Self.byFast, Self.byMiddle, Self.byInside] {
             candidates.add(popular[list], most: 6, unless: isHeld)
         }
+        expect(from: others, context)
         for index in 0..<6 {
             let object = users.eviction(index, slot: context.slot).object
             if object != .max { candidates.add(object, unless: isHeld) }
+        }
+    }
+
+    /// Has what will be looked up of the candidates from `first` on on its way from memory, while others are gathered.
+    @inline(__always)
+    private func expect(from first: Int, _ context: PlannerContext) {
+        for index in first..<candidates.count {
+            objects.expect(candidates[index])
+            users.visits.expectPlace(UInt32(context.slot), candidates[index])
         }
     }
 

@@ -1,3 +1,4 @@
+import CProcessor
 import HalcyonEviction
 
 /// Learns from labelled candidates as they come: a perceptron, a buffer of the last samples, Adam.
@@ -31,6 +32,7 @@ struct PlannerTrainer: ~Copyable {
     private var input: HeapArray<Float>
     private var labels: HeapArray<Float>
     private var logits: HeapArray<Float>
+    private var drawn = HeapArray<Int>(repeating: 0, count: batch)
     private var generator: SplitMix64
     private let rate: Float
 
@@ -54,7 +56,7 @@ struct PlannerTrainer: ~Copyable {
     var byteCount: Int {
         network.byteCount + served.byteCount + optimizer.byteCount + rows.byteCount + outcomes.byteCount
             + input.byteCount
-            + labels.byteCount + logits.byteCount
+            + labels.byteCount + logits.byteCount + drawn.byteCount
     }
 
     /// Whether the network has learnt enough to be asked.
@@ -104,8 +106,14 @@ struct PlannerTrainer: ~Copyable {
         for index in 0..<Self.batch {
             let back = index < Self.interval ? index : Int(generator.next(below: count))
             let place = (next - 1 - back + Self.bound) % Self.bound
-            (input.base + index * width).update(from: rows.base + place * width, count: width)
-            labels[index] = outcomes[place]
+            drawn[index] = place
+            // They lie anywhere in the buffer: let all of them come at once.
+            let row = rows.base + place * width
+            for part in stride(from: 0, to: width, by: 16) { halcyon_prefetch(row + part) }
+        }
+        for index in 0..<Self.batch {
+            (input.base + index * width).update(from: rows.base + drawn[index] * width, count: width)
+            labels[index] = outcomes[drawn[index]]
         }
         network.forward(input.base, rows: Self.batch, logits: logits.base)
         _ = network.backward(input.base, rows: Self.batch, logits: logits.base, labels: labels.base)

@@ -2,8 +2,9 @@ import HalcyonEviction
 
 /// What each user did last and how often with each category and object.
 ///
-/// Users share records beyond ``bound`` of them. O(1) an access and category. Bytes: 232 a user; 20 a place in the table of
-/// users' categories and 28 in that of users' objects, which hold at most ``pairBound`` places each.
+/// Users share records beyond ``bound`` of them. O(1) an access and category. Bytes: 108 a user, 128 more for one from whose cache
+/// anything was evicted; 28 for each pair of user and category or object, and 4 a place of their tables, which have at most
+/// ``pairBound`` places each.
 struct PlannerUsers: ~Copyable {
     static let bound: UInt32 = 1 << 20
     static let pairBound = 1 << 21
@@ -28,8 +29,9 @@ struct PlannerUsers: ~Copyable {
         /// The last objects, the latest first.
         var recent = UInt32.max
         var earlier = UInt32.max
-        /// How many entries were evicted from the user's cache.
+        /// How many entries were evicted from the user's cache, and where the last of them are, once there was one.
         var evicted: UInt32 = 0
+        var ring = UInt32.max
         /// The samples that wait for their label.
         var samples = SampleChain()
     }
@@ -63,7 +65,9 @@ struct PlannerUsers: ~Copyable {
     private(set) var visits = PairTable(repeating: Visit(), bound: pairBound)
     /// The categories that a user asks for most, by ``Habit/slow``, brought to a common time.
     private(set) var favourites = RankedLists(width: habitWidth)
+    /// ``evictedWidth`` places for each user from whose cache anything was evicted.
     private var evictions = HeapArray(repeating: Eviction(), count: 0)
+    private var ringCount: UInt32 = 0
 
     var byteCount: Int {
         records.byteCount + habits.byteCount + visits.byteCount + favourites.byteCount + evictions.byteCount
@@ -75,9 +79,7 @@ struct PlannerUsers: ~Copyable {
     /// Makes room for a user.
     mutating func prepare(_ slot: Int) {
         guard slot >= records.count else { return }
-        let count = max(slot + 1, records.count * 2)
-        records.grow(to: count, filling: Record())
-        evictions.grow(to: count * Self.evictedWidth, filling: Eviction())
+        records.grow(to: max(slot + 1, records.count * 2), filling: Record())
     }
 
     /// Takes an access to a category into account, before ``finish(_:access:seconds:)``.
@@ -120,8 +122,9 @@ struct PlannerUsers: ~Copyable {
 
     /// An object left the user's cache.
     mutating func evicted(_ object: UInt32, slot: Int) {
-        let place = slot * Self.evictedWidth + Int(records[slot].evicted) % Self.evictedWidth
-        evictions[place] = Eviction(object: object, request: records[slot].requests)
+        if records[slot].ring == .max { addRing(slot) }
+        let place = Int(records[slot].evicted) % Self.evictedWidth
+        evictions[ring(slot) + place] = Eviction(object: object, request: records[slot].requests)
         records[slot].evicted &+= 1
     }
 
@@ -130,16 +133,28 @@ struct PlannerUsers: ~Copyable {
     func eviction(_ index: Int, slot: Int) -> Eviction {
         let number = Int(records[slot].evicted) - 1 - index
         guard number >= 0 && index < Self.evictedWidth else { return Eviction() }
-        return evictions[slot * Self.evictedWidth + number % Self.evictedWidth]
+        return evictions[ring(slot) + number % Self.evictedWidth]
     }
 
     /// Whether an object left within the user's last `horizon` requests; it is then forgotten.
     mutating func takeEviction(of object: UInt32, slot: Int, horizon: UInt32) -> Bool {
-        for place in slot * Self.evictedWidth..<(slot + 1) * Self.evictedWidth where evictions[place].object == object {
+        guard records[slot].ring != .max else { return false }
+        let first = ring(slot)
+        for place in first..<first + Self.evictedWidth where evictions[place].object == object {
             evictions[place].object = .max
             return records[slot].requests &- evictions[place].request <= horizon
         }
         return false
+    }
+
+    @inline(__always)
+    private func ring(_ slot: Int) -> Int { Int(records[slot].ring) * Self.evictedWidth }
+
+    private mutating func addRing(_ slot: Int) {
+        records[slot].ring = ringCount
+        ringCount += 1
+        let end = Int(ringCount) * Self.evictedWidth
+        if end > evictions.count { evictions.grow(to: max(end, evictions.count * 2), filling: Eviction()) }
     }
 }
 

@@ -14,7 +14,7 @@ import HalcyonEviction
 /// entries that were asked for again within the horizon, as observed.
 ///
 /// Categories are looked at set by set, at most four of a set. O(candidates) a plan, at most ``CandidateList/bound`` of them.
-/// Bytes: 5 MB beside 190 an object, 190 a category and 232 a user and 30 for each pair of user and object.
+/// Bytes: 5 MB beside 190 an object, 190 a category, 108 to 236 a user and 40 for each pair of user and object.
 public final class PrefetchPlanner: PrefetchPolicy {
     /// Kept behind a pointer, so that it is reached without exclusivity checks.
     private let state: UnsafeMutablePointer<PlannerState>

@@ -113,7 +113,8 @@ struct PlannerStructureTests {
     func bounded() {
         var table = PairTable(repeating: UInt32(0), bound: 1 << 9)
         for pair in UInt32(0)..<5_000 { table.update(pair, 1) { $0 = pair } }
-        #expect(table.byteCount == (8 + 4) << 9)
+        // At most as many pairs as places, in whole blocks of 256, and where the blocks are.
+        #expect(table.byteCount <= 4 << 9 + (8 + 4) << 9 + 64)
         #expect(table.value(4_999, 1)?.pointee == 4_999)
     }
 
