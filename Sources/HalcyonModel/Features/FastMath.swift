@@ -32,6 +32,16 @@ enum FastMath {
         return times < exponent ? Float(bitPattern: value.bitPattern &- times << 23) : 0
     }
 
+    /// The root of a number from 0 on, within 0.001 %. The library's has a branch for negative ones, which keeps loops from
+    /// doing several at a time. From the bits of the number and two of Newton's steps.
+    @inline(__always)
+    static func root(_ value: Float) -> Float {
+        var inverse = Float(bitPattern: 0x5F37_59DF &- value.bitPattern >> 1)
+        inverse *= 1.5 - 0.5 * value * inverse * inverse
+        inverse *= 1.5 - 0.5 * value * inverse * inverse
+        return value * inverse
+    }
+
     /// 1 / (1 + e^−value).
     @inline(__always)
     static func sigmoid(_ value: Float) -> Float { 1 / (1 + exp2(-1.442_695 * value)) }

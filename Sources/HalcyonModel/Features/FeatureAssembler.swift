@@ -74,6 +74,14 @@ struct FeatureAssembler: ~Copyable {
         scales.encode(numbers.base, into: inputs)
     }
 
+    /// Has what an access will change on its way from memory.
+    @inline(__always)
+    func expect(_ access: Access) {
+        guard uses.user, access.user != .max else { return }
+        let members = sets[access.categories]
+        if members.count > 0 { users.expect(access.user, members[0]) }
+    }
+
     /// Has what the rows of some records need on its way from memory, which is what they would wait for otherwise.
     func expect(_ slots: UnsafePointer<UInt32>, count: Int, in records: UnsafePointer<ObjectRecord>) {
         guard uses.user || uses.session else { return }

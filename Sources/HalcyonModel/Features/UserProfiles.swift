@@ -83,8 +83,8 @@ struct UserProfiles: ~Copyable {
         }
     }
 
-    /// Writes the history of a user with `members` into a row: sums over them, the shortest of their times, the mean of
-    /// their shares.
+    /// Writes the history of a user with `members` into a row that has the categories' own features already: sums over
+    /// them, the shortest of their times, the mean of their shares.
     @inline(__always)
     func write(
         _ profile: Profile, members: UnsafeBufferPointer<UInt32>, into row: UnsafeMutablePointer<Float>
@@ -108,7 +108,8 @@ struct UserProfiles: ~Copyable {
         row[Feature.userShare] = weight / max(profile.weight, 1)
         row[Feature.userGap] = FastMath.float(small: UInt32(gap >> 6))
         row[Feature.userDistinct] = distinct
-        row[Feature.userReuse] = (accesses - distinct) / (accesses + 1)
+        // As if four more accesses had been like those of all users.
+        row[Feature.userReuse] = (accesses - distinct + 4 * row[Feature.categoryReuse]) / (accesses + 4)
     }
 }
 

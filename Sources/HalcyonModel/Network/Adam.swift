@@ -34,7 +34,7 @@ struct Adam: ~Copyable {
             let spread = Adam.secondDecay * square[index] + (1 - Adam.secondDecay) * gradient * gradient
             mean[index] = moved
             square[index] = spread
-            parameters[index] -= scale * moved / (spread.squareRoot() * correction + Adam.floor)
+            parameters[index] -= scale * moved / (FastMath.root(spread) * correction + Adam.floor)
             index &+= 1
         }
     }

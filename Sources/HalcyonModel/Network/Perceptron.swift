@@ -60,8 +60,34 @@ struct Perceptron: ~Copyable {
     /// Writes the logit of each of `rows` inputs. O(rows × inputs × hidden).
     mutating func forward(_ input: UnsafePointer<Float>, rows: Int, logits: UnsafeMutablePointer<Float>) {
         precondition(rows <= largestBatch, "a batch larger than the network was made for")
+        if rows == 1 { return logits[0] = forward(input) }
         BLAS.multiply(input, parameters.base, into: activations.base, m: rows, n: hidden, k: inputs)
         finish(rows: rows, logits: logits)
+    }
+
+    /// The logit of a single row, for which a product takes the library longer to prepare than to do.
+    private func forward(_ input: UnsafePointer<Float>) -> Float {
+        let (activation, weights, width) = (activations.base, parameters.base, hidden)
+        activation.update(repeating: 0, count: width)
+        var index = 0
+        while index < inputs {
+            let (value, row) = (input[index], weights + index * width)
+            var unit = 0
+            while unit < width {
+                activation[unit] += value * row[unit]
+                unit &+= 1
+            }
+            index &+= 1
+        }
+        let output = weights + inputs * width
+        var logit = output[width]
+        index = 0
+        while index < width {
+            let value = activation[index]
+            logit += (value > 0 ? value : Perceptron.leak * value) * output[index]
+            index &+= 1
+        }
+        return logit
     }
 
     /// The same for inputs that lie in the columns of a matrix, not in its rows; nothing can be learnt from them then.

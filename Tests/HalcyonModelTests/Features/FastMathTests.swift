@@ -24,6 +24,15 @@ struct FastMathTests {
         #expect(FastMath.exp2(1_000).isFinite)
     }
 
+    @Test func root() {
+        for step in -1_200...1_200 {
+            let value = Foundation.exp2(Float(step) / 10)
+            #expect(abs(FastMath.root(value) / value.squareRoot() - 1) < 1e-5)
+        }
+        #expect(FastMath.root(0) == 0)
+        #expect(FastMath.root(.leastNonzeroMagnitude) < 1e-20)
+    }
+
     @Test func bytes() {
         #expect(FastMath.octaves(0) == 0)
         #expect(FastMath.octaves(1) == 8)

@@ -52,6 +52,21 @@ struct PerceptronTests {
         }
     }
 
+    @Test("A row by itself gets the logit that it gets in a batch")
+    func single() {
+        var network = Perceptron(inputs: 38, hidden: 32, largestBatch: Self.rows, seed: 4)
+        var generator = SplitMix64(seed: 9)
+        let input = (0..<Self.rows * 38).map { _ in Float(generator.nextUnit() * 2 - 1) }
+        network.parameters[network.parameters.count - 1] = 0.75
+        var logits = [Float](repeating: 0, count: Self.rows)
+        network.forward(input, rows: Self.rows, logits: &logits)
+        for row in 0..<Self.rows {
+            var logit: Float = 0
+            network.forward(Array(input[row * 38..<row * 38 + 38]), rows: 1, logits: &logit)
+            #expect(abs(logit - logits[row]) < 1e-5, "row \(row)")
+        }
+    }
+
     @Test("The same seed gives the same network, another seed another")
     func seeds() {
         func first(_ seed: UInt64) -> [Float] {
