@@ -3,9 +3,9 @@ import HalcyonEviction
 /// Who might go.
 extension LearnedPolicy {
     /// How many evictions one scoring serves: fewer where misses are rare, so that the effort for each request stays, and
-    /// at most two in a cache that has no more residents than candidates.
+    /// at most one for every ten residents, because the last of them is chosen by scores that are as old.
     var evictionsAScoring: Int {
-        let most = history.count <= parameters.candidates ? min(parameters.evictions, 2) : parameters.evictions
+        let most = min(parameters.evictions, history.count / 10)
         return max(min(Int(Double(parameters.evictions) * missRatio * 4 + 0.5), most), 1)
     }
 
