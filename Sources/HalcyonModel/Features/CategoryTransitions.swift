@@ -3,7 +3,7 @@ import HalcyonEviction
 /// Which categories follow on which: how often the next access went to each category after an access to each set of them.
 ///
 /// Pairs are kept in a table of bounded size, in which a newer one takes the place of an older one. All operations O(1) a
-/// category of the object. Bytes: 16 a pair, at most 512 KiB, and 8 a set.
+/// category of the object. Bytes: 20 a pair, at most 640 KiB, and 8 a set.
 struct CategoryTransitions: ~Copyable {
     private static let bound = 1 << 15
     /// Counts halve every 2¹⁷ requests.

@@ -4,7 +4,7 @@ import HalcyonEviction
 ///
 /// Users, and pairs of user and category, are kept in tables of bounded size in which a newer one takes the place of an
 /// older one; what was displaced counts as never seen. All operations O(1) a category. Bytes: 28 a user, at most 448 KiB;
-/// 24 a pair, at most 768 KiB.
+/// 28 a pair, at most 896 KiB.
 struct UserProfiles: ~Copyable {
     static let userBound: UInt32 = 1 << 14
     static let pairBound = 1 << 15
