@@ -52,6 +52,16 @@ struct FeatureScalesTests {
         }
     }
 
+    @Test("every feature that has a name has a scale")
+    func complete() {
+        let scales = FeatureScales()
+        var packed = [UInt8](repeating: 0, count: Feature.width)
+        scales.pack([Float](repeating: 100, count: Feature.width), into: &packed)
+        let named = FeatureGroups.named.flatMap(\.features)
+        for (place, name) in named { #expect(packed[place] > 0, "\(name)") }
+        #expect(Set(named.map(\.place)) == Set(0..<Feature.one))
+    }
+
     @Test("inputs are those of the bytes")
     func inputs() {
         let scales = FeatureScales()
