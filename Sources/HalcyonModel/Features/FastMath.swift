@@ -69,8 +69,4 @@ enum FastMath {
     /// A decayed count as a byte: sixteen steps an octave, 0 for 0.
     @inline(__always)
     static func fineOctaves(_ value: Float) -> UInt8 { byte(log2(value + 1) * 16) }
-
-    /// A share from 0 to 1 as a byte.
-    @inline(__always)
-    static func share(_ value: Float) -> UInt8 { byte(value * 255) }
 }

@@ -38,7 +38,7 @@ struct FastMathTests {
         #expect(FastMath.octaves(1) == 8)
         #expect(FastMath.octaves(.max) == 255)
         #expect(FastMath.fineOctaves(1) == 16)
-        #expect(FastMath.share(2) == 255 && FastMath.share(-1) == 0)
+        #expect(FastMath.byte(510) == 255 && FastMath.byte(-255) == 0)
     }
 
     @Test("Counts come back from four bytes within 5 %")

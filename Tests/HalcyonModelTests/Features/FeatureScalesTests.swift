@@ -29,7 +29,7 @@ struct FeatureScalesTests {
                 #expect(packed[place] == FastMath.fineOctaves(numbers[place]))
             }
             for place in [Feature.categoryReuse, Feature.userShare, Feature.active, Feature.weekPhase] {
-                #expect(packed[place] == FastMath.share(numbers[place]))
+                #expect(packed[place] == FastMath.byte(numbers[place] * 255))
             }
             for place in [Feature.gap1, Feature.gap3, Feature.userGap, Feature.worth] {
                 #expect(packed[place] == UInt8(min(numbers[place], 255)))

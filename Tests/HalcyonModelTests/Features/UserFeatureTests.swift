@@ -17,8 +17,8 @@ struct UserFeatureTests {
         #expect(row[Feature.userGap] == FastMath.octaves(2))
         #expect(row[Feature.userDistinct] == FastMath.fineOctaves(2))
         // All six were repeats over all users, as whose share that is 5/7 now: 1/2, and a ninth, tenth, … of what is missing.
-        #expect(row[Feature.categoryReuse] == FastMath.share(5 / 7))
-        #expect(row[Feature.userReuse] == FastMath.share((4 + 4 * 5 / 7) / (6 + 4)))
+        #expect(row[Feature.categoryReuse] == FastMath.byte(255 * 5 / 7))
+        #expect(row[Feature.userReuse] == FastMath.byte(255 * (4 + 4 * 5 / 7) / (6 + 4)))
         #expect(row[Feature.userAge] == FastMath.octaves(1))
         #expect(row[Feature.userShare] > 120 && row[Feature.userShare] < 135, "half of what the user asks for")
         #expect(assembler.row(set: 1, user: 8)[Feature.userDistinct] == 0, "another user")
