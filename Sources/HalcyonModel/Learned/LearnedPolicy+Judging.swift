@@ -8,7 +8,7 @@ extension LearnedPolicy {
         refills &+= 1
         newcomerScore = nil
         drawCandidates()
-        let isReady = learner.pointee.trainer.isReady && parameters.decider != .heuristic
+        let isReady = usesNetwork && learner.pointee.trainer.isReady
         judge =
             switch parameters.decider {
             case .heuristic: .greedyDual
@@ -51,6 +51,23 @@ extension LearnedPolicy {
         return (candidates.slots[place], candidates.scores[place])
     }
 
+    /// What ``Contest/Judge/recency`` gives an object; nothing if there is none.
+    func recency(of slot: UInt32) -> Float {
+        slot == ObjectRecord.none ? 0 : -Float(now &- history.records[Int(slot)].last)
+    }
+
+    /// Evicts the least recent resident, in LRU's turn; see ``RecencyGuard``.
+    mutating func leastRecent() -> EntryID {
+        let slot = history.oldest
+        evictions += 1
+        let learner = learner
+        if learner.pointee.watch.isDue() {
+            let next = history.records[Int(slot)].newer
+            observe(slot, by: .recency, score: recency(of: slot), runnerUp: (next, recency(of: next)))
+        }
+        return leave(slot)
+    }
+
     mutating func score(_ judge: Contest.Judge) {
         let records = history.records.base
         let scores = candidates.scores.base
@@ -61,7 +78,7 @@ extension LearnedPolicy {
         case .greedyDual:
             for place in 0..<count { scores[place] = records[Int(candidates.slots[place])].priority }
         case .recency:
-            for place in 0..<count { scores[place] = -Float(now &- records[Int(candidates.slots[place])].last) }
+            for place in 0..<count { scores[place] = recency(of: candidates.slots[place]) }
         case .network:
             let inputs = learner.pointee.trainer.inputs
             learner.pointee.features.expect(candidates.slots.base, count: count, in: records)

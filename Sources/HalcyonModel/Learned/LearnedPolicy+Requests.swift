@@ -17,7 +17,7 @@ extension LearnedPolicy {
     }
 
     /// Settles what waited for this object, then takes the access into account.
-    mutating func note(_ access: Access, slot: UInt32) {
+    mutating func note(_ access: Access, slot: UInt32, isMiss: Bool) {
         let record = history.records.base + Int(slot)
         let learner = learner
         var number = record.pointee.pending
@@ -27,6 +27,10 @@ extension LearnedPolicy {
         }
         record.pointee.pending = ObjectRecord.none
         let isNew = record.pointee.accesses == 0
+        if isGuarded {
+            let last = isNew ? nil : record.pointee.last
+            recencyGuard.note(last: last, now: now, isMiss: isMiss, residents: history.count)
+        }
         // Of one that left it is not known who asked; then whoever asks again counts as the one who did.
         let isRepeat = !isNew && (record.pointee.user == access.user || record.pointee.user == .max)
         record.pointee.note(access, now: now, second: second)

@@ -9,13 +9,14 @@ import HalcyonEviction
 /// - Candidates are the least recent residents, random ones, and those that scored low before. They are scored in one
 ///   product and serve several evictions. The newcomer is a candidate too: it may be refused.
 /// - From nothing it decides as ``GreedyDual``; the network takes over after ``OnlineTrainer/fewestSteps`` steps and
-///   hands back while it makes more mistakes than a heuristic would (``Contest``).
+///   hands back while it makes more mistakes than a heuristic would (``Contest``). Where every object takes the same
+///   room, LRU has its turns while it alone is right (``RecencyGuard``).
 ///
 /// In the manner of LRB (Song, Berger, Li, Lloyd: Learning relaxed Belady for content distribution network caching, 2020),
 /// from which it differs in the model, the label, the candidates and the contest.
 ///
 /// Every verb is O(1); an eviction costs some candidates' features and a share of a product. Deterministic by the seed.
-/// Bytes: 4 an object number, 64 a resident (80 where costs differ), 24 for each object that left and is remembered (1.5 a
+/// Bytes: 4 an object number, 64 a resident and at most 16 for its worth or what LRU would hold, 24 for each object that left and is remembered (1.5 a
 /// resident by default): 126 a resident in all, where numbers are given anew once forgotten. Beside that even the smallest
 /// cache remembers 1,024 objects, samples wait in at most 1.8 MB, and the model takes at most 6 MB; all of it grows with use.
 public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
@@ -42,10 +43,16 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
     /// Where costs differ: the residents' records by ``GreedyDual``'s worth. Otherwise the candidates' worths do.
     var worths = IndexedHeap<Worth>()
     let costsDiffer: Bool
+    /// Whether the network is asked at all.
+    let usesNetwork: Bool
+    /// Used only if ``isGuarded``.
+    var recencyGuard: RecencyGuard
     var generator: SplitMix64
 
     /// Whether the model serves this cache alone and its bytes count here.
     var ownsModel = false
+    /// Whether LRU may take over: not in a fleet, whose model has learnt from other caches what this one has not met.
+    private(set) var isGuarded = false
     var now: UInt32 = 0
     var second: UInt32 = 0
     var newcomer = ObjectRecord.none
@@ -75,6 +82,7 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
     public init(_ parameters: LearnedParameters, context: PolicyContext) {
         self.init(parameters, context: context, model: Self.makeModel(parameters, context: context))
         ownsModel = true
+        isGuarded = !costsDiffer && parameters.decider == .contest
     }
 
     public init(_ parameters: LearnedParameters, context: PolicyContext, model: LearnedModel) {
@@ -89,6 +97,8 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
         pending = PendingSamples(bound: 1 << 15)
         candidates = CandidateSet(limit: min(parameters.candidates * 2, CandidateSet.bound))
         costsDiffer = !context.everyCostIsOne
+        usesNetwork = parameters.decider != .heuristic
+        recencyGuard = RecencyGuard(capacity: context.capacity)
         generator = SplitMix64(seed: context.seed)
     }
 
@@ -96,7 +106,7 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
         abandonNewcomer()
         let slot = history.resident(access.entry)
         begin(access, isMiss: false)
-        note(access, slot: slot)
+        note(access, slot: slot, isMiss: false)
         let candidate = history.records[Int(slot)].candidate
         if candidate != ObjectRecord.notCandidate {
             candidates.remove(at: Int(candidate), records: history.records.base)
@@ -113,7 +123,7 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
         let slot = history.open(access.entry)
         history.records[Int(slot)].residentAccesses = 0
         history.records[Int(slot)].logCost = FastMath.log2(Float(max(access.cost, 1)))
-        note(access, slot: slot)
+        note(access, slot: slot, isMiss: true)
         newcomer = slot
         newcomerScore = nil
         sample(slot)
@@ -121,6 +131,7 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
     }
 
     public mutating func victim(for access: Access) -> EntryID {
+        if recencyGuard.decides() && history.oldest != ObjectRecord.none { return leastRecent() }
         if served >= Self.evictionShares * evictionsAScoring || candidates.count == 0 { refill() }
         let (slot, least) = weakest(by: judge)
         let score = newcomerScore ?? scoreOfNewcomer(by: judge)
@@ -134,7 +145,9 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
         evictions += 1
         if judge == .network { evictionsByNetwork += 1 }
         let learner = learner
-        if learner.pointee.watch.isDue() { observe(slot, score: least, newcomerScore: score) }
+        if learner.pointee.watch.isDue() {
+            observe(slot, by: judge, score: least, runnerUp: runnerUp(to: slot, newcomerScore: score))
+        }
         age(by: history.records[Int(slot)].priority)
         return leave(slot)
     }
@@ -160,7 +173,9 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
 
     public mutating func remove(_ entry: EntryID) {
         abandonNewcomer()
-        _ = leave(history.resident(entry))
+        let slot = history.resident(entry)
+        if isGuarded { recencyGuard.forget(history.records[Int(slot)].last, now: now) }
+        _ = leave(slot)
     }
 
     public func remembers(_ entry: EntryID) -> Bool {
@@ -168,7 +183,10 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
         history.remembersGhost(entry) || (newcomer != ObjectRecord.none && history.resident(entry) == newcomer)
     }
 
-    public mutating func resize(to capacity: Int) { self.capacity = Double(max(capacity, 0)) }
+    public mutating func resize(to capacity: Int) {
+        self.capacity = Double(max(capacity, 0))
+        recencyGuard.resize(to: capacity)
+    }
 
     public mutating func define(categorySet: CategorySetID, members: [UInt32]) {
         let learner = learner
@@ -180,7 +198,7 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
             ownsModel
             ? learner.pointee.byteCount : correction == UserCorrections.none ? 0 : UserCorrections.bytesEach
         return history.byteCount + pending.byteCount + candidates.byteCount + worths.byteCount
-            + learnt
+            + recencyGuard.byteCount + learnt
     }
 
     public var metrics: [PolicyMetric] {
@@ -202,6 +220,7 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
             PolicyMetric("loss_network", Double(contest.loss(.network))),
             PolicyMetric("loss_gdsf", Double(contest.loss(.greedyDual))),
             PolicyMetric("loss_lru", Double(contest.loss(.recency))),
+            PolicyMetric("turns_of_lru", Double(recencyGuard.turns)),
             PolicyMetric("evictions_by_network", Double(evictionsByNetwork) / Double(max(evictions, 1))),
         ] + adaptation
     }
