@@ -3,7 +3,8 @@
 ///
 /// LRU holds those objects whose latest accesses are the last `capacity` latest accesses there are. So a bit for each
 /// request suffices that says whether it is the latest access of its object, and the request from which on so many bits
-/// are set. An object whose latest access has been forgotten counts as not held.
+/// are set. An object whose latest access has been forgotten counts as not held. An LRU cache kept beside would take more room,
+/// and would keep the numbers of objects that are long forgotten here from being given anew.
 ///
 /// All operations are amortised O(1). Bytes: an eighth a request that is looked back on, of which there are less than
 /// twice ``reach`` for each object that is held; where LRU would reach further back, the shadow holds less than LRU.
@@ -15,9 +16,11 @@ struct LeastRecentShadow: ~Copyable {
     private var words = HeapArray<UInt64>(repeating: 0, count: 1)
     /// Every bit that is set stands for a request from this one on.
     private var first: UInt32 = 0
+    /// The request after the latest one.
+    private var end: UInt32 = 0
     /// How many bits are set.
     private(set) var count = 0
-    private(set) var capacity: Int
+    private var capacity: Int
 
     init(capacity: Int) { self.capacity = max(capacity, 0) }
 
@@ -29,8 +32,9 @@ struct LeastRecentShadow: ~Copyable {
     /// - Returns: whether LRU would have held the object.
     mutating func access(last: UInt32?, now: UInt32) -> Bool {
         var isHeld = false
-        if let last { isHeld = forget(last, now: now) }
+        if let last { isHeld = forget(last) }
         if count == 0 { first = now }
+        end = now &+ 1
         while Int(now &- first) >= bits {
             if words.count * 64 < Self.reach * count { enlarge(now: now) } else { moveOn() }
         }
@@ -42,8 +46,8 @@ struct LeastRecentShadow: ~Copyable {
 
     /// Takes out the object whose latest access was at `last`, and returns whether it was held.
     @inline(__always)
-    mutating func forget(_ last: UInt32, now: UInt32) -> Bool {
-        guard last &- first < now &- first, words[word(last)] & mask(last) != 0 else { return false }
+    mutating func forget(_ last: UInt32) -> Bool {
+        guard last &- first < end &- first, words[word(last)] & mask(last) != 0 else { return false }
         words[word(last)] &= ~mask(last)
         count &-= 1
         return true

@@ -8,7 +8,7 @@ extension LearnedPolicy {
         refills &+= 1
         newcomerScore = nil
         drawCandidates()
-        let isReady = usesNetwork && learner.pointee.trainer.isReady
+        let isReady = learner.pointee.trainer.isReady && parameters.decider != .heuristic
         judge =
             switch parameters.decider {
             case .heuristic: .greedyDual

@@ -16,9 +16,10 @@ import HalcyonEviction
 /// from which it differs in the model, the label, the candidates and the contest.
 ///
 /// Every verb is O(1); an eviction costs some candidates' features and a share of a product. Deterministic by the seed.
-/// Bytes: 4 an object number, 64 a resident and at most 16 for its worth or what LRU would hold, 24 for each object that left and is remembered (1.5 a
-/// resident by default): 126 a resident in all, where numbers are given anew once forgotten. Beside that even the smallest
-/// cache remembers 1,024 objects, samples wait in at most 1.8 MB, and the model takes at most 6 MB; all of it grows with use.
+/// Bytes: 4 an object number, 64 a resident and at most 16 for its worth or for what LRU would hold, 24 for each object that
+/// left and is remembered (1.5 a resident by default): 126 a resident in all, where numbers are given anew once forgotten.
+/// Beside that even the smallest cache remembers 1,024 objects, samples wait in at most 1.8 MB, and the model takes at most
+/// 6 MB; all of it grows with use.
 public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
     public static let card = PolicyCard(
         name: "learned", summary: "an online learner over recency, frequency, size, categories and users",
@@ -43,8 +44,6 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
     /// Where costs differ: the residents' records by ``GreedyDual``'s worth. Otherwise the candidates' worths do.
     var worths = IndexedHeap<Worth>()
     let costsDiffer: Bool
-    /// Whether the network is asked at all.
-    let usesNetwork: Bool
     /// Used only if ``isGuarded``.
     var recencyGuard: RecencyGuard
     var generator: SplitMix64
@@ -52,7 +51,7 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
     /// Whether the model serves this cache alone and its bytes count here.
     var ownsModel = false
     /// Whether LRU may take over: not in a fleet, whose model has learnt from other caches what this one has not met.
-    private(set) var isGuarded = false
+    var isGuarded: Bool { ownsModel && !costsDiffer && parameters.decider == .contest }
     var now: UInt32 = 0
     var second: UInt32 = 0
     var newcomer = ObjectRecord.none
@@ -82,7 +81,6 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
     public init(_ parameters: LearnedParameters, context: PolicyContext) {
         self.init(parameters, context: context, model: Self.makeModel(parameters, context: context))
         ownsModel = true
-        isGuarded = !costsDiffer && parameters.decider == .contest
     }
 
     public init(_ parameters: LearnedParameters, context: PolicyContext, model: LearnedModel) {
@@ -97,7 +95,6 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
         pending = PendingSamples(bound: 1 << 15)
         candidates = CandidateSet(limit: min(parameters.candidates * 2, CandidateSet.bound))
         costsDiffer = !context.everyCostIsOne
-        usesNetwork = parameters.decider != .heuristic
         recencyGuard = RecencyGuard(capacity: context.capacity)
         generator = SplitMix64(seed: context.seed)
     }
@@ -131,7 +128,7 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
     }
 
     public mutating func victim(for access: Access) -> EntryID {
-        if recencyGuard.decides() && history.oldest != ObjectRecord.none { return leastRecent() }
+        if history.oldest != ObjectRecord.none && recencyGuard.decides() { return leastRecent() }
         if served >= Self.evictionShares * evictionsAScoring || candidates.count == 0 { refill() }
         let (slot, least) = weakest(by: judge)
         let score = newcomerScore ?? scoreOfNewcomer(by: judge)
@@ -174,7 +171,7 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
     public mutating func remove(_ entry: EntryID) {
         abandonNewcomer()
         let slot = history.resident(entry)
-        if isGuarded { recencyGuard.forget(history.records[Int(slot)].last, now: now) }
+        if isGuarded { recencyGuard.forget(history.records[Int(slot)].last) }
         _ = leave(slot)
     }
 

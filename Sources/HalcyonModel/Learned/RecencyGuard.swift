@@ -51,7 +51,7 @@ struct RecencyGuard: ~Copyable {
     }
 
     /// Takes out an object that was removed, whose latest access was at `last`.
-    mutating func forget(_ last: UInt32, now: UInt32) { _ = shadow.forget(last, now: now &+ 1) }
+    mutating func forget(_ last: UInt32) { _ = shadow.forget(last) }
 
     mutating func resize(to capacity: Int) { shadow.resize(to: capacity) }
 

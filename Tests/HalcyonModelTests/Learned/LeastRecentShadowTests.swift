@@ -47,7 +47,7 @@ struct LeastRecentShadowTests {
             now &+= 1
             if step % 7 == 0 {
                 let other = random.next(below: 400)
-                let isRemoved = last[other].map { shadow.forget($0, now: now) } ?? false
+                let isRemoved = last[other].map { shadow.forget($0) } ?? false
                 let wasInList = list.remove(other)
                 #expect(isRemoved == wasInList)
             }

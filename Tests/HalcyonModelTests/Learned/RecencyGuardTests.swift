@@ -70,7 +70,7 @@ struct RecencyGuardTests {
     @Test("Hits and misses that LRU shares, and what was removed, count for nothing")
     func same() {
         var recency = filled()
-        for object in UInt32(1)...40 { recency.forget(object, now: 100) }
+        for object in UInt32(1)...40 { recency.forget(object) }
         for now in UInt32(101)...140 { recency.note(last: now - 100, now: now, isMiss: true, residents: 100) }
         for now in UInt32(141)...180 { recency.note(last: now - 100, now: now, isMiss: false, residents: 100) }
         let turns = recency.turns
