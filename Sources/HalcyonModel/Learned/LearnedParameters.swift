@@ -22,7 +22,7 @@ public struct LearnedParameters: PolicyParameters {
     var candidates = 64
     var evictions = 4
     var sampling = 2.5
-    var rate = 0.006
+    var rate = 0.005
     var history = 1.5
     var decider = Decider.contest
     var recency = Switch.on

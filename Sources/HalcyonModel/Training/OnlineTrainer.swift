@@ -23,7 +23,7 @@ struct OnlineTrainer: ~Copyable {
     /// Samples that are kept from training, to judge it by; none unless asked for.
     var heldBack = HeldBackSamples(every: 0, bound: 0, seed: 0)
 
-    private var optimizer: Adam
+    private var descent: StandardizedDescent
     private var buffer: ReplayBuffer
     private var fresh: HeapArray<UInt8>
     private var freshUsers: HeapArray<UInt32>
@@ -45,7 +45,7 @@ struct OnlineTrainer: ~Copyable {
         self.patience = patience
         network = Perceptron(
             inputs: Feature.width, hidden: hidden, largestBatch: OnlineTrainer.batch, seed: seed)
-        optimizer = Adam(parameters: Perceptron.parameterCount(inputs: Feature.width, hidden: hidden))
+        descent = StandardizedDescent(of: network, one: Feature.one)
         buffer = ReplayBuffer(bound: bufferBound)
         fresh = HeapArray(repeating: 0, count: OnlineTrainer.group * Sample.width)
         freshUsers = HeapArray(repeating: UserCorrections.none, count: OnlineTrainer.group)
@@ -57,13 +57,14 @@ struct OnlineTrainer: ~Copyable {
     }
 
     var byteCount: Int {
-        network.byteCount + optimizer.byteCount + buffer.byteCount + fresh.byteCount + input.byteCount
+        network.byteCount + descent.byteCount + buffer.byteCount + fresh.byteCount + input.byteCount
             + logits.byteCount + labels.byteCount + freshUsers.byteCount + drawn.byteCount + corrections.byteCount
     }
 
     /// Starts from weights that were learnt before, in `steps` steps.
     mutating func adopt(_ weights: [Float], steps: Int, isFrozen: Bool) {
         network.load(weights)
+        descent.adopt()
         // A network that goes on learning keeps its own way from where the first, large steps ended.
         self.steps = min(steps, patience)
         self.isFrozen = isFrozen
@@ -154,10 +155,10 @@ struct OnlineTrainer: ~Copyable {
             labels[index] = row[Sample.outcome] & 1 == 1 ? 1 : 0
             index &+= 1
         }
+        descent.observe(input.base, rows: rows, for: &network)
         network.forward(input.base, rows: rows, logits: logits.base)
         _ = network.backward(input.base, rows: rows, logits: logits.base, labels: labels.base)
-        optimizer.step(
-            network.parameters.base, against: network.gradients.base, rate: steps < patience ? rate : rate / 3)
+        descent.step(&network, rate: steps < patience ? rate : rate / 3)
         steps += 1
     }
 }

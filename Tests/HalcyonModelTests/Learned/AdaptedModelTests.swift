@@ -29,7 +29,7 @@ struct AdaptedModelTests {
     /// The outcomes in a fleet of two caches that share a model whose features, all but counts, are switched off, so that they tell no user from the other.
     private func outcomes(_ accesses: [Access], adapts: Bool, seed: UInt64 = 1) throws -> [AccessOutcome] {
         let policy = try PolicyCatalogue.standard.policy(
-            "learned(horizon=0.5,rate=0.002,recency=off,time=off,user=off,session=off,popularity=off,activity=off)")
+            "learned(horizon=0.5,recency=off,time=off,user=off,session=off,popularity=off,activity=off)")
         let make = try #require(policy.sharedModelCaches(PolicyContext(capacity: 36, seed: seed)))
         let caches = (0..<2).map { user in
             var context = PolicyContext(capacity: 36, seed: seed &+ UInt64(user))
@@ -40,7 +40,7 @@ struct AdaptedModelTests {
     }
 
     @Test(
-        "Where two users' habits are opposite, adapting the shared model hits more", arguments: [1, 2, 3] as [UInt64])
+        "Where two users' habits are opposite, adapting the shared model hits more", arguments: [1, 2, 3, 4, 5, 6] as [UInt64])
     func oppositeHabits(seed: UInt64) throws {
         let accesses = oppositeHabits(12_000, seed: seed)
         let shared = try outcomes(accesses, adapts: false, seed: seed).count { $0 == .hit }
