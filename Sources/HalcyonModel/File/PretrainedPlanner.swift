@@ -10,7 +10,7 @@ import Foundation
 /// logit as in ``PretrainedModel``.
 public struct PretrainedPlanner: Sendable, Equatable {
     /// The version of the files that this release writes, and the latest one that it reads.
-    public static let formatVersion = 1
+    public static let formatVersion = 2
     private static let format = "halcyon.planner"
     private static let inputs = PlannerInput.width
 
@@ -72,8 +72,14 @@ public struct PretrainedPlanner: Sendable, Equatable {
         let texts = try file.texts(format: Self.format, version: Self.formatVersion)
         let hidden = try texts.number("hidden", in: 1...PlannerParameters.mostHidden)
         let calibration = try file.values("calibration", shape: [2])
+        var weights = try file.network(inputs: Self.inputs, hidden: hidden)
+        if try texts.number("format_version", in: 1...Self.formatVersion) == 1 {
+            // The planner of that time was not told of these, and their weights are what chance made them.
+            let added = PlannerInput.onward * hidden..<Self.inputs * hidden
+            weights.replaceSubrange(added, with: repeatElement(0, count: added.count))
+        }
         self.init(
-            weights: try file.network(inputs: Self.inputs, hidden: hidden), scale: calibration[0],
+            weights: weights, scale: calibration[0],
             shift: calibration[1], hidden: hidden,
             horizon: try texts.number("horizon", in: 1...PlannerParameters.mostHorizon),
             trainingSteps: try texts.number("training_steps", in: 0...Int.max),

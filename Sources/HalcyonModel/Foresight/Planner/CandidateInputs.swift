@@ -45,11 +45,11 @@ struct CandidateInputs: ~Copyable {
         for index in 0..<count { parts.add(usesCategories ? records[index].categories : 0, at: index, sets) }
         parts.complete(context, categories: categories, users: users)
         addSituation(context)
+        row(PlannerInput.onward).update(repeating: users.onward.share(after: context.user.pause) * 2 - 1, count: count)
         addVisits(context)
         addRates(context)
         addCategories()
-        addSuccession(candidates, context.user, objects)
-        row(PlannerInput.used).update(repeating: 0, count: (PlannerInput.width - PlannerInput.used) * count)
+        addSuccession(candidates, context, objects)
     }
 
     @inline(__always)
@@ -167,28 +167,36 @@ struct CandidateInputs: ~Copyable {
         for index in 0..<count { share[index] = PlannerInput.rate(share[index]) }
     }
 
-    /// Whether it uses to come after the user's last objects.
+    /// Whether it uses to come after the user's last objects, and has lately.
     private func addSuccession(
-        _ candidates: borrowing CandidateList, _ user: PlannerUsers.Record, _ objects: borrowing PlannerObjects
+        _ candidates: borrowing CandidateList, _ context: PlannerContext, _ objects: borrowing PlannerObjects
     ) {
-        let (first, both) = (row(PlannerInput.succession), row(PlannerInput.succession + 1))
-        first.update(repeating: 0, count: 2 * count)
-        find(candidates, after: user.recent, objects, into: first)
-        find(candidates, after: user.earlier, objects, into: both)
-        for index in 0..<count { both[index] += first[index] }
-        for index in 0..<2 * count { first[index] = PlannerInput.rate(first[index]) }
+        let (ever, late) = (row(PlannerInput.succession), row(PlannerInput.recentSuccession))
+        ever.update(repeating: 0, count: 2 * count)
+        late.update(repeating: 0, count: 2 * count)
+        for (index, object) in [context.user.recent, context.user.earlier].enumerated()
+        where object < PlannerObjects.bound {
+            let record = objects[object]
+            let rest = PlannerObjects.recentShare(of: record, now: context.now)
+            put(objects.successors[Int(object)], of: candidates, 1 / (record.followed + 3), into: ever + index * count)
+            put(
+                objects.recentSuccessors[Int(object)], of: candidates, rest / (record.recentlyFollowed * rest + 2),
+                into: late + index * count)
+        }
+        for rows in [ever, late] {
+            for index in 0..<count { rows[index &+ count] += rows[index] }
+            for index in 0..<2 * count { rows[index] = PlannerInput.rate(rows[index]) }
+        }
     }
 
-    /// Writes how often candidates came after an object, by how often anything did.
+    /// Writes the scores of those on a list that are candidates.
     @inline(__always)
-    private func find(
-        _ candidates: borrowing CandidateList, after object: UInt32, _ objects: borrowing PlannerObjects,
+    private func put(
+        _ list: UnsafeBufferPointer<RankedLists.Item>, of candidates: borrowing CandidateList, _ scale: Float,
         into row: UnsafeMutablePointer<Float>
     ) {
-        guard object < PlannerObjects.bound else { return }
-        let followed = objects[object].followed + 3
-        for next in objects.successors[Int(object)] {
-            if let place = candidates.place(of: next.item) { row[place] = next.score / followed }
+        for next in list {
+            if let place = candidates.place(of: next.item) { row[place] = next.score * scale }
         }
     }
 }

@@ -12,10 +12,11 @@ struct PlannerContext {
 
     /// The first inputs: session and time of day.
     var situation: (Float, Float, Float, Float, Float, Float) {
+        let pause = user.pause == OnwardRates.first ? 0 : user.pause
         let day = FastMath.float(seconds % 86_400) / 86_400
         return (
             PlannerInput.count(FastMath.float(user.session)), PlannerInput.count(FastMath.float(user.requests)),
-            PlannerInput.count(FastMath.float(user.pause) / 60), 0.3 * Self.wave(day),
+            PlannerInput.count(FastMath.float(pause) / 60), 0.3 * Self.wave(day),
             0.3 * Self.wave(day < 0.75 ? day + 0.25 : day - 0.75), 1
         )
     }

@@ -1,8 +1,7 @@
 /// The inputs of the planner's network by number: what it is told of a user and an object.
 enum PlannerInput {
-    /// The number of inputs; a multiple of 8, so that rows lie well in memory. Those beyond ``used`` are 0.
+    /// The number of inputs; a multiple of 8, so that rows lie well in memory.
     static let width = 40
-    static let used = 37
 
     /// Session, requests, pause, time of day as two waves, 1.
     static let situation = 0
@@ -23,6 +22,10 @@ enum PlannerInput {
     static let allReturns = 34
     /// Whether it uses to come after the user's last object, and after the last two.
     static let succession = 35
+    /// How often users went on after such a pause: −1 never, 1 always.
+    static let onward = 37
+    /// The same as ``succession``, as of late.
+    static let recentSuccession = 38
 
     // MARK: - Scales: most inputs are logarithms scaled to about ±1.
 

@@ -12,11 +12,10 @@ public struct PlannerParameters: PolicyParameters, Equatable {
 
     /// The label: asked for by the user within so many of the user's requests.
     public var horizon = 10
-    /// What fetching an object of mean size costs where there is room for it, as a share of what a hit is worth.
+    /// The least and the most that fetching an object of mean size costs, as a share of what a hit is worth, beside what an
+    /// entry is worth that must leave for it: it is as much as the best candidates promise on average, and a tenth more.
     public var price = 0.01
-    /// The most that it costs where an entry must leave, beside what that entry is worth: it is as much as the best
-    /// candidates promise on average, and a tenth more.
-    public var priceWhenFull = 0.06
+    public var mostPrice = 0.06
     /// Hidden units of the network.
     public var hidden = 16
     /// The share of the candidates that become samples to learn from.
@@ -32,10 +31,8 @@ public struct PlannerParameters: PolicyParameters, Equatable {
     /// The name, range and meaning of each value.
     public static let table: [Parameter<PlannerParameters>] = [
         .integer("horizon", \.horizon, in: 1...mostHorizon, "the label: asked for within so many requests of the user"),
-        .real("price", \.price, in: 0...1, "what a fetch costs where there is room, as a share of a hit's worth"),
-        .real(
-            "full-price", \.priceWhenFull, in: 0...1,
-            "the most that it costs where an entry must leave, beside that entry's worth"),
+        .real("price", \.price, in: 0...1, "the least that a fetch costs, as a share of a hit's worth"),
+        .real("most-price", \.mostPrice, in: 0...1, "the most that it costs; between, what the best promise"),
         .integer("hidden", \.hidden, in: 1...mostHidden, "hidden units of the network"),
         .real("sampling", \.sampling, in: 0.001...1, "the share of the candidates that it learns from"),
         .real("rate", \.rate, in: 0.00001...0.1, "step size of the optimizer"),

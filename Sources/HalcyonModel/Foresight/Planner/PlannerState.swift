@@ -33,7 +33,7 @@ struct PlannerState: ~Copyable {
     init(_ parameters: PlannerParameters, seed: UInt64) {
         self.parameters = parameters
         usesCategories = parameters.categories == .on
-        price = FetchPrice(whereRoom: parameters.price, mostWhenFull: parameters.priceWhenFull)
+        price = FetchPrice(least: parameters.price, most: parameters.mostPrice)
         trainer = PlannerTrainer(hidden: parameters.hidden, rate: Float(parameters.rate), seed: seed)
         generator = SplitMix64(seed: seed ^ 0x9E7F)
     }
@@ -68,8 +68,8 @@ struct PlannerState: ~Copyable {
         meanCost += (Float(access.cost) - meanCost) * max(0.001, 1 / (FastMath.float(now) + 1))
         rank(access.object, record, isInside: user.requests > 0)
         if usesCategories { noteCategories(access, record, slot: slot, isReturn: isReturn, user) }
-        if user.recent < PlannerObjects.bound { objects.note(access.object, after: user.recent, distance: 1) }
-        if user.earlier < PlannerObjects.bound { objects.note(access.object, after: user.earlier, distance: 2) }
+        if user.recent < PlannerObjects.bound { objects.note(access.object, after: user.recent, distance: 1, now: now) }
+        if user.earlier < PlannerObjects.bound { objects.note(access.object, after: user.earlier, distance: 2, now: now) }
         users.finish(slot, access: access, seconds: seconds)
         now &+= 1
     }
@@ -163,6 +163,7 @@ struct PlannerState: ~Copyable {
         candidates.begin()
         let user = context.user
         for object in [user.recent, user.earlier] where object < PlannerObjects.bound {
+            candidates.add(objects.recentSuccessors[Int(object)], most: 4, unless: isHeld)
             candidates.add(objects.successors[Int(object)], most: 4, unless: isHeld)
         }
         expect(from: 0, context)
@@ -201,7 +202,7 @@ struct PlannerState: ~Copyable {
     }
 
     private mutating func choose(_ outlook: PrefetchOutlook, into plan: inout [PrefetchProposal]) {
-        let price = price.price(hasRoom: outlook.hasRoom)
+        let price = price.now
         let displaced = outlook.hasRoom ? 0 : regret
         var limit = Float.infinity
         for rank in 0..<outlook.limit {
@@ -215,7 +216,7 @@ struct PlannerState: ~Copyable {
             let object = candidates[best]
             let probability = trainer.calibration.probability(bestLogit)
             let likely = probability * trainer.calibration.yield(of: probability)
-            if rank == 0 && !outlook.hasRoom { self.price.note(best: likely) }
+            if rank == 0 { self.price.note(best: likely) }
             let size = meanCost > 0 ? FastMath.float(objects[object].cost) / meanCost : 1
             guard probability - displaced * size >= price * size else { continue }
             chosen |= 1 << UInt64(best)

@@ -21,7 +21,7 @@ struct PlannerUsers: ~Copyable {
         /// How many requests the user made, and how many in this session.
         var requests: UInt32 = 0
         var session: UInt32 = 0
-        /// When the last was made, in seconds, and how long after the one before.
+        /// When the last was made, in seconds, and how long after the one before; ``OnwardRates/first`` where there was none.
         var seconds: UInt32 = 0
         var pause: UInt32 = 0
         /// The categories of the last.
@@ -68,9 +68,11 @@ struct PlannerUsers: ~Copyable {
     /// ``evictedWidth`` places for each user from whose cache anything was evicted.
     private var evictions = HeapArray(repeating: Eviction(), count: 0)
     private var ringCount: UInt32 = 0
+    /// Whether users go on, by how long they had paused.
+    private(set) var onward = OnwardRates()
 
     var byteCount: Int {
-        records.byteCount + habits.byteCount + visits.byteCount + favourites.byteCount + evictions.byteCount
+        records.byteCount + habits.byteCount + visits.byteCount + favourites.byteCount + evictions.byteCount + onward.byteCount
     }
 
     /// The place of a user; one who is unknown has one, too.
@@ -110,7 +112,9 @@ struct PlannerUsers: ~Copyable {
             visit.seconds = seconds
         }
         var record = records[slot]
-        record.pause = record.requests == 0 ? 0 : seconds &- record.seconds
+        if record.requests > 0 { onward.noteNext(after: record.pause) }
+        record.pause = record.requests == 0 ? OnwardRates.first : seconds &- record.seconds
+        onward.note(record.pause)
         record.session = record.pause > Self.pause ? 1 : record.session &+ 1
         record.requests &+= 1
         record.seconds = seconds

@@ -8,13 +8,12 @@ import HalcyonEviction
 /// scores them in one product: the probability that the user asks for the object within ``PlannerParameters/horizon`` of
 /// the user's requests. It learns online from a sample of the candidates, once it is known what became of them.
 ///
-/// A candidate is worth fetching where that probability exceeds the price of a fetch in hits
-/// (``PlannerParameters/price``, in proportion to the object's size); where an entry must leave, the price is what the best
-/// candidates promise on average (``FetchPrice``), and it must be exceeded by what that entry is worth, too: the share of evicted
-/// entries that were asked for again within the horizon, as observed.
+/// A candidate is worth fetching where that probability exceeds the price of a fetch in hits, which is what the best
+/// candidates promise on average (``FetchPrice``), in proportion to the object's size; where an entry must leave, it must be
+/// exceeded by what that entry is worth, too: the share of evicted entries that were asked for again within the horizon, as observed.
 ///
 /// Categories are looked at set by set, at most four of a set. O(candidates) a plan, at most ``CandidateList/bound`` of them.
-/// Bytes: 5 MB beside 190 an object, 190 a category, 108 to 236 a user and 40 for each pair of user and object.
+/// Bytes: 5 MB beside 290 an object, 190 a category, 108 to 236 a user and 40 for each pair of user and object.
 public final class PrefetchPlanner: PrefetchPolicy {
     /// Kept behind a pointer, so that it is reached without exclusivity checks.
     private let state: UnsafeMutablePointer<PlannerState>
@@ -75,7 +74,7 @@ public final class PrefetchPlanner: PrefetchPolicy {
     public var metrics: [PolicyMetric] {
         [
             PolicyMetric("planner_steps", Double(state.pointee.trainer.steps)),
-            PolicyMetric("planner_price", Double(state.pointee.price.whenFull)),
+            PolicyMetric("planner_price", Double(state.pointee.price.now)),
             PolicyMetric("planner_regret", Double(state.pointee.regret)),
             PolicyMetric("planner_yield", Double(state.pointee.trainer.calibration.yield(of: 0.1))),
             PolicyMetric("planner_scale", Double(state.pointee.trainer.calibration.scale)),

@@ -59,6 +59,12 @@ struct RankedLists: ~Copyable {
         }
     }
 
+    /// Multiplies all scores of a list, which stays in its order.
+    mutating func scale(by factor: Float, in list: Int) {
+        let row = row(list)
+        for place in 0..<width { row[place].score *= factor }
+    }
+
     private mutating func row(_ list: Int) -> UnsafeMutablePointer<Item> {
         let end = (list + 1) * width
         if end > items.count { items.grow(to: max(end, items.count * 2), filling: Item()) }

@@ -97,16 +97,16 @@ struct PlannerStructureTests {
         #expect(places.place(of: 7) == nil)
     }
 
-    @Test("A fetch into a full cache costs what the best promise on average and a tenth more, between its bounds")
+    @Test("A fetch costs what the best promise on average and a tenth more, between its bounds")
     func price() {
-        var price = FetchPrice(whereRoom: 0.01, mostWhenFull: 0.06)
-        #expect(price.price(hasRoom: true) == 0.01 && price.price(hasRoom: false) == 0.01)
+        var price = FetchPrice(least: 0.01, most: 0.06)
+        #expect(price.now == 0.01)
         for probability: Float in [0.02, 0.04] { price.note(best: probability) }
-        #expect(abs(price.price(hasRoom: false) - 0.033) < 1e-6)
+        #expect(abs(price.now - 0.033) < 1e-6)
         for _ in 0..<20 { price.note(best: 0.9) }
-        #expect(price.price(hasRoom: false) == 0.06 && price.price(hasRoom: true) == 0.01)
+        #expect(price.now == 0.06)
         for _ in 0..<20_000 { price.note(best: 0.001) }
-        #expect(price.price(hasRoom: false) == 0.01)
+        #expect(price.now == 0.01)
     }
 
     @Test("A full table forgets and stays within its bound")
