@@ -40,7 +40,8 @@ struct AdaptedModelTests {
     }
 
     @Test(
-        "Where two users' habits are opposite, adapting the shared model hits more", arguments: [1, 2, 3, 4, 5, 6] as [UInt64])
+        "Where two users' habits are opposite, adapting the shared model hits more",
+        arguments: [1, 2, 3, 4, 5, 6] as [UInt64])
     func oppositeHabits(seed: UInt64) throws {
         let accesses = oppositeHabits(12_000, seed: seed)
         let shared = try outcomes(accesses, adapts: false, seed: seed).count { $0 == .hit }

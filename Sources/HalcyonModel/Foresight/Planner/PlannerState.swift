@@ -69,7 +69,9 @@ struct PlannerState: ~Copyable {
         rank(access.object, record, isInside: user.requests > 0)
         if usesCategories { noteCategories(access, record, slot: slot, isReturn: isReturn, user) }
         if user.recent < PlannerObjects.bound { objects.note(access.object, after: user.recent, distance: 1, now: now) }
-        if user.earlier < PlannerObjects.bound { objects.note(access.object, after: user.earlier, distance: 2, now: now) }
+        if user.earlier < PlannerObjects.bound {
+            objects.note(access.object, after: user.earlier, distance: 2, now: now)
+        }
         users.finish(slot, access: access, seconds: seconds)
         now &+= 1
     }

@@ -21,7 +21,8 @@ struct PlannerUsers: ~Copyable {
         /// How many requests the user made, and how many in this session.
         var requests: UInt32 = 0
         var session: UInt32 = 0
-        /// When the last was made, in seconds, and how long after the one before; ``OnwardRates/first`` where there was none.
+        /// When the last was made, in seconds, and how long after the one before; ``OnwardRates/first`` where there was
+        /// none.
         var seconds: UInt32 = 0
         var pause: UInt32 = 0
         /// The categories of the last.
@@ -72,7 +73,8 @@ struct PlannerUsers: ~Copyable {
     private(set) var onward = OnwardRates()
 
     var byteCount: Int {
-        records.byteCount + habits.byteCount + visits.byteCount + favourites.byteCount + evictions.byteCount + onward.byteCount
+        records.byteCount + habits.byteCount + visits.byteCount + favourites.byteCount + evictions.byteCount
+            + onward.byteCount
     }
 
     /// The place of a user; one who is unknown has one, too.
