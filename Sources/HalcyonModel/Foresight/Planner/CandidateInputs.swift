@@ -174,19 +174,27 @@ struct CandidateInputs: ~Copyable {
         let (ever, late) = (row(PlannerInput.succession), row(PlannerInput.recentSuccession))
         ever.update(repeating: 0, count: 2 * count)
         late.update(repeating: 0, count: 2 * count)
-        for (index, object) in [context.user.recent, context.user.earlier].enumerated()
-        where object < PlannerObjects.bound {
-            let record = objects[object]
-            let rest = PlannerObjects.recentShare(of: record, now: context.now)
-            put(objects.successors[Int(object)], of: candidates, 1 / (record.followed + 3), into: ever + index * count)
-            put(
-                objects.recentSuccessors[Int(object)], of: candidates, rest / (record.recentlyFollowed * rest + 2),
-                into: late + index * count)
-        }
-        for rows in [ever, late] {
-            for index in 0..<count { rows[index &+ count] += rows[index] }
-            for index in 0..<2 * count { rows[index] = PlannerInput.rate(rows[index]) }
-        }
+        put(candidates, after: context.user.recent, now: context.now, objects, ever: ever, late: late)
+        put(candidates, after: context.user.earlier, now: context.now, objects, ever: ever + count, late: late + count)
+        for index in 0..<count { ever[index &+ count] += ever[index] }
+        for index in 0..<count { late[index &+ count] += late[index] }
+        for index in 0..<2 * count { ever[index] = PlannerInput.rate(ever[index]) }
+        for index in 0..<2 * count { late[index] = PlannerInput.rate(late[index]) }
+    }
+
+    /// Writes how often candidates came after an object, by how often anything did; ever, and as of late.
+    @inline(__always)
+    private func put(
+        _ candidates: borrowing CandidateList, after object: UInt32, now: UInt32, _ objects: borrowing PlannerObjects,
+        ever: UnsafeMutablePointer<Float>, late: UnsafeMutablePointer<Float>
+    ) {
+        guard object < PlannerObjects.bound else { return }
+        let record = objects[object]
+        let rest = PlannerObjects.recentShare(of: record, now: now)
+        put(objects.successors[Int(object)], of: candidates, 1 / (record.followed + 3), into: ever)
+        put(
+            objects.recentSuccessors[Int(object)], of: candidates, rest / (record.recentlyFollowed * rest + 2),
+            into: late)
     }
 
     /// Writes the scores of those on a list that are candidates.

@@ -164,10 +164,8 @@ struct PlannerState: ~Copyable {
     private mutating func gather(_ context: PlannerContext, _ isHeld: (UInt32) -> Bool) {
         candidates.begin()
         let user = context.user
-        for object in [user.recent, user.earlier] where object < PlannerObjects.bound {
-            candidates.add(objects.recentSuccessors[Int(object)], most: 4, unless: isHeld)
-            candidates.add(objects.successors[Int(object)], most: 4, unless: isHeld)
-        }
+        addSuccessors(of: user.recent, isHeld)
+        addSuccessors(of: user.earlier, isHeld)
         expect(from: 0, context)
         let successors = candidates.count
         if usesCategories {
@@ -192,6 +190,12 @@ struct PlannerState: ~Copyable {
             let object = users.eviction(index, slot: context.slot).object
             if object != .max { candidates.add(object, unless: isHeld) }
         }
+    }
+
+    private mutating func addSuccessors(of object: UInt32, _ isHeld: (UInt32) -> Bool) {
+        guard object < PlannerObjects.bound else { return }
+        candidates.add(objects.recentSuccessors[Int(object)], most: 4, unless: isHeld)
+        candidates.add(objects.successors[Int(object)], most: 4, unless: isHeld)
     }
 
     /// Has what will be looked up of the candidates from `first` on on its way from memory, while others are gathered.
