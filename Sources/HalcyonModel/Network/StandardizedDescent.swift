@@ -7,7 +7,7 @@
 /// whole without them.
 ///
 /// The moments are those of the batches learnt from: of all of them at first, later of about the last ``window``. Where
-/// they move, the weights that are served follow; V stays. A step is O(rows × inputs + parameters). Bytes: 20 a parameter, 20
+/// they move, the weights that are served follow; V stays. A step is O(rows × inputs + parameters). Bytes: 12 a parameter, 20
 /// an input.
 struct StandardizedDescent: ~Copyable {
     /// Batches after which old ones weigh less in the moments.
