@@ -14,7 +14,7 @@ struct PlannerObjects: ~Copyable {
     static let successorWidth = 16
     /// Those that are kept as of late, and the half-life of their counts in requests.
     static let recentSuccessorWidth = 12
-    static let recency: Float = 2_000
+    static let recentHalfLife: Float = 2_000
 
     struct Record: BitwiseCopyable {
         var categories: CategorySetID = 0
@@ -37,7 +37,7 @@ struct PlannerObjects: ~Copyable {
         var middleInside: Float = 0
         /// How often anything came after it.
         var followed: Float = 0
-        /// The same, decayed with ``recency`` as of the request ``lastFollowed``.
+        /// The same, decayed with ``recentHalfLife`` as of the request ``lastFollowed``.
         var recentlyFollowed: Float = 0
         var lastFollowed: UInt32 = 0
     }
@@ -101,7 +101,7 @@ struct PlannerObjects: ~Copyable {
         return record
     }
 
-    /// `next` came after `object`, `distance` requests of the user later (1: at once).
+    /// `next` came after `object` with request `now`, `distance` requests of the user later (1: at once).
     mutating func note(_ next: UInt32, after object: UInt32, distance: Int, now: UInt32) {
         guard object < Self.bound, next != object else { return }
         let (place, weight) = (prepare(object), distance == 1 ? 1 : Float(0.5))
@@ -120,7 +120,7 @@ struct PlannerObjects: ~Copyable {
     /// What is left by now of the counts of what came after an object of late.
     @inline(__always)
     static func recentShare(of record: Record, now: UInt32) -> Float {
-        FastMath.exp2(-FastMath.float(now &- record.lastFollowed) / recency)
+        FastMath.exp2(-FastMath.float(now &- record.lastFollowed) / recentHalfLife)
     }
 
     /// Makes room for an object and returns its place.

@@ -2,10 +2,10 @@ import HalcyonEviction
 
 /// The learned prefetch policy: it fetches what the user will probably ask for, and only where that is worth the fetch.
 ///
-/// After each access it gathers candidates from six sources: what uses to come after the user's last two objects, what is
-/// popular in the categories that are active, that use to come next and that the user likes best, what is popular over all
-/// (at two time scales, and among requests that were not a user's first), and what left the user's cache last. A network
-/// scores them in one product: the probability that the user asks for the object within ``PlannerParameters/horizon`` of
+/// After each access it gathers candidates from six sources: what uses to come after the user's last two objects and has
+/// lately, what is popular in the categories that are active, that use to come next and that the user likes best, what is
+/// popular over all (at two time scales, and among requests that were not a user's first), and what left the user's cache
+/// last. A network scores them in one product: the probability that the user asks for the object within ``PlannerParameters/horizon`` of
 /// the user's requests. It learns online from a sample of the candidates, once it is known what became of them.
 ///
 /// A candidate is worth fetching where that probability exceeds the price of a fetch in hits, which is what the best
