@@ -16,9 +16,9 @@ struct Calibration {
     /// were, bin by bin. The best of many are those on which the network errs upwards, so that they fall short of what it says.
     private var expected = [Float](repeating: priorExpected, count: bounds.count - 1)
     private var happened = [Float](repeating: priorHappened, count: bounds.count - 1)
-    private var counts = [Int](repeating: 0, count: bounds.count - 1)
+    private var counts = [Double](repeating: 0, count: bounds.count - 1)
     private var predicted = [Double](repeating: 0, count: bounds.count - 1)
-    private var observed = [Int](repeating: 0, count: bounds.count - 1)
+    private var observed = [Double](repeating: 0, count: bounds.count - 1)
 
     /// The probability that a logit stands for.
     @inline(__always)
@@ -42,14 +42,18 @@ struct Calibration {
     }
 
     /// Counts a prediction of which the label is known now, and learns from it.
-    mutating func note(logit: Float, isPositive: Bool) {
+    ///
+    /// - Parameter share: how many of those with this logit that nobody asked for are counted; each counts for all of them.
+    mutating func note(logit: Float, share: Float = 1, isPositive: Bool) {
         let bounded = max(-12, min(12, logit))
         let probability = probability(bounded)
         let bin = Self.bin(probability)
-        counts[bin] += 1
-        predicted[bin] += Double(probability)
+        let weight = isPositive ? 1 : 1 / Double(share)
+        counts[bin] += weight
+        predicted[bin] += Double(probability) * weight
         observed[bin] += isPositive ? 1 : 0
-        let error = (isPositive ? 1 : 0) - probability
+        let among = FastMath.sigmoid(scale * bounded + shift + CaseControl.offset(ofShare: share))
+        let error = (isPositive ? 1 : 0) - among
         // The mean logit is far below zero: moving both by the same step would move the scale alone.
         scale = max(0.25, min(4, scale + Self.rate * error * (bounded + 3) / 4))
         shift = max(-4, min(4, shift + Self.rate * error))
@@ -67,10 +71,11 @@ struct Calibration {
     /// The bins, in order.
     var bins: [CalibrationBin] {
         counts.indices.map { bin in
-            let count = Double(max(counts[bin], 1))
+            let count = max(counts[bin], 1)
             return CalibrationBin(
-                from: Self.bounds[bin], to: Self.bounds[bin + 1], count: counts[bin], predicted: predicted[bin] / count,
-                observed: Double(observed[bin]) / count)
+                from: Self.bounds[bin], to: Self.bounds[bin + 1], count: Int(counts[bin].rounded()),
+                predicted: predicted[bin] / count,
+                observed: observed[bin] / count)
         }
     }
 }

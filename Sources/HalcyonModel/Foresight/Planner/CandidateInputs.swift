@@ -6,7 +6,8 @@ import HalcyonEviction
 /// What has to be looked up is looked up for all candidates first, so that the processor waits for many places at once.
 /// O(candidates).
 struct CandidateInputs: ~Copyable {
-    private var values = HeapArray<Float>(repeating: 0, count: CandidateList.bound * PlannerInput.width)
+    /// The matrix, row by row.
+    private(set) var matrix: UnsafeMutablePointer<Float>
     private var count = 0
     private var records = HeapArray(repeating: PlannerObjects.Record(), count: CandidateList.bound)
     private var visits = PairFindings(repeating: PlannerUsers.Visit(), count: CandidateList.bound)
@@ -16,28 +17,25 @@ struct CandidateInputs: ~Copyable {
     /// The candidates that the user has asked for before.
     private var visited = HeapArray<Int>(repeating: 0, count: CandidateList.bound)
 
+    /// - Parameter matrix: where the inputs are written until they are wanted elsewhere.
+    init(matrix: UnsafeMutablePointer<Float>) { self.matrix = matrix }
+
     var byteCount: Int {
-        values.byteCount + records.byteCount + visits.byteCount + parts.byteCount + scratch.byteCount + whole.byteCount
-            + visited.byteCount
-    }
-
-    /// The matrix, row by row.
-    var matrix: UnsafePointer<Float> { UnsafePointer(values.base) }
-
-    /// Writes down what the network is told of one candidate.
-    @inline(__always)
-    func copy(_ candidate: Int, to column: UnsafeMutablePointer<Float>) {
-        for input in 0..<PlannerInput.width { column[input] = values[input &* count &+ candidate] }
+        records.byteCount + visits.byteCount + parts.byteCount + scratch.byteCount + whole.byteCount + visited.byteCount
     }
 
     /// Works out what the network is told of the candidates.
     ///
-    /// - Parameter usesCategories: whether objects have categories.
+    /// - Parameters:
+    ///   - matrix: where they are written.
+    ///   - usesCategories: whether objects have categories.
     mutating func describe(
-        _ candidates: borrowing CandidateList, _ context: PlannerContext, usesCategories: Bool,
+        _ candidates: borrowing CandidateList, _ context: PlannerContext, into matrix: UnsafeMutablePointer<Float>,
+        usesCategories: Bool,
         sets: borrowing CategorySetTable, objects: borrowing PlannerObjects, categories: borrowing PlannerCategories,
         users: borrowing PlannerUsers
     ) {
+        self.matrix = matrix
         count = candidates.count
         for index in 0..<count { records[index] = objects[candidates[index]] }
         visits.look(in: users.visits, UInt32(context.slot), candidates.all, count: count)
@@ -53,7 +51,7 @@ struct CandidateInputs: ~Copyable {
     }
 
     @inline(__always)
-    private func row(_ input: Int) -> UnsafeMutablePointer<Float> { values.base + input * count }
+    private func row(_ input: Int) -> UnsafeMutablePointer<Float> { matrix + input * count }
 
     // MARK: - Groups of inputs
 

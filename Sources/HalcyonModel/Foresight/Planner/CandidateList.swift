@@ -3,7 +3,7 @@ import HalcyonEviction
 /// The candidates of one plan, each once.
 struct CandidateList: ~Copyable {
     /// The most candidates of a plan.
-    static let bound = 32
+    static let bound = 24
 
     private var objects = HeapArray<UInt32>(repeating: 0, count: bound)
     private var places = MarkedPlaces()

@@ -14,14 +14,17 @@ public struct PlannerParameters: PolicyParameters, Equatable {
     public var horizon = 10
     /// The least and the most that fetching an object of mean size costs, as a share of what a hit is worth, beside what an
     /// entry is worth that must leave for it: it is as much as the best candidates promise on average, and a tenth more.
-    public var price = 0.01
-    public var mostPrice = 0.06
+    public var price = 0.005
+    public var mostPrice = 0.04
     /// Hidden units of the network.
     public var hidden = 16
-    /// The share of the candidates that become samples to learn from.
-    public var sampling = 0.1
+    /// How many candidates that nobody asks for are learnt from for each that somebody is expected to ask for; at least two
+    /// in a hundred of them.
+    public var controls = 3.0
+    /// The most samples a request, on average.
+    public var sampling = 1.5
     /// Step size of the optimizer.
-    public var rate = 0.0015
+    public var rate = 0.003
     /// Whether categories are looked at.
     public var categories = Switch.on
 
@@ -34,7 +37,10 @@ public struct PlannerParameters: PolicyParameters, Equatable {
         .real("price", \.price, in: 0...1, "the least that a fetch costs, as a share of a hit's worth"),
         .real("most-price", \.mostPrice, in: 0...1, "the most that it costs; between, what the best promise"),
         .integer("hidden", \.hidden, in: 1...mostHidden, "hidden units of the network"),
-        .real("sampling", \.sampling, in: 0.001...1, "the share of the candidates that it learns from"),
+        .real(
+            "controls", \.controls, in: 0...1_000,
+            "candidates that nobody asks for which it learns from, for each that somebody is expected to"),
+        .real("sampling", \.sampling, in: 0.01...100, "the most samples a request that it learns from"),
         .real("rate", \.rate, in: 0.00001...0.1, "step size of the optimizer"),
         .choice("categories", \.categories, "whether categories are looked at"),
     ]

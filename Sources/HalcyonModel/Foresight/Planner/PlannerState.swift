@@ -17,15 +17,14 @@ struct PlannerState: ~Copyable {
     /// The share of evicted entries that their users asked for again within the horizon.
     private(set) var regret = firstRegret
     private var popular = RankedLists(width: 16)
-    private var samples = PlannerSamples()
+    private var plans = PendingPlans()
+    private var cases: CaseControl
     private(set) var candidates = CandidateList()
-    private(set) var inputs = CandidateInputs()
-    private var logits = HeapArray<Float>(repeating: 0, count: CandidateList.bound)
-    private var generator: SplitMix64
+    private(set) var inputs: CandidateInputs
     /// How many accesses there were.
     private var now: UInt32 = 0
     /// The candidates of this plan that are among the best and worth their price, a bit each.
-    private var chosen: UInt64 = 0
+    private var chosen: UInt32 = 0
     private var meanCost: Float = 0
     private(set) var price: FetchPrice
     private let usesCategories: Bool
@@ -33,14 +32,15 @@ struct PlannerState: ~Copyable {
     init(_ parameters: PlannerParameters, seed: UInt64) {
         self.parameters = parameters
         usesCategories = parameters.categories == .on
+        inputs = CandidateInputs(matrix: plans.inputs(0))
         price = FetchPrice(least: parameters.price, most: parameters.mostPrice)
         trainer = PlannerTrainer(hidden: parameters.hidden, rate: Float(parameters.rate), seed: seed)
-        generator = SplitMix64(seed: seed ^ 0x9E7F)
+        cases = CaseControl(controls: parameters.controls, sampling: parameters.sampling, seed: seed ^ 0x9E7F)
     }
 
     var byteCount: Int {
         sets.byteCount + objects.byteCount + categories.byteCount + users.byteCount + trainer.byteCount
-            + popular.byteCount + samples.byteCount + candidates.byteCount + inputs.byteCount + logits.byteCount
+            + popular.byteCount + plans.byteCount + cases.byteCount + candidates.byteCount + inputs.byteCount
     }
 
     mutating func announce(_ object: AnnouncedObject) {
@@ -93,46 +93,47 @@ struct PlannerState: ~Copyable {
             active: active)
         gather(context, outlook.holds)
         guard candidates.count > 0 else { return }
+        makeRoom()
+        let logits = plans.logits(plans.upcoming)
         inputs.describe(
-            candidates, context, usesCategories: usesCategories, sets: sets, objects: objects, categories: categories,
-            users: users)
-        trainer.predict(inputs.matrix, count: candidates.count, logits: logits.base)
+            candidates, context, into: plans.inputs(plans.upcoming), usesCategories: usesCategories, sets: sets,
+            objects: objects, categories: categories, users: users)
+        trainer.predict(inputs.matrix, count: candidates.count, logits: logits)
         chosen = 0
-        if trainer.isReady { choose(outlook, into: &plan) }
-        sample(context)
+        if trainer.isReady { choose(logits, outlook, into: &plan) }
+        plans.add(
+            candidates, user: UInt32(slot), request: user.requests, chosen: chosen,
+            drawn: cases.draw(logits, count: candidates.count), to: users.chain(slot))
     }
 
     // MARK: - Learning
 
     private mutating func settle(_ access: Access, _ slot: Int) {
-        let chain = users.chain(slot)
-        let count = samples.settle(
-            chain, object: access.object, request: users.records[slot].requests, horizon: UInt32(parameters.horizon))
-        for index in 0..<count { learn(samples[index]) }
+        cases.noteRequest()
+        plans.settle(
+            users.chain(slot), object: access.object, request: users.records[slot].requests,
+            horizon: UInt32(parameters.horizon))
+        learn()
     }
 
-    private mutating func sample(_ context: PlannerContext) {
-        let share = trainer.isSettled ? parameters.sampling : min(1, parameters.sampling * 4)
-        let threshold = UInt64(Double(UInt32.max) * share)
-        for index in 0..<candidates.count {
-            let isChosen = chosen >> UInt64(index) & 1 == 1
-            let isDrawn = generator.next() >> 32 < threshold
-            guard isChosen || isDrawn else { continue }
-            let slot = PlannerSamples.Slot(
-                object: candidates[index], user: UInt32(context.slot), request: context.user.requests,
-                logit: logits[index],
-                isChosen: isChosen, isDrawn: isDrawn)
-            if let (expiring, user) = samples.expiring {
-                samples.expire(from: users.chain(Int(user)))
-                learn(expiring)
-            }
-            inputs.copy(index, to: samples.add(slot, to: users.chain(context.slot)))
+    /// Learns from the candidates of which it has just become known what became of them.
+    private mutating func learn() {
+        for index in 0..<plans.outcomeCount {
+            let outcome = plans[index]
+            let logit = plans.logits(outcome.plan)[outcome.place]
+            if outcome.isChosen { trainer.noteChosen(logit: logit, isPositive: outcome.isWanted) }
+            guard outcome.isDrawn, cases.takes() else { continue }
+            trainer.add(
+                plans.inputs(outcome.plan) + outcome.place, stride: plans.count(outcome.plan), logit: logit,
+                share: cases.share(logit), isPositive: outcome.isWanted)
         }
     }
 
-    private mutating func learn(_ sample: PlannerSamples.Settled) {
-        if sample.isChosen { trainer.noteChosen(logit: sample.logit, isPositive: sample.isPositive) }
-        if sample.isDrawn { trainer.add(samples.row(sample), logit: sample.logit, isPositive: sample.isPositive) }
+    /// Makes room for the next plan.
+    private mutating func makeRoom() {
+        guard let user = plans.expiring else { return }
+        plans.close(users.chain(Int(user)))
+        learn()
     }
 
     private mutating func noteCategories(
@@ -207,7 +208,9 @@ struct PlannerState: ~Copyable {
         }
     }
 
-    private mutating func choose(_ outlook: PrefetchOutlook, into plan: inout [PrefetchProposal]) {
+    private mutating func choose(
+        _ logits: UnsafePointer<Float>, _ outlook: PrefetchOutlook, into plan: inout [PrefetchProposal]
+    ) {
         let price = price.now
         let displaced = outlook.hasRoom ? 0 : regret
         var limit = Float.infinity
@@ -225,7 +228,7 @@ struct PlannerState: ~Copyable {
             if rank == 0 { self.price.note(best: likely) }
             let size = meanCost > 0 ? FastMath.float(objects[object].cost) / meanCost : 1
             guard probability - displaced * size >= price * size else { continue }
-            chosen |= 1 << UInt64(best)
+            chosen |= 1 << UInt32(best)
             guard likely - displaced * size >= price * size else { continue }
             plan.append(PrefetchProposal(object: object, probability: likely))
         }

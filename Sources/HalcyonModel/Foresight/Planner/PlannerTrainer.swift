@@ -5,17 +5,17 @@ import HalcyonEviction
 ///
 /// Every ``interval`` samples a batch is learnt, of which a quarter are the newest. Its probabilities are then corrected by a
 /// scale and a shift that are learnt from what was predicted before the label was known (Platt: Probabilistic outputs for
-/// support vector machines, 1999), because the network runs after what users want. Bytes: 164 a sample in the buffer.
+/// support vector machines, 1999), because the network runs after what users want. Bytes: 168 a sample in the buffer.
 struct PlannerTrainer: ~Copyable {
-    static let batch = 64
-    static let interval = 16
+    static let batch = 32
+    static let interval = 8
     static let bound = 16_384
     /// Steps before it may be asked.
     static let fewestSteps = 150
     /// Steps that are taken four times as often and three times as large.
     private static let patience = 1_000
     /// The weight of a step in what is served.
-    private static let averaging: Float = 0.01
+    private static let averaging: Float = 0.003
 
     /// What is asked: the mean of the network over its last steps (Polyak and Juditsky: Acceleration of stochastic
     /// approximation by averaging, 1992), which is steadier than the network and lets it take larger steps.
@@ -26,6 +26,7 @@ struct PlannerTrainer: ~Copyable {
     private var optimizer: Adam
     private var rows: HeapArray<Float>
     private var outcomes: HeapArray<Float>
+    private var offsets: HeapArray<Float>
     private var next = 0
     private var count = 0
     private var owed = 0
@@ -46,6 +47,7 @@ struct PlannerTrainer: ~Copyable {
         optimizer = Adam(parameters: Perceptron.parameterCount(inputs: width, hidden: hidden))
         rows = HeapArray(repeating: 0, count: Self.bound * width)
         outcomes = HeapArray(repeating: 0, count: Self.bound)
+        offsets = HeapArray(repeating: 0, count: Self.bound)
         input = HeapArray(repeating: 0, count: Self.batch * width)
         labels = HeapArray(repeating: 0, count: Self.batch)
         logits = HeapArray(repeating: 0, count: Self.batch)
@@ -55,8 +57,7 @@ struct PlannerTrainer: ~Copyable {
 
     var byteCount: Int {
         network.byteCount + served.byteCount + optimizer.byteCount + rows.byteCount + outcomes.byteCount
-            + input.byteCount
-            + labels.byteCount + logits.byteCount + drawn.byteCount
+            + offsets.byteCount + input.byteCount + labels.byteCount + logits.byteCount + drawn.byteCount
     }
 
     /// Whether the network has learnt enough to be asked.
@@ -86,12 +87,17 @@ struct PlannerTrainer: ~Copyable {
         calibration.noteChosen(logit: logit, isPositive: isPositive)
     }
 
-    /// Takes a sample whose label has become known.
-    mutating func add(_ row: UnsafePointer<Float>, logit: Float, isPositive: Bool) {
-        if isReady { calibration.note(logit: logit, isPositive: isPositive) }
-        let width = PlannerInput.width
-        (rows.base + next * width).update(from: row, count: width)
+    /// Takes a sample whose label has become known: a column of inputs, which are `stride` apart.
+    ///
+    /// - Parameter share: how likely it is learnt from if nobody asks for it; it is in any case if somebody does.
+    mutating func add(
+        _ column: UnsafePointer<Float>, stride: Int, logit: Float, share: Float, isPositive: Bool
+    ) {
+        if isReady { calibration.note(logit: logit, share: share, isPositive: isPositive) }
+        let row = rows.base + next * PlannerInput.width
+        for input in 0..<PlannerInput.width { row[input] = column[input &* stride] }
         outcomes[next] = isPositive ? 1 : 0
+        offsets[next] = CaseControl.offset(ofShare: share)
         next = (next + 1) % Self.bound
         count = min(count + 1, Self.bound)
         owed += 1
@@ -116,6 +122,7 @@ struct PlannerTrainer: ~Copyable {
             labels[index] = outcomes[drawn[index]]
         }
         network.forward(input.base, rows: Self.batch, logits: logits.base)
+        for index in 0..<Self.batch { logits[index] += offsets[drawn[index]] }
         _ = network.backward(input.base, rows: Self.batch, logits: logits.base, labels: labels.base)
         optimizer.step(network.parameters.base, against: network.gradients.base, rate: isSettled ? rate : rate * 3)
         steps += 1

@@ -33,8 +33,8 @@ struct PlannerUsers: ~Copyable {
         /// How many entries were evicted from the user's cache, and where the last of them are, once there was one.
         var evicted: UInt32 = 0
         var ring = UInt32.max
-        /// The samples that wait for their label.
-        var samples = SampleChain()
+        /// The plans whose candidates wait for their label.
+        var plans = PlanChain()
     }
 
     struct Habit: BitwiseCopyable {
@@ -165,10 +165,10 @@ struct PlannerUsers: ~Copyable {
 }
 
 extension PlannerUsers {
-    /// The samples of a user that wait for their label.
-    func chain(_ slot: Int) -> UnsafeMutablePointer<SampleChain> {
+    /// The plans of a user whose candidates wait for their label.
+    func chain(_ slot: Int) -> UnsafeMutablePointer<PlanChain> {
         UnsafeMutableRawPointer(records.base + slot)
-            .advanced(by: MemoryLayout<Record>.offset(of: \.samples) ?? 0)
-            .assumingMemoryBound(to: SampleChain.self)
+            .advanced(by: MemoryLayout<Record>.offset(of: \.plans) ?? 0)
+            .assumingMemoryBound(to: PlanChain.self)
     }
 }

@@ -6,14 +6,15 @@ import HalcyonEviction
 /// lately, what is popular in the categories that are active, that use to come next and that the user likes best, what is
 /// popular over all (at two time scales, and among requests that were not a user's first), and what left the user's cache
 /// last. A network scores them in one product: the probability that the user asks for the object within ``PlannerParameters/horizon`` of
-/// the user's requests. It learns online from a sample of the candidates, once it is known what became of them.
+/// the user's requests. Once it is known what became of them it learns online from those that were asked for and a sample of the others
+/// (``CaseControl``).
 ///
 /// A candidate is worth fetching where that probability exceeds the price of a fetch in hits, which is what the best
 /// candidates promise on average (``FetchPrice``), in proportion to the object's size; where an entry must leave, it must be
 /// exceeded by what that entry is worth, too: the share of evicted entries that were asked for again within the horizon, as observed.
 ///
 /// Categories are looked at set by set, at most four of a set. O(candidates) a plan, at most ``CandidateList/bound`` of them.
-/// Bytes: 5 MB beside 290 an object, 190 a category, 108 to 236 a user and 40 for each pair of user and object.
+/// Bytes: 7 MB beside 290 an object, 190 a category, 108 to 236 a user and 40 for each pair of user and object.
 public final class PrefetchPlanner: PrefetchPolicy {
     /// Kept behind a pointer, so that it is reached without exclusivity checks.
     private let state: UnsafeMutablePointer<PlannerState>

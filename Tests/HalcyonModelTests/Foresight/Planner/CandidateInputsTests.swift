@@ -43,7 +43,9 @@ struct CandidateInputsTests {
             for candidate in 0..<state.candidates.count {
                 let expected = Reference(requests, user, state.candidates[candidate]).inputs
                 var told = [Float](repeating: -1, count: PlannerInput.width)
-                state.inputs.copy(candidate, to: &told)
+                for input in told.indices {
+                    told[input] = state.inputs.matrix[input * state.candidates.count + candidate]
+                }
                 for (input, value) in expected {
                     compared += 1
                     // The logarithms are right to 0.01, and so are these to a little less than a sixth of that.

@@ -118,46 +118,6 @@ struct PlannerStructureTests {
         #expect(table.value(4_999, 1)?.pointee == 4_999)
     }
 
-    @Test("Every sample is labelled once: by its object's next request, by the horizon, or by leaving the ring")
-    func samples() {
-        var samples = PlannerSamples()
-        var chains = [SampleChain](repeating: SampleChain(), count: 3)
-        var generator = SplitMix64(seed: 11)
-        var book: [(user: Int, object: UInt32, request: UInt32)] = []
-        var requests = [UInt32](repeating: 0, count: 3)
-        var (wrong, expired) = (0, 0)
-        for _ in 0..<9_000 {
-            // The third user comes rarely, so that the ring overtakes it.
-            let user = generator.next(below: 400) == 0 ? 2 : Int(generator.next(below: 2))
-            let object = UInt32(generator.next(below: 50))
-            let (request, horizon) = (requests[user], UInt32(10))
-            let count = chains.withUnsafeMutableBufferPointer {
-                samples.settle($0.baseAddress! + user, object: object, request: request, horizon: horizon)
-            }
-            let due = book.filter { $0.user == user && ($0.object == object || request - $0.request >= horizon) }
-            let labels = (0..<count).map { samples[$0].isPositive }
-            if labels != due.map({ $0.object == object }) { wrong += 1 }
-            book.removeAll { $0.user == user && ($0.object == object || request - $0.request >= horizon) }
-            requests[user] += 1
-            for _ in 0..<3 {
-                let slot = PlannerSamples.Slot(
-                    object: UInt32(generator.next(below: 50)), user: UInt32(user), request: requests[user])
-                chains.withUnsafeMutableBufferPointer { chains in
-                    if let (_, owner) = samples.expiring {
-                        samples.expire(from: chains.baseAddress! + Int(owner))
-                        expired += 1
-                        if book.first?.user != Int(owner) { wrong += 1 }
-                        book.removeFirst()
-                    }
-                    samples.add(slot, to: chains.baseAddress! + user).update(repeating: 0, count: PlannerInput.width)
-                }
-                book.append((user, slot.object, slot.request))
-            }
-        }
-        #expect(wrong == 0)
-        #expect(expired > 0)
-    }
-
     @Test("Bins count what was predicted beside what happened; the best prove themselves")
     func calibration() {
         var calibration = Calibration()
@@ -176,11 +136,29 @@ struct PlannerStructureTests {
         #expect(abs(calibration.yield(of: 0.5) - 0.75) < 0.001, "of other probabilities nothing is known")
     }
 
+    @Test("Those of which few are counted stand for all of them")
+    func weighted() {
+        var calibration = Calibration()
+        // A hundred with a probability of 10 %, of which a fifth of the ninety that nobody asked for are counted.
+        for index in 0..<28 { calibration.note(logit: -2.197_2, share: 0.2, isPositive: index < 10) }
+        let bin = calibration.bins[5]
+        #expect(bin.count == 100 && abs(bin.observed - 0.1) < 1e-6 && abs(bin.predicted - 0.1) < 0.001)
+    }
+
     @Test("Probabilities that are too high come down to what happens")
     func recalibration() {
         var calibration = Calibration()
         var generator = SplitMix64(seed: 2)
         for _ in 0..<40_000 { calibration.note(logit: -1.5, isPositive: generator.next(below: 50) == 0) }
         #expect(abs(calibration.probability(-1.5) - 0.02) < 0.01)
+        // And so they do where only a tenth of those that nobody asks for are counted.
+        var sparing = Calibration()
+        for _ in 0..<200_000 {
+            let isPositive = generator.next(below: 50) == 0
+            if isPositive || generator.next(below: 10) == 0 {
+                sparing.note(logit: -1.5, share: 0.1, isPositive: isPositive)
+            }
+        }
+        #expect(abs(sparing.probability(-1.5) - 0.02) < 0.01)
     }
 }
