@@ -23,8 +23,6 @@ struct PlannerState: ~Copyable {
     private(set) var inputs: CandidateInputs
     /// How many accesses there were.
     private var now: UInt32 = 0
-    /// The candidates of this plan that are among the best and worth their price, a bit each.
-    private var chosen: UInt32 = 0
     private var meanCost: Float = 0
     private(set) var price: FetchPrice
     private let usesCategories: Bool
@@ -99,8 +97,7 @@ struct PlannerState: ~Copyable {
             candidates, context, into: plans.inputs(plans.upcoming), usesCategories: usesCategories, sets: sets,
             objects: objects, categories: categories, users: users)
         trainer.predict(inputs.matrix, count: candidates.count, logits: logits)
-        chosen = 0
-        if trainer.isReady { choose(logits, outlook, into: &plan) }
+        let chosen = trainer.isReady ? choose(logits, outlook, into: &plan) : 0
         plans.add(
             candidates, user: UInt32(slot), request: user.requests, chosen: chosen,
             drawn: cases.draw(logits, count: candidates.count), to: users.chain(slot))
@@ -208,9 +205,11 @@ struct PlannerState: ~Copyable {
         }
     }
 
+    /// Proposes the best candidates, and returns a bit for each of them that is worth its price.
     private mutating func choose(
         _ logits: UnsafePointer<Float>, _ outlook: PrefetchOutlook, into plan: inout [PrefetchProposal]
-    ) {
+    ) -> UInt32 {
+        var chosen: UInt32 = 0
         let price = price.now
         let displaced = outlook.hasRoom ? 0 : regret
         var limit = Float.infinity
@@ -220,7 +219,7 @@ struct PlannerState: ~Copyable {
             for index in 0..<candidates.count where logits[index] < limit && logits[index] > bestLogit {
                 (best, bestLogit) = (index, logits[index])
             }
-            guard best >= 0 else { return }
+            guard best >= 0 else { return chosen }
             limit = bestLogit
             let object = candidates[best]
             let probability = trainer.calibration.probability(bestLogit)
@@ -232,5 +231,6 @@ struct PlannerState: ~Copyable {
             guard likely - displaced * size >= price * size else { continue }
             plan.append(PrefetchProposal(object: object, probability: likely))
         }
+        return chosen
     }
 }

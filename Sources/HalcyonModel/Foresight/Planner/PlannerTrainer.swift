@@ -89,7 +89,7 @@ struct PlannerTrainer: ~Copyable {
 
     /// Takes a sample whose label has become known: a column of inputs, which are `stride` apart.
     ///
-    /// - Parameter share: how likely it is learnt from if nobody asks for it; it is in any case if somebody does.
+    /// - Parameter share: how likely it is learnt from if nobody asks for it, by how likely it is if somebody does.
     mutating func add(
         _ column: UnsafePointer<Float>, stride: Int, logit: Float, share: Float, isPositive: Bool
     ) {

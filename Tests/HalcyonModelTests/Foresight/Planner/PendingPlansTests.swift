@@ -4,7 +4,7 @@ import Testing
 @testable import HalcyonModel
 
 /// Plans beside a plain list of what waits in them.
-private struct Ledger: ~Copyable {
+private struct WaitingList: ~Copyable {
     /// A candidate that waits, as a list would keep it.
     private struct Waiting: Equatable {
         var plan: UInt32
@@ -20,7 +20,7 @@ private struct Ledger: ~Copyable {
 
     var plans = PendingPlans()
     private var chains = HeapArray(repeating: PlanChain(), count: 3)
-    private var book: [Waiting] = []
+    private var waiting: [Waiting] = []
     private(set) var wrong = 0
 
     /// Compares the outcomes that were found last with those of the list: what was asked for, then what was given up.
@@ -37,12 +37,12 @@ private struct Ledger: ~Copyable {
                     && plans.logits(outcome.plan)[outcome.place] == -Float(waiting.object)
             }
         if !isRight { wrong += 1 }
-        book.removeAll { wanted.contains($0) || given.contains($0) }
+        waiting.removeAll { wanted.contains($0) || given.contains($0) }
     }
 
     mutating func settle(_ user: Int, object: UInt32, request: UInt32) {
         plans.settle(chains.base + user, object: object, request: request, horizon: Self.horizon)
-        let mine = book.filter { $0.user == user }
+        let mine = waiting.filter { $0.user == user }
         let wanted = mine.filter { $0.object == object }
         compare(wanted, mine.filter { $0.object != object && request - $0.request >= Self.horizon })
     }
@@ -51,13 +51,13 @@ private struct Ledger: ~Copyable {
         if let owner = plans.expiring {
             let expiring = plans.upcoming &- UInt32(PendingPlans.bound)
             plans.close(chains.base + Int(owner))
-            compare([], book.filter { $0.plan == expiring })
+            compare([], waiting.filter { $0.plan == expiring })
         }
         let (number, chosen, drawn) = (plans.upcoming, UInt32(truncatingIfNeeded: bits), UInt32(bits >> 32))
         for place in 0..<candidates.count {
             plans.inputs(number)[place] = Float(candidates[place])
             plans.logits(number)[place] = -Float(candidates[place])
-            book.append(
+            waiting.append(
                 Waiting(
                     plan: number, place: place, user: user, object: candidates[place], request: request,
                     isChosen: chosen >> UInt32(place) & 1 == 1, isDrawn: drawn >> UInt32(place) & 1 == 1))
@@ -74,21 +74,21 @@ struct PendingPlansTests {
         var generator = SplitMix64(seed: 11)
         var requests = [UInt32](repeating: 0, count: 3)
         var candidates = CandidateList()
-        var ledger = Ledger()
+        var list = WaitingList()
         var expired = 0
         for _ in 0..<8_000 {
             // The third user comes so rarely that the ring overtakes it.
             let user = generator.next(below: 1_500) == 0 ? 2 : Int(generator.next(below: 2))
-            ledger.settle(user, object: UInt32(generator.next(below: 50)), request: requests[user])
+            list.settle(user, object: UInt32(generator.next(below: 50)), request: requests[user])
             requests[user] += 1
             candidates.begin()
             for _ in 0..<generator.next(below: 6) + 1 {
                 candidates.add(UInt32(generator.next(below: 50)), unless: { _ in false })
             }
-            if ledger.plans.expiring != nil { expired += 1 }
-            ledger.add(candidates, user: user, request: requests[user], bits: generator.next())
+            if list.plans.expiring != nil { expired += 1 }
+            list.add(candidates, user: user, request: requests[user], bits: generator.next())
         }
-        let wrong = ledger.wrong
+        let wrong = list.wrong
         #expect(wrong == 0)
         #expect(expired > 0)
     }
