@@ -12,6 +12,8 @@ public struct CacheRun {
     public let remembers: (EntryID) -> Bool
     /// Takes an entry out.
     public let remove: (EntryID) -> Void
+    /// Says whether what was brought in ahead of need is still likely; see ``BoundedIndex/reconsider(_:isLikely:)``.
+    public let reconsider: (Access, Bool) -> Void
     /// Tells the policy the members of a category set.
     public let define: (CategorySetID, [UInt32]) -> Void
     /// The state as of now.
@@ -29,20 +31,21 @@ public struct CacheRun {
             BoundedIndex(
                 policy: policy, capacity: context.capacity, everyCostIsOne: context.everyCostIsOne,
                 entries: context.entries, lifetime: context.lifetime, keepsVictims: context.prefetches))
-        replay = { batch, outcomes in box.index.replay(batch, outcomes: outcomes) }
-        access = { access in box.index.access(access) }
-        contains = { entry in box.index.contains(entry) }
-        remembers = { entry in box.index.policy.remembers(entry) }
-        remove = { entry in box.index.remove(entry) }
-        define = { set, members in box.index.policy.define(categorySet: set, members: members) }
+        replay = { batch, outcomes in box.index.pointee.replay(batch, outcomes: outcomes) }
+        access = { access in box.index.pointee.access(access) }
+        contains = { entry in box.index.pointee.contains(entry) }
+        remembers = { entry in box.index.pointee.policy.remembers(entry) }
+        remove = { entry in box.index.pointee.remove(entry) }
+        reconsider = { access, isLikely in box.index.pointee.reconsider(access, isLikely: isLikely) }
+        define = { set, members in box.index.pointee.policy.define(categorySet: set, members: members) }
         state = {
             CacheState(
-                used: box.index.used, count: box.index.count, evictions: box.index.evictions,
-                expirations: box.index.expirations, metadataBytes: box.index.metadataBytes,
-                metrics: box.index.policy.metrics)
+                used: box.index.pointee.used, count: box.index.pointee.count, evictions: box.index.pointee.evictions,
+                expirations: box.index.pointee.expirations, metadataBytes: box.index.pointee.metadataBytes,
+                metrics: box.index.pointee.policy.metrics)
         }
-        used = { box.index.used }
-        takeVictims = { list in box.index.takeVictims(into: &list) }
+        used = { box.index.pointee.used }
+        takeVictims = { list in box.index.pointee.takeVictims(into: &list) }
     }
 
     /// A cache from its verbs, for caches that are made of caches.
@@ -51,7 +54,8 @@ public struct CacheRun {
         access: @escaping (Access) -> AccessOutcome, contains: @escaping (EntryID) -> Bool,
         remembers: @escaping (EntryID) -> Bool, remove: @escaping (EntryID) -> Void,
         define: @escaping (CategorySetID, [UInt32]) -> Void, state: @escaping () -> CacheState,
-        used: @escaping () -> Int, takeVictims: @escaping (inout [EntryID]) -> Void = { _ in }
+        used: @escaping () -> Int, takeVictims: @escaping (inout [EntryID]) -> Void = { _ in },
+        reconsider: @escaping (Access, Bool) -> Void = { _, _ in }
     ) {
         self.replay = replay
         self.access = access
@@ -62,12 +66,23 @@ public struct CacheRun {
         self.state = state
         self.used = used
         self.takeVictims = takeVictims
+        self.reconsider = reconsider
     }
 
+    /// An index at a fixed address, where it is reached without looking up its type and without checks for exclusive access, which
+    /// took longer than a hit.
     private final class Box<Policy: EvictionPolicy & ~Copyable> {
-        var index: BoundedIndex<Policy>
+        let index: UnsafeMutablePointer<BoundedIndex<Policy>>
 
-        init(_ index: consuming BoundedIndex<Policy>) { self.index = index }
+        init(_ index: consuming BoundedIndex<Policy>) {
+            self.index = .allocate(capacity: 1)
+            self.index.initialize(to: index)
+        }
+
+        deinit {
+            index.deinitialize(count: 1)
+            index.deallocate()
+        }
     }
 }
 

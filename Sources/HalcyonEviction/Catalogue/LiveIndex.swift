@@ -16,6 +16,7 @@ public final class LiveIndex {
     private let costing: (EntryID) -> Int
     private let ending: (EntryID) -> Int64
     private let removing: (EntryID) -> Void
+    private let reconsidering: (Access, Bool) -> Void
     private let defining: (CategorySetID, [UInt32]) -> Void
     private let limiting: (Int, Int, Access, inout [EntryID]) -> Void
     private let trimming: (Int, Int, Access, inout [EntryID]) -> Void
@@ -49,6 +50,7 @@ public final class LiveIndex {
         costing = { index.pointee.lastCost(of: $0) }
         ending = { index.pointee.deadline(of: $0) }
         removing = { index.pointee.remove($0) }
+        reconsidering = { index.pointee.reconsider($0, isLikely: $1) }
         defining = { index.pointee.policy.define(categorySet: $0, members: $1) }
         limiting = { capacity, count, now, victims in
             index.pointee.limit(capacity: capacity, count: count, at: now)
@@ -110,6 +112,9 @@ public final class LiveIndex {
 
     /// Takes an entry out.
     public func remove(_ entry: EntryID) { removing(entry) }
+
+    /// Says whether what was stored ahead of need is still likely; see ``BoundedIndex/reconsider(_:isLikely:)``.
+    public func reconsider(_ access: Access, isLikely: Bool) { reconsidering(access, isLikely) }
 
     /// Tells the policy the members of a category set.
     public func define(categorySet set: CategorySetID, members: [UInt32]) { defining(set, members) }

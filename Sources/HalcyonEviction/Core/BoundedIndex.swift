@@ -124,6 +124,12 @@ public struct BoundedIndex<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
         return true
     }
 
+    /// Tells the policy whether an entry that was brought in ahead of need is still held to be likely, if it is resident; see
+    /// ``EvictionPolicy/reconsider(_:isLikely:)``.
+    public mutating func reconsider(_ access: Access, isLikely: Bool) {
+        if resident[access.entry] { policy.reconsider(access, isLikely: isLikely) }
+    }
+
     /// What ``hit(_:deadline:)`` would find, without serving it. Nothing changes.
     ///
     /// A hit that may wait is one that finds its entry in time whenever it is served, as long as all that is served before it are

@@ -37,6 +37,10 @@ public protocol EvictionPolicy: ~Copyable {
     /// A resident entry was taken out from outside: expired, replaced, removed by the owner.
     mutating func remove(_ entry: EntryID)
 
+    /// A resident entry that was brought in ahead of need, and that nobody has asked for since, is still held to be likely, or
+    /// no longer. Only ``PrefetchingPolicy`` listens. By default of no account.
+    mutating func reconsider(_ access: Access, isLikely: Bool)
+
     /// Whether an entry that is not resident still has a place in the policy's memory (a ghost). The owner of the keys
     /// reuses the number of an entry only when this is false. By default nothing is remembered.
     func remembers(_ entry: EntryID) -> Bool
@@ -74,6 +78,10 @@ extension EvictionPolicy where Self: ~Copyable {
     /// Whoever would go for a newcomer.
     @inlinable
     public mutating func leastWanted(at now: Access) -> EntryID { victim(for: now) }
+
+    /// Makes no difference between entries that were brought in ahead of need and others.
+    @inlinable
+    public mutating func reconsider(_ access: Access, isLikely: Bool) {}
 
     /// Remembers nothing.
     @inlinable

@@ -4,13 +4,14 @@
 /// neither its order nor its ghosts change. The entries wait in the order in which they came:
 ///
 /// - one that is asked for leaves those that wait and comes in with the wrapped policy, as any other entry;
-/// - one that has waited longer than it is protected is the first to go;
-/// - one that is protected stays, and the wrapped policy chooses among its own, as long as it has any.
+/// - one that is protected stays, and the wrapped policy chooses among its own, as long as it has any;
+/// - one that is protected no longer is the first to go.
 ///
-/// An entry is protected for a third of as many requests to the cache as there are residents, at least
-/// ``shortestProtection``. Every verb is O(1) beside what the wrapped policy takes. Bytes: 12 a slot beside its own.
+/// An entry is protected as long as it is likely: until whoever had it fetched says that it no longer is
+/// (``reconsider(_:isLikely:)``), or has not said that it is for a third of as many requests to the cache as there are residents, at
+/// least ``shortestProtection``. Every verb is O(1) beside what the wrapped policy takes. Bytes: 12 a slot beside its own.
 public struct PrefetchingPolicy<Wrapped: EvictionPolicy & ~Copyable>: ~Copyable, EvictionPolicy {
-    /// For how many requests an entry is protected at least.
+    /// For how many requests an entry is protected at least after it was fetched or held to be likely.
     public static var shortestProtection: Int { 15 }
 
     private static var notWaiting: UInt32 { .max }
@@ -20,8 +21,8 @@ public struct PrefetchingPolicy<Wrapped: EvictionPolicy & ~Copyable>: ~Copyable,
     private var wrapped: Wrapped
     private var links = LinkArena()
     private var waiting = EntryList()
-    /// The request at which an entry that waits was fetched.
-    private var fetched = SlotArray<UInt32>(repeating: .max)
+    /// The request at which an entry that waits was fetched, or held to be likely since. Those that wait are in this order.
+    private var endorsed = SlotArray<UInt32>(repeating: .max)
     private var owned = 0
     private var used = 0
     private var dropped = 0
@@ -33,22 +34,29 @@ public struct PrefetchingPolicy<Wrapped: EvictionPolicy & ~Copyable>: ~Copyable,
     public mutating func hit(_ access: Access) {
         // Whoever takes one from here to a faster cache ahead of need does not ask for it either.
         if access.isPrefetch { return }
-        if fetched[access.entry] == Self.notWaiting { wrapped.hit(access) } else { hitWaiting(access) }
+        if endorsed[access.entry] == Self.notWaiting { wrapped.hit(access) } else { hitWaiting(access) }
     }
 
     @inline(never)
     private mutating func hitWaiting(_ access: Access) {
         used += 1
         // One that the wrapped policy refuses stays where it is, protected no longer.
-        guard wrapped.admit(access) else {
-            links.remove(access.entry, from: &waiting)
-            links.pushTail(access.entry, to: &waiting)
-            fetched[access.entry] = Self.longAgo
-            return
-        }
+        guard wrapped.admit(access) else { return reconsider(access, isLikely: false) }
         leave(access.entry)
         wrapped.insert(access)
         owned += 1
+    }
+
+    public mutating func reconsider(_ access: Access, isLikely: Bool) {
+        guard endorsed[access.entry] != Self.notWaiting else { return }
+        links.remove(access.entry, from: &waiting)
+        if isLikely {
+            links.pushHead(access.entry, to: &waiting)
+            endorsed[access.entry] = Self.moment(access)
+        } else {
+            links.pushTail(access.entry, to: &waiting)
+            endorsed[access.entry] = Self.longAgo
+        }
     }
 
     public mutating func admit(_ access: Access) -> Bool { access.isPrefetch || wrapped.admit(access) }
@@ -80,7 +88,7 @@ public struct PrefetchingPolicy<Wrapped: EvictionPolicy & ~Copyable>: ~Copyable,
     public mutating func insert(_ access: Access) {
         if access.isPrefetch {
             links.pushHead(access.entry, to: &waiting)
-            fetched[access.entry] = Self.moment(access)
+            endorsed[access.entry] = Self.moment(access)
         } else {
             wrapped.insert(access)
             owned += 1
@@ -88,7 +96,7 @@ public struct PrefetchingPolicy<Wrapped: EvictionPolicy & ~Copyable>: ~Copyable,
     }
 
     public mutating func remove(_ entry: EntryID) {
-        if fetched[entry] != Self.notWaiting { return leave(entry) }
+        if endorsed[entry] != Self.notWaiting { return leave(entry) }
         wrapped.remove(entry)
         owned -= 1
     }
@@ -106,7 +114,7 @@ public struct PrefetchingPolicy<Wrapped: EvictionPolicy & ~Copyable>: ~Copyable,
 
     public var behaviour: CacheBehaviour { wrapped.behaviour }
 
-    public var metadataBytes: Int { wrapped.metadataBytes + links.byteCount + fetched.byteCount }
+    public var metadataBytes: Int { wrapped.metadataBytes + links.byteCount + endorsed.byteCount }
 
     public var metrics: [PolicyMetric] {
         wrapped.metrics + [
@@ -115,11 +123,11 @@ public struct PrefetchingPolicy<Wrapped: EvictionPolicy & ~Copyable>: ~Copyable,
         ]
     }
 
-    /// The entry that has waited longest, if it is protected no longer.
+    /// The entry that was likely longest ago, if it is protected no longer.
     private func overdue(at access: Access) -> EntryID? {
         guard !waiting.isEmpty else { return nil }
         let protection = max(Self.shortestProtection, (owned + waiting.count) / 3)
-        let age = Int(Self.moment(access) &- fetched[waiting.tail])
+        let age = Int(Self.moment(access) &- endorsed[waiting.tail])
         return age > protection ? waiting.tail : nil
     }
 
@@ -131,7 +139,7 @@ public struct PrefetchingPolicy<Wrapped: EvictionPolicy & ~Copyable>: ~Copyable,
 
     private mutating func leave(_ entry: EntryID) {
         links.remove(entry, from: &waiting)
-        fetched[entry] = Self.notWaiting
+        endorsed[entry] = Self.notWaiting
     }
 
     /// The number of a request in 32 bits, never ``notWaiting``.

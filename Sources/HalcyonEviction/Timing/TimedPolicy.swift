@@ -24,6 +24,8 @@ struct TimedPolicy<Wrapped: EvictionPolicy & ~Copyable>: ~Copyable, EvictionPoli
     @inline(__always)
     mutating func remove(_ entry: EntryID) { wrapped.remove(entry) }
 
+    mutating func reconsider(_ access: Access, isLikely: Bool) { wrapped.reconsider(access, isLikely: isLikely) }
+
     mutating func define(categorySet: CategorySetID, members: [UInt32]) {
         wrapped.define(categorySet: categorySet, members: members)
     }

@@ -23,6 +23,12 @@ struct PrefetchingPolicyTests {
         /// Fetches in order, in the same notation.
         mutating func fetch(_ letters: String) -> String { serve(letters, isPrefetch: true) }
 
+        /// Says of what waits whether it is likely.
+        func judge(_ letter: String, isLikely: Bool) {
+            let entry = EntryID(letter.utf8.first ?? 0) - EntryID(UInt8(ascii: "a"))
+            run.cache.reconsider(Access(entry: entry, index: requests, isPrefetch: true), isLikely)
+        }
+
         private mutating func serve(_ letters: String, isPrefetch: Bool) -> String {
             var words: [String] = []
             for letter in letters.utf8 {
@@ -92,6 +98,49 @@ struct PrefetchingPolicyTests {
         for index in 99..<99 + age { _ = run.cache.access(Access(entry: 98, index: index)) }
         _ = run.cache.access(Access(entry: 300, index: 99 + age))
         #expect(run.outer.victims == [age > 33 ? 200 : 0])
+    }
+
+    /// Capacity 4. p and q wait, q came later and is likely no longer.
+    @Test("What is likely no longer is the first to go, though it is protected and others came before it")
+    func unlikely() throws {
+        var bench = try Bench(capacity: 4)
+        _ = bench.ask("ab")
+        _ = bench.fetch("pq")
+        bench.judge("q", isLikely: false)
+        #expect(bench.ask("c") == "c-q")
+        #expect(bench.ask("d") == "d-a", "p is protected")
+        bench.judge("p", isLikely: false)
+        #expect(bench.ask("e") == "e-p")
+        #expect(bench.breaches.isEmpty, "\(bench.breaches)")
+    }
+
+    /// Capacity 4, so protection is for 15 requests; p is held to be likely after 14 of them, q is not looked at.
+    @Test("What is still likely stays protected; of what nothing is said protection ends")
+    func stillLikely() throws {
+        var bench = try Bench(capacity: 4)
+        _ = bench.ask("a")
+        _ = bench.fetch("pq")
+        let passing = String(repeating: "a", count: 14)
+        _ = bench.ask(passing)
+        bench.judge("p", isLikely: true)
+        _ = bench.ask("aab")
+        #expect(bench.ask("c") == "c-q", "nobody has said anything of q for 17 requests, p came before it")
+        #expect(bench.ask("d") == "d-a")
+        _ = bench.ask(String(repeating: "c", count: 11))
+        #expect(bench.ask("e") == "e-p", "16 requests since p was likely")
+        #expect(bench.breaches.isEmpty, "\(bench.breaches)")
+    }
+
+    @Test("Of what does not wait nothing is said: an entry that was asked for, one that is gone")
+    func nothingSaid() throws {
+        var bench = try Bench(capacity: 2)
+        _ = bench.ask("a")
+        _ = bench.fetch("p")
+        _ = bench.ask("p")
+        for letter in ["a", "p", "z"] { bench.judge(letter, isLikely: false) }
+        #expect(bench.ask("ap") == "a+ p+")
+        #expect(bench.ask("b") == "b-a")
+        #expect(bench.breaches.isEmpty, "\(bench.breaches)")
     }
 
     /// Capacity 3: a fetch takes the place of LRU's own, then of the one that waited longest when LRU has none left.

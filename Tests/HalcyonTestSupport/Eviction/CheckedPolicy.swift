@@ -88,6 +88,8 @@ public struct CheckedPolicy<Wrapped: EvictionPolicy & ~Copyable>: ~Copyable, Evi
         wrapped.define(categorySet: categorySet, members: members)
     }
 
+    public mutating func reconsider(_ access: Access, isLikely: Bool) { wrapped.reconsider(access, isLikely: isLikely) }
+
     public mutating func resize(to capacity: Int) {
         self.capacity = capacity
         wrapped.resize(to: capacity)
