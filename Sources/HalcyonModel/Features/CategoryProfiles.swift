@@ -2,10 +2,9 @@ import HalcyonEviction
 
 /// How each category is used over all users.
 ///
-/// Categories beyond the first ``bound`` share the profiles of those before them. All operations O(1) a category. Bytes:
-/// 24 a category, at most 384 KiB.
+/// Categories beyond the bound share the profiles of those before them. All operations O(1) a category. Bytes: 24 a
+/// category, up to the bound.
 struct CategoryProfiles: ~Copyable {
-    static let bound: UInt32 = 1 << 14
     /// The share of the latest access in the moving means, once there were many.
     private static let latest: Float = 0.002
 
@@ -23,12 +22,16 @@ struct CategoryProfiles: ~Copyable {
     }
 
     private var profiles = SlotArray(repeating: Profile())
+    private let mask: UInt32
+
+    /// - Parameter bound: a power of two.
+    init(bound: UInt32) { mask = bound - 1 }
 
     var byteCount: Int { profiles.byteCount }
 
     /// Takes an access at `now` to an object of `category` into account; `gap` is in octaves, 255 for a new object.
     mutating func note(_ category: UInt32, now: UInt32, gap: UInt8) {
-        let slot = category & (CategoryProfiles.bound - 1)
+        let slot = category & mask
         var profile = profiles[slot]
         let time = -FastMath.float(now &- profile.last)
         profile.fast = profile.fast * FastMath.exp2(time * 0.001) + 1
@@ -49,7 +52,7 @@ struct CategoryProfiles: ~Copyable {
         var nearest = UInt32.max
         var index = 0
         while index < members.count {
-            let profile = profiles[members[index] & (CategoryProfiles.bound - 1)]
+            let profile = profiles[members[index] & mask]
             let age = now &- profile.last
             let time = -FastMath.float(age)
             fast += profile.fast * FastMath.exp2(time * 0.001)

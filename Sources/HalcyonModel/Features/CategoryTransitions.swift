@@ -3,9 +3,8 @@ import HalcyonEviction
 /// Which categories follow on which: how often the next access went to each category after an access to each set of them.
 ///
 /// Pairs are kept in a table of bounded size, in which a newer one takes the place of an older one. All operations O(1) a
-/// category of the object. Bytes: 20 a pair, at most 640 KiB, and 8 a set.
+/// category of the object. Bytes: 20 a pair, up to the bound, and 8 a set.
 struct CategoryTransitions: ~Copyable {
-    private static let bound = 1 << 15
     /// Counts halve every 2¹⁷ requests.
     private static let epochShift: UInt32 = 17
 
@@ -27,17 +26,24 @@ struct CategoryTransitions: ~Copyable {
 
     /// All that followed on each set.
     private var totals = SlotArray(repeating: Count())
-    private var counts = PairTable(repeating: Count(), bound: CategoryTransitions.bound)
+    private var counts: PairTable<Count>
+
+    /// - Parameter bound: the most pairs of a set and a category that came after it, a power of two.
+    init(bound: Int) { counts = PairTable(repeating: Count(), bound: bound) }
 
     var byteCount: Int { totals.byteCount + counts.byteCount }
 
     /// Counts an access to `members` by somebody who asked for something of `from` before.
     mutating func note(from: CategorySetID, to members: UnsafeBufferPointer<UInt32>, now: UInt32) {
-        if from == 0 { return }
+        if from == 0 || from >= CategorySetTable.bound { return }
         let epoch = now >> CategoryTransitions.epochShift
         totals[from].add(in: epoch)
         for category in members { counts.update(from, category) { $0.add(in: epoch) } }
     }
+
+    /// Has what ``expect(_:_:)`` looks at on its way from memory.
+    @inline(__always)
+    func expectPlace(_ from: CategorySetID, _ category: UInt32) { counts.expectPlace(from, category) }
 
     /// Has what followed on `from` on its way from memory, as far as it went to `category`.
     @inline(__always)

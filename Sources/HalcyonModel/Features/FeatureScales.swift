@@ -57,6 +57,16 @@ struct FeatureScales: ~Copyable {
         inputs[Feature.one] = 1
     }
 
+    /// Replaces `count` numbers of one feature by what ``encode(_:into:)`` makes of each.
+    func encode(_ numbers: UnsafeMutablePointer<Float>, count: Int, of feature: Int) {
+        let (steps, slope) = (steps[feature], slopes[feature])
+        var index = 0
+        while index < count {
+            numbers[index] = Feature.input(Self.level(numbers[index], steps, slope))
+            index &+= 1
+        }
+    }
+
     /// The nearest byte, upwards from half, as ``FastMath/byte(_:)`` has it.
     @inline(__always)
     private static func level(_ number: Float, _ steps: Float, _ slope: Float) -> Float {

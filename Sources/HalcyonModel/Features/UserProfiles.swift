@@ -3,13 +3,10 @@ import HalcyonEviction
 /// What each user did last, and how often with each category.
 ///
 /// Users, and pairs of user and category, are kept in tables of bounded size in which a newer one takes the place of an
-/// older one; what was displaced counts as never seen. All operations O(1) a category. Bytes: 28 a user, at most 448 KiB;
-/// 28 a pair, at most 896 KiB.
+/// older one; what was displaced counts as never seen. All operations O(1) a category. Bytes: 28 a user and 28 a pair, up to the bounds.
 struct UserProfiles: ~Copyable {
-    static let userBound: UInt32 = 1 << 14
-    static let pairBound = 1 << 15
-    /// The half-life of the counts, in accesses of the user.
-    private static let forgetting: Float = 1 / 200
+    /// What a count loses with each access of the user, in octaves: half of it in 200.
+    static let forgetting: Float = 1 / 200
     /// Without an access for so long the session is over.
     static let idleSeconds: UInt32 = 1_800
 
@@ -41,20 +38,37 @@ struct UserProfiles: ~Copyable {
     }
 
     private var profiles = SlotArray(repeating: Profile())
-    private var pairs = PairTable(repeating: Pair(), bound: UserProfiles.pairBound)
+    private var pairs: PairTable<Pair>
+    private let mask: UInt32
+
+    /// - Parameters:
+    ///   - users: the most users, a power of two.
+    ///   - pairs: the most pairs of a user and a category, a power of two.
+    init(users: UInt32, pairs: Int) {
+        mask = users - 1
+        self.pairs = PairTable(repeating: Pair(), bound: pairs)
+    }
 
     var byteCount: Int { profiles.byteCount + pairs.byteCount }
 
     /// What is known of a user, if anything.
     @inline(__always)
     func profile(of user: UInt32) -> Profile? {
-        let profile = profiles[user & (UserProfiles.userBound - 1)]
-        return profile.user == user ? profile : nil
+        let profile = profiles[user & mask]
+        return profile.user == user && user != .max ? profile : nil
     }
+
+    /// Has what ``expect(_:_:)`` looks at on its way from memory.
+    @inline(__always)
+    func expectPlace(_ user: UInt32, _ category: UInt32) { pairs.expectPlace(user, category) }
 
     /// Has the history of a user with a category on its way from memory.
     @inline(__always)
     func expect(_ user: UInt32, _ category: UInt32) { pairs.expect(user, category) }
+
+    /// The user's accesses to a category, decayed, as of the last of them; 0 if there was none.
+    @inline(__always)
+    func weight(_ user: UInt32, _ category: UInt32) -> Float { pairs.value(user, category)?.pointee.weight ?? 0 }
 
     /// Takes an access of `access.user` into account.
     ///
@@ -64,7 +78,7 @@ struct UserProfiles: ~Copyable {
     mutating func note(
         _ access: Access, isRepeat: Bool, members: UnsafeBufferPointer<UInt32>, now: UInt32, second: UInt32
     ) {
-        let slot = access.user & (UserProfiles.userBound - 1)
+        let slot = access.user & mask
         var profile = profiles[slot]
         if profile.user != access.user {
             profile = Profile()

@@ -14,6 +14,8 @@ public struct ModelFileError: Error, Sendable, Equatable, CustomStringConvertibl
         case foreign(String)
         /// Written by a later version.
         case newer(version: Int, known: Int)
+        /// Written by an earlier version, whose models cannot be used any more.
+        case older(version: Int, oldest: Int)
         /// A model whose parts do not fit together.
         case inconsistent(String)
         /// A weight that is not a finite number.
@@ -50,6 +52,8 @@ public struct ModelFileError: Error, Sendable, Equatable, CustomStringConvertibl
         case .foreign(let what): "\(what): this is no model of 'replay train'."
         case .newer(let version, let known):
             "The model has format version \(version), and this release reads up to \(known): use a newer release."
+        case .older(let version, let oldest):
+            "The model has format version \(version), and this release reads \(oldest) and later: train it anew."
         case .inconsistent(let what): "\(what)."
         case .notFinite(let tensor, let index):
             "Weight \(index) of '\(tensor)' is not a finite number, so that the model can decide nothing."

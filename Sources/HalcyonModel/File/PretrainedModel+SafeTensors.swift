@@ -30,7 +30,7 @@ extension PretrainedModel {
     /// - Throws: ``ModelFileError`` if they are no model that this release can use.
     public init(parsing data: Data) throws(ModelFileError) {
         let file = try SafeTensors(parsing: data)
-        let texts = try file.texts(format: PretrainedModel.format, version: PretrainedModel.formatVersion)
+        let texts = try file.texts(format: PretrainedModel.format, versions: 1...PretrainedModel.formatVersion)
         let features = try texts.text("features").split(separator: ",").map(String.init)
         let inputs = features.count
         guard Feature.layouts.contains(inputs), features == Array(Feature.names[..<inputs]),

@@ -9,8 +9,8 @@ import Foundation
 /// units), `output.bias` (1) and `calibration` (2: scale and shift): the probability is sigmoid(scale · logit + shift), the
 /// logit as in ``PretrainedModel``.
 public struct PretrainedPlanner: Sendable, Equatable {
-    /// The version of the files that this release writes, and the latest one that it reads.
-    public static let formatVersion = 2
+    /// The version of the files that this release writes, and the only one that it reads: planners before it were told other things.
+    public static let formatVersion = 3
     private static let format = "halcyon.planner"
     private static let inputs = PlannerInput.width
 
@@ -69,15 +69,10 @@ public struct PretrainedPlanner: Sendable, Equatable {
     /// - Throws: ``ModelFileError`` if they are no planner that this release can use.
     public init(parsing data: Data) throws(ModelFileError) {
         let file = try SafeTensors(parsing: data)
-        let texts = try file.texts(format: Self.format, version: Self.formatVersion)
+        let texts = try file.texts(format: Self.format, versions: Self.formatVersion...Self.formatVersion)
         let hidden = try texts.number("hidden", in: 1...PlannerParameters.mostHidden)
         let calibration = try file.values("calibration", shape: [2])
-        var weights = try file.network(inputs: Self.inputs, hidden: hidden)
-        if try texts.number("format_version", in: 1...Self.formatVersion) == 1 {
-            // The planner of that time was not told of these, and their weights are what chance made them.
-            let added = PlannerInput.onward * hidden..<Self.inputs * hidden
-            weights.replaceSubrange(added, with: repeatElement(0, count: added.count))
-        }
+        let weights = try file.network(inputs: Self.inputs, hidden: hidden)
         self.init(
             weights: weights, scale: calibration[0],
             shift: calibration[1], hidden: hidden,

@@ -26,13 +26,18 @@ extension SafeTensors {
     }
 
     /// The metadata, if the file is of this format and of no later version than is known.
-    func texts(format: String, version known: Int) throws(ModelFileError) -> ModelTexts {
+    func texts(format: String, versions known: ClosedRange<Int>) throws(ModelFileError) -> ModelTexts {
         let texts = ModelTexts(metadata)
         guard metadata["format"] == format else {
             throw ModelFileError(reason: .foreign("The metadata does not name the format '\(format)'"))
         }
         let version = try texts.number("format_version", in: 1...Int.max)
-        guard version <= known else { throw ModelFileError(reason: .newer(version: version, known: known)) }
+        guard version <= known.upperBound else {
+            throw ModelFileError(reason: .newer(version: version, known: known.upperBound))
+        }
+        guard version >= known.lowerBound else {
+            throw ModelFileError(reason: .older(version: version, oldest: known.lowerBound))
+        }
         return texts
     }
 }

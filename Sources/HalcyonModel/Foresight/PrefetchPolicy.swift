@@ -5,8 +5,8 @@ import HalcyonEviction
 /// Like an eviction policy it sees dense integers, never keys, and it must be causal and deterministic. Objects have
 /// numbers that all caches agree on (``Access/object``); categories are told set by set, before the first access or
 /// announcement that carries one. Whoever runs it (the replayer, the live prefetcher) calls, for each request, first
-/// ``note(_:isHit:)``, then ``evicted(_:from:)`` for each entry that had to leave, then ``plan(after:outlook:into:)``, and
-/// fetches the proposals in their order as far as the budget goes.
+/// ``note(_:isHit:)``, then ``evicted(_:from:)`` for each entry that had to leave, then ``plan(after:outlook:into:)``; tells the cache
+/// what is likely no longer, and fetches the proposals in their order as far as the budget goes.
 ///
 /// One instance serves all users of a fleet, so that what one does serves the next. It is used by one thread at a time.
 public protocol PrefetchPolicy: AnyObject {
@@ -24,10 +24,11 @@ public protocol PrefetchPolicy: AnyObject {
     /// An object that had been asked for left the cache of `user` to make room. By default of no account.
     func evicted(_ object: UInt32, from user: UInt32)
 
-    /// Adds what is best fetched now to the end of `plan`, best first. None of it is in the cache.
+    /// Adds what is best fetched now to the proposals of `plan`, best first. None of it is in the cache. May judge what waits
+    /// there.
     ///
     /// - Parameter access: the last that was noted.
-    func plan(after access: Access, outlook: PrefetchOutlook, into plan: inout [PrefetchProposal])
+    func plan(after access: Access, outlook: PrefetchOutlook, into plan: inout PrefetchPlan)
 
     /// How well its probabilities agree with what happened. By default empty: it gives none.
     var calibration: [CalibrationBin] { get }
@@ -73,14 +74,59 @@ public struct PrefetchOutlook {
     public var limit: Int
     /// Whether there is room for another entry without one having to leave.
     public var hasRoom: Bool
+    /// Some of the objects that were fetched ahead for the user, are in the cache, and were not asked for since; at most
+    /// ``WaitingObjects/mostAtOnce``, and only where one has to leave.
+    public var waiting: [UInt32]
     /// Whether an object is in the cache or on its way there.
     public var holds: (UInt32) -> Bool
 
     /// An outlook.
-    public init(limit: Int, hasRoom: Bool, holds: @escaping (UInt32) -> Bool) {
+    public init(limit: Int, hasRoom: Bool, waiting: [UInt32] = [], holds: @escaping (UInt32) -> Bool) {
         self.limit = limit
         self.hasRoom = hasRoom
+        self.waiting = waiting
         self.holds = holds
+    }
+}
+
+/// What a prefetch policy says after an access.
+public struct PrefetchPlan: Sendable, Equatable {
+    /// What is best fetched now, best first.
+    public private(set) var proposals: [PrefetchProposal] = []
+    /// What it thinks by now of objects that wait; nothing of those that are not among them.
+    public private(set) var judgements: [WaitingJudgement] = []
+
+    /// Nothing is said yet.
+    public init() {}
+
+    /// Proposes another object to be fetched, after those before.
+    public mutating func propose(_ object: UInt32, probability: Float? = nil) {
+        proposals.append(PrefetchProposal(object: object, probability: probability))
+    }
+
+    /// Says whether an object of ``PrefetchOutlook/waiting`` is still likely enough to keep.
+    public mutating func judge(_ object: UInt32, isLikely: Bool) {
+        judgements.append(WaitingJudgement(object: object, isLikely: isLikely))
+    }
+
+    /// Takes everything back, keeping the memory.
+    public mutating func removeAll() {
+        proposals.removeAll(keepingCapacity: true)
+        judgements.removeAll(keepingCapacity: true)
+    }
+}
+
+/// Whether an object that was fetched ahead, and that nobody has asked for yet, is still likely enough to keep.
+public struct WaitingJudgement: Sendable, Equatable {
+    /// Its number.
+    public var object: UInt32
+    /// If not, it is the first to go.
+    public var isLikely: Bool
+
+    /// A judgement.
+    public init(object: UInt32, isLikely: Bool) {
+        self.object = object
+        self.isLikely = isLikely
     }
 }
 

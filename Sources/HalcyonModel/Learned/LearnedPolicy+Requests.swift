@@ -10,7 +10,7 @@ extension LearnedPolicy {
         let residents = inserted > 0 ? capacity * inserted / max(filled, 1) : 0
         horizon = Horizon(reach: parameters.horizon).requests(residents: residents, missRatio: missRatio)
         let learner = learner
-        learner.pointee.features.expect(access)
+        learner.pointee.features.habits.expect(access)
         while let due = pending.popDue(now: now, horizon: horizon) {
             if !due.isSettled { learner.pointee.trainer.add(due.row, isPositive: false, user: correction) }
         }

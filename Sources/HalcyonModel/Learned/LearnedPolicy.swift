@@ -187,7 +187,7 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
 
     public mutating func define(categorySet: CategorySetID, members: [UInt32]) {
         let learner = learner
-        learner.pointee.features.sets.define(categorySet, members: members)
+        learner.pointee.features.habits.sets.define(categorySet, members: members)
     }
 
     public var metadataBytes: Int {

@@ -33,6 +33,13 @@ struct MetObjects: ~Copyable {
         return states[number] != State.absent.rawValue
     }
 
+    /// Whether an object that was fetched ahead at a request is in the cache, and nobody has asked for it since.
+    @inline(__always)
+    func waits(_ object: UInt32, since request: Int) -> Bool {
+        guard let number = number(of: object), fetch(of: number) == request else { return false }
+        return self[number] == .waiting || self[number] == .waitingUncounted
+    }
+
     /// Where an object that has a number stands.
     @inline(__always)
     subscript(number: EntryID) -> State {

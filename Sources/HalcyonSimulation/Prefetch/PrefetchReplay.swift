@@ -70,7 +70,7 @@ struct PrefetchReplay {
         }
         var announcements = CategoryAnnouncements(trace, caches: maker.sharesModel ? 1 : caches.count)
         var before = caches.map(\.state)
-        var plan: [PrefetchProposal] = []
+        var plan = PrefetchPlan()
         let clock = ContinuousClock()
         let began = clock.now
         var paused = 0.0

@@ -16,8 +16,13 @@ final class PrefetchedCache {
     private let met: UnsafeMutablePointer<MetObjects>
     /// What policies are given to ask whether an object is held; made once, and never kept by them.
     private let holds: (UInt32) -> Bool
+    /// Whether what was fetched once has not been asked for yet.
+    private let waits: (WaitingObjects.Fetch) -> Bool
     private var arrivals: [Arrival] = []
     private var victims: [EntryID] = []
+    private var waiting = WaitingObjects()
+    /// Those that wait whose turn it is.
+    private var due: [UInt32] = []
     private var requests = 0
     private var spending: PrefetchSpending
 
@@ -30,6 +35,7 @@ final class PrefetchedCache {
         met.initialize(to: MetObjects())
         self.met = met
         holds = { met.pointee.holds($0) }
+        waits = { met.pointee.waits($0.object, since: $0.number) }
         spending = PrefetchSpending(budget)
     }
 
@@ -87,22 +93,24 @@ final class PrefetchedCache {
     /// Fetches what the policy proposes after `access`, which has just been served.
     func prefetch(
         after access: Access, isCounted: Bool, counts: inout PrefetchCounts, policy: any PrefetchPolicy,
-        plan: inout [PrefetchProposal]
+        plan: inout PrefetchPlan
     ) {
         spending.begin(request: access.time)
-        plan.removeAll(keepingCapacity: true)
-        let outlook = PrefetchOutlook(
-            limit: spending.objectsLeft, hasRoom: run.used() + access.cost <= capacity,
-            holds: holds)
-        policy.plan(after: access, outlook: outlook, into: &plan)
-        for proposal in plan.prefix(outlook.limit) {
-            let (cost, categories) = (seen.cost(of: proposal.object), seen.categories(of: proposal.object))
+        plan.removeAll()
+        let (limit, hasRoom) = (spending.objectsLeft, run.used() + access.cost <= capacity)
+        due.removeAll(keepingCapacity: true)
+        if !hasRoom { waiting.next(of: access.user, into: &due, waits: waits) }
+        policy.plan(
+            after: access, outlook: PrefetchOutlook(limit: limit, hasRoom: hasRoom, waiting: due, holds: holds),
+            into: &plan)
+        for judgement in plan.judgements {
+            run.reconsider(fetch(judgement.object, after: access), judgement.isLikely)
+        }
+        for proposal in plan.proposals.prefix(limit) {
+            let cost = seen.cost(of: proposal.object)
             guard spending.allows(cost: cost), !holds(proposal.object) else { continue }
             spending.spend(cost: cost)
-            let entry = met.pointee.assign(proposal.object)
-            let fetch = Access(
-                entry: entry, index: requests, time: access.time, cost: cost, categories: categories, user: access.user,
-                object: proposal.object, isPrefetch: true)
+            let fetch = fetch(proposal.object, after: access)
             if isCounted {
                 counts.fetched += 1
                 counts.fetchedCost += cost
@@ -110,10 +118,17 @@ final class PrefetchedCache {
             if latency == 0 {
                 place(fetch, isCounted: isCounted, &counts, policy)
             } else {
-                met.pointee[entry] = .onTheWay
+                met.pointee[fetch.entry] = .onTheWay
                 arrivals.append(Arrival(access: fetch, time: access.time + latency))
             }
         }
+    }
+
+    /// What is fetched ahead, as an access.
+    private func fetch(_ object: UInt32, after access: Access) -> Access {
+        Access(
+            entry: met.pointee.assign(object), index: requests, time: access.time, cost: seen.cost(of: object),
+            categories: seen.categories(of: object), user: access.user, object: object, isPrefetch: true)
     }
 
     private func arrive(
@@ -137,6 +152,8 @@ final class PrefetchedCache {
             if isCounted { counts.wastedCost += access.cost }
         } else {
             met.pointee.arrived(access.entry, request: requests, isCounted: isCounted)
+            waiting.add(
+                WaitingObjects.Fetch(object: access.object, user: access.user, number: requests), waits: waits)
         }
         release(&counts, policy, user: access.user)
     }

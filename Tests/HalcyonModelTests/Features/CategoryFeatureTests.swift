@@ -28,10 +28,20 @@ struct CategoryFeatureTests {
         #expect(assembler.row(set: 4, user: 9)[Feature.active] == 255, "a set of forty is not cut short")
     }
 
+    @Test("Of requests by nobody known the latest says which categories are active")
+    func nobody() {
+        var assembler = FeatureAssembler.withSets()
+        for set: CategorySetID in [2, 1] {
+            assembler.note(Access(entry: 5, categories: set), second: 0, gap: .max, isRepeat: false)
+        }
+        #expect(assembler.row(set: 1, user: .max)[Feature.active] == 255)
+        #expect(assembler.row(set: 2, user: .max)[Feature.active] == 0)
+    }
+
     @Test("A group that is switched off leaves its bytes alone")
     func groups() {
         var assembler = FeatureAssembler(groups: .recency)
-        assembler.sets.define(1, members: [0])
+        assembler.habits.sets.define(1, members: [0])
         for _ in 0..<9 {
             assembler.note(Access(entry: 5, categories: 1, user: 7), second: 50_000, gap: 8, isRepeat: true)
         }
@@ -43,7 +53,7 @@ struct CategoryFeatureTests {
     @Test("An undefined set and the empty one have no members")
     func unknown() {
         let assembler = FeatureAssembler.withSets()
-        let members = assembler.sets[0].count + assembler.sets[99].count
+        let members = assembler.habits.sets[0].count + assembler.habits.sets[99].count
         #expect(members == 0)
         #expect(assembler.row(set: 99)[Feature.categorySlow] == 0)
     }

@@ -7,7 +7,7 @@ extension FeatureAssembler {
     static func withSets(_ groups: FeatureGroups = .all) -> FeatureAssembler {
         var assembler = FeatureAssembler(groups: groups)
         for (set, members) in [(1, [0]), (2, [1]), (3, [0, 1]), (4, Array(2..<42))] {
-            assembler.sets.define(CategorySetID(set), members: members.map { UInt32($0) })
+            assembler.habits.sets.define(CategorySetID(set), members: members.map { UInt32($0) })
         }
         return assembler
     }

@@ -21,10 +21,10 @@ struct LetteredRequests {
     /// What is planned after a user has asked for a letter, as letters; what is held never leaves.
     func plan(after letter: Character, user: UInt32 = 0, limit: Int = 9, holding held: String = "") -> String {
         let held = Set(held.map(number))
-        var plan: [PrefetchProposal] = []
+        var plan = PrefetchPlan()
         let outlook = PrefetchOutlook(limit: limit, hasRoom: true, holds: { held.contains($0) })
         policy.plan(after: access(letter, user: user), outlook: outlook, into: &plan)
-        return String(plan.map { Character(UnicodeScalar(UInt8($0.object) + UInt8(ascii: "a"))) })
+        return String(plan.proposals.map { Character(UnicodeScalar(UInt8($0.object) + UInt8(ascii: "a"))) })
     }
 
     /// What is planned after each of the letters.

@@ -40,10 +40,10 @@ struct PopularPrefetchTests {
     func listed() {
         let policy = PopularPrefetch(PrefetchContext())
         for object in UInt32(0)..<500 { policy.note(Access(entry: object), isHit: false) }
-        var plan: [PrefetchProposal] = []
+        var plan = PrefetchPlan()
         let outlook = PrefetchOutlook(limit: 1_000, hasRoom: true, holds: { _ in false })
         policy.plan(after: Access(entry: 0), outlook: outlook, into: &plan)
         // Later ones weigh more.
-        #expect(plan.map(\.object) == (372..<500).reversed().map { UInt32($0) })
+        #expect(plan.proposals.map(\.object) == (372..<500).reversed().map { UInt32($0) })
     }
 }

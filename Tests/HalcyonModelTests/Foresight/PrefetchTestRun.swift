@@ -17,6 +17,8 @@ final class PrefetchTestRun {
     private let policy: any PrefetchPolicy
     private let limit: Int
     private var caches: [UInt32: [UInt32]] = [:]
+    /// What was fetched for each user and waits.
+    private var waiting: [UInt32: [UInt32]] = [:]
 
     init(_ entry: PrefetchCatalogue.Entry, limit: Int, objects: Int = 0, keysAreNumbers: Bool = true) {
         var context = PrefetchContext(seed: 9, objects: objects)
@@ -59,17 +61,29 @@ final class PrefetchTestRun {
         let isHit = cache.contains(access.object)
         policy.note(access, isHit: isHit)
         if !isHit { insert(access.object, into: &cache, of: access.user) }
-        var plan = [PrefetchProposal(object: .max)]
+        var plan = PrefetchPlan()
+        plan.propose(.max)
         let held = cache
-        let outlook = PrefetchOutlook(limit: limit, hasRoom: cache.count < 20, holds: { held.contains($0) })
+        waiting[access.user, default: []].removeAll { $0 == access.object || !held.contains($0) }
+        let due = Array(waiting[access.user, default: []].prefix(WaitingObjects.mostAtOnce))
+        let outlook = PrefetchOutlook(
+            limit: limit, hasRoom: cache.count < 20, waiting: cache.count < 20 ? [] : due,
+            holds: { held.contains($0) })
         policy.plan(after: access, outlook: outlook, into: &plan)
-        if plan.first?.object != .max { breaches.append("request \(access.index): what was planned before is lost") }
-        let objects = plan.dropFirst().map(\.object)
+        if plan.proposals.first?.object != .max {
+            breaches.append("request \(access.index): what was planned before is lost")
+        }
+        let judged = plan.judgements.map(\.object)
+        if Set(judged).count < judged.count || !Set(judged).isSubset(of: outlook.waiting) {
+            breaches.append("request \(access.index): \(judged) judged of \(outlook.waiting)")
+        }
+        let objects = plan.proposals.dropFirst().map(\.object)
         if objects.count > limit { breaches.append("request \(access.index): \(objects.count) objects") }
         if Set(objects).count < objects.count { breaches.append("request \(access.index): one object twice") }
         if objects.contains(where: held.contains) { breaches.append("request \(access.index): one is held") }
         plans.append(Array(objects))
         for object in objects { insert(object, into: &cache, of: access.user) }
+        waiting[access.user, default: []] += objects
         caches[access.user] = cache
     }
 

@@ -12,7 +12,7 @@ struct PlannerKeepingTests {
         var parameters = PlannerParameters()
         parameters.sampling = 1
         let planner = PrefetchPlanner(parameters)
-        var plan: [PrefetchProposal] = []
+        var plan = PrefetchPlan()
         for request in 0..<20_000 {
             let access = Access(
                 entry: EntryID(request % 50), index: request, time: Int64(request) * 1_000_000,

@@ -73,6 +73,37 @@ struct PredictivePrefetcherTests {
         #expect(await predictive.statistics.precision == 1)
     }
 
+    @Test("What waits is looked at again where something must leave; what is likely no longer leaves first")
+    func reconsidered() async throws {
+        let sample = try Sample()
+        let transport = FakeTransport(answerAtOnce: sample.file)
+        // Room for three pictures.
+        let fixture = try ManagerFixture(transport, memory: .lasting(cost: sample.picture.cacheCost * 7 / 2))
+        var prediction = PrefetchPrediction { [notes] _ in ScriptedPolicy(notes, reach: 1, unlikely: [2]) }
+        prediction.maxConcurrent = 1
+        let predictive = fixture.manager.startPredicting(prediction)
+        var inMemory = ImageOptions()
+        inMemory.cacheMemoryOnly = true
+        predictive.announce(["a", "b", "c", "d", "e"].map { resource($0) }, options: inMemory)
+        func ask(_ name: String) async throws -> [String] {
+            _ = try await fixture.manager.image(for: resource(name), options: inMemory)
+            await predictive.settle()
+            return notes.take().filter { $0.hasSuffix("waits") || $0.hasPrefix("plan") }
+        }
+        func held() -> [String] { ["a", "b", "c", "d", "e"].filter { fixture.cache.isCached(forKey: $0) } }
+        _ = try await ask("a")
+        #expect(held() == ["a", "b"])
+        // The third picture makes it full; what is fetched for it takes the place of the policy's own.
+        #expect(try await ask("e") == ["plan after 4: []", "1 waits"])
+        #expect(held() == ["a", "b", "e"])
+        #expect(try await ask("b") == ["plan after 1: [2]"])
+        #expect(held() == ["b", "c", "e"])
+        // "c" is judged: it goes for "d", though it is protected.
+        #expect(try await ask("e") == ["plan after 4: []", "2 waits"])
+        #expect(try await ask("d") == ["plan after 3: []"])
+        #expect(held() == ["b", "d", "e"])
+    }
+
     @Test("Turned off, nothing more is fetched, what is under way is broken off, and nobody hears of accesses")
     func turnedOff() async throws {
         let transport = FakeTransport()

@@ -21,9 +21,14 @@ final class ScriptedPolicy: PrefetchPolicy {
 
     private let notes: Notes
     private let reach: UInt32
+    private let unlikely: Set<UInt32>?
 
-    /// - Parameter reach: how many it proposes at most, were there no limit.
-    init(_ notes: Notes, reach: UInt32 = 8) { (self.notes, self.reach) = (notes, reach) }
+    /// - Parameters:
+    ///   - reach: how many it proposes at most, were there no limit.
+    ///   - unlikely: objects that are likely no longer while they wait, all others are; `nil` if it does not judge.
+    init(_ notes: Notes, reach: UInt32 = 8, unlikely: Set<UInt32>? = nil) {
+        (self.notes, self.reach, self.unlikely) = (notes, reach, unlikely)
+    }
 
     func define(categorySet: CategorySetID, members: [UInt32]) { notes.add("set \(categorySet) = \(members)") }
 
@@ -38,11 +43,16 @@ final class ScriptedPolicy: PrefetchPolicy {
 
     func evicted(_ object: UInt32, from user: UInt32) { notes.add("evicted \(object)") }
 
-    func plan(after access: Access, outlook: PrefetchOutlook, into plan: inout [PrefetchProposal]) {
+    func plan(after access: Access, outlook: PrefetchOutlook, into plan: inout PrefetchPlan) {
         let free = (access.object + 1..<access.object + 1 + reach).filter { !outlook.holds($0) }
         let chosen = free.prefix(outlook.limit)
         notes.add("plan after \(access.object): \(Array(chosen))")
-        plan += chosen.map { PrefetchProposal(object: $0) }
+        for object in chosen { plan.propose(object) }
+        guard let unlikely else { return }
+        for object in outlook.waiting {
+            notes.add("\(object) waits")
+            plan.judge(object, isLikely: !unlikely.contains(object))
+        }
     }
 
     var metadataBytes: Int { 0 }

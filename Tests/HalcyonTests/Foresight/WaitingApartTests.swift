@@ -42,6 +42,30 @@ struct WaitingApartTests {
         }
     }
 
+    @Test("What is said to be likely no longer is the first to go from both tiers; what is still likely stays")
+    func reconsidered() async throws {
+        let fixture = try CacheFixture(memory: .lasting(cost: 3)) { $0.sizeLimit = 3 * 4_096 }
+        let cache = fixture.cache
+        func held(_ type: CacheType) -> [String] {
+            ["a", "early", "late", "b", "c"].filter {
+                type == .memory
+                    ? cache.memoryStorage.isCached(forKey: $0) : cache.diskStorage?.isCached(forKey: $0) == true
+            }
+        }
+        await cache.store(Blob("a", cost: 1), forKey: "a")
+        for key in ["early", "late"] {
+            await cache.store(Blob(key, cost: 1), forKey: key, options: options(isPrefetch: true))
+        }
+        cache.reconsider("late", isLikely: false)
+        cache.reconsider("early", isLikely: true)
+        cache.reconsider("nowhere", isLikely: false)
+        _ = await cache.onDisk(changing: true) { _ in }
+        await cache.store(Blob("b", cost: 1), forKey: "b")
+        for tier in [CacheType.memory, .disk] { #expect(held(tier) == ["a", "early", "b"]) }
+        await cache.store(Blob("c", cost: 1), forKey: "c")
+        for tier in [CacheType.memory, .disk] { #expect(held(tier) == ["early", "b", "c"]) }
+    }
+
     @Test("One that is asked for is an entry like all others from then on")
     func used() async throws {
         let fixture = try CacheFixture(memory: .lasting(cost: 2))

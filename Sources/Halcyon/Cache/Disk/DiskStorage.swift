@@ -166,6 +166,9 @@ public final class DiskStorage<Value: DataTransformable & Sendable>: Sendable {
         files.change { state, now in state.ledger.trim(to: max(size, 0), at: now) }
     }
 
+    /// Says whether what was stored ahead of need is still likely to be asked for; if not, it is the first to go.
+    func reconsider(_ key: String, isLikely: Bool) { files.reconsider(key, isLikely: isLikely) }
+
     // MARK: - What is held
 
     /// What all files take on the disk, in bytes; blocks × 512. Waits for the first listing.

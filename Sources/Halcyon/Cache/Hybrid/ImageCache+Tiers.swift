@@ -122,6 +122,16 @@ extension ImageCache {
             value, computed, options.memoryCacheExpiration, options.keepInBackground, options.context, endOf: ticket)
     }
 
+    /// Says whether what was stored ahead of need under a computed key is still likely to be asked for; if not, it is the first
+    /// to go from any tier.
+    func reconsider(_ computed: String, isLikely: Bool) {
+        memoryStorage.reconsider(computed, isLikely: isLikely)
+        onDisk(changing: false) { storage in
+            storage.reconsider(computed, isLikely: isLikely)
+        } done: { _ in
+        }
+    }
+
     func record(_ computed: String, cost: Int, _ options: CacheOptions, _ outcome: RecordedAccess.Outcome) {
         guard recorder != nil || hub.isObserved else { return }
         let access = RecordedAccess(

@@ -178,6 +178,11 @@ public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendabl
         }
     }
 
+    /// Says whether what was stored ahead of need is still likely to be asked for; if not, it is the first to go.
+    func reconsider(_ key: String, isLikely: Bool) {
+        core.change { state, now in state.ledger.reconsider(key, isLikely: isLikely, at: now) }
+    }
+
     // MARK: - What is held
 
     /// What all values cost together, those included that have expired and were not yet swept.

@@ -132,6 +132,13 @@ struct Ledger: ~Copyable {
         return isResident ? entry : nil
     }
 
+    /// Says whether what was stored ahead of need is still likely; see ``EvictionPolicy/reconsider(_:isLikely:)``.
+    mutating func reconsider(_ key: String, isLikely: Bool, at time: Int64) {
+        guard let entry = resident(key) else { return }
+        let access = access(entry, at: time, cost: cost(of: entry), set: notes[entry].set)
+        index(of: entry).reconsider(access, isLikely: isLikely)
+    }
+
     /// Takes a resident out.
     mutating func depart(_ entry: EntryID, _ reason: DepartureReason) {
         let index = index(of: entry)

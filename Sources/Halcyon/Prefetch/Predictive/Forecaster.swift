@@ -8,6 +8,8 @@ import HalcyonModel
 actor Forecaster {
     private struct Running {
         let task: Task<Void, Never>
+        /// For whom it is fetched.
+        let user: UInt32
         /// The bytes that were paid for.
         let paid: Int
         var isWanted = false
@@ -30,8 +32,10 @@ actor Forecaster {
     /// What is to be fetched, in this order.
     private var wanted: ArraySlice<UInt32> = []
     private var running: [UInt32: Running] = [:]
-    /// What was fetched and not asked for yet, with its bytes.
-    private var fetched: [UInt32: Int] = [:]
+    /// What was fetched and not asked for yet, with its bytes and the number of the fetch.
+    private var fetched: [UInt32: (bytes: Int, fetch: Int)] = [:]
+    /// The same in turns, in which it is looked at again.
+    private var waiting = WaitingObjects()
     private var counts = PrefetchPredictionStatistics()
     private var waiters: [CheckedContinuation<Void, Never>] = []
 
@@ -159,8 +163,8 @@ actor Forecaster {
     private func left(_ type: CacheType, _ departure: Departure) {
         let object = type == .disk ? catalogue.object(inFile: departure.key) : catalogue.object(forKey: departure.key)
         guard let object, !surroundings.holds(catalogue.key(of: object)) else { return }
-        if let bytes = fetched.removeValue(forKey: object) {
-            drop(bytes)
+        if let left = fetched.removeValue(forKey: object) {
+            drop(left.bytes)
         } else if departure.reason == .evicted {
             policy.evicted(object, from: user.number)
         }
@@ -187,13 +191,18 @@ actor Forecaster {
         spending.budget = conditions.contains(.meteredNetwork) ? prediction.meteredBudget : prediction.budget
         // It is asked though nothing may be fetched: it may learn while it plans.
         let limit = isPaused ? 0 : spending.objectsLeft
-        var proposals: [PrefetchProposal] = []
+        var (plan, due): (PrefetchPlan, [UInt32]) = (PrefetchPlan(), [])
+        let hasRoom = surroundings.hasRoom(access.cost)
+        if !hasRoom { waiting.next(of: access.user, into: &due, waits: waits) }
         let outlook = PrefetchOutlook(
-            limit: limit, hasRoom: surroundings.hasRoom(access.cost), holds: { self.isOutOfQuestion($0) })
-        policy.plan(after: access, outlook: outlook, into: &proposals)
+            limit: limit, hasRoom: hasRoom, waiting: due, holds: { self.isOutOfQuestion($0) })
+        policy.plan(after: access, outlook: outlook, into: &plan)
+        for judgement in plan.judgements where judgement.object < catalogue.count {
+            surroundings.reconsider(catalogue.key(of: judgement.object), judgement.isLikely)
+        }
         counts.plans += 1
-        counts.proposed += proposals.count
-        wanted = proposals.prefix(limit).map(\.object)[...]
+        counts.proposed += plan.proposals.count
+        wanted = plan.proposals.prefix(limit).map(\.object)[...]
     }
 
     /// Whether an object is cached or on its way, or comes from nobody knows where.
@@ -201,6 +210,8 @@ actor Forecaster {
         guard object < catalogue.count, catalogue[object].resource != nil, running[object] == nil else { return true }
         return surroundings.holds(catalogue.key(of: object))
     }
+
+    private func waits(_ fetch: WaitingObjects.Fetch) -> Bool { fetched[fetch.object]?.fetch == fetch.number }
 
     private func begin() {
         if isPaused { wanted = [] }
@@ -217,7 +228,7 @@ actor Forecaster {
                 let result = await surroundings.fetch(resource, options)
                 self.ended(object, result)
             }
-            running[object] = Running(task: task, paid: expected)
+            running[object] = Running(task: task, user: user.number, paid: expected)
         }
     }
 
@@ -236,7 +247,9 @@ actor Forecaster {
             if ended.isWanted {
                 counts.usedLate += 1
             } else if surroundings.holds(catalogue.key(of: object)) {
-                fetched[object] = bytes
+                fetched[object] = (bytes, counts.fetched)
+                waiting.add(
+                    WaitingObjects.Fetch(object: object, user: ended.user, number: counts.fetched), waits: waits)
             } else {
                 drop(bytes)
             }

@@ -9,6 +9,7 @@ extension HalcyonManager {
         let surroundings = ForesightSurroundings(
             holds: { [weak cache] in cache?.isCached(forKey: $0) ?? true },
             hasRoom: { [weak cache] cost in cache?.memoryStorage.hasRoom(for: cost) ?? false },
+            reconsider: { [weak cache] in cache?.reconsider($0, isLikely: $1) },
             fileName: { [weak cache] in cache?.hash(forKey: $0) },
             plannerFile: { [weak cache] in cache?.diskStorage.map { PlannerFile(folder: $0.files.folder.hidden) } },
             fetch: { [weak self] resource, options in

@@ -43,7 +43,7 @@ public final class CategoryPopularPrefetch: PrefetchPolicy {
         rank(access.object, access.categories)
     }
 
-    public func plan(after access: Access, outlook: PrefetchOutlook, into plan: inout [PrefetchProposal]) {
+    public func plan(after access: Access, outlook: PrefetchOutlook, into plan: inout PrefetchPlan) {
         guard outlook.limit > 0 else { return }
         habits.forecast(for: access.user)
         best.removeAll(keepingCapacity: true)
@@ -58,7 +58,7 @@ public final class CategoryPopularPrefetch: PrefetchPolicy {
                 consider(object, score: score, limit: outlook.limit)
             }
         }
-        for proposal in best { plan.append(PrefetchProposal(object: proposal.object)) }
+        for proposal in best { plan.propose(proposal.object) }
     }
 
     public var metadataBytes: Int { habits.byteCount + popularity.byteCount + rankings.byteCount }

@@ -32,14 +32,14 @@ public final class MarkovPrefetch: PrefetchPolicy {
         if previous != .none { successors.add(access.object, to: key(previous, of: access.user)) }
     }
 
-    public func plan(after access: Access, outlook: PrefetchOutlook, into plan: inout [PrefetchProposal]) {
+    public func plan(after access: Access, outlook: PrefetchOutlook, into plan: inout PrefetchPlan) {
         guard let row = successors.row(of: key(access.object, of: access.user)) else { return }
         var missing = outlook.limit
         var place = 0
         while place < row.size && missing > 0 {
             let object = row.items[place]
             if object != access.object && !outlook.holds(object) {
-                plan.append(PrefetchProposal(object: object))
+                plan.propose(object)
                 missing -= 1
             }
             place &+= 1

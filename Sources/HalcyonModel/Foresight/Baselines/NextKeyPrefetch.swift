@@ -13,9 +13,9 @@ public final class NextKeyPrefetch: PrefetchPolicy {
 
     public func note(_ access: Access, isHit: Bool) {}
 
-    public func plan(after access: Access, outlook: PrefetchOutlook, into plan: inout [PrefetchProposal]) {
+    public func plan(after access: Access, outlook: PrefetchOutlook, into plan: inout PrefetchPlan) {
         guard outlook.limit > 0, let object = next?(access.object) else { return }
-        if object != access.object && !outlook.holds(object) { plan.append(PrefetchProposal(object: object)) }
+        if object != access.object && !outlook.holds(object) { plan.propose(object) }
     }
 
     public var metadataBytes: Int { 0 }

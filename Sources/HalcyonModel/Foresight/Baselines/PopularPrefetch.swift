@@ -24,12 +24,12 @@ public final class PopularPrefetch: PrefetchPolicy {
         ranking.raise(access.object, on: 0, scores: popularity.scores)
     }
 
-    public func plan(after access: Access, outlook: PrefetchOutlook, into plan: inout [PrefetchProposal]) {
+    public func plan(after access: Access, outlook: PrefetchOutlook, into plan: inout PrefetchPlan) {
         var missing = outlook.limit
         for object in ranking[0] {
             guard missing > 0 else { return }
             if object == access.object || outlook.holds(object) { continue }
-            plan.append(PrefetchProposal(object: object))
+            plan.propose(object)
             missing -= 1
         }
     }

@@ -30,6 +30,12 @@ struct Calibration {
         return min(1, happened[bin] / expected[bin])
     }
 
+    /// The probability that a logit stands for if it is among the best, less what those fall short of it.
+    func likelihood(_ logit: Float) -> Float {
+        let probability = probability(logit)
+        return probability * yield(of: probability)
+    }
+
     private static func bin(_ probability: Float) -> Int {
         var bin = 0
         while bin < bounds.count - 2 && Double(probability) >= bounds[bin + 1] { bin += 1 }

@@ -11,7 +11,7 @@ struct CandidateInputs: ~Copyable {
     private var count = 0
     private var records = HeapArray(repeating: PlannerObjects.Record(), count: CandidateList.bound)
     private var visits = PairFindings(repeating: PlannerUsers.Visit(), count: CandidateList.bound)
-    private var parts = CategoryParts()
+    private var columns = CategoryColumns()
     private var scratch = HeapArray<Float>(repeating: 0, count: 6 * CandidateList.bound)
     private var whole = HeapArray<UInt32>(repeating: 0, count: 5 * CandidateList.bound)
     /// The candidates that the user has asked for before.
@@ -21,28 +21,25 @@ struct CandidateInputs: ~Copyable {
     init(matrix: UnsafeMutablePointer<Float>) { self.matrix = matrix }
 
     var byteCount: Int {
-        records.byteCount + visits.byteCount + parts.byteCount + scratch.byteCount + whole.byteCount + visited.byteCount
+        records.byteCount + visits.byteCount + columns.byteCount + scratch.byteCount + whole.byteCount
+            + visited.byteCount
     }
 
     /// Works out what the network is told of the candidates.
     ///
     /// - Parameters:
     ///   - matrix: where they are written.
-    ///   - usesCategories: whether objects have categories.
     mutating func describe(
         _ candidates: borrowing CandidateList, _ context: PlannerContext, into matrix: UnsafeMutablePointer<Float>,
-        usesCategories: Bool,
-        sets: borrowing CategorySetTable, objects: borrowing PlannerObjects, categories: borrowing PlannerCategories,
-        users: borrowing PlannerUsers
+        objects: borrowing PlannerObjects, users: borrowing PlannerUsers, habits: borrowing HabitFeatures
     ) {
         self.matrix = matrix
         count = candidates.count
         for index in 0..<count { records[index] = objects[candidates[index]] }
         visits.look(in: users.visits, UInt32(context.slot), candidates.all, count: count)
-        parts.begin()
-        for index in 0..<count { parts.add(usesCategories ? records[index].categories : 0, at: index, sets) }
-        parts.complete(context, categories: categories, users: users)
-        addSituation(context)
+        columns.begin()
+        for index in 0..<count { columns.add(records[index].categories, at: index, context, habits) }
+        addSituation(context, columns.complete(context, habits))
         row(PlannerInput.onward).update(repeating: users.onward.share(after: context.user.pause) * 2 - 1, count: count)
         addVisits(context)
         addRates(context)
@@ -55,15 +52,17 @@ struct CandidateInputs: ~Copyable {
 
     // MARK: - Groups of inputs
 
-    /// Session and time of day.
-    private func addSituation(_ context: PlannerContext) {
-        let (session, requests, pause, sine, cosine, one) = context.situation
-        row(PlannerInput.situation).update(repeating: session, count: count)
-        row(PlannerInput.situation + 1).update(repeating: requests, count: count)
-        row(PlannerInput.situation + 2).update(repeating: pause, count: count)
-        row(PlannerInput.situation + 3).update(repeating: sine, count: count)
-        row(PlannerInput.situation + 4).update(repeating: cosine, count: count)
-        row(PlannerInput.situation + 5).update(repeating: one, count: count)
+    /// Session, how much the user is doing, time of day and of the week.
+    private func addSituation(_ context: PlannerContext, _ told: UnsafePointer<Float>) {
+        for (place, feature) in PlannerInput.activityFeatures.enumerated() {
+            row(PlannerInput.activity + place).update(repeating: told[feature], count: count)
+        }
+        for (place, feature) in PlannerInput.timeFeatures.enumerated() {
+            row(PlannerInput.time + place).update(repeating: PlannerInput.phase(told[feature]), count: count)
+        }
+        let pause = context.user.pause == OnwardRates.first ? 0 : context.user.pause
+        row(PlannerInput.pause).update(repeating: PlannerInput.count(FastMath.float(pause) / 60), count: count)
+        row(PlannerInput.one).update(repeating: 1, count: count)
     }
 
     /// The user's own history with the object; as if it had been long ago where there is none, as with most.
@@ -136,7 +135,7 @@ struct CandidateInputs: ~Copyable {
         let minutes = counts + 4 * count
         for index in 0..<count { minutes[index] /= 60 }
         // The share in the categories needs the rate itself.
-        row(PlannerInput.share).update(from: rates + count, count: count)
+        row(PlannerInput.share).update(from: rates + 2 * count, count: count)
         for index in 0..<6 * count { rates[index] = PlannerInput.rate(rates[index]) }
         for index in 0..<5 * count { counts[index] = PlannerInput.count(counts[index]) }
     }
@@ -151,16 +150,17 @@ struct CandidateInputs: ~Copyable {
 
     /// Its categories, and its share in them.
     private func addCategories() {
-        let (first, share, outlook) = (
-            row(PlannerInput.category), row(PlannerInput.share), row(PlannerInput.shareOfOutlook)
+        let (habits, share, outlook) = (
+            row(PlannerInput.habits), row(PlannerInput.share), row(PlannerInput.shareOfOutlook)
         )
-        let rate = scratch.base
-        for part in 0..<7 { parts.copy(CategoryParts.Row.isActive + part, candidates: count, to: first + part * count) }
-        parts.copy(CategoryParts.Row.transition, candidates: count, to: row(PlannerInput.transition))
-        parts.copy(CategoryParts.Row.allReturns, candidates: count, to: row(PlannerInput.allReturns))
-        parts.copy(CategoryParts.Row.outlook, candidates: count, to: outlook)
-        parts.copy(CategoryParts.Row.rate, candidates: count, to: rate)
-        for index in 0..<count { share[index] /= rate[index] + 1e-7 }
+        for place in 0..<PlannerInput.habitFeatures.count {
+            columns.copy(place, candidates: count, to: habits + place * count)
+        }
+        let slow = scratch.base
+        columns.copy(CategoryColumns.outlook, candidates: count, to: outlook)
+        columns.copy(CategoryColumns.slow, candidates: count, to: slow)
+        let halfLife = PlannerObjects.halfLives.2
+        for index in 0..<count { share[index] *= halfLife / (slow[index] + 0.01) }
         for index in 0..<count { outlook[index] = PlannerInput.rate(outlook[index] * share[index]) }
         for index in 0..<count { share[index] = PlannerInput.rate(share[index]) }
     }
@@ -172,6 +172,8 @@ struct CandidateInputs: ~Copyable {
         let (ever, late) = (row(PlannerInput.succession), row(PlannerInput.recentSuccession))
         ever.update(repeating: 0, count: 2 * count)
         late.update(repeating: 0, count: 2 * count)
+        let followed = context.user.recent < PlannerObjects.bound ? objects[context.user.recent].followed : 0
+        row(PlannerInput.followed).update(repeating: PlannerInput.count(followed), count: count)
         put(candidates, after: context.user.recent, now: context.now, objects, ever: ever, late: late)
         put(candidates, after: context.user.earlier, now: context.now, objects, ever: ever + count, late: late + count)
         for index in 0..<count { ever[index &+ count] += ever[index] }

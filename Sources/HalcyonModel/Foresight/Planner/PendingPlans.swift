@@ -9,8 +9,9 @@ struct CandidateOutcome: BitwiseCopyable {
     /// The plan it is of, and its place there.
     var plan: UInt32 = 0
     var place = 0
-    /// Whether the user asked for it.
+    /// Whether the user asked for it, and whether with the first request after the plan.
     var isWanted = false
+    var isNext = false
     /// Whether it was among the best and worth its price.
     var isChosen = false
     /// Whether it is learnt from.
@@ -117,7 +118,9 @@ struct PendingPlans: ~Copyable {
         outcomeCount = 0
         var number = chain.pointee.first
         while number != .max {
-            if let place = find(object, in: number) { note(place, of: number, isWanted: true) }
+            if let place = find(object, in: number) {
+                note(place, of: number, isWanted: true, isNext: plans[Self.place(number)].request == request)
+            }
             number = plans[Self.place(number)].next
         }
         while chain.pointee.first != .max, request &- plans[Self.place(chain.pointee.first)].request >= horizon {
@@ -144,13 +147,13 @@ struct PendingPlans: ~Copyable {
         if plan.next == .max { chain.pointee.last = .max }
     }
 
-    private mutating func note(_ place: Int, of number: UInt32, isWanted: Bool) {
+    private mutating func note(_ place: Int, of number: UInt32, isWanted: Bool, isNext: Bool = false) {
         let (slot, bit) = (Self.place(number), UInt32(1) << UInt32(place))
         guard plans[slot].open & bit != 0 else { return }
         plans[slot].open &= ~bit
         if outcomeCount == outcomes.count { outcomes.grow(to: outcomeCount * 2, filling: CandidateOutcome()) }
         outcomes[outcomeCount] = CandidateOutcome(
-            plan: number, place: place, isWanted: isWanted, isChosen: plans[slot].chosen & bit != 0,
+            plan: number, place: place, isWanted: isWanted, isNext: isNext, isChosen: plans[slot].chosen & bit != 0,
             isDrawn: isWanted || plans[slot].drawn & bit != 0)
         outcomeCount += 1
     }

@@ -1,33 +1,46 @@
 /// The inputs of the planner's network by number: what it is told of a user and an object.
 enum PlannerInput {
-    /// The number of inputs; a multiple of 8, so that rows lie well in memory.
-    static let width = 40
+    static let width = 47
 
-    /// Session, requests, pause, time of day as two waves, 1.
-    static let situation = 0
+    /// As the eviction model is told: how long the session is, how much the user has asked for.
+    static let activity = 0
+    static let activityFeatures = Feature.sessionLength...Feature.userAccesses
+    /// As the eviction model is told, but around 0 and with less weight: the time of day and of the week.
+    static let time = 2
+    static let timeFeatures = Feature.dayPhase...Feature.weekQuadrature
+    /// How long the user had paused.
+    static let pause = 6
+    static let one = 7
     /// Whether the user has asked for the object before; then how often, how many requests ago, how many requests after the
     /// time before, decayed count, minutes ago; then how late it is, by that rhythm.
-    static let visited = 6
-    static let visit = 7
-    static let rhythm = 12
+    static let visited = 8
+    static let visit = 9
+    static let rhythm = 14
     /// The object's rates: at three time scales, at the shortest, at two among requests that were not a user's first.
-    static let rates = 13
+    static let rates = 15
     /// Requests since the first and accesses, requests since the last, users, minutes since it exists.
-    static let counts = 19
-    /// What its categories say (the first rows of ``CategoryParts``), and its share in them.
-    static let category = 24
-    static let share = 31
-    static let transition = 32
-    static let shareOfOutlook = 33
-    static let allReturns = 34
+    static let counts = 21
+    /// What its categories say, as to the eviction model: how all users and how the user use them, whether they are active, and
+    /// whether they use to come next.
+    static let habits = 26
+    static let habitFeatures = Feature.categoryFast..<Feature.transition + 1
+    /// Its share in its categories, and that of what the user is likely to want of them.
+    static let share = 39
+    static let shareOfOutlook = 40
     /// Whether it uses to come after the user's last object, and after the last two.
-    static let succession = 35
+    static let succession = 41
+    /// The same, as of late.
+    static let recentSuccession = 43
+    /// How often anything came after the user's last object, by which the network may tell how far to trust the last four.
+    static let followed = 45
     /// How often users went on after such a pause: −1 never, 1 always.
-    static let onward = 37
-    /// The same as ``succession``, as of late.
-    static let recentSuccession = 38
+    static let onward = 46
 
-    // MARK: - Scales: most inputs are logarithms scaled to about ±1.
+    // MARK: - Scales of what only the planner is told: most are logarithms scaled to about ±1.
+
+    /// A phase of ``time``, from what the eviction model is told of it.
+    @inline(__always)
+    static func phase(_ told: Float) -> Float { (told - 1) * 0.15 }
 
     /// A count or a distance.
     @inline(__always)

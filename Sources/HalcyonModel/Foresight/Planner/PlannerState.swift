@@ -9,7 +9,7 @@ struct PlannerState: ~Copyable {
     private static let (byFast, byMiddle, byInside) = (0, 1, 2)
 
     let parameters: PlannerParameters
-    var sets = CategorySetTable()
+    var habits: HabitFeatures
     var objects = PlannerObjects()
     var categories = PlannerCategories()
     var users = PlannerUsers()
@@ -19,6 +19,9 @@ struct PlannerState: ~Copyable {
     private var popular = RankedLists(width: 16)
     private var plans = PendingPlans()
     private var cases: CaseControl
+    private var promptness = Promptness()
+    /// Of the candidates that are worth a fetch, how probably each is asked for next; below 0 of the others.
+    private let urgencies = HeapArray<Float>(repeating: 0, count: CandidateList.bound)
     private(set) var candidates = CandidateList()
     private(set) var inputs: CandidateInputs
     /// How many accesses there were.
@@ -30,6 +33,8 @@ struct PlannerState: ~Copyable {
     init(_ parameters: PlannerParameters, seed: UInt64) {
         self.parameters = parameters
         usesCategories = parameters.categories == .on
+        habits = HabitFeatures(
+            usesCategories ? .all : .all.subtracting([.category, .user, .session]), bounds: .everybody)
         inputs = CandidateInputs(matrix: plans.inputs(0))
         price = FetchPrice(least: parameters.price, most: parameters.mostPrice)
         trainer = PlannerTrainer(hidden: parameters.hidden, rate: Float(parameters.rate), seed: seed)
@@ -37,8 +42,9 @@ struct PlannerState: ~Copyable {
     }
 
     var byteCount: Int {
-        sets.byteCount + objects.byteCount + categories.byteCount + users.byteCount + trainer.byteCount
+        habits.byteCount + objects.byteCount + categories.byteCount + users.byteCount + trainer.byteCount
             + popular.byteCount + plans.byteCount + cases.byteCount + candidates.byteCount + inputs.byteCount
+            + promptness.byteCount + urgencies.byteCount
     }
 
     mutating func announce(_ object: AnnouncedObject) {
@@ -47,7 +53,7 @@ struct PlannerState: ~Copyable {
         guard usesCategories else { return }
         // Worth less than anything that was asked for once, even long ago; the newest announcement counts most.
         let score = FastMath.float(now) / PlannerObjects.halfLives.1 - 1_000
-        for member in sets[object.categories] { categories.announce(object.object, in: member, score: score) }
+        for member in habits.sets[object.categories] { categories.note(object.object, in: member, score: score) }
     }
 
     mutating func note(_ access: Access, isHit: Bool) {
@@ -60,12 +66,17 @@ struct PlannerState: ~Copyable {
         guard access.object < PlannerObjects.bound else { return }
         let seconds = UInt32(truncatingIfNeeded: access.time / 1_000_000)
         let user = users.records[slot]
-        let isReturn = (users.visits.value(UInt32(slot), access.object)?.pointee.count ?? 0) > 0
+        let visit = users.visits.value(UInt32(slot), access.object)?.pointee
         let record = objects.note(
-            access, now: now, seconds: seconds, isNewToUser: !isReturn, isInside: user.requests > 0)
+            access, now: now, seconds: seconds, isNewToUser: visit == nil, isInside: user.requests > 0)
         meanCost += (Float(access.cost) - meanCost) * max(0.001, 1 / (FastMath.float(now) + 1))
         rank(access.object, record, isInside: user.requests > 0)
-        if usesCategories { noteCategories(access, record, slot: slot, isReturn: isReturn, user) }
+        if usesCategories { rankInCategories(access, record) }
+        var inhabited = access
+        inhabited.user = PlannerContext.inhabitant(access.user)
+        let gap = visit.map { min(FastMath.octaves(user.requests &- $0.last), 254) }
+        habits.note(inhabited, second: seconds, gap: gap ?? .max, isRepeat: gap != nil)
+        if usesCategories { rankCategories(access, slot) }
         if user.recent < PlannerObjects.bound { objects.note(access.object, after: user.recent, distance: 1, now: now) }
         if user.earlier < PlannerObjects.bound {
             objects.note(access.object, after: user.earlier, distance: 2, now: now)
@@ -81,23 +92,27 @@ struct PlannerState: ~Copyable {
         regret *= 1 - Self.regretRate
     }
 
-    mutating func plan(after access: Access, outlook: PrefetchOutlook, into plan: inout [PrefetchProposal]) {
+    mutating func plan(after access: Access, outlook: PrefetchOutlook, into plan: inout PrefetchPlan) {
         let slot = PlannerUsers.slot(access.user)
         users.prepare(slot)
         let user = users.records[slot]
-        let active = usesCategories ? sets[user.categories] : sets[0]
+        let inhabitant = PlannerContext.inhabitant(access.user)
         let context = PlannerContext(
             now: now, seconds: UInt32(truncatingIfNeeded: access.time / 1_000_000), slot: slot, user: user,
-            active: active)
+            inhabitant: inhabitant, active: active(inhabitant))
         gather(context, outlook.holds)
+        for object in outlook.waiting { candidates.add(waiting: object) }
         guard candidates.count > 0 else { return }
         makeRoom()
         let logits = plans.logits(plans.upcoming)
         inputs.describe(
-            candidates, context, into: plans.inputs(plans.upcoming), usesCategories: usesCategories, sets: sets,
-            objects: objects, categories: categories, users: users)
+            candidates, context, into: plans.inputs(plans.upcoming), objects: objects, users: users, habits: habits)
         trainer.predict(inputs.matrix, count: candidates.count, logits: logits)
-        let chosen = trainer.isReady ? choose(logits, outlook, into: &plan) : 0
+        var chosen: UInt32 = 0
+        if trainer.isReady {
+            chosen = choose(logits, outlook, into: &plan)
+            judge(logits, into: &plan)
+        }
         plans.add(
             candidates, user: UInt32(slot), request: user.requests, chosen: chosen,
             drawn: cases.draw(logits, count: candidates.count), to: users.chain(slot))
@@ -118,11 +133,14 @@ struct PlannerState: ~Copyable {
         for index in 0..<plans.outcomeCount {
             let outcome = plans[index]
             let logit = plans.logits(outcome.plan)[outcome.place]
+            let (column, stride) = (plans.inputs(outcome.plan) + outcome.place, plans.count(outcome.plan))
+            if outcome.isWanted {
+                promptness.note(succession: column[PlannerInput.succession &* stride], isNext: outcome.isNext)
+            }
             if outcome.isChosen { trainer.noteChosen(logit: logit, isPositive: outcome.isWanted) }
             guard outcome.isDrawn, cases.takes() else { continue }
             trainer.add(
-                plans.inputs(outcome.plan) + outcome.place, stride: plans.count(outcome.plan), logit: logit,
-                share: cases.share(logit), isPositive: outcome.isWanted)
+                column, stride: stride, logit: logit, share: cases.share(logit), isPositive: outcome.isWanted)
         }
     }
 
@@ -133,17 +151,26 @@ struct PlannerState: ~Copyable {
         learn()
     }
 
-    private mutating func noteCategories(
-        _ access: Access, _ record: PlannerObjects.Record, slot: Int, isReturn: Bool, _ user: PlannerUsers.Record
-    ) {
-        let members = sets[access.categories]
+    /// The categories of the user's last request that had any.
+    private func active(_ inhabitant: UInt32) -> UnsafeBufferPointer<UInt32> {
+        habits.sets[usesCategories ? habits.profile(of: inhabitant)?.active ?? 0 : 0]
+    }
+
+    private mutating func rankInCategories(_ access: Access, _ record: PlannerObjects.Record) {
         let score = FastMath.log2(record.middle) + FastMath.float(now) / PlannerObjects.halfLives.1
-        for member in members.prefix(PlannerContext.mostMembers) {
-            for last in sets[user.categories].prefix(PlannerContext.mostMembers) {
-                categories.note(UInt32(PlannerCategories.slot(member)), after: last)
-            }
-            categories.note(member, object: access.object, score: score, isReturn: isReturn, now: now)
-            users.note(slot, category: UInt32(PlannerCategories.slot(member)), isReturn: isReturn)
+        let last = active(PlannerContext.inhabitant(access.user)).prefix(PlannerCategories.mostMembers)
+        for member in habits.sets[access.categories].prefix(PlannerCategories.mostMembers) {
+            for last in last { categories.note(member, after: last) }
+            categories.note(access.object, in: member, score: score)
+        }
+    }
+
+    /// Ranks the categories of an access among the user's, once they are taken into account.
+    private mutating func rankCategories(_ access: Access, _ slot: Int) {
+        let inhabitant = PlannerContext.inhabitant(access.user)
+        for member in habits.sets[access.categories].prefix(PlannerCategories.mostMembers) {
+            users.favour(
+                UInt32(PlannerCategories.slot(member)), weight: habits.weight(inhabitant, member), slot: slot)
         }
     }
 
@@ -192,8 +219,8 @@ struct PlannerState: ~Copyable {
 
     private mutating func addSuccessors(of object: UInt32, _ isHeld: (UInt32) -> Bool) {
         guard object < PlannerObjects.bound else { return }
-        candidates.add(objects.recentSuccessors[Int(object)], most: 4, unless: isHeld)
-        candidates.add(objects.successors[Int(object)], most: 4, unless: isHeld)
+        candidates.add(missing: objects.recentSuccessors[Int(object)], most: 4, unless: isHeld)
+        candidates.add(missing: objects.successors[Int(object)], most: 4, unless: isHeld)
     }
 
     /// Has what will be looked up of the candidates from `first` on on its way from memory, while others are gathered.
@@ -205,32 +232,49 @@ struct PlannerState: ~Copyable {
         }
     }
 
-    /// Proposes the best candidates, and returns a bit for each of them that is worth its price.
+    /// Proposes those of the candidates that are worth their price which are most urgent, and returns a bit for each of these.
     private mutating func choose(
-        _ logits: UnsafePointer<Float>, _ outlook: PrefetchOutlook, into plan: inout [PrefetchProposal]
+        _ logits: UnsafePointer<Float>, _ outlook: PrefetchOutlook, into plan: inout PrefetchPlan
     ) -> UInt32 {
+        let (price, displaced) = (price.now, outlook.hasRoom ? 0 : regret)
+        var best = -Float.infinity
+        for index in 0..<candidates.newCount {
+            best = max(best, logits[index])
+            let (probability, cost) = (trainer.calibration.probability(logits[index]), size(of: candidates[index]))
+            let succession = inputs.matrix[PlannerInput.succession &* candidates.count &+ index]
+            urgencies[index] =
+                probability >= (price + displaced) * cost ? probability * promptness.share(succession: succession) : -1
+        }
+        if candidates.newCount > 0 && outlook.limit > 0 { self.price.note(best: trainer.calibration.likelihood(best)) }
         var chosen: UInt32 = 0
-        let price = price.now
-        let displaced = outlook.hasRoom ? 0 : regret
-        var limit = Float.infinity
-        for rank in 0..<outlook.limit {
-            // The best that is not proposed yet; few are, so that sorting would cost more.
-            var (best, bestLogit) = (-1, -Float.infinity)
-            for index in 0..<candidates.count where logits[index] < limit && logits[index] > bestLogit {
-                (best, bestLogit) = (index, logits[index])
+        for _ in 0..<outlook.limit {
+            // The most urgent that is not chosen yet; few are, so that sorting would cost more.
+            var most = -1
+            for index in 0..<candidates.newCount where urgencies[index] > (most < 0 ? 0 : urgencies[most]) {
+                most = index
             }
-            guard best >= 0 else { return chosen }
-            limit = bestLogit
-            let object = candidates[best]
-            let probability = trainer.calibration.probability(bestLogit)
-            let likely = probability * trainer.calibration.yield(of: probability)
-            if rank == 0 { self.price.note(best: likely) }
-            let size = meanCost > 0 ? FastMath.float(objects[object].cost) / meanCost : 1
-            guard probability - displaced * size >= price * size else { continue }
-            chosen |= 1 << UInt32(best)
-            guard likely - displaced * size >= price * size else { continue }
-            plan.append(PrefetchProposal(object: object, probability: likely))
+            guard most >= 0 else { return chosen }
+            urgencies[most] = -1
+            chosen |= 1 << UInt32(most)
+            let (likely, object) = (trainer.calibration.likelihood(logits[most]), candidates[most])
+            guard likely >= (price + displaced) * size(of: object) else { continue }
+            plan.propose(object, probability: likely)
         }
         return chosen
+    }
+
+    /// Says of what waits whether it is at least as likely to be asked for as what would leave in its place.
+    private mutating func judge(_ logits: UnsafePointer<Float>, into plan: inout PrefetchPlan) {
+        for index in candidates.newCount..<candidates.count {
+            let object = candidates[index]
+            let probability = trainer.calibration.probability(logits[index])
+            plan.judge(object, isLikely: probability >= regret * size(of: object))
+        }
+    }
+
+    /// What an object costs, in those of mean size.
+    @inline(__always)
+    private func size(of object: UInt32) -> Float {
+        meanCost > 0 ? FastMath.float(objects[object].cost) / meanCost : 1
     }
 }

@@ -1,32 +1,25 @@
 import HalcyonEviction
 
-/// What each user did last and how often with each category and object.
+/// What each user did last, how often with each object, and which categories the user likes best.
 ///
-/// Users share records beyond ``bound`` of them. O(1) an access and category. Bytes: 108 a user, 128 more for one from whose cache
-/// anything was evicted; 28 for each pair of user and category or object, and 4 a place of their tables, which have at most
-/// ``pairBound`` places each.
+/// Users share records beyond ``bound`` of them. O(1) an access and category. Bytes: 84 a user, 128 more for one from whose cache
+/// anything was evicted; 28 for each pair of user and object, and 4 a place of their table, which has at most ``pairBound`` places.
 struct PlannerUsers: ~Copyable {
     static let bound: UInt32 = 1 << 20
     static let pairBound = 1 << 21
-    /// A session ends after so many seconds without a request.
-    static let pause: UInt32 = 1_800
-    /// Half-lives of the counts of a user's categories, and of a user's objects, in requests of the user.
-    static let categoryHalfLives: (Float, Float) = (4, 50)
+    /// The half-life of the counts of a user's objects, in requests of the user.
     static let objectHalfLife: Float = 100
     static let recentWidth = 2
     static let evictedWidth = 16
-    static let habitWidth = 6
+    static let favouriteWidth = 6
 
     struct Record: BitwiseCopyable {
-        /// How many requests the user made, and how many in this session.
+        /// How many requests the user made.
         var requests: UInt32 = 0
-        var session: UInt32 = 0
         /// When the last was made, in seconds, and how long after the one before; ``OnwardRates/first`` where there was
         /// none.
         var seconds: UInt32 = 0
         var pause: UInt32 = 0
-        /// The categories of the last.
-        var categories: CategorySetID = 0
         /// The last objects, the latest first.
         var recent = UInt32.max
         var earlier = UInt32.max
@@ -35,15 +28,6 @@ struct PlannerUsers: ~Copyable {
         var ring = UInt32.max
         /// The plans whose candidates wait for their label.
         var plans = PlanChain()
-    }
-
-    struct Habit: BitwiseCopyable {
-        var count: UInt32 = 0
-        var returns: UInt32 = 0
-        /// The user's request of the last access.
-        var last: UInt32 = 0
-        var fast: Float = 0
-        var slow: Float = 0
     }
 
     struct Visit: BitwiseCopyable {
@@ -62,10 +46,9 @@ struct PlannerUsers: ~Copyable {
     }
 
     private(set) var records = HeapArray(repeating: Record(), count: 0)
-    private(set) var habits = PairTable(repeating: Habit(), bound: pairBound)
     private(set) var visits = PairTable(repeating: Visit(), bound: pairBound)
-    /// The categories that a user asks for most, by ``Habit/slow``, brought to a common time.
-    private(set) var favourites = RankedLists(width: habitWidth)
+    /// The categories that a user asks for most, by ``HabitFeatures/weight(_:_:)``, brought to a common time.
+    private(set) var favourites = RankedLists(width: favouriteWidth)
     /// ``evictedWidth`` places for each user from whose cache anything was evicted.
     private var evictions = HeapArray(repeating: Eviction(), count: 0)
     private var ringCount: UInt32 = 0
@@ -73,8 +56,7 @@ struct PlannerUsers: ~Copyable {
     private(set) var onward = OnwardRates()
 
     var byteCount: Int {
-        records.byteCount + habits.byteCount + visits.byteCount + favourites.byteCount + evictions.byteCount
-            + onward.byteCount
+        records.byteCount + visits.byteCount + favourites.byteCount + evictions.byteCount + onward.byteCount
     }
 
     /// The place of a user; one who is unknown has one, too.
@@ -86,20 +68,10 @@ struct PlannerUsers: ~Copyable {
         records.grow(to: max(slot + 1, records.count * 2), filling: Record())
     }
 
-    /// Takes an access to a category into account, before ``finish(_:access:seconds:)``.
-    mutating func note(_ slot: Int, category: UInt32, isReturn: Bool) {
-        let requests = records[slot].requests
-        var score: Float = 0
-        habits.update(UInt32(slot), category) { habit in
-            let time = -FastMath.float(requests &- habit.last)
-            habit.fast = habit.fast * FastMath.exp2(time / Self.categoryHalfLives.0) + 1
-            habit.slow = habit.slow * FastMath.exp2(time / Self.categoryHalfLives.1) + 1
-            habit.count &+= 1
-            habit.returns &+= isReturn ? 1 : 0
-            habit.last = requests
-            score = FastMath.log2(habit.slow)
-        }
-        favourites.raise(category, to: score + FastMath.float(requests) / Self.categoryHalfLives.1, in: slot)
+    /// The user has asked for a category, and for it so often of late.
+    mutating func favour(_ category: UInt32, weight: Float, slot: Int) {
+        let time = FastMath.float(records[slot].requests) * UserProfiles.forgetting
+        favourites.raise(category, to: FastMath.log2(weight) + time, in: slot)
     }
 
     /// Takes an access to an object into account, and makes it the user's last.
@@ -117,10 +89,8 @@ struct PlannerUsers: ~Copyable {
         if record.requests > 0 { onward.noteNext(after: record.pause) }
         record.pause = record.requests == 0 ? OnwardRates.first : seconds &- record.seconds
         onward.note(record.pause)
-        record.session = record.pause > Self.pause ? 1 : record.session &+ 1
         record.requests &+= 1
         record.seconds = seconds
-        if access.categories != 0 { record.categories = access.categories }
         record.earlier = record.recent
         record.recent = access.object
         records[slot] = record

@@ -12,9 +12,14 @@ import HalcyonEviction
 /// A candidate is worth fetching where that probability exceeds the price of a fetch in hits, which is what the best
 /// candidates promise on average (``FetchPrice``), in proportion to the object's size; where an entry must leave, it must be
 /// exceeded by what that entry is worth, too: the share of evicted entries that were asked for again within the horizon, as observed.
+/// Among those that are worth it the budget goes to what is likely to be asked for next (``Promptness``). What was fetched and
+/// waits is likely enough to keep as long as its probability is no less than what an evicted entry is worth.
 ///
-/// Categories are looked at set by set, at most four of a set. O(candidates) a plan, at most ``CandidateList/bound`` of them.
-/// Bytes: 7 MB beside 290 an object, 190 a category, 108 to 236 a user and 40 for each pair of user and object.
+/// Of users, categories and time the network is told what the eviction model is told (``HabitFeatures``).
+///
+/// O(candidates × categories of each) a plan, at most ``CandidateList/bound`` of them. Bytes: 7 MB beside 290 an object, 280 a
+/// category, 112 to 240 a user, 40 for each pair of user and object, 36 for each of user and category, 28 for each of a set of categories and one
+/// that came after it.
 public final class PrefetchPlanner: PrefetchPolicy {
     /// Kept behind a pointer, so that it is reached without exclusivity checks.
     private let state: UnsafeMutablePointer<PlannerState>
@@ -55,7 +60,7 @@ public final class PrefetchPlanner: PrefetchPolicy {
     }
 
     public func define(categorySet: CategorySetID, members: [UInt32]) {
-        state.pointee.sets.define(categorySet, members: members)
+        state.pointee.habits.sets.define(categorySet, members: members)
     }
 
     public func announce(_ object: AnnouncedObject) { state.pointee.announce(object) }
@@ -64,7 +69,7 @@ public final class PrefetchPlanner: PrefetchPolicy {
 
     public func evicted(_ object: UInt32, from user: UInt32) { state.pointee.evicted(object, from: user) }
 
-    public func plan(after access: Access, outlook: PrefetchOutlook, into plan: inout [PrefetchProposal]) {
+    public func plan(after access: Access, outlook: PrefetchOutlook, into plan: inout PrefetchPlan) {
         state.pointee.plan(after: access, outlook: outlook, into: &plan)
     }
 

@@ -22,7 +22,12 @@ struct CandidateInputsTests {
     @Test("Every input of every candidate is what its formula says of the requests until now")
     func inputs() throws {
         var state = PlannerState(PlannerParameters(), seed: 1)
-        for (set, members) in Self.sets.enumerated() { state.sets.define(CategorySetID(set), members: members) }
+        // What the eviction model is told of the same accesses.
+        var eviction = FeatureAssembler(groups: .all)
+        for (set, members) in Self.sets.enumerated() {
+            state.habits.sets.define(CategorySetID(set), members: members)
+            eviction.habits.sets.define(CategorySetID(set), members: members)
+        }
         var generator = SplitMix64(seed: 8)
         var requests: [Request] = []
         var (compared, wrong): (Int, [String]) = (0, [])
@@ -33,15 +38,24 @@ struct CandidateInputsTests {
                 entry: object, index: index, time: Int64(seconds) * 1_000_000, categories: Self.set(of: object),
                 user: user)
             state.note(access, isHit: false)
-            requests.append(
-                Request(user: user, object: object, seconds: seconds, number: requests.count { $0.user == user }))
-            var plan: [PrefetchProposal] = []
-            // Whatever is even is held.
+            let own = requests.filter { $0.user == user }
+            let gap = own.lastIndex { $0.object == object }.map { FastMath.octaves(UInt32(own.count - $0)) }
+            var inhabited = access
+            inhabited.user = PlannerContext.inhabitant(user)
+            eviction.note(inhabited, second: UInt32(seconds), gap: gap ?? .max, isRepeat: gap != nil)
+            requests.append(Request(user: user, object: object, seconds: seconds, number: own.count))
+            var plan = PrefetchPlan()
+            // Whatever is even is held, and 2 waits.
             state.plan(
-                after: access, outlook: PrefetchOutlook(limit: 0, hasRoom: true) { $0 % 2 == 0 }, into: &plan)
+                after: access, outlook: PrefetchOutlook(limit: 0, hasRoom: true, waiting: [2]) { $0 % 2 == 0 },
+                into: &plan)
             guard index % 20 == 19 else { continue }
+            #expect(state.candidates.count == state.candidates.newCount + 1)
             for candidate in 0..<state.candidates.count {
-                let expected = Reference(requests, user, state.candidates[candidate]).inputs
+                let object = state.candidates[candidate]
+                let expected =
+                    Reference(requests, user, object).inputs
+                    + told(by: eviction, of: object, user: inhabited.user, seconds: UInt32(seconds))
                 var told = [Float](repeating: -1, count: PlannerInput.width)
                 for input in told.indices {
                     told[input] = state.inputs.matrix[input * state.candidates.count + candidate]
@@ -57,6 +71,24 @@ struct CandidateInputsTests {
         }
         #expect(compared > 2_000)
         #expect(wrong.isEmpty, "\(wrong.count) of \(compared): \(wrong.prefix(9))")
+    }
+
+    /// What the eviction model is told of an object of the same categories that the user asked for last: what both models share.
+    private func told(
+        by eviction: borrowing FeatureAssembler, of object: UInt32, user: UInt32, seconds: UInt32
+    ) -> [(Int, Double)] {
+        var record = ObjectRecord()
+        (record.categories, record.user) = (Self.set(of: object), user)
+        var features = [Float](repeating: 0, count: Feature.width)
+        eviction.write(record, aged: 0, now: 0, second: seconds, inputs: &features)
+        let habits = PlannerInput.habitFeatures.enumerated().map {
+            (PlannerInput.habits + $0, Double(features[$1]))
+        }
+        let activity = [Feature.sessionLength, Feature.userAccesses].enumerated().map { ($0, Double(features[$1])) }
+        let time = (Feature.dayPhase...Feature.weekQuadrature).enumerated().map {
+            (2 + $0, (Double(features[$1]) - 1) * 0.15)
+        }
+        return habits + activity + time
     }
 
     /// The inputs of one candidate by their formulas.
@@ -85,86 +117,71 @@ struct CandidateInputsTests {
 
         var inputs: [(Int, Double)] {
             let seconds = all[now - 1].seconds
-            var inputs: [(Int, Double)] = [(5, 1), (1, count(Double(turn)))]
+            let pause = turn > 1 ? Double(seconds - own[turn - 2].seconds) : 0
+            var inputs: [(Int, Double)] = [(6, count(pause / 60)), (7, 1)]
             // The user's own requests of the object.
             let visits = own.filter { $0.object == object }
             if let last = visits.last {
                 let age = Double(turn - last.number)
                 let gap = visits.count > 1 ? Double(last.number - visits[visits.count - 2].number) : 0
                 inputs += [
-                    (6, 1), (7, count(Double(visits.count))), (8, count(age)), (9, count(gap)),
-                    (10, count(4 * decayed(visits.map { turn - $0.number }, 100))),
-                    (11, count(Double(seconds - last.seconds) / 60)),
-                    (12, gap > 0 ? log2((1 + age) / (1 + gap)) * 0.15 : 0),
+                    (8, 1), (9, count(Double(visits.count))), (10, count(age)), (11, count(gap)),
+                    (12, count(4 * decayed(visits.map { turn - $0.number }, 100))),
+                    (13, count(Double(seconds - last.seconds) / 60)),
+                    (14, gap > 0 ? log2((1 + age) / (1 + gap)) * 0.15 : 0),
                 ]
             } else {
-                inputs += [(6, 0), (7, 0), (8, 1.5), (9, 1.5), (10, 0), (11, 0), (12, 0)]
+                inputs += [(8, 0), (9, 0), (10, 1.5), (11, 1.5), (12, 0), (13, 0), (14, 0)]
             }
             // Everybody's.
             let ages = ages { $0.object == object }
             let inside = self.ages { $0.object == object && $0.number > 0 }
-            let middle = decayed(ages, 5_000) / 5_000
             let users = Set(all.filter { $0.object == object }.map(\.user)).count
             let first = all.first { $0.object == object }?.seconds ?? 0
             inputs += [
-                (13, rate(decayed(ages, 500) / 500)), (14, rate(middle)), (15, rate(decayed(ages, 50_000) / 50_000)),
-                (16, rate(decayed(ages, 100) / 100)), (17, rate(decayed(inside, 500) / 500)),
-                (18, rate(decayed(inside, 5_000) / 5_000)), (19, count(Double(ages.max() ?? 0))),
-                (20, count(Double(ages.count))), (21, count(Double(ages.min() ?? 0))), (22, count(Double(users))),
-                (23, count(Double(seconds - first) / 60)),
+                (15, rate(decayed(ages, 500) / 500)), (16, rate(decayed(ages, 5_000) / 5_000)),
+                (17, rate(decayed(ages, 50_000) / 50_000)), (18, rate(decayed(ages, 100) / 100)),
+                (19, rate(decayed(inside, 500) / 500)), (20, rate(decayed(inside, 5_000) / 5_000)),
+                (21, count(Double(ages.max() ?? 0))), (22, count(Double(ages.count))),
+                (23, count(Double(ages.min() ?? 0))), (24, count(Double(users))),
+                (25, count(Double(seconds - first) / 60)),
             ]
-            return inputs + categories(middle) + succession + [(37, onward)]
+            return inputs + categories(decayed(ages, 50_000)) + succession + [(46, onward)]
         }
 
         private func members(_ request: Request) -> [UInt32] { sets[Int(set(of: request.object))] }
 
-        private func categories(_ middle: Double) -> [(Int, Double)] {
+        /// The object's share in its categories, and in what the user is likely to ask for of them.
+        private func categories(_ accesses: Double) -> [(Int, Double)] {
             let members = sets[Int(CandidateInputsTests.set(of: object))]
             // The categories of the last request that had any.
-            let active = own.last { set(of: $0.object) != 0 }.map(self.members) ?? []
-            var (fast, slow, rate, transition) = (0.0, 0.0, 0.0, 0.0)
-            var (nearest, count, returns, all, allReturns) = (1 << 10, 0, 0, 0, 0)
+            let active = own.last { set(of: $0.object) != 0 }.map { set(of: $0.object) } ?? 0
+            var (mine, fast, slow, chance) = (0.0, 0.0, 0.0, 0.0)
             for member in members {
-                let mine = own.filter { self.members($0).contains(member) }
-                fast += decayed(mine.map { turn - $0.number }, 4)
-                slow += decayed(mine.map { turn - $0.number }, 50)
-                count += mine.count
-                nearest = min(nearest, mine.last.map { turn - $0.number } ?? nearest)
-                rate += decayed(ages { self.members($0).contains(member) }, 5_000) / 5_000
-                for (index, request) in self.all.enumerated() where self.members(request).contains(member) {
-                    let isReturn = self.all[..<index].contains {
-                        $0.user == request.user && $0.object == request.object
-                    }
-                    all += 1
-                    allReturns += isReturn ? 1 : 0
-                    if request.user == own[0].user { returns += isReturn ? 1 : 0 }
-                }
-                for last in active { transition = max(transition, follows(member, last)) }
+                mine += decayed(own.filter { self.members($0).contains(member) }.map { turn - 1 - $0.number }, 200)
+                let ages = ages { self.members($0).contains(member) }.map { $0 - 1 }
+                fast += decayed(ages, 1_000) / Double(members.count)
+                slow += decayed(ages, 50_000) / Double(members.count)
+                chance = max(chance, follows(member, active))
             }
-            let weight = Double(min(turn, 72) + 8)
-            let share = middle / (rate + 1e-7)
-            return [
-                (24, members.contains { active.contains($0) } ? 1 : 0), (25, self.count(Double(nearest))),
-                (26, self.count(Double(count))), (27, Double(returns) / Double(1 + count)),
-                (28, self.count(fast * 4)), (29, self.count(slow * 4)), (30, self.rate(rate)), (31, self.rate(share)),
-                (32, self.rate(transition)),
-                (33, self.rate((0.5 * (slow + 8 * rate) / weight + 0.5 * transition) * share)),
-                (34, all == 0 ? 0 : self.count(Double(allReturns) * 30 / Double(all))),
-            ]
+            let weight = decayed(own.map { turn - 1 - $0.number }, 200) + 8
+            let share = accesses / (slow + 0.01)
+            let outlook = 0.5 * (mine + 8 * fast / 1_000) / weight + 0.5 * chance
+            return [(39, rate(share)), (40, rate(outlook * share))]
         }
 
-        /// How often a category came after another, by how often any did.
-        private func follows(_ category: UInt32, _ last: UInt32) -> Double {
+        /// How often a category came after a set, by how often anything did.
+        private func follows(_ category: UInt32, _ last: CategorySetID) -> Double {
+            if last == 0 { return 0 }
             var (score, followed) = (0, 0)
             for user in Set(all.map(\.user)) {
-                var before: [UInt32] = []
+                var before: CategorySetID = 0
                 for request in all where request.user == user {
-                    let members = members(request)
-                    if before.contains(last) {
-                        followed += members.count
-                        score += members.contains(category) ? 1 : 0
+                    if before == last {
+                        followed += 1
+                        score += members(request).contains(category) ? 1 : 0
                     }
-                    if !members.isEmpty { before = members }
+                    if set(of: request.object) != 0 { before = set(of: request.object) }
                 }
             }
             return Double(score) / Double(followed + 5)
@@ -176,7 +193,8 @@ struct CandidateInputsTests {
                 let shares = followers.map(share)
                 return [(number, rate(shares[0])), (number + 1, rate(shares.reduce(0, +)))]
             }
-            return inputs(35) { $0.score / ($0.followed + 3) } + inputs(38) { $0.late / ($0.lateFollowed + 2) }
+            return inputs(41) { $0.score / ($0.followed + 3) } + inputs(43) { $0.late / ($0.lateFollowed + 2) }
+                + [(45, count(followers[0].followed))]
         }
 
         private struct Following {

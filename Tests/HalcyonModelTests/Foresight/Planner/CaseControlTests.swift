@@ -44,7 +44,7 @@ struct CaseControlTests {
         var cases = CaseControl(controls: 2, sampling: 100, seed: 2)
         var generator = SplitMix64(seed: 3)
         var column = [Float](repeating: 0, count: PlannerInput.width)
-        column[PlannerInput.situation + 5] = 1
+        column[PlannerInput.one] = 1
         var logit: Float = 0
         var (offered, learnt) = (0, 0)
         for _ in 0..<60_000 {

@@ -34,12 +34,12 @@ public final class MithrilPrefetch: PrefetchPolicy {
         if records.isFull { mine() }
     }
 
-    public func plan(after access: Access, outlook: PrefetchOutlook, into plan: inout [PrefetchProposal]) {
+    public func plan(after access: Access, outlook: PrefetchOutlook, into plan: inout PrefetchPlan) {
         var missing = outlook.limit
         for object in rules[access.object].reversed() {
             guard missing > 0 else { return }
             if object == access.object || outlook.holds(object) { continue }
-            plan.append(PrefetchProposal(object: object))
+            plan.propose(object)
             missing -= 1
         }
     }

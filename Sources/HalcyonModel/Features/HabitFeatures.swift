@@ -1,0 +1,148 @@
+import HalcyonEviction
+
+/// What is known of users and categories, as features: what the user does with the categories of an object, how all users use
+/// them, the session, how much the user is doing, the time of day and of the week.
+///
+/// Both models are told these. The eviction model asks for those of a resident (``FeatureAssembler``), the planner for those of
+/// a candidate (``CandidateInputs``). Each keeps account of the accesses that it hears of itself, because they need not be the same: a cache
+/// may serve some of the users whom the planner foresees. It knows nothing but those accesses. O(categories of the object).
+struct HabitFeatures: ~Copyable {
+    /// How much is remembered; each a power of two. See ``UserProfiles``, ``CategoryProfiles``, ``CategoryTransitions``.
+    struct Bounds {
+        var users: UInt32
+        var categories: UInt32
+        /// Pairs of a user and a category.
+        var habits: Int
+        /// Pairs of a set of categories and one that came after it.
+        var transitions: Int
+
+        /// For one cache, or a fleet that shares a model: at most 2.4 MB.
+        static let cache = Bounds(users: 1 << 14, categories: 1 << 14, habits: 1 << 15, transitions: 1 << 15)
+        /// For all users that there are: at most 111 MB.
+        static let everybody = Bounds(users: 1 << 20, categories: 1 << 16, habits: 1 << 21, transitions: 1 << 20)
+    }
+
+    private let uses: FeatureSwitches
+    var sets = CategorySetTable()
+    private var categories: CategoryProfiles
+    private var users: UserProfiles
+    private var transitions: CategoryTransitions
+    /// The categories of the latest access.
+    private var current: CategorySetID = 0
+    /// How many accesses there were; what is known of categories and users is dated by it.
+    private(set) var clock: UInt32 = 0
+    private var day = Phase()
+    private var week = Phase()
+
+    init(_ groups: FeatureGroups, bounds: Bounds) {
+        uses = FeatureSwitches(groups)
+        categories = CategoryProfiles(bound: bounds.categories)
+        users = UserProfiles(users: bounds.users, pairs: bounds.habits)
+        transitions = CategoryTransitions(bound: bounds.transitions)
+    }
+
+    var byteCount: Int { sets.byteCount + categories.byteCount + users.byteCount + transitions.byteCount }
+
+    /// Takes an access into account.
+    ///
+    /// - Parameters:
+    ///   - gap: the object's time since the last one in octaves, 255 if there was none.
+    ///   - isRepeat: whether the same user asked for it before.
+    mutating func note(_ access: Access, second: UInt32, gap: UInt8, isRepeat: Bool) {
+        clock &+= 1
+        let before = current
+        current = access.categories
+        if uses.time {
+            day = Phase(second, of: 86_400)
+            week = Phase(second, of: 604_800)
+        }
+        if access.categories == 0 && access.user == .max { return }
+        let members = sets[access.categories]
+        if uses.category {
+            for category in members { categories.note(category, now: clock, gap: gap) }
+        }
+        guard uses.user || uses.session || uses.activity else { return }
+        if uses.session {
+            let from = access.user == .max ? before : users.profile(of: access.user)?.active ?? 0
+            transitions.note(from: from, to: members, now: clock)
+        }
+        if access.user != .max {
+            users.note(access, isRepeat: isRepeat, members: members, now: clock, second: second)
+        }
+    }
+
+    /// What is known of a user, if anything.
+    @inline(__always)
+    func profile(of user: UInt32) -> UserProfiles.Profile? { users.profile(of: user) }
+
+    /// The user's accesses to a category, decayed, as of the last of them; 0 if there was none.
+    @inline(__always)
+    func weight(_ user: UInt32, _ category: UInt32) -> Float { users.weight(user, category) }
+
+    /// Has what an access will change on its way from memory.
+    @inline(__always)
+    func expect(_ access: Access) {
+        guard uses.user, access.user != .max else { return }
+        let members = sets[access.categories]
+        if members.count > 0 { users.expect(access.user, members[0]) }
+    }
+
+    /// Has what ``expect(_:user:)`` looks at on its way from memory.
+    @inline(__always)
+    func expectPlaces(_ set: CategorySetID, user: UInt32) {
+        guard user != .max, uses.user || uses.session else { return }
+        let members = sets[set]
+        if members.count == 0 { return }
+        if uses.user { users.expectPlace(user, members[0]) }
+        if uses.session, let profile = users.profile(of: user) { transitions.expectPlace(profile.active, members[0]) }
+    }
+
+    /// Has what ``write(_:user:into:)`` needs on its way from memory.
+    @inline(__always)
+    func expect(_ set: CategorySetID, user: UInt32) {
+        guard user != .max, uses.user || uses.session else { return }
+        let members = sets[set]
+        if members.count == 0 { return }
+        if uses.user { users.expect(user, members[0]) }
+        if uses.session, let profile = users.profile(of: user) { transitions.expect(profile.active, members[0]) }
+    }
+
+    /// Writes what is known of the categories of a set and of a user into a row, if there are any.
+    @inline(__always)
+    func write(_ set: CategorySetID, user: UInt32, into row: UnsafeMutablePointer<Float>) {
+        if set == 0 && user == .max { return }
+        let members = sets[set]
+        if members.count > 0 && uses.category { categories.write(members, now: clock, into: row) }
+        guard (uses.user || uses.session || uses.activity), let profile = users.profile(of: user) else {
+            if uses.session && user == .max { writeSession(set, active: current, members: members, into: row) }
+            return
+        }
+        if members.count > 0 && uses.user { users.write(profile, members: members, into: row) }
+        if uses.session { writeSession(set, active: profile.active, members: members, into: row) }
+        if uses.activity {
+            row[Feature.sinceUser] = FastMath.float(clock &- profile.last)
+            row[Feature.sessionLength] = FastMath.float(profile.sessionLength)
+            row[Feature.userAccesses] = FastMath.float(profile.accesses)
+        }
+    }
+
+    /// Writes the time of day and of the week of the latest access into a row.
+    @inline(__always)
+    func writeTime(into row: UnsafeMutablePointer<Float>) {
+        row[Feature.dayPhase] = day.direct
+        row[Feature.dayQuadrature] = day.quadrature
+        row[Feature.weekPhase] = week.direct
+        row[Feature.weekQuadrature] = week.quadrature
+    }
+
+    @inline(__always)
+    private func writeSession(
+        _ set: CategorySetID, active: CategorySetID, members: UnsafeBufferPointer<UInt32>,
+        into row: UnsafeMutablePointer<Float>
+    ) {
+        row[Feature.active] = sets.overlap(of: set, with: active)
+        // Told in sixteenths of an octave down to 2⁻¹⁶.
+        let chance = transitions.chance(from: active, to: members, now: clock)
+        row[Feature.transition] = chance * 0x1p16
+    }
+}
