@@ -205,11 +205,9 @@ final class FileStore: Sendable {
 
     /// Removes the bytes of a key.
     func reconsider(_ key: String, isLikely: Bool) {
+        let name = state.withLock { $0.config.naming }.name(of: key, forcedExtension: nil)
         let now = clock.now
-        state.withLock { state in
-            let name = state.config.naming.name(of: key, forcedExtension: nil)
-            state.ledger.reconsider(name, isLikely: isLikely, at: now)
-        }
+        state.withLock { $0.ledger.reconsider(name, isLikely: isLikely, at: now) }
     }
 
     func remove(forKey key: String, forcedExtension: String?) {
