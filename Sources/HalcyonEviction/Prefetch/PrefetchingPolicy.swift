@@ -1,7 +1,7 @@
 /// A policy inside another that keeps apart what was fetched ahead of need, until somebody asks for it.
 ///
 /// Such an entry is no evidence of anything: nobody has asked for it. So the wrapped policy does not hear of it, and
-/// neither its order nor its ghosts change. The entries wait in the order in which they came:
+/// neither its order nor its ghosts change. The entries wait in the order in which they came, or were last held to be likely:
 ///
 /// - one that is asked for leaves those that wait and comes in with the wrapped policy, as any other entry;
 /// - one that is protected stays, and the wrapped policy chooses among its own, as long as it has any;

@@ -10,8 +10,8 @@ struct CategoryColumns: ~Copyable {
     static let slow = PlannerInput.habitFeatures.count
     static let outlook = slow + 1
     private static let rows = outlook + 1
-    /// Sets at a time: one of each candidate, and none at all.
-    private static let bound = CandidateList.bound + 1
+    /// Sets at a time: one of each candidate.
+    private static let bound = CandidateList.bound
 
     private let values = HeapArray<Float>(repeating: 0, count: rows * bound)
     private var sets = HeapArray<CategorySetID>(repeating: 0, count: bound)
@@ -57,6 +57,8 @@ struct CategoryColumns: ~Copyable {
         for column in 0..<count { habits.expect(sets[column], user: context.inhabitant) }
         let weight = (habits.profile(of: context.inhabitant)?.weight ?? 0) + 8
         let told = PlannerInput.habitFeatures
+        // Nothing of the user before, of whom more may be known.
+        numbers.base.update(repeating: 0, count: Feature.width)
         for column in 0..<count {
             (numbers.base + told.lowerBound).update(repeating: 0, count: told.count)
             habits.write(sets[column], user: context.inhabitant, into: numbers.base)

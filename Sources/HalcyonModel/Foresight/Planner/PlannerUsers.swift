@@ -9,7 +9,6 @@ struct PlannerUsers: ~Copyable {
     static let pairBound = 1 << 21
     /// The half-life of the counts of a user's objects, in requests of the user.
     static let objectHalfLife: Float = 100
-    static let recentWidth = 2
     static let evictedWidth = 16
     static let favouriteWidth = 6
 
