@@ -25,9 +25,9 @@ public struct CacheRun {
     public let takeVictims: (inout [EntryID]) -> Void
 
     /// A cache around `policy`, compiled for its type.
-    @inline(__always)
+    @inlinable @inline(__always)
     public init<Policy: EvictionPolicy & ~Copyable>(_ policy: consuming Policy, context: PolicyContext) {
-        let box = Box(
+        let box = IndexBox(
             BoundedIndex(
                 policy: policy, capacity: context.capacity, everyCostIsOne: context.everyCostIsOne,
                 entries: context.entries, lifetime: context.lifetime, keepsVictims: context.prefetches))
@@ -68,22 +68,6 @@ public struct CacheRun {
         self.takeVictims = takeVictims
         self.reconsider = reconsider
     }
-
-    /// An index at a fixed address, where it is reached without looking up its type and without checks for exclusive access, which
-    /// took longer than a hit.
-    private final class Box<Policy: EvictionPolicy & ~Copyable> {
-        let index: UnsafeMutablePointer<BoundedIndex<Policy>>
-
-        init(_ index: consuming BoundedIndex<Policy>) {
-            self.index = .allocate(capacity: 1)
-            self.index.initialize(to: index)
-        }
-
-        deinit {
-            index.deinitialize(count: 1)
-            index.deallocate()
-        }
-    }
 }
 
 /// The counters of a cache.
@@ -102,6 +86,7 @@ public struct CacheState: Sendable, Equatable {
     public let metrics: [PolicyMetric]
 
     /// A state from its counters.
+    @inlinable
     public init(
         used: Int, count: Int, evictions: Int, expirations: Int, metadataBytes: Int, metrics: [PolicyMetric]
     ) {

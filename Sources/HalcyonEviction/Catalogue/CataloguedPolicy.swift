@@ -6,17 +6,23 @@ public protocol CataloguedPolicy: EvictionPolicy, SendableMetatype, ~Copyable {
     static var card: PolicyCard { get }
     /// An empty policy.
     init(_ parameters: Parameters, context: PolicyContext)
-    /// An empty index under the policy, for a storage that holds values. It need not be implemented: what is there by default is
-    /// compiled for the policy's type by whatever module the policy stands in, and not by those who name it.
-    static func makeLiveIndex(_ parameters: Parameters, context: PolicyContext) -> LiveIndex
+    /// An empty cache under `policy`, timed if there are `times`. It need not be implemented: what is there by default is compiled for
+    /// the policy's type by the module that the policy stands in, whoever calls it.
+    static func makeCache(_ policy: consuming Self, context: PolicyContext, times: CacheTimes?) -> CacheRun
+    /// An empty index under `policy`, for a storage that holds values. It need not be implemented, either.
+    static func makeLiveIndex(_ policy: consuming Self, context: PolicyContext) -> LiveIndex
 }
 
 extension CataloguedPolicy where Self: ~Copyable {
-    @inline(__always)
-    public static func makeLiveIndex(_ parameters: Parameters, context: PolicyContext) -> LiveIndex {
+    @inlinable
+    public static func makeCache(_ policy: consuming Self, context: PolicyContext, times: CacheTimes?) -> CacheRun {
+        CacheRun(policy, context: context, times: times)
+    }
+
+    @inlinable
+    public static func makeLiveIndex(_ policy: consuming Self, context: PolicyContext) -> LiveIndex {
         context.prefetches
-            ? LiveIndex(PrefetchingPolicy(Self(parameters, context: context)), context: context)
-            : LiveIndex(Self(parameters, context: context), context: context)
+            ? LiveIndex(PrefetchingPolicy(policy), context: context) : LiveIndex(policy, context: context)
     }
 }
 

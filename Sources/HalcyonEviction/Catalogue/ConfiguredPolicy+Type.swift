@@ -1,19 +1,21 @@
 extension ConfiguredPolicy {
-    /// A policy by its type, ready to make caches; compiled for the type where it is called with one.
+    /// A policy by its type, ready to make caches.
     ///
     /// ```swift
     /// let policy = ConfiguredPolicy(S3FIFO.self)
     /// ```
-    @inline(__always)
     public init<Policy: CataloguedPolicy & ~Copyable>(
         _ policy: Policy.Type, parameters values: Policy.Parameters = Policy.Parameters()
     ) {
         self.init(
             card: Policy.card, settings: [], parameters: Policy.Parameters.table.map { ($0.name, $0.read(values)) },
-            makeRun: { context, times in CacheRun(Policy(values, context: context), context: context, times: times) },
+            makeRun: { context, times in
+                Policy.makeCache(Policy(values, context: context), context: context, times: times)
+            },
             makeDecoratedRun: { context, decorator in
                 decorator.makeCache(around: Policy(values, context: context), context: context)
             },
-            makeLive: { context in Policy.makeLiveIndex(values, context: context) }, makeFleet: nil)
+            makeLive: { context in Policy.makeLiveIndex(Policy(values, context: context), context: context) },
+            makeFleet: nil)
     }
 }

@@ -7,32 +7,34 @@
 /// checked for exclusive access at each use, which takes longer than a hit of LRU. No closure leaves the object, and a call
 /// of one of its verbs keeps it alive; so nobody comes to that address once it is gone.
 public final class LiveIndex {
-    private let storing: (Access, Int64, inout [EntryID]) -> AccessOutcome
+    @usableFromInline let storing: (Access, Int64, inout [EntryID]) -> AccessOutcome
     @usableFromInline let hitting: (Access, Int64?, inout [EntryID]) -> Bool
     @usableFromInline let finding: (EntryID, Int64, Int64?) -> HitStanding
-    private let containing: (EntryID) -> Bool
-    private let containingFresh: (EntryID, Int64) -> Bool
-    private let remembering: (EntryID) -> Bool
-    private let costing: (EntryID) -> Int
-    private let ending: (EntryID) -> Int64
-    private let removing: (EntryID) -> Void
-    private let reconsidering: (Access, Bool) -> Void
-    private let defining: (CategorySetID, [UInt32]) -> Void
-    private let limiting: (Int, Int, Access, inout [EntryID]) -> Void
-    private let trimming: (Int, Int, Access, inout [EntryID]) -> Void
-    private let using: () -> Int
-    private let counting: () -> Int
-    private let describing: () -> CacheState
-    private let destroying: () -> Void
+    @usableFromInline let containing: (EntryID) -> Bool
+    @usableFromInline let containingFresh: (EntryID, Int64) -> Bool
+    @usableFromInline let remembering: (EntryID) -> Bool
+    @usableFromInline let costing: (EntryID) -> Int
+    @usableFromInline let ending: (EntryID) -> Int64
+    @usableFromInline let removing: (EntryID) -> Void
+    @usableFromInline let reconsidering: (Access, Bool) -> Void
+    @usableFromInline let defining: (CategorySetID, [UInt32]) -> Void
+    @usableFromInline let limiting: (Int, Int, Access, inout [EntryID]) -> Void
+    @usableFromInline let trimming: (Int, Int, Access, inout [EntryID]) -> Void
+    @usableFromInline let using: () -> Int
+    @usableFromInline let counting: () -> Int
+    @usableFromInline let describing: () -> CacheState
+    /// Whom the index belongs to; see ``IndexBox``.
+    @usableFromInline let owner: AnyObject
 
     /// An index around `policy`, compiled for its type where that is known to the caller.
-    @inline(__always)
+    @inlinable @inline(__always)
     public init<Policy: EvictionPolicy & ~Copyable>(_ policy: consuming Policy, context: PolicyContext) {
-        let index = UnsafeMutablePointer<BoundedIndex<Policy>>.allocate(capacity: 1)
-        index.initialize(
-            to: BoundedIndex(
+        let box = IndexBox(
+            BoundedIndex(
                 policy: policy, capacity: context.capacity, everyCostIsOne: context.everyCostIsOne,
                 entries: context.entries, lifetime: context.lifetime, entriesExpire: true, keepsVictims: true))
+        let index = box.index
+        owner = box
         storing = { access, deadline, victims in
             let outcome = index.pointee.access(access, deadline: deadline, renews: true)
             index.pointee.takeVictims(into: &victims)
@@ -68,13 +70,7 @@ public final class LiveIndex {
                 expirations: index.pointee.expirations, metadataBytes: index.pointee.metadataBytes,
                 metrics: index.pointee.policy.metrics)
         }
-        destroying = {
-            index.deinitialize(count: 1)
-            index.deallocate()
-        }
     }
-
-    deinit { destroying() }
 
     /// Serves one store: the access, when the entry expires, and the list to which the victims are added.
     /// See ``BoundedIndex/access(_:deadline:renews:)``.

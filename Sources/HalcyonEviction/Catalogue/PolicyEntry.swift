@@ -30,14 +30,12 @@ public struct PolicyEntry: Sendable {
     /// Given the context of a fleet, makes what makes its caches.
     typealias FleetMaker = @Sendable (PolicyContext, CacheTimes?) -> (PolicyContext) -> CacheRun
 
-    /// The entry of a policy; compiled for its type where it is called with one.
-    @inline(__always)
+    /// The entry of a policy.
     public init<Policy: CataloguedPolicy & ~Copyable>(_ policy: Policy.Type) {
         self.init(policy, defaults: Policy.Parameters(), fleet: { _ in nil })
     }
 
-    /// The entry of a policy whose caches can share a model; compiled for its type where it is called with one.
-    @inline(__always)
+    /// The entry of a policy whose caches can share a model.
     public init<Policy: ModelSharingPolicy & ~Copyable>(_ policy: Policy.Type) {
         self.init(policy, defaults: Policy.Parameters())
     }
@@ -46,19 +44,17 @@ public struct PolicyEntry: Sendable {
     ///
     /// - Parameter defaults: besides what can be written it may hold what a policy is to start with, such as a trained
     ///   model.
-    @inline(__always)
     public init<Policy: ModelSharingPolicy & ~Copyable>(_ policy: Policy.Type, defaults: Policy.Parameters) {
         self.init(
             policy, defaults: defaults,
             fleet: { values in
                 { fleet, times in
                     let model = Policy.makeModel(values, context: fleet)
-                    return { CacheRun(Policy(values, context: $0, model: model), context: $0, times: times) }
+                    return { Policy.makeCache(Policy(values, context: $0, model: model), context: $0, times: times) }
                 }
             })
     }
 
-    @inline(__always)
     private init<Policy: CataloguedPolicy & ~Copyable>(
         _ policy: Policy.Type, defaults: Policy.Parameters,
         fleet: @escaping @Sendable (Policy.Parameters) -> FleetMaker?
@@ -73,12 +69,12 @@ public struct PolicyEntry: Sendable {
             return Resolved(
                 values: Policy.Parameters.table.map { ($0.name, $0.read(values)) },
                 make: { context, times in
-                    CacheRun(Policy(values, context: context), context: context, times: times)
+                    Policy.makeCache(Policy(values, context: context), context: context, times: times)
                 },
                 makeDecorated: { context, decorator in
                     decorator.makeCache(around: Policy(values, context: context), context: context)
                 },
-                makeLive: { context in Policy.makeLiveIndex(values, context: context) },
+                makeLive: { context in Policy.makeLiveIndex(Policy(values, context: context), context: context) },
                 makeFleet: fleet(values))
         }
     }

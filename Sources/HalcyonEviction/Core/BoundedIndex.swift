@@ -8,29 +8,32 @@
 public struct BoundedIndex<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
     /// Who stays.
     public var policy: Policy
-    /// What may be used, in the unit of ``Access/cost``.
-    public private(set) var capacity: Int
-    /// How many entries may be resident.
-    public private(set) var countLimit = Int.max
-    /// What is used.
-    public private(set) var used = 0
-    /// The number of resident entries.
-    public private(set) var count = 0
-    /// How many entries were evicted to make room.
-    public private(set) var evictions = 0
-    /// How many residents were found expired or of another size.
-    public private(set) var expirations = 0
+    /// Its limits and what it counts.
+    @usableFromInline var tally: CacheTally
 
-    private let behaviour: CacheBehaviour
-    private var roomLimit: Int
-    private let everyCostIsOne: Bool
-    private let entriesExpire: Bool
-    private let keepsVictims: Bool
-    private var victims: [EntryID] = []
-    private var resident: SlotArray<Bool>
-    private var costs: SlotArray<Int>
+    /// What may be used, in the unit of ``Access/cost``.
+    @inlinable public var capacity: Int { tally.capacity }
+    /// How many entries may be resident.
+    @inlinable public var countLimit: Int { tally.countLimit }
+    /// What is used.
+    @inlinable public var used: Int { tally.used }
+    /// The number of resident entries.
+    @inlinable public var count: Int { tally.count }
+    /// How many entries were evicted to make room.
+    @inlinable public var evictions: Int { tally.evictions }
+    /// How many residents were found expired or of another size.
+    @inlinable public var expirations: Int { tally.expirations }
+
+    @usableFromInline let behaviour: CacheBehaviour
+    @usableFromInline var roomLimit: Int
+    @usableFromInline let everyCostIsOne: Bool
+    @usableFromInline let entriesExpire: Bool
+    @usableFromInline let keepsVictims: Bool
+    @usableFromInline var victims: [EntryID] = []
+    @usableFromInline var resident: SlotArray<Bool>
+    @usableFromInline var costs: SlotArray<Int>
     /// `Int64.min` where nobody is resident, so that one look says whether an entry is there and has not expired.
-    private var deadlines: SlotArray<Int64>
+    @usableFromInline var deadlines: SlotArray<Int64>
 
     /// An empty cache.
     ///
@@ -41,6 +44,7 @@ public struct BoundedIndex<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
     ///   - lifetime: how long an entry lives in microseconds, hits starting that anew; `nil` leaves it to the policy.
     ///   - entriesExpire: whether entries are given deadlines of their own; see ``access(_:deadline:renews:)``.
     ///   - keepsVictims: whether those that are evicted are written down for ``takeVictims(into:)``.
+    @inlinable
     public init(
         policy: consuming Policy, capacity: Int, everyCostIsOne: Bool = false, entries: Int = 0,
         lifetime: Int64? = nil, entriesExpire: Bool = false, keepsVictims: Bool = false
@@ -52,7 +56,7 @@ public struct BoundedIndex<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
         }
         self.behaviour = behaviour
         self.policy = policy
-        self.capacity = max(capacity, 0)
+        tally = CacheTally(capacity: max(capacity, 0))
         self.everyCostIsOne = everyCostIsOne
         self.entriesExpire = entriesExpire || behaviour.lifetime != nil
         self.keepsVictims = keepsVictims
@@ -63,37 +67,40 @@ public struct BoundedIndex<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
     }
 
     /// The heap bytes of bookkeeping, the policy's included.
+    @inlinable
     public var metadataBytes: Int {
         policy.metadataBytes + resident.byteCount + costs.byteCount + deadlines.byteCount
     }
 
     /// Whether an entry is resident (it may have expired).
-    @inline(__always)
+    @inlinable @inline(__always)
     public func contains(_ entry: EntryID) -> Bool { resident[entry] }
 
     /// What a resident entry costs; 0 for one that is not resident.
+    @inlinable
     public func cost(of entry: EntryID) -> Int {
         guard resident[entry] else { return 0 }
         return everyCostIsOne ? 1 : costs[entry]
     }
 
     /// What an entry costs, or cost when it was last resident.
-    @inline(__always)
+    @inlinable @inline(__always)
     public func lastCost(of entry: EntryID) -> Int { everyCostIsOne ? 1 : costs[entry] }
 
     /// When an entry expires, in microseconds; `Int64.max` if never or if it is not resident.
+    @inlinable
     public func deadline(of entry: EntryID) -> Int64 {
         resident[entry] && entriesExpire ? deadlines[entry] : .max
     }
 
     /// Whether an entry is resident and has not expired at `time`.
-    @inline(__always)
+    @inlinable @inline(__always)
     public func contains(_ entry: EntryID, freshAt time: Int64) -> Bool {
         entriesExpire ? time < deadlines[entry] : resident[entry]
     }
 
     /// Serves one access: a hit, or a miss that brings the entry in and evicts whoever must go.
-    @inline(__always)
+    @inlinable @inline(__always)
     public mutating func access(_ access: Access) -> AccessOutcome {
         serve(access, deadline: .max, renews: behaviour.hitsExtendLifetime)
     }
@@ -104,7 +111,7 @@ public struct BoundedIndex<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
     ///   - deadline: when the entry expires, in microseconds; the policy's lifetime may end earlier. It counts only where
     ///     entries expire.
     ///   - renews: whether a hit starts that anew; otherwise it keeps the deadline that it has.
-    @inline(__always)
+    @inlinable @inline(__always)
     public mutating func access(_ access: Access, deadline: Int64, renews: Bool) -> AccessOutcome {
         serve(access, deadline: deadline, renews: renews)
     }
@@ -114,7 +121,7 @@ public struct BoundedIndex<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
     /// - Parameters:
     ///   - access: what it says of the cost is of no account.
     ///   - deadline: takes the place of the one that the entry has, unless it is `nil`; as in ``access(_:deadline:renews:)``.
-    @inline(__always)
+    @inlinable @inline(__always)
     public mutating func hit(_ access: Access, deadline: Int64?) -> Bool {
         guard contains(access.entry, freshAt: access.time) else { return false }
         if let deadline, entriesExpire { deadlines[access.entry] = bounded(deadline, access.time) }
@@ -126,6 +133,7 @@ public struct BoundedIndex<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
 
     /// Tells the policy whether an entry that was brought in ahead of need is still held to be likely, if it is resident; see
     /// ``EvictionPolicy/reconsider(_:isLikely:)``.
+    @inlinable
     public mutating func reconsider(_ access: Access, isLikely: Bool) {
         if resident[access.entry] { policy.reconsider(access, isLikely: isLikely) }
     }
@@ -134,7 +142,7 @@ public struct BoundedIndex<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
     ///
     /// A hit that may wait is one that finds its entry in time whenever it is served, as long as all that is served before it are
     /// hits: none of them can shorten the time that the entry has, nor evict it.
-    @inline(__always)
+    @inlinable @inline(__always)
     public func standing(of entry: EntryID, at time: Int64, deadline: Int64?) -> HitStanding {
         if !entriesExpire { return !resident[entry] ? .absent : Policy.mayOverflow ? .atOnce : .mayWait }
         let present = deadlines[entry]
@@ -144,6 +152,7 @@ public struct BoundedIndex<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
     }
 
     /// Takes an entry out, if it is resident, without counting an eviction.
+    @inlinable
     public mutating func remove(_ entry: EntryID) {
         guard resident[entry] else { return }
         policy.remove(entry)
@@ -153,10 +162,11 @@ public struct BoundedIndex<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
     /// Changes what may be used and how many may be resident, and evicts until that holds.
     ///
     /// - Parameter now: the time, by the request's number and by the clock; its entry is ``EntryID/none``.
+    @inlinable
     public mutating func limit(capacity: Int, count countLimit: Int, at now: Access) {
         let isAnother = self.capacity != max(capacity, 0)
-        self.capacity = max(capacity, 0)
-        self.countLimit = max(countLimit, 0)
+        tally.capacity = max(capacity, 0)
+        tally.countLimit = max(countLimit, 0)
         roomLimit = Self.roomLimit(capacity, behaviour)
         trim(to: self.capacity, count: self.countLimit, at: now)
         guard isAnother else { return }
@@ -167,6 +177,7 @@ public struct BoundedIndex<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
     /// Evicts until at most `target` is used by at most `number` entries.
     ///
     /// - Parameter now: the time, by the request's number and by the clock; its entry is ``EntryID/none``.
+    @inlinable
     public mutating func trim(to target: Int, count number: Int = .max, at now: Access) {
         while (used > target || count > number || policy.overflows) && count > 0 {
             let victim = policy.leastWanted(at: now)
@@ -181,19 +192,20 @@ public struct BoundedIndex<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
     }
 
     /// Moves those that were evicted since the last call to the end of `list`, in their order.
-    @inline(__always)
+    @inlinable @inline(__always)
     public mutating func takeVictims(into list: inout [EntryID]) {
         if victims.isEmpty { return }
         list.append(contentsOf: victims)
         victims.removeAll(keepingCapacity: true)
     }
 
-    private static func roomLimit(_ capacity: Int, _ behaviour: CacheBehaviour) -> Int {
+    @inlinable
+    static func roomLimit(_ capacity: Int, _ behaviour: CacheBehaviour) -> Int {
         Int((Double(max(capacity, 0)) * behaviour.lowWaterMark).rounded(.down))
     }
 
-    @inline(__always)
-    private mutating func serve(_ access: Access, deadline: Int64, renews: Bool) -> AccessOutcome {
+    @inlinable @inline(__always)
+    mutating func serve(_ access: Access, deadline: Int64, renews: Bool) -> AccessOutcome {
         if resident[access.entry] {
             if isFresh(access) {
                 if renews && entriesExpire { deadlines[access.entry] = bounded(deadline, access.time) }
@@ -201,32 +213,32 @@ public struct BoundedIndex<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
                 return .hit
             }
             remove(access.entry)
-            expirations &+= 1
+            tally.expirations &+= 1
             return bringIn(access, deadline: deadline) ? .stale : .refused
         }
         return bringIn(access, deadline: deadline) ? .miss : .refused
     }
 
-    @inline(__always)
-    private mutating func touch(_ access: Access) {
+    @inlinable @inline(__always)
+    mutating func touch(_ access: Access) {
         policy.hit(access)
         while policy.overflows && count > 0 { evict(policy.victim(for: access)) }
     }
 
-    @inline(__always)
-    private func bounded(_ deadline: Int64, _ time: Int64) -> Int64 {
+    @inlinable @inline(__always)
+    func bounded(_ deadline: Int64, _ time: Int64) -> Int64 {
         guard let lifetime = behaviour.lifetime else { return deadline }
         return min(deadline, time &+ lifetime)
     }
 
-    @inline(__always)
-    private func isFresh(_ access: Access) -> Bool {
+    @inlinable @inline(__always)
+    func isFresh(_ access: Access) -> Bool {
         if !everyCostIsOne && costs[access.entry] != access.cost { return false }
         return !entriesExpire || access.time < deadlines[access.entry]
     }
 
-    @inline(__always)
-    private mutating func bringIn(_ access: Access, deadline: Int64) -> Bool {
+    @inlinable @inline(__always)
+    mutating func bringIn(_ access: Access, deadline: Int64) -> Bool {
         guard policy.admit(access), access.cost <= capacity, access.cost >= 0, countLimit > 0 else { return false }
         if used &+ access.cost > capacity || count >= countLimit || policy.overflows {
             guard makeRoom(for: access) else { return false }
@@ -234,14 +246,14 @@ public struct BoundedIndex<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
         resident[access.entry] = true
         if !everyCostIsOne { costs[access.entry] = access.cost }
         if entriesExpire { deadlines[access.entry] = bounded(deadline, access.time) }
-        used &+= access.cost
-        count &+= 1
+        tally.used &+= access.cost
+        tally.count &+= 1
         policy.insert(access)
         return true
     }
 
-    @inline(__always)
-    private mutating func makeRoom(for access: Access) -> Bool {
+    @inlinable @inline(__always)
+    mutating func makeRoom(for access: Access) -> Bool {
         let limit = used &+ access.cost > capacity ? max(roomLimit, access.cost) : capacity
         while (used &+ access.cost > limit || count >= countLimit || policy.overflows) && count > 0 {
             let victim = policy.victim(for: access)
@@ -251,19 +263,34 @@ public struct BoundedIndex<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
         return true
     }
 
-    @inline(__always)
-    private mutating func evict(_ victim: EntryID) {
+    @inlinable @inline(__always)
+    mutating func evict(_ victim: EntryID) {
         precondition(resident[victim], "the policy evicted an entry that is not resident")
         release(victim)
-        evictions &+= 1
+        tally.evictions &+= 1
         if keepsVictims { victims.append(victim) }
     }
 
-    @inline(__always)
-    private mutating func release(_ entry: EntryID) {
-        used &-= everyCostIsOne ? 1 : costs[entry]
+    @inlinable @inline(__always)
+    mutating func release(_ entry: EntryID) {
+        tally.used &-= everyCostIsOne ? 1 : costs[entry]
         resident[entry] = false
         if entriesExpire { deadlines[entry] = .min }
-        count &-= 1
+        tally.count &-= 1
     }
+}
+
+/// The limits of a ``BoundedIndex`` and what it counts: what others may read and it alone may set, by code that is compiled where
+/// the policy stands.
+@usableFromInline
+struct CacheTally {
+    @usableFromInline var capacity: Int
+    @usableFromInline var countLimit = Int.max
+    @usableFromInline var used = 0
+    @usableFromInline var count = 0
+    @usableFromInline var evictions = 0
+    @usableFromInline var expirations = 0
+
+    @inlinable
+    init(capacity: Int) { self.capacity = capacity }
 }

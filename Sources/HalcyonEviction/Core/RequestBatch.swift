@@ -30,7 +30,7 @@ public struct RequestBatch {
     }
 
     /// The access at `position` of the batch.
-    @inline(__always)
+    @inlinable @inline(__always)
     public func access(_ position: Int) -> Access {
         Access(
             entry: entries[position], index: firstIndex &+ position, time: times?[position] ?? 0,
@@ -40,6 +40,7 @@ public struct RequestBatch {
 
 extension BoundedIndex where Policy: ~Copyable {
     /// Serves the requests of a batch in order and writes what became of each to `outcomes`.
+    @inlinable
     public mutating func replay(_ batch: RequestBatch, outcomes: UnsafeMutablePointer<AccessOutcome>) {
         for position in 0..<batch.entries.count {
             outcomes[position] = access(batch.access(position))

@@ -12,33 +12,37 @@
 /// least ``shortestProtection``. Every verb is O(1) beside what the wrapped policy takes. Bytes: 12 a slot beside its own.
 public struct PrefetchingPolicy<Wrapped: EvictionPolicy & ~Copyable>: ~Copyable, EvictionPolicy {
     /// For how many requests an entry is protected at least after it was fetched or held to be likely.
+    @inlinable
     public static var shortestProtection: Int { 15 }
 
-    private static var notWaiting: UInt32 { .max }
+    @inlinable
+    static var notWaiting: UInt32 { .max }
     /// Later than any request, so that the time since then is longer than any protection.
-    private static var longAgo: UInt32 { 1 << 31 }
+    @inlinable
+    static var longAgo: UInt32 { 1 << 31 }
 
-    private var wrapped: Wrapped
-    private var links = LinkArena()
-    private var waiting = EntryList()
+    @usableFromInline var wrapped: Wrapped
+    @usableFromInline var links = LinkArena()
+    @usableFromInline var waiting = EntryList()
     /// The request at which an entry that waits was fetched, or held to be likely since. Those that wait are in this order.
-    private var endorsed = SlotArray<UInt32>(repeating: .max)
-    private var owned = 0
-    private var used = 0
-    private var dropped = 0
+    @usableFromInline var endorsed = SlotArray<UInt32>(repeating: .max)
+    @usableFromInline var owned = 0
+    @usableFromInline var used = 0
+    @usableFromInline var dropped = 0
 
     /// Nothing waits yet.
+    @inlinable
     public init(_ wrapped: consuming Wrapped) { self.wrapped = wrapped }
 
-    @inline(__always)
+    @inlinable @inline(__always)
     public mutating func hit(_ access: Access) {
         // Whoever takes one from here to a faster cache ahead of need does not ask for it either.
         if access.isPrefetch { return }
         if endorsed[access.entry] == Self.notWaiting { wrapped.hit(access) } else { hitWaiting(access) }
     }
 
-    @inline(never)
-    private mutating func hitWaiting(_ access: Access) {
+    @inlinable @inline(never)
+    mutating func hitWaiting(_ access: Access) {
         used += 1
         // One that the wrapped policy refuses stays where it is, protected no longer.
         guard wrapped.admit(access) else { return reconsider(access, isLikely: false) }
@@ -47,6 +51,7 @@ public struct PrefetchingPolicy<Wrapped: EvictionPolicy & ~Copyable>: ~Copyable,
         owned += 1
     }
 
+    @inlinable
     public mutating func reconsider(_ access: Access, isLikely: Bool) {
         guard endorsed[access.entry] != Self.notWaiting else { return }
         links.remove(access.entry, from: &waiting)
@@ -59,8 +64,10 @@ public struct PrefetchingPolicy<Wrapped: EvictionPolicy & ~Copyable>: ~Copyable,
         }
     }
 
+    @inlinable
     public mutating func admit(_ access: Access) -> Bool { access.isPrefetch || wrapped.admit(access) }
 
+    @inlinable
     public mutating func victim(for access: Access) -> EntryID {
         if let first = overdue(at: access) { return drop(first) }
         guard owned > 0 else { return drop(waiting.tail) }
@@ -78,6 +85,7 @@ public struct PrefetchingPolicy<Wrapped: EvictionPolicy & ~Copyable>: ~Copyable,
         return victim
     }
 
+    @inlinable
     public mutating func leastWanted(at now: Access) -> EntryID {
         if !waiting.isEmpty { return drop(waiting.tail) }
         let victim = wrapped.leastWanted(at: now)
@@ -85,6 +93,7 @@ public struct PrefetchingPolicy<Wrapped: EvictionPolicy & ~Copyable>: ~Copyable,
         return victim
     }
 
+    @inlinable
     public mutating func insert(_ access: Access) {
         if access.isPrefetch {
             links.pushHead(access.entry, to: &waiting)
@@ -95,27 +104,36 @@ public struct PrefetchingPolicy<Wrapped: EvictionPolicy & ~Copyable>: ~Copyable,
         }
     }
 
+    @inlinable
     public mutating func remove(_ entry: EntryID) {
         if endorsed[entry] != Self.notWaiting { return leave(entry) }
         wrapped.remove(entry)
         owned -= 1
     }
 
+    @inlinable
     public mutating func resize(to capacity: Int) { wrapped.resize(to: capacity) }
 
+    @inlinable
     public mutating func define(categorySet: CategorySetID, members: [UInt32]) {
         wrapped.define(categorySet: categorySet, members: members)
     }
 
+    @inlinable
     public func remembers(_ entry: EntryID) -> Bool { wrapped.remembers(entry) }
 
+    @inlinable
     public var overflows: Bool { wrapped.overflows }
+    @inlinable
     public static var mayOverflow: Bool { Wrapped.mayOverflow }
 
+    @inlinable
     public var behaviour: CacheBehaviour { wrapped.behaviour }
 
+    @inlinable
     public var metadataBytes: Int { wrapped.metadataBytes + links.byteCount + endorsed.byteCount }
 
+    @inlinable
     public var metrics: [PolicyMetric] {
         wrapped.metrics + [
             PolicyMetric("prefetched_used", Double(used)), PolicyMetric("prefetched_dropped", Double(dropped)),
@@ -124,24 +142,28 @@ public struct PrefetchingPolicy<Wrapped: EvictionPolicy & ~Copyable>: ~Copyable,
     }
 
     /// The entry that was likely longest ago, if it is protected no longer.
-    private func overdue(at access: Access) -> EntryID? {
+    @inlinable
+    func overdue(at access: Access) -> EntryID? {
         guard !waiting.isEmpty else { return nil }
         let protection = max(Self.shortestProtection, (owned + waiting.count) / 3)
         let age = Int(Self.moment(access) &- endorsed[waiting.tail])
         return age > protection ? waiting.tail : nil
     }
 
-    private mutating func drop(_ entry: EntryID) -> EntryID {
+    @inlinable
+    mutating func drop(_ entry: EntryID) -> EntryID {
         leave(entry)
         dropped += 1
         return entry
     }
 
-    private mutating func leave(_ entry: EntryID) {
+    @inlinable
+    mutating func leave(_ entry: EntryID) {
         links.remove(entry, from: &waiting)
         endorsed[entry] = Self.notWaiting
     }
 
     /// The number of a request in 32 bits, never ``notWaiting``.
-    private static func moment(_ access: Access) -> UInt32 { UInt32(truncatingIfNeeded: access.index) & 0x7FFF_FFFF }
+    @inlinable
+    static func moment(_ access: Access) -> UInt32 { UInt32(truncatingIfNeeded: access.index) & 0x7FFF_FFFF }
 }

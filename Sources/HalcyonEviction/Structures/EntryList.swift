@@ -3,67 +3,82 @@
 /// The links are in a ``LinkArena``, which several lists may share as long as an entry is on one of them at a time.
 @frozen
 public struct EntryList: Sendable, Equatable {
+    @usableFromInline var first: EntryID = .none
+    @usableFromInline var last: EntryID = .none
+    @usableFromInline var number = 0
+
     /// The first entry (by convention the most recent), or `.none`.
-    public internal(set) var head: EntryID = .none
+    @inlinable public var head: EntryID { first }
     /// The last entry, or `.none`.
-    public internal(set) var tail: EntryID = .none
+    @inlinable public var tail: EntryID { last }
     /// The number of entries.
-    public internal(set) var count = 0
+    @inlinable public var count: Int { number }
 
     /// An empty list.
+    @inlinable
     public init() {}
 
     /// Whether nothing is on the list.
-    public var isEmpty: Bool { head == .none }
+    @inlinable
+    public var isEmpty: Bool { first == .none }
 }
 
 /// The links of one or more ``EntryList``s: 8 bytes a slot, every operation O(1).
 public struct LinkArena: ~Copyable {
+    @usableFromInline
     struct Link: BitwiseCopyable {
-        var newer: EntryID
-        var older: EntryID
+        @usableFromInline var newer: EntryID
+        @usableFromInline var older: EntryID
+
+        @inlinable
+        init(newer: EntryID, older: EntryID) {
+            self.newer = newer
+            self.older = older
+        }
     }
 
-    private var links: SlotArray<Link>
+    @usableFromInline var links: SlotArray<Link>
 
     /// No links yet; `capacity` slots are made from the start.
+    @inlinable
     public init(capacity: Int = 0) {
         links = SlotArray(repeating: Link(newer: .none, older: .none), capacity: capacity)
     }
 
     /// The heap bytes held.
+    @inlinable
     public var byteCount: Int { links.byteCount }
 
     /// The entry one place nearer to the head, or `.none`.
-    @inline(__always)
+    @inlinable @inline(__always)
     public func newer(than entry: EntryID) -> EntryID { links[entry].newer }
 
     /// The entry one place nearer to the tail, or `.none`.
-    @inline(__always)
+    @inlinable @inline(__always)
     public func older(than entry: EntryID) -> EntryID { links[entry].older }
 
     /// Puts an entry that is on no list at the head.
-    @inline(__always)
+    @inlinable @inline(__always)
     public mutating func pushHead(_ entry: EntryID, to list: inout EntryList) {
-        let second = list.head
+        let second = list.first
         links[entry] = Link(newer: .none, older: second)
-        if second == .none { list.tail = entry } else { links[second].newer = entry }
-        list.head = entry
-        list.count &+= 1
+        if second == .none { list.last = entry } else { links[second].newer = entry }
+        list.first = entry
+        list.number &+= 1
     }
 
     /// Puts an entry that is on no list at the tail.
-    @inline(__always)
+    @inlinable @inline(__always)
     public mutating func pushTail(_ entry: EntryID, to list: inout EntryList) {
-        let last = list.tail
+        let last = list.last
         links[entry] = Link(newer: last, older: .none)
-        if last == .none { list.head = entry } else { links[last].older = entry }
-        list.tail = entry
-        list.count &+= 1
+        if last == .none { list.first = entry } else { links[last].older = entry }
+        list.last = entry
+        list.number &+= 1
     }
 
     /// Puts an entry that is on no list directly behind `place` (one nearer to the tail).
-    @inline(__always)
+    @inlinable @inline(__always)
     public mutating func insert(_ entry: EntryID, olderThan place: EntryID, in list: inout EntryList) {
         let next = links[place].older
         if next == .none {
@@ -73,37 +88,37 @@ public struct LinkArena: ~Copyable {
         links[entry] = Link(newer: place, older: next)
         links[place].older = entry
         links[next].newer = entry
-        list.count &+= 1
+        list.number &+= 1
     }
 
     /// Takes an entry off the list it is on.
-    @inline(__always)
+    @inlinable @inline(__always)
     public mutating func remove(_ entry: EntryID, from list: inout EntryList) {
         let link = links[entry]
-        if link.newer == .none { list.head = link.older } else { links[link.newer].older = link.older }
-        if link.older == .none { list.tail = link.newer } else { links[link.older].newer = link.newer }
-        list.count &-= 1
+        if link.newer == .none { list.first = link.older } else { links[link.newer].older = link.older }
+        if link.older == .none { list.last = link.newer } else { links[link.older].newer = link.newer }
+        list.number &-= 1
     }
 
     /// Takes the last entry off; `.none` if the list is empty.
-    @inline(__always)
+    @inlinable @inline(__always)
     public mutating func popTail(_ list: inout EntryList) -> EntryID {
-        let last = list.tail
+        let last = list.last
         if last != .none { remove(last, from: &list) }
         return last
     }
 
     /// Moves an entry of the list to its head.
-    @inline(__always)
+    @inlinable @inline(__always)
     public mutating func moveToHead(_ entry: EntryID, in list: inout EntryList) {
-        let first = list.head
+        let first = list.first
         if first == entry { return }
         // The entry is not the first, so another is newer than it; that saves two branches against remove and push.
         let link = links[entry]
         links[link.newer].older = link.older
-        if link.older == .none { list.tail = link.newer } else { links[link.older].newer = link.newer }
+        if link.older == .none { list.last = link.newer } else { links[link.older].newer = link.newer }
         links[first].newer = entry
         links[entry] = Link(newer: .none, older: first)
-        list.head = entry
+        list.first = entry
     }
 }

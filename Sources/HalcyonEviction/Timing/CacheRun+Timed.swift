@@ -2,7 +2,7 @@ extension CacheRun {
     /// A cache around `policy`, compiled for its type; if there are `times`, one that notes its times there.
     ///
     /// Without them it is the very cache of ``init(_:context:)``: a cache that is not timed pays nothing.
-    @inline(__always)
+    @inlinable @inline(__always)
     init<Policy: EvictionPolicy & ~Copyable>(
         _ policy: consuming Policy, context: PolicyContext, times: CacheTimes?
     ) {
@@ -17,7 +17,8 @@ extension CacheRun {
     }
 
     /// `cache` with a clock around each access.
-    private init(_ cache: CacheRun, times: CacheTimes) {
+    @usableFromInline
+    init(_ cache: CacheRun, times: CacheTimes) {
         self.init(
             replay: { batch, outcomes in
                 for position in 0..<batch.entries.count {

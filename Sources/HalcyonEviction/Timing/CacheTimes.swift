@@ -55,7 +55,7 @@ public final class CacheTimes {
     }
 
     /// Has a victim chosen and notes how long that took.
-    @inline(__always)
+    @usableFromInline @inline(__always)
     func choice(_ choose: () -> EntryID) -> EntryID {
         let began = clock.now
         let victim = choose()

@@ -12,10 +12,8 @@ extension LearnedModel {
 
     /// An empty cache that learns from and decides by this model; compiled for its policy.
     public func makeCache(_ parameters: LearnedParameters, context: PolicyContext) -> CacheRun {
-        context.prefetches
-            ? CacheRun(
-                PrefetchingPolicy(LearnedPolicy(parameters, context: context, model: self)), context: context)
-            : CacheRun(LearnedPolicy(parameters, context: context, model: self), context: context)
+        LearnedPolicy.makeCache(
+            LearnedPolicy(parameters, context: context, model: self), context: context, times: nil)
     }
 
     /// What has been learnt so far; `nil` before the network has learnt enough to decide. O(weights).

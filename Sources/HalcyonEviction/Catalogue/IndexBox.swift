@@ -1,0 +1,17 @@
+/// An index at a fixed address, where it is reached without looking up its type and without checks for exclusive access, which
+/// took longer than a hit.
+@usableFromInline
+final class IndexBox<Policy: EvictionPolicy & ~Copyable> {
+    @usableFromInline let index: UnsafeMutablePointer<BoundedIndex<Policy>>
+
+    @inlinable
+    init(_ index: consuming BoundedIndex<Policy>) {
+        self.index = .allocate(capacity: 1)
+        self.index.initialize(to: index)
+    }
+
+    deinit {
+        index.deinitialize(count: 1)
+        index.deallocate()
+    }
+}
