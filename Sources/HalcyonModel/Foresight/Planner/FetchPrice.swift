@@ -3,17 +3,26 @@
 /// The budget and the cache have room for few, so a fetch takes a chance from the next ones: it must promise more than the best
 /// candidate of a plan does on average, as an animal passes over what is worth less than what it mostly finds (Charnov: Optimal
 /// foraging, the marginal value theorem, 1976). That asks much of a fetch where much can be foreseen and little where there is
-/// little.
+/// little. Where little of what is fetched is wasted, more may be risked: the price is no higher than ``perSquare`` times the square
+/// of how many are wasted for one that is used.
 struct FetchPrice {
     /// The part of the average that a fetch must promise.
     private static let share: Float = 1.1
     /// The weight of a plan in the average, once there were many.
     private static let rate: Float = 0.0005
+    /// The most that is asked of a fetch where one is wasted for one that is used; four times as much where two are.
+    private static let perSquare: Float = 0.003
+    /// What is kept of the counts of used and wasted objects when another is counted.
+    private static let memory: Float = 0.999
 
     private let least: Float
     private let most: Float
     private var best: Float = 0
     private var plans: Float = 0
+    /// Of the objects that were worth their price: how many were asked for within the horizon, and how many were not. Before
+    /// anything is known one in eight is.
+    private var used: Float = 2
+    private var wasted: Float = 14
 
     init(least: Double, most: Double) {
         self.least = Float(least)
@@ -21,11 +30,20 @@ struct FetchPrice {
     }
 
     /// The price of now.
-    var now: Float { max(least, min(most, Self.share * best)) }
+    var now: Float {
+        let wastedPerUsed = wasted / used
+        return max(least, min(most, Self.perSquare * wastedPerUsed * wastedPerUsed, Self.share * best))
+    }
 
     /// Takes account of the probability of a plan's best candidate.
     mutating func note(best probability: Float) {
         plans += 1
         best += (probability - best) * max(Self.rate, 1 / plans)
+    }
+
+    /// Takes account of what became of an object that was worth its price.
+    mutating func note(isUsed: Bool) {
+        used = used * Self.memory + (isUsed ? 1 : 0)
+        wasted = wasted * Self.memory + (isUsed ? 0 : 1)
     }
 }

@@ -137,7 +137,10 @@ struct PlannerState: ~Copyable {
             if outcome.isWanted {
                 promptness.note(succession: column[PlannerInput.succession &* stride], isNext: outcome.isNext)
             }
-            if outcome.isChosen { trainer.noteChosen(logit: logit, isPositive: outcome.isWanted) }
+            if outcome.isChosen {
+                trainer.noteChosen(logit: logit, isPositive: outcome.isWanted)
+                price.note(isUsed: outcome.isWanted)
+            }
             guard outcome.isDrawn, cases.takes() else { continue }
             trainer.add(
                 column, stride: stride, logit: logit, share: cases.share(logit), isPositive: outcome.isWanted)

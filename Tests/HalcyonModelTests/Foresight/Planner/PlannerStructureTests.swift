@@ -109,6 +109,19 @@ struct PlannerStructureTests {
         #expect(price.now == 0.01)
     }
 
+    @Test("Where little is wasted a fetch costs 0.3 % times the square of how many are wasted for one used")
+    func priceOfWaste() {
+        var price = FetchPrice(least: 0.001, most: 0.2)
+        price.note(best: 0.5)
+        #expect(abs(price.now - 0.147) < 1e-6, "before anything is known, seven wasted for each used")
+        for _ in 0..<20_000 { price.note(isUsed: false) }
+        #expect(price.now == 0.2)
+        for round in 0..<20_000 { price.note(isUsed: round % 3 == 0) }
+        #expect(abs(price.now - 0.012) < 0.0002, "two wasted for each used")
+        for _ in 0..<20_000 { price.note(isUsed: true) }
+        #expect(price.now == 0.001)
+    }
+
     @Test("A full table forgets and stays within its bound")
     func bounded() {
         var table = PairTable(repeating: UInt32(0), bound: 1 << 9)
