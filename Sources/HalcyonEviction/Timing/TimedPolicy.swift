@@ -14,6 +14,9 @@ struct TimedPolicy<Wrapped: EvictionPolicy & ~Copyable>: ~Copyable, EvictionPoli
     @inlinable @inline(__always)
     mutating func victim(for access: Access) -> EntryID { times.choice { wrapped.victim(for: access) } }
 
+    @inlinable
+    mutating func leastWanted(at now: Access) -> EntryID { times.choice { wrapped.leastWanted(at: now) } }
+
     @inlinable @inline(__always)
     mutating func hit(_ access: Access) { wrapped.hit(access) }
 

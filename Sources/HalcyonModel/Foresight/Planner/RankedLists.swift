@@ -26,13 +26,6 @@ struct RankedLists: ~Copyable {
         return UnsafeBufferPointer(start: items.base + list * width, count: width)
     }
 
-    /// The score of an item; 0 if the list does not have it.
-    @inline(__always)
-    func score(of item: UInt32, in list: Int) -> Float {
-        for entry in self[list] where entry.item == item { return entry.score }
-        return 0
-    }
-
     /// Gives an item a score, which is no lower than the one that it had; the least item leaves for it if it is worth less.
     mutating func raise(_ item: UInt32, to score: Float, in list: Int) {
         let row = row(list)

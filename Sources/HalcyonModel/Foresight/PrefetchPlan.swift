@@ -1,0 +1,54 @@
+/// What a prefetch policy says after an access.
+public struct PrefetchPlan: Sendable, Equatable {
+    /// What is best fetched now, best first.
+    public private(set) var proposals: [PrefetchProposal] = []
+    /// What it thinks by now of objects that wait; nothing of those that are not among them.
+    public private(set) var judgements: [WaitingJudgement] = []
+
+    /// Nothing is said yet.
+    public init() {}
+
+    /// Proposes another object to be fetched, after those before.
+    public mutating func propose(_ object: UInt32, probability: Float? = nil) {
+        proposals.append(PrefetchProposal(object: object, probability: probability))
+    }
+
+    /// Says whether an object of ``PrefetchOutlook/waiting`` is still likely enough to keep.
+    public mutating func judge(_ object: UInt32, isLikely: Bool) {
+        judgements.append(WaitingJudgement(object: object, isLikely: isLikely))
+    }
+
+    /// Takes everything back, keeping the memory.
+    public mutating func removeAll() {
+        proposals.removeAll(keepingCapacity: true)
+        judgements.removeAll(keepingCapacity: true)
+    }
+}
+
+/// Whether an object that was fetched ahead, and that nobody has asked for yet, is still likely enough to keep.
+public struct WaitingJudgement: Sendable, Equatable {
+    /// Its number.
+    public var object: UInt32
+    /// If not, it is the first to go.
+    public var isLikely: Bool
+
+    /// A judgement.
+    public init(object: UInt32, isLikely: Bool) {
+        self.object = object
+        self.isLikely = isLikely
+    }
+}
+
+/// An object worth fetching.
+public struct PrefetchProposal: Sendable, Equatable {
+    /// Its number.
+    public var object: UInt32
+    /// The probability that the user asks for it within the horizon; `nil` from a policy that gives none.
+    public var probability: Float?
+
+    /// A proposal.
+    public init(object: UInt32, probability: Float? = nil) {
+        self.object = object
+        self.probability = probability
+    }
+}
