@@ -56,7 +56,7 @@ public struct SlotArray<Element: BitwiseCopyable>: ~Copyable {
     @inlinable
     @inline(never)
     mutating func grow(toInclude index: Int) {
-        let larger = Swift.max(index + 1, limit + limit / 2, 64)
+        let larger = Swift.max(index + 1, limit + limit / 2, 16)
         let moved = UnsafeMutablePointer<Element>.allocate(capacity: larger + 1) + 1
         (moved - 1).update(from: base - 1, count: limit + 1)
         (moved + limit).initialize(repeating: fill, count: larger - limit)

@@ -108,7 +108,8 @@ struct ObjectHistory: ~Copyable {
             return slot
         }
         if used == records.count {
-            records.grow(to: max(used + used / 8, 64), filling: ObjectRecord())
+            // The caches of most users stay small.
+            records.grow(to: used < 64 ? max(2 * used, 4) : used + used / 8, filling: ObjectRecord())
         }
         used &+= 1
         return UInt32(used &- 1)

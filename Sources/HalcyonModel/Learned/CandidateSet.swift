@@ -7,14 +7,11 @@ struct CandidateSet: ~Copyable {
     private(set) var count = 0
     /// The place of the one with the least score, if that is known.
     private var known: Int?
-    let slots: HeapArray<UInt32>
-    let scores: HeapArray<Float>
+    /// Empty until there is a candidate: most caches of a fleet never have to evict.
+    private(set) var slots = HeapArray<UInt32>(repeating: ObjectRecord.none, count: 0)
+    private(set) var scores = HeapArray<Float>(repeating: 0, count: 0)
 
-    init(limit: Int) {
-        self.limit = limit
-        slots = HeapArray(repeating: ObjectRecord.none, count: limit)
-        scores = HeapArray(repeating: 0, count: limit)
-    }
+    init(limit: Int) { self.limit = limit }
 
     var byteCount: Int { slots.byteCount + scores.byteCount }
     var isFull: Bool { count == limit }
@@ -43,11 +40,18 @@ struct CandidateSet: ~Copyable {
     /// Adds a resident that is no candidate yet; without a score, which then is to follow.
     @inline(__always)
     mutating func add(_ slot: UInt32, score: Float = 0, records: UnsafeMutablePointer<ObjectRecord>) {
+        if slots.count == 0 { makeRoom() }
         records[Int(slot)].candidate = UInt8(truncatingIfNeeded: count)
         slots[count] = slot
         scores[count] = score
         count &+= 1
         known = nil
+    }
+
+    @inline(never)
+    private mutating func makeRoom() {
+        slots.grow(to: limit, filling: ObjectRecord.none)
+        scores.grow(to: limit, filling: 0)
     }
 
     /// Takes the one at `place` out.

@@ -21,8 +21,8 @@ struct PendingSamples: ~Copyable {
     /// Room for at most `bound` samples, a power of two.
     init(bound: Int) {
         self.bound = bound
-        slots = HeapArray(repeating: Slot(), count: 64)
-        rows = HeapArray(repeating: 0, count: 64 * Sample.width)
+        slots = HeapArray(repeating: Slot(), count: 0)
+        rows = HeapArray(repeating: 0, count: 0)
     }
 
     var byteCount: Int { slots.byteCount + rows.byteCount }
@@ -61,7 +61,7 @@ struct PendingSamples: ~Copyable {
     }
 
     private mutating func enlarge() {
-        var larger = HeapArray(repeating: Slot(), count: slots.count * 2)
+        var larger = HeapArray(repeating: Slot(), count: max(slots.count * 2, 64))
         var wider = HeapArray<UInt8>(repeating: 0, count: larger.count * Sample.width)
         for offset in 0..<count {
             let number = Int(first &+ offset)
