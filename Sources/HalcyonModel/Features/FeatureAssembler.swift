@@ -11,13 +11,17 @@ struct FeatureAssembler: ~Copyable {
     private let scales = FeatureScales()
     /// The row that is being written, as plain numbers.
     private let numbers = HeapArray<Float>(repeating: 0, count: Feature.width)
+    /// Of several rows: the first that has a set of categories.
+    private var firstRows = MarkedPlaces()
 
     init(groups: FeatureGroups) {
         uses = FeatureSwitches(groups)
         habits = HabitFeatures(groups, bounds: .cache)
     }
 
-    var byteCount: Int { habits.byteCount + fleet.byteCount + scales.byteCount + numbers.byteCount }
+    var byteCount: Int {
+        habits.byteCount + fleet.byteCount + scales.byteCount + numbers.byteCount + firstRows.byteCount
+    }
 
     /// Takes an access into account.
     ///
@@ -47,6 +51,30 @@ struct FeatureAssembler: ~Copyable {
         scales.encode(numbers.base, into: inputs)
     }
 
+    /// Writes them of several objects, a row each. What habits tell of a set of categories is worked out once for the objects of one user.
+    mutating func write(
+        _ slots: UnsafePointer<UInt32>, count: Int, in records: UnsafePointer<ObjectRecord>, aged: Float, now: UInt32,
+        second: UInt32, inputs: UnsafeMutablePointer<Float>
+    ) {
+        guard count > 0 else { return }
+        let user = records[Int(slots[0])].user
+        firstRows.begin()
+        for place in 0..<count {
+            let record = records + Int(slots[place])
+            let row = inputs + place &* Feature.width
+            let set = record.pointee.categories
+            let isMarked = record.pointee.user == user && set < CategorySetTable.bound
+            let first = isMarked ? firstRows.place(of: set) : nil
+            describe(record.pointee, aged: aged, now: now, second: second, withHabits: first == nil)
+            scales.encode(numbers.base, into: row)
+            if let first {
+                Feature.copyHabits(from: inputs + first &* Feature.width, to: row)
+            } else if isMarked {
+                firstRows.mark(set, at: place)
+            }
+        }
+    }
+
     /// Has what the rows of some records need on its way from memory, which is what they would wait for otherwise.
     func expect(_ slots: UnsafePointer<UInt32>, count: Int, in records: UnsafePointer<ObjectRecord>) {
         guard uses.user || uses.session else { return }
@@ -59,7 +87,10 @@ struct FeatureAssembler: ~Copyable {
     }
 
     /// Sets ``numbers`` to what is known of an object.
-    private func describe(_ record: ObjectRecord, aged: Float, now: UInt32, second: UInt32) {
+    @inline(__always)
+    private func describe(
+        _ record: ObjectRecord, aged: Float, now: UInt32, second: UInt32, withHabits: Bool = true
+    ) {
         let row = numbers.base
         row.update(repeating: 0, count: Feature.width)
         let age = now &- record.last
@@ -90,6 +121,6 @@ struct FeatureAssembler: ~Copyable {
             habits.writeTime(into: row)
         }
         if uses.fleet { fleet.write(record.object, now: habits.clock, into: row) }
-        habits.write(record.categories, user: record.user, into: row)
+        if withHabits { habits.write(record.categories, user: record.user, into: row) }
     }
 }

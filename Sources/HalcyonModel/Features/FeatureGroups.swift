@@ -48,6 +48,13 @@ enum Feature {
     @inline(__always)
     static func input(_ level: Float) -> Float { level * 0.015_625 - 1 }
 
+    /// Copies what depends on the user and the categories alone.
+    @inline(__always)
+    static func copyHabits(from row: UnsafePointer<Float>, to other: UnsafeMutablePointer<Float>) {
+        (other + categoryFast).update(from: row + categoryFast, count: transition + 1 - categoryFast)
+        (other + sinceUser).update(from: row + sinceUser, count: userAccesses + 1 - sinceUser)
+    }
+
     /// A row of bytes as ``input(_:)``s; the constant becomes 1.
     @inline(__always)
     static func decode(_ bytes: UnsafePointer<UInt8>, into row: UnsafeMutablePointer<Float>) {

@@ -82,13 +82,11 @@ extension LearnedPolicy {
         case .network:
             let inputs = learner.pointee.trainer.inputs
             learner.pointee.features.expect(candidates.slots.base, count: count, in: records)
-            var place = 0
-            while place < count {
-                write(records[Int(candidates.slots[place])], inputs: inputs + place * Feature.width)
-                place &+= 1
-            }
+            learner.pointee.features.write(
+                candidates.slots.base, count: count, in: records, aged: heuristic.clock, now: now, second: second,
+                inputs: inputs)
             learner.pointee.trainer.predict(count: count, user: correction, logits: scores)
-            place = 0
+            var place = 0
             while place < count {
                 let logSize = records[Int(candidates.slots[place])].logCost
                 scores[place] = missCost.value(logit: scores[place], logSize: logSize)
