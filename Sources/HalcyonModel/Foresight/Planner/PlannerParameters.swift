@@ -13,7 +13,8 @@ public struct PlannerParameters: PolicyParameters, Equatable {
     /// The label: asked for by the user within so many of the user's requests.
     public var horizon = 10
     /// The least and the most that fetching an object of mean size costs, as a share of what a hit is worth, beside what an
-    /// entry is worth that must leave for it: it is as much as the best candidates promise on average, and a tenth more.
+    /// entry is worth that must leave for it: it is as much as the best candidates promise on average, and a tenth more; less where
+    /// little of what is fetched is wasted (``FetchPrice``).
     public var price = 0.005
     public var mostPrice = 0.04
     /// Hidden units of the network.
