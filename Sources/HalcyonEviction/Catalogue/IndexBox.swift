@@ -1,5 +1,4 @@
-/// An index at a fixed address, where it is reached without looking up its type and without checks for exclusive access, which
-/// took longer than a hit.
+/// An index at a fixed address, where it is reached without checks for exclusive access, which took longer than a hit.
 @usableFromInline
 final class IndexBox<Policy: EvictionPolicy & ~Copyable> {
     @usableFromInline let index: UnsafeMutablePointer<BoundedIndex<Policy>>
