@@ -8,6 +8,10 @@ public struct CacheRun {
     public let access: (Access) -> AccessOutcome
     /// Whether an entry is resident.
     public let contains: (EntryID) -> Bool
+    /// Whether an entry is resident and has not expired at a time; see ``BoundedIndex/contains(_:freshAt:)``.
+    public let containsFresh: (EntryID, Int64) -> Bool
+    /// Whether entries expire, so that ``contains`` may say more than ``containsFresh``.
+    public let entriesExpire: Bool
     /// Whether the policy remembers an entry that is not resident; see ``EvictionPolicy/remembers(_:)``.
     public let remembers: (EntryID) -> Bool
     /// Takes an entry out.
@@ -34,6 +38,8 @@ public struct CacheRun {
         replay = { batch, outcomes in box.index.pointee.replay(batch, outcomes: outcomes) }
         access = { access in box.index.pointee.access(access) }
         contains = { entry in box.index.pointee.contains(entry) }
+        containsFresh = { entry, time in box.index.pointee.contains(entry, freshAt: time) }
+        entriesExpire = box.index.pointee.entriesExpire
         remembers = { entry in box.index.pointee.policy.remembers(entry) }
         remove = { entry in box.index.pointee.remove(entry) }
         reconsider = { access, isLikely in box.index.pointee.reconsider(access, isLikely: isLikely) }
@@ -48,7 +54,7 @@ public struct CacheRun {
         takeVictims = { list in box.index.pointee.takeVictims(into: &list) }
     }
 
-    /// A cache from its verbs, for caches that are made of caches.
+    /// A cache from its verbs, for caches that are made of caches; it does not tell when entries expire.
     public init(
         replay: @escaping (RequestBatch, UnsafeMutablePointer<AccessOutcome>) -> Void,
         access: @escaping (Access) -> AccessOutcome, contains: @escaping (EntryID) -> Bool,
@@ -60,6 +66,8 @@ public struct CacheRun {
         self.replay = replay
         self.access = access
         self.contains = contains
+        containsFresh = { entry, _ in contains(entry) }
+        entriesExpire = false
         self.remembers = remembers
         self.remove = remove
         self.define = define

@@ -21,6 +21,8 @@ struct MetObjects: ~Copyable {
     private var fetches = SlotArray<UInt32>(repeating: 0)
     private var objects = SlotArray<UInt32>(repeating: 0)
     private(set) var count: UInt32 = 0
+    /// The time of the latest request, in microseconds.
+    var now: Int64 = .min
     /// Numbers plus one at the places that the low bits of the object's hash name, or after, and above them the high bits of the
     /// hash, so that a look for another object seldom leaves the table.
     private var table = SlotArray<UInt32>(repeating: 0)
@@ -31,6 +33,18 @@ struct MetObjects: ~Copyable {
     func holds(_ object: UInt32) -> Bool {
         guard let number = number(of: object) else { return false }
         return states[number] != State.absent.rawValue
+    }
+
+    /// Whether an object is in the cache and has not expired, or on its way there.
+    ///
+    /// - Parameter isFresh: whether a resident has not expired.
+    func holds(_ object: UInt32, isFresh: (EntryID) -> Bool) -> Bool {
+        guard let number = number(of: object) else { return false }
+        switch self[number] {
+        case .absent: return false
+        case .onTheWay: return true
+        case .ordinary, .waiting, .waitingUncounted: return isFresh(number)
+        }
     }
 
     /// Whether an object that was fetched ahead at a request is in the cache, and nobody has asked for it since.

@@ -39,12 +39,15 @@ public struct PrefetchOptions: Sendable, Equatable {
         self.fetchLatency = max(0, fetchLatency)
     }
 
+    /// Whether the policy is the planner.
+    public var isPlanner: Bool { policy.name == Self.plannerName }
+
     /// Whether the policy needs the keys of the trace.
     public var needsKeys: Bool { policy.name == "next-key" }
 
     /// An instance that has seen nothing yet.
     func makePolicy(_ context: PrefetchContext) -> any PrefetchPolicy {
-        if policy.name != Self.plannerName, let entry = PrefetchCatalogue.entry(named: policy.name) {
+        if !isPlanner, let entry = PrefetchCatalogue.entry(named: policy.name) {
             return entry.make(context)
         }
         if let pretrained { return PrefetchPlanner(pretrained, parameters: planner, context: context) }

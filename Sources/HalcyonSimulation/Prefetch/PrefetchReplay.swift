@@ -56,7 +56,7 @@ struct PrefetchReplay {
         countingOptions.byUser = options.byUser || mode == .perUser
         var counts = Counts(trace: trace, options: countingOptions, latency: nil)
         var prefetched = PrefetchCounts()
-        let seen = SeenObjects(count: trace.objectCount)
+        let seen = SeenObjects(trace)
         var hits = [Bool](repeating: false, count: baseline == nil ? trace.count : 0)
         let fleet = mode == .perUser
         let caches = (0..<(fleet ? trace.userCount : 1)).map { number in

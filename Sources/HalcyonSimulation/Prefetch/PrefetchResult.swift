@@ -12,7 +12,7 @@ public struct PrefetchResult: Sendable, Codable {
     public var objectHitRatioWithout: Double
     /// Bytes hit by bytes requested without prefetching, 0…1.
     public var byteHitRatioWithout: Double
-    /// The hits on entries that nobody had asked for before.
+    /// The hits on entries that were fetched ahead and that nobody had asked for since.
     public var hitsOwed: Int
     /// The objects fetched ahead.
     public var fetched: Int
@@ -32,7 +32,7 @@ public struct PrefetchResult: Sendable, Codable {
     public var meanRequestsUntilUse: Double
     /// What was fetched ahead, in the unit of the capacity.
     public var fetchedCost: Int
-    /// What was fetched ahead and never used.
+    /// What was fetched ahead and never used, what is still on its way at the end included.
     public var wastedCost: Int
     /// The same as a share of all that was fetched, ahead and on demand, 0…1.
     public var wastedShare: Double
@@ -66,7 +66,8 @@ public struct PrefetchResult: Sendable, Codable {
         meanRequestsUntilUse = share(counts.requestsUntilUse, of: counts.used)
         fetchedCost = counts.fetchedCost
         wastedCost = counts.wastedCost
-        wastedShare = share(counts.wastedCost, of: total.bytesFetched + counts.fetchedCost)
+        wastedShare = share(
+            counts.wastedCost, of: total.bytesFetched + counts.fetchedCost - counts.lateCost)
         planningMicroseconds = share(counts.planningNanoseconds, of: counts.plansTimed) / 1_000
         metadataBytes = policy.metadataBytes
         metrics = Dictionary(policy.metrics.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })

@@ -6,6 +6,8 @@ final class PrefetchedCache {
     private struct Arrival {
         var access: Access
         var time: Int64
+        /// Whether the fetch was begun after the warm-up.
+        var isCounted: Bool
     }
 
     private let run: CacheRun
@@ -34,7 +36,11 @@ final class PrefetchedCache {
         let met = UnsafeMutablePointer<MetObjects>.allocate(capacity: 1)
         met.initialize(to: MetObjects())
         self.met = met
-        holds = { met.pointee.holds($0) }
+        let containsFresh = run.containsFresh
+        holds =
+            run.entriesExpire
+            ? { object in met.pointee.holds(object) { containsFresh($0, met.pointee.now) } }
+            : { met.pointee.holds($0) }
         waits = { met.pointee.waits($0.object, since: $0.number) }
         spending = PrefetchSpending(budget)
     }
@@ -55,16 +61,20 @@ final class PrefetchedCache {
         _ access: Access, isCounted: Bool, counts: inout PrefetchCounts, policy: (any PrefetchPolicy)?
     ) -> AccessOutcome {
         let entry = met.pointee.assign(access.object)
-        arrive(by: access.time, isCounted: isCounted, &counts, policy)
+        met.pointee.now = access.time
+        arrive(by: access.time, &counts, policy)
         var access = access
         access.entry = entry
         access.index = requests
         requests += 1
         let before = met.pointee[entry]
-        if before == .onTheWay {
+        if before == .onTheWay, let joined = arrivals.firstIndex(where: { $0.access.entry == entry }) {
             // Whoever asks for it joins the fetch, and waits.
-            arrivals.removeAll { $0.access.entry == entry }
-            if isCounted { counts.late += 1 }
+            let fetch = arrivals.remove(at: joined)
+            if fetch.isCounted {
+                counts.late += 1
+                counts.lateCost += fetch.access.cost
+            }
         }
         let outcome = run.access(access)
         met.pointee[entry] = outcome == .refused ? .absent : .ordinary
@@ -76,7 +86,7 @@ final class PrefetchedCache {
                     counts.requestsUntilUse += requests - met.pointee.fetch(of: entry)
                 }
             } else if outcome != .hit && before == .waiting {
-                counts.wastedCost += access.cost
+                counts.wastedCost += seen.cost(of: access.object)
             }
         }
         return outcome
@@ -111,6 +121,8 @@ final class PrefetchedCache {
             guard spending.allows(cost: cost), !holds(proposal.object) else { continue }
             spending.spend(cost: cost)
             let fetch = fetch(proposal.object, after: access)
+            // It has expired before anybody asked for it.
+            if met.pointee[fetch.entry] == .waiting { counts.wastedCost += cost }
             if isCounted {
                 counts.fetched += 1
                 counts.fetchedCost += cost
@@ -119,7 +131,8 @@ final class PrefetchedCache {
                 place(fetch, isCounted: isCounted, &counts, policy)
             } else {
                 met.pointee[fetch.entry] = .onTheWay
-                arrivals.append(Arrival(access: fetch, time: access.time + latency))
+                let (time, isNever) = access.time.addingReportingOverflow(latency)
+                arrivals.append(Arrival(access: fetch, time: isNever ? .max : time, isCounted: isCounted))
             }
         }
     }
@@ -131,16 +144,14 @@ final class PrefetchedCache {
             categories: seen.categories(of: object), user: access.user, object: object, isPrefetch: true)
     }
 
-    private func arrive(
-        by time: Int64, isCounted: Bool, _ counts: inout PrefetchCounts, _ policy: (any PrefetchPolicy)?
-    ) {
+    private func arrive(by time: Int64, _ counts: inout PrefetchCounts, _ policy: (any PrefetchPolicy)?) {
         // Each fetch takes the same time, so that they arrive in their order.
         while let first = arrivals.first, first.time <= time {
             arrivals.removeFirst()
             var access = first.access
             access.index = requests
             access.time = first.time
-            place(access, isCounted: isCounted, &counts, policy)
+            place(access, isCounted: first.isCounted, &counts, policy)
         }
     }
 
@@ -167,15 +178,17 @@ final class PrefetchedCache {
             switch met.pointee[victim] {
             case .ordinary: policy?.evicted(met.pointee.object(victim), from: user)
             case .waiting: counts.wastedCost += seen.cost(of: met.pointee.object(victim))
-            case .waitingUncounted, .onTheWay, .absent: break
+            case .waitingUncounted, .absent: break
+            case .onTheWay: continue
             }
             met.pointee[victim] = .absent
         }
         victims.removeAll(keepingCapacity: true)
     }
 
-    /// What was fetched ahead and is not used at the end.
+    /// What was fetched ahead and is not used at the end, what is still on its way included.
     func finish(_ counts: inout PrefetchCounts) {
+        for arrival in arrivals where arrival.isCounted { counts.wastedCost += arrival.access.cost }
         for entry in 0..<met.pointee.count where met.pointee[entry] == .waiting {
             counts.wastedCost += seen.cost(of: met.pointee.object(entry))
         }

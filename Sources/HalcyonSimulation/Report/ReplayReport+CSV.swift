@@ -45,7 +45,9 @@ extension ReplayReport {
             column("object_hit_ratio_without", \.objectHitRatioWithout), column("prefetched", \.fetched),
             column("prefetched_used", \.used), column("precision", \.precision), column("coverage", \.coverage),
             column("pollution", \.pollution), column("timeliness", \.timeliness), column("wasted_share", \.wastedShare),
-            column("planning_us", \.planningMicroseconds),
+            column("planning_us", \.planningMicroseconds), column("hits_owed", \.hitsOwed),
+            column("prefetched_late", \.late), column("fetched_cost", \.fetchedCost),
+            column("wasted_cost", \.wastedCost), column("fetch_latency_us", \.fetchLatency),
         ]
     }
 

@@ -39,7 +39,7 @@ public struct Sweep: Sendable {
     ///   - policies: at least one.
     ///   - capacities: at least one, unless there are tiers.
     /// - Throws: ``ReplayError`` if the trace is empty, has no users where each is to have a cache, a capacity is in
-    ///   bytes where objects are counted, an offline policy is asked to serve two tiers, or two tiers are to be timed.
+    ///   bytes where objects are counted (or a budget to prefetch), an offline policy is asked to serve two tiers, or two tiers are to be timed.
     public init(
         trace: Trace, policies: [ConfiguredPolicy], capacities: [CapacityRequest],
         options: ReplayOptions = ReplayOptions(), mode: ReplayMode = .shared, models: FleetModels = .shared,
@@ -52,7 +52,12 @@ public struct Sweep: Sendable {
             }
         }
         distinct = Int(clamping: trace.distinctCost)
-        if options.prefetch != nil {
+        if let prefetch = options.prefetch {
+            if trace.costUnit == .objects && prefetch.budget.countsBytes {
+                throw ReplayError.usage(
+                    "The budget \(prefetch.budget) is in bytes, and objects are counted here: give it in objects, such as 2/request."
+                )
+            }
             if let offline = policies.first(where: { $0.card.traits.contains(.needsFuture) }) {
                 throw ReplayError.usage(
                     "\(offline.card.name) knows which requests come, not what is fetched ahead of them: leave it out.")

@@ -3,10 +3,14 @@ public struct TimeSpan: Sendable, Equatable {
     /// The length in microseconds.
     public let microseconds: Int64
 
-    /// Reads a number with a unit: `ms`, `s`, `min`, `h`, `d` or `w`.
+    /// Reads a number with a unit: `ms`, `s`, `min`, `h`, `d` or `w`; 0 needs none.
     ///
     /// - Throws: ``ReplayError`` for anything else, and for a length of more than 1,000 years.
     public init(parsing text: String) throws(ReplayError) {
+        if text == "0" {
+            microseconds = 0
+            return
+        }
         let units: [(String, Double)] = [
             ("ms", 1e3), ("min", 60e6), ("s", 1e6), ("h", 3_600e6), ("d", 86_400e6), ("w", 604_800e6),
         ]

@@ -34,16 +34,18 @@ struct PrefetchArguments: ParsableArguments {
 
     /// One for each policy that was asked for.
     func options() throws -> [PrefetchOptions] {
-        if !isOn, prefetchBudget != nil || fetchLatency != nil || prefetchModel != nil {
+        if prefetch.isEmpty, prefetchBudget != nil || fetchLatency != nil || prefetchModel != nil {
             throw ReplayError.usage("--prefetch-budget, --fetch-latency and --prefetch-model need --prefetch.")
         }
         let budget = try PrefetchBudget(parsing: prefetchBudget ?? "2/request")
         let latency = try fetchLatency.map { try TimeSpan(parsing: $0).microseconds } ?? 0
-        let pretrained = try prefetchModel.map { try PretrainedPlanner(contentsOf: $0) }
-        return try names.map {
-            var options = try PrefetchOptions(policy: $0, budget: budget, fetchLatency: latency)
-            options.pretrained = pretrained
-            return options
+        var options = try names.map { try PrefetchOptions(policy: $0, budget: budget, fetchLatency: latency) }
+        guard let prefetchModel else { return options }
+        let pretrained = try PretrainedPlanner(contentsOf: prefetchModel)
+        guard options.isEmpty || options.contains(where: \.isPlanner) else {
+            throw ReplayError.usage("--prefetch-model is what a planner has learnt: it needs --prefetch planner.")
         }
+        for index in options.indices where options[index].isPlanner { options[index].pretrained = pretrained }
+        return options
     }
 }

@@ -56,6 +56,51 @@ struct PrefetchReplayTests {
         #expect(exact.hits == 4)
     }
 
+    @Test("A fetch counts if it began after the warm-up, whenever it arrives; what never arrives is waste")
+    func latencyAcrossWarmup() async throws {
+        // A fetch takes four requests: 1, asked for after 0, arrives while the fifth request is served. Then it waits for its own.
+        let requests: [UInt32] = [0, 9, 9, 9, 9, 1, 2, 3, 4, 5, 6, 7]
+        let trace = numbered(requests)
+        let (_, warm) = try await run(trace, "next-key", capacity: 20, latency: 4_000_000, warmup: 0.25)
+        // 1 was fetched in the warm-up: its hit is owed, and of no fetch that counts. 2 to 7 are late, 8 never comes.
+        #expect(warm.hitsOwed == 1 && warm.used == 0 && warm.precision == 0)
+        #expect(warm.fetched == 7 && warm.late == 6 && warm.wastedCost == 1)
+        // Fetched on demand: 9 requests after the warm-up, of which 9, 9 and 1 hit; with those ahead 13, the late ones once.
+        #expect(abs(warm.wastedShare - 1.0 / 7) < 1e-12)
+        let (_, whole) = try await run(trace, "next-key", capacity: 20, latency: 4_000_000)
+        #expect(whole.fetched == 8 && whole.used == 1 && whole.late == 6 && whole.wastedCost == 1)
+        let (_, endless) = try await run(numbered([0, 3, 5]), "next-key", capacity: 20, latency: .max)
+        #expect(endless.fetched == 2 && endless.wastedCost == 2 && endless.wastedShare == 2.0 / 5)
+    }
+
+    @Test("What is fetched unseen is fetched with its size, and is a hit")
+    func sizes() async throws {
+        let trace = numbered([0, 1, 2, 3, 4], sizes: [1_000, 2_000, 3_000, 4_000, 5_000])
+        let (result, prefetch) = try await run(trace, "next-key", capacity: 100_000)
+        #expect(result.hits == 4 && prefetch.fetchedCost == 14_000 && prefetch.wastedCost == 0)
+    }
+
+    @Test("What has expired may be fetched anew, and what expired unused is waste")
+    func expiration() async throws {
+        // Kingfisher's memory forgets after 300 s. 0 and 1 come every 1,000 s, 1 ten seconds after 0.
+        var times: [Int64] = []
+        for round in 0..<10 { times += [Int64(round) * 1_000_000_000, Int64(round) * 1_000_000_000 + 10_000_000] }
+        var names = TraceNames()
+        for object in 0..<2 { names.keys.append(utf8: Array("\(object)".utf8)) }
+        let trace = Trace(
+            entries: (0..<20).map { UInt32($0 & 1) }, times: TimeColumn(times), objectSizes: [1, 1], costUnit: .objects,
+            names: names)
+        let (result, prefetch) = try await run(trace, "next-key", capacity: 10, policy: "kingfisher-memory")
+        #expect(result.hits == 10 && prefetch.hitsOwed == 10 && prefetch.wastedCost == 0)
+    }
+
+    @Test("A budget in bytes needs sizes")
+    func bytesWithoutSizes() async throws {
+        await #expect(throws: ReplayError.self) {
+            _ = try await run(numbered([0, 1]), "popular", capacity: 1, budget: "2/request,50MB/day")
+        }
+    }
+
     @Test("What is fetched in vain displaces what would have been hit: pollution, waste")
     func pollution() async throws {
         // Capacity 1: after 0, 1 is fetched and takes 0's place; so 0 misses again and again.
@@ -74,7 +119,7 @@ struct PrefetchReplayTests {
         let trace = numbered([0, 1, 2, 3, 4, 5], sizes: [10, 10, 10, 10, 10, 10])
         let (_, total) = try await run(trace, "next-key", capacity: 100, budget: "2/total")
         #expect(total.fetched == 2)
-        // Nobody knows an object's size before somebody has asked for it; then each counts its own.
+        // Each counts its own size.
         let again = numbered([0, 1, 2, 3, 0, 1, 2, 3], sizes: [10, 10, 10, 10])
         let (_, bytes) = try await run(again, "next-key", capacity: 15, budget: "20B/total")
         #expect(bytes.fetchedCost <= 20)

@@ -49,6 +49,9 @@ extension PrefetchBudget {
         case request, minute, day, total
     }
 
+    /// Whether there is a limit in bytes.
+    public var countsBytes: Bool { Period.allCases.contains { self[$0].bytes != nil } }
+
     /// The limit of a period.
     subscript(period: Period) -> Limit {
         get {
