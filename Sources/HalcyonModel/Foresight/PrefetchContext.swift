@@ -8,10 +8,16 @@ public struct PrefetchContext: Sendable {
     /// keys are no numbers. Only ``NextKeyPrefetch`` looks at it.
     public var nextByKey: (@Sendable (UInt32) -> UInt32?)?
 
+    /// How long a fetch takes, in microseconds; 0 where nobody knows. What is asked for sooner was not worth a fetch.
+    public var fetchLatency: Int64
+
     /// A context; everything has a neutral default.
-    public init(seed: UInt64 = 1, objects: Int = 0, nextByKey: (@Sendable (UInt32) -> UInt32?)? = nil) {
+    public init(
+        seed: UInt64 = 1, objects: Int = 0, nextByKey: (@Sendable (UInt32) -> UInt32?)? = nil, fetchLatency: Int64 = 0
+    ) {
         self.seed = seed
         self.objects = objects
         self.nextByKey = nextByKey
+        self.fetchLatency = fetchLatency
     }
 }

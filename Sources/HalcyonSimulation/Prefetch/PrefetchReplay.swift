@@ -42,7 +42,8 @@ struct PrefetchReplay {
     }
 
     private func makePolicy() -> any PrefetchPolicy {
-        var context = PrefetchContext(seed: options.seed, objects: trace.objectCount)
+        var context = PrefetchContext(
+            seed: options.seed, objects: trace.objectCount, fetchLatency: prefetch.fetchLatency)
         if prefetch.needsKeys, let next = NextKeys(trace) {
             context.nextByKey = { object in next.object(after: object) }
         }

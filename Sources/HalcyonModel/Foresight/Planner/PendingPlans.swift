@@ -9,7 +9,7 @@ struct CandidateOutcome: BitwiseCopyable {
     /// The plan it is of, and its place there.
     var plan: UInt32 = 0
     var place = 0
-    /// Whether the user asked for it, and whether with the first request after the plan.
+    /// Whether the user asked for it, no sooner than it would have arrived, and whether with the first request after the plan.
     var isWanted = false
     var isNext = false
     /// Whether it was among the best and worth its price.
@@ -22,7 +22,7 @@ struct CandidateOutcome: BitwiseCopyable {
 ///
 /// A ring in order of time; the plans of a user are chained, oldest first. One that is pushed out of the ring has waited so
 /// long that the user has left: nobody asked. What became of a candidate is told until the next plan is added.
-/// O(plans of the user × candidates) an access. Bytes: 32 a plan, and 8 and a column of inputs for each of its candidates.
+/// O(plans of the user × candidates) an access. Bytes: 48 a plan, and 8 and a column of inputs for each of its candidates.
 struct PendingPlans: ~Copyable {
     static let bound = 1_024
 
@@ -39,6 +39,9 @@ struct PendingPlans: ~Copyable {
         var chosen: UInt32 = 0
         var drawn: UInt32 = 0
         var open: UInt32 = 0
+        /// How many candidates may be fetched, the first ones, and when they would arrive.
+        var newCount: UInt32 = 0
+        var arrival = Int64.min
         /// Whether it is on its user's chain.
         var isChained = false
     }
@@ -91,14 +94,16 @@ struct PendingPlans: ~Copyable {
     ///   - request: the user's request after which it was made.
     ///   - chosen: a bit for each candidate that was among the best and worth its price.
     ///   - drawn: a bit for each candidate that is learnt from even if nobody asks for it.
+    ///   - arrival: when what is fetched with it arrives.
     mutating func add(
         _ candidates: borrowing CandidateList, user: UInt32, request: UInt32, chosen: UInt32, drawn: UInt32,
-        to chain: UnsafeMutablePointer<PlanChain>
+        arrival: Int64 = .min, to chain: UnsafeMutablePointer<PlanChain>
     ) {
         let (place, count) = (Self.place(upcoming), candidates.count)
         plans[place] = Plan(
             user: user, request: request, count: UInt32(count), chosen: chosen, drawn: drawn,
-            open: UInt32.max >> UInt32(32 - count), isChained: true)
+            open: UInt32.max >> UInt32(32 - count), newCount: UInt32(candidates.newCount), arrival: arrival,
+            isChained: true)
         let all = objects.base + place * CandidateList.bound
         all.update(from: candidates.all, count: count)
         (all + count).update(repeating: .max, count: CandidateList.bound - count)
@@ -111,19 +116,23 @@ struct PendingPlans: ~Copyable {
         upcoming &+= 1
     }
 
-    /// Finds out what is known of a user's plans at the user's request `request` for `object`.
+    /// Finds out what is known of a user's plans at the user's request `request` for `object`, which is the last for plans that
+    /// are `horizon` requests old by then.
     mutating func settle(
-        _ chain: UnsafeMutablePointer<PlanChain>, object: UInt32, request: UInt32, horizon: UInt32
+        _ chain: UnsafeMutablePointer<PlanChain>, object: UInt32, request: UInt32, horizon: UInt32, time: Int64 = 0
     ) {
         outcomeCount = 0
         var number = chain.pointee.first
         while number != .max {
             if let place = find(object, in: number) {
-                note(place, of: number, isWanted: true, isNext: plans[Self.place(number)].request == request)
+                let plan = plans[Self.place(number)]
+                let isInTime = time >= plan.arrival || place >= plan.newCount
+                note(place, of: number, isWanted: isInTime, isNext: isInTime && plan.request == request)
             }
             number = plans[Self.place(number)].next
         }
-        while chain.pointee.first != .max, request &- plans[Self.place(chain.pointee.first)].request >= horizon {
+        // Plan and request have the same number where the one comes next after the other.
+        while chain.pointee.first != .max, request &- plans[Self.place(chain.pointee.first)].request &+ 1 >= horizon {
             end(chain)
         }
     }
@@ -151,6 +160,7 @@ struct PendingPlans: ~Copyable {
         let (slot, bit) = (Self.place(number), UInt32(1) << UInt32(place))
         guard plans[slot].open & bit != 0 else { return }
         plans[slot].open &= ~bit
+        if !isWanted && (plans[slot].drawn | plans[slot].chosen) & bit == 0 { return }
         if outcomeCount == outcomes.count { outcomes.grow(to: outcomeCount * 2, filling: CandidateOutcome()) }
         outcomes[outcomeCount] = CandidateOutcome(
             plan: number, place: place, isWanted: isWanted, isNext: isNext, isChosen: plans[slot].chosen & bit != 0,

@@ -11,7 +11,7 @@ public struct PlannerParameters: PolicyParameters, Equatable {
     static let mostHidden = 64
 
     /// The label: asked for by the user within so many of the user's requests.
-    public var horizon = 10
+    public var horizon = 11
     /// The least and the most that fetching an object of mean size costs, as a share of what a hit is worth, beside what an
     /// entry is worth that must leave for it: it is as much as the best candidates promise on average, and a tenth more; less where
     /// little of what is fetched is wasted (``FetchPrice``).

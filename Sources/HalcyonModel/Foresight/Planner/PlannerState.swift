@@ -29,9 +29,15 @@ struct PlannerState: ~Copyable {
     private var meanCost: Float = 0
     private(set) var price: FetchPrice
     private let usesCategories: Bool
+    private let latency: Int64
+    /// The objects that were announced last, the newest first, and how many were.
+    private var newest = RankedLists(width: PlannerCategories.announcedWidth)
+    private var announcements: Float = 0
 
-    init(_ parameters: PlannerParameters, seed: UInt64) {
+    init(_ parameters: PlannerParameters, _ context: PrefetchContext) {
         self.parameters = parameters
+        latency = context.fetchLatency
+        let seed = context.seed
         usesCategories = parameters.categories == .on
         habits = HabitFeatures(
             usesCategories ? .all : .all.subtracting([.category, .user, .session]), bounds: .everybody)
@@ -44,16 +50,18 @@ struct PlannerState: ~Copyable {
     var byteCount: Int {
         habits.byteCount + objects.byteCount + categories.byteCount + users.byteCount + trainer.byteCount
             + popular.byteCount + plans.byteCount + cases.byteCount + candidates.byteCount + inputs.byteCount
-            + promptness.byteCount + urgencies.byteCount
+            + promptness.byteCount + urgencies.byteCount + newest.byteCount
     }
 
     mutating func announce(_ object: AnnouncedObject) {
         guard object.object < PlannerObjects.bound, objects[object.object].count == 0 else { return }
         objects.announce(object, now: now)
+        announcements += 1
+        newest.raise(object.object, to: announcements, in: 0)
         guard usesCategories else { return }
-        // Worth less than anything that was asked for once, even long ago; the newest announcement counts most.
-        let score = FastMath.float(now) / PlannerObjects.halfLives.1 - 1_000
-        for member in habits.sets[object.categories] { categories.note(object.object, in: member, score: score) }
+        for member in habits.sets[object.categories].prefix(PlannerCategories.mostMembers) {
+            categories.announce(object.object, in: member, number: announcements)
+        }
     }
 
     mutating func note(_ access: Access, isHit: Bool) {
@@ -113,9 +121,11 @@ struct PlannerState: ~Copyable {
             chosen = choose(logits, outlook, into: &plan)
             judge(logits, into: &plan)
         }
+        let (arrival, isNever) = access.time.addingReportingOverflow(latency)
         plans.add(
             candidates, user: UInt32(slot), request: user.requests, chosen: chosen,
-            drawn: cases.draw(logits, count: candidates.count), to: users.chain(slot))
+            drawn: cases.draw(logits, count: candidates.count), arrival: isNever ? .max : arrival,
+            to: users.chain(slot))
     }
 
     // MARK: - Learning
@@ -124,7 +134,7 @@ struct PlannerState: ~Copyable {
         cases.noteRequest()
         plans.settle(
             users.chain(slot), object: access.object, request: users.records[slot].requests,
-            horizon: UInt32(parameters.horizon))
+            horizon: UInt32(parameters.horizon), time: access.time)
         learn()
     }
 
@@ -193,6 +203,7 @@ struct PlannerState: ~Copyable {
         candidates.begin()
         let user = context.user
         addSuccessors(of: user.recent, isHeld)
+        if announcements > 0 { addAnnounced(context, isHeld) }
         addSuccessors(of: user.earlier, isHeld)
         expect(from: 0, context)
         let successors = candidates.count
@@ -224,6 +235,31 @@ struct PlannerState: ~Copyable {
         guard object < PlannerObjects.bound else { return }
         candidates.add(missing: objects.recentSuccessors[Int(object)], most: 4, unless: isHeld)
         candidates.add(missing: objects.successors[Int(object)], most: 4, unless: isHeld)
+    }
+
+    /// Adds what was announced lately and nobody has asked for yet.
+    private mutating func addAnnounced(_ context: PlannerContext, _ isHeld: (UInt32) -> Bool) {
+        if usesCategories {
+            for last in context.active.prefix(2) {
+                addNew(categories.announced[PlannerCategories.slot(last)], most: 2, isHeld)
+            }
+            for habit in users.favourites[context.slot].prefix(2) where habit.item != .max {
+                addNew(categories.announced[PlannerCategories.slot(habit.item)], most: 1, isHeld)
+            }
+        }
+        addNew(newest[0], most: 1, isHeld)
+    }
+
+    private mutating func addNew(
+        _ items: UnsafeBufferPointer<RankedLists.Item>, most: Int, _ isHeld: (UInt32) -> Bool
+    ) {
+        var left = most
+        for entry in items {
+            if entry.item == .max || left == 0 { return }
+            if objects[entry.item].count > 0 || isHeld(entry.item) { continue }
+            candidates.add(entry.item, unless: { _ in false })
+            left -= 1
+        }
     }
 
     /// Has what will be looked up of the candidates from `first` on on its way from memory, while others are gathered.

@@ -111,13 +111,13 @@ struct PlannerUsers: ~Copyable {
         return evictions[ring(slot) + number % Self.evictedWidth]
     }
 
-    /// Whether an object left within the user's last `horizon` requests; it is then forgotten.
+    /// Whether an object that the user asks for now left within the user's last `horizon` requests; it is then forgotten.
     mutating func takeEviction(of object: UInt32, slot: Int, horizon: UInt32) -> Bool {
         guard records[slot].ring != .max else { return false }
         let first = ring(slot)
         for place in first..<first + Self.evictedWidth where evictions[place].object == object {
             evictions[place].object = .max
-            return records[slot].requests &- evictions[place].request <= horizon
+            return records[slot].requests &- evictions[place].request < horizon
         }
         return false
     }

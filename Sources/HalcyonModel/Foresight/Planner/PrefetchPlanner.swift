@@ -2,9 +2,10 @@ import HalcyonEviction
 
 /// The learned prefetch policy: it fetches what the user will probably ask for, and only where that is worth the fetch.
 ///
-/// After each access it gathers candidates from six sources: what uses to come after the user's last two objects and has
+/// After each access it gathers candidates from seven sources: what uses to come after the user's last two objects and has
 /// lately, what is popular in the categories that are active, that use to come next and that the user likes best, what is
-/// popular over all (at two time scales, and among requests that were not a user's first), and what left the user's cache
+/// popular over all (at two time scales, and among requests that were not a user's first), what was announced and nobody has asked
+/// for yet (the newest in the categories that are active and that the user likes best, and of all), and what left the user's cache
 /// last. A network scores them in one product: the probability that the user asks for the object within ``PlannerParameters/horizon`` of
 /// the user's requests. Once it is known what became of them it learns online from those that were asked for and a sample of the others
 /// (``CaseControl``).
@@ -12,6 +13,7 @@ import HalcyonEviction
 /// A candidate is worth fetching where that probability exceeds the price of a fetch in hits, which is what the best
 /// candidates promise on average (``FetchPrice``), in proportion to the object's size; where an entry must leave, it must be
 /// exceeded by what that entry is worth, too: the share of evicted entries that were asked for again within the horizon, as observed.
+/// What is asked for before a fetch would have arrived (``PrefetchContext/fetchLatency``) counts as not wanted.
 /// Among those that are worth it the budget goes to what is likely to be asked for next (``Promptness``). What was fetched and
 /// waits is likely enough to keep as long as its probability is no less than what an evicted entry is worth.
 ///
@@ -27,7 +29,7 @@ public final class PrefetchPlanner: PrefetchPolicy {
     /// A planner that has learnt nothing yet.
     public init(_ parameters: PlannerParameters = PlannerParameters(), context: PrefetchContext = PrefetchContext()) {
         state = .allocate(capacity: 1)
-        state.initialize(to: PlannerState(parameters, seed: context.seed))
+        state.initialize(to: PlannerState(parameters, context))
     }
 
     /// A planner that starts with what another learnt, and goes on learning. Horizon and hidden units are the other's.

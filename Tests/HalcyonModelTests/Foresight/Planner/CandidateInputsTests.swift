@@ -21,7 +21,7 @@ struct CandidateInputsTests {
 
     @Test("Every input of every candidate is what its formula says of the requests until now")
     func inputs() throws {
-        var state = PlannerState(PlannerParameters(), seed: 1)
+        var state = PlannerState(PlannerParameters(), PrefetchContext())
         // What the eviction model is told of the same accesses.
         var eviction = FeatureAssembler(groups: .all)
         for (set, members) in Self.sets.enumerated() {

@@ -16,7 +16,7 @@ private struct WaitingList: ~Copyable {
         var isDrawn: Bool
     }
 
-    private static let horizon: UInt32 = 10
+    private static let horizon: UInt32 = 11
 
     var plans = PendingPlans()
     private var chains = HeapArray(repeating: PlanChain(), count: 3)
@@ -44,7 +44,7 @@ private struct WaitingList: ~Copyable {
         plans.settle(chains.base + user, object: object, request: request, horizon: Self.horizon)
         let mine = waiting.filter { $0.user == user }
         let wanted = mine.filter { $0.object == object }
-        compare(wanted, mine.filter { $0.object != object && request - $0.request >= Self.horizon })
+        compare(wanted, mine.filter { $0.object != object && request - $0.request + 1 >= Self.horizon })
     }
 
     mutating func add(_ candidates: borrowing CandidateList, user: Int, request: UInt32, bits: UInt64) {

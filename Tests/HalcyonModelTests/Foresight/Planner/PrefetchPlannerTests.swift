@@ -141,32 +141,53 @@ struct PrefetchPlannerTests {
         #expect(likely[false, default: 0] * 10 < all[false, default: 0], "\(likely) of \(all)")
     }
 
-    @Test("What was announced and never asked for is a candidate in its category")
-    func announced() {
+    @Test(
+        "What is announced is fetched before anybody asks for it, however much else is popular",
+        arguments: [true, false]
+    )
+    func announced(hasCategories: Bool) {
         let planner = PrefetchPlanner()
         planner.define(categorySet: 1, members: [1])
-        planner.announce(AnnouncedObject(object: 999, categories: 1))
-        var index = 0
-        var seen = false
+        let set: CategorySetID = hasCategories ? 1 : 0
         var generator = SplitMix64(seed: 4)
-        // Users look at what is new: of a category of a few objects each is asked for soon.
-        for user in UInt32(0)..<800 {
-            for _ in 0..<4 {
-                let object = UInt32(generator.next(below: 6))
-                let access = access(object, index, categories: 1, user: user)
-                planner.note(access, isHit: false)
-                var plan = PrefetchPlan()
-                var asked: Set<UInt32> = []
-                planner.plan(
-                    after: access,
-                    outlook: PrefetchOutlook(limit: 2, hasRoom: true) {
-                        asked.insert($0); return false
-                    }, into: &plan)
-                if asked.contains(999) { seen = true }
-                index += 1
+        var (news, foreseen, proposed) = (0, 0, Set<UInt32>())
+        for index in 0..<12_000 {
+            // Twelve objects are asked for all the time. After every tenth request there is a new one, asked for with the fifth
+            // after that.
+            let new = UInt32(100 + index / 10)
+            if index % 10 == 0 { planner.announce(AnnouncedObject(object: new, categories: set)) }
+            let isNew = index % 10 == 5
+            let object = isNew ? new : UInt32(generator.next(below: 12))
+            if isNew && index >= 6_000 {
+                news += 1
+                if proposed.contains(new) { foreseen += 1 }
             }
+            let access = access(object, index, categories: set, user: UInt32(index / 40))
+            planner.note(access, isHit: false)
+            var plan = PrefetchPlan()
+            planner.plan(
+                after: access, outlook: PrefetchOutlook(limit: 2, hasRoom: true) { proposed.contains($0) }, into: &plan)
+            proposed.formUnion(plan.proposals.map(\.object).filter { $0 >= 100 })
         }
-        #expect(seen)
+        #expect(news == 600 && foreseen > 500, "\(foreseen) of \(news)")
+    }
+
+    @Test("What is asked for sooner than a fetch would arrive is not worth one", arguments: [0, 5_000_000] as [Int64])
+    func latency(fetchLatency: Int64) {
+        // A second apart, always in the same order: whatever comes next is foreseen, and comes within a second.
+        let planner = PrefetchPlanner(context: PrefetchContext(fetchLatency: fetchLatency))
+        var (plans, soon) = (0, 0)
+        for index in 0..<8_000 {
+            let access = access(UInt32(index % 40), index, categories: 0, user: 1)
+            planner.note(access, isHit: false)
+            var plan = PrefetchPlan()
+            planner.plan(after: access, outlook: PrefetchOutlook(limit: 2, hasRoom: true) { _ in false }, into: &plan)
+            if index < 4_000 { continue }
+            plans += 1
+            // Those that come within the time that a fetch takes.
+            if plan.proposals.contains(where: { ($0.object + 40 - access.object) % 40 < 5 }) { soon += 1 }
+        }
+        if fetchLatency == 0 { #expect(soon == plans) } else { #expect(soon * 20 < plans, "\(soon) of \(plans)") }
     }
 
     @Test("A planner's file brings back what it has learnt; a foreign, damaged or newer one is a sentence")
