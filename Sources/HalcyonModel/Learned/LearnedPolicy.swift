@@ -9,7 +9,7 @@ import HalcyonEviction
 /// - Candidates are the least recent residents, random ones, and those that scored low before. They are scored in one
 ///   product and serve several evictions. The newcomer is a candidate too: it may be refused.
 /// - From nothing it decides as ``GreedyDual``; the network takes over after ``OnlineTrainer/fewestSteps`` steps and
-///   hands back while it makes more mistakes than a heuristic would (``Contest``). Where every object takes the same
+///   hands back while it loses so much more than a heuristic would that chance does not explain it (``Contest``). Where every object takes the same
 ///   room, LRU has its turns while it alone is right (``RecencyGuard``).
 ///
 /// In the manner of LRB (Song, Berger, Li, Lloyd: Learning relaxed Belady for content distribution network caching, 2020),
@@ -17,9 +17,10 @@ import HalcyonEviction
 ///
 /// Every verb is O(1); an eviction costs some candidates' features and a share of a product. Deterministic by the seed.
 /// Bytes: 4 an object number, 64 a resident and at most 16 for its worth or for what LRU would hold, 24 for each object that
-/// left and is remembered (1.5 a resident by default): 126 a resident in all, where numbers are given anew once forgotten.
+/// left and is remembered (1.5 a resident by default): where numbers are given anew once forgotten 126 a resident in all, and what arrays
+/// have in reserve to grow, so that up to 150 are held where costs differ.
 /// Beside that even the smallest cache remembers 1,024 objects, samples wait in at most 1.8 MB, and the model takes at most
-/// 6 MB; all of it grows with use.
+/// 6 MB and, for each set of categories, 20 bytes and 4 a member, at most 4 million sets; all of it grows with use.
 public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
     public static let card = PolicyCard(
         name: "learned", summary: "an online learner over recency, frequency, size, categories and users",

@@ -94,27 +94,29 @@ struct LearnedPolicyTests {
     }
 
     @Test(
-        "At most 128 bytes a resident, with sizes and the memory of those that left, beside a fixed part",
-        arguments: [10_000, 16_000, 25_000])
-    func memory(residents: Int) {
+        "At most 128 bytes a resident, with the memory of those that left, beside a fixed part; 150 where costs differ",
+        arguments: [10_000, 10_500, 16_000, 25_000], [true, false])
+    func memory(residents: Int, everyCostIsOne: Bool) {
         #expect(MemoryLayout<ObjectRecord>.stride == 64 && MemoryLayout<Ghost>.stride == 24)
-        // Twice as many bytes as numbers, sizes of 1 to 3; no samples, and the model counts apart.
+        // With sizes of 1 to 3 twice as many bytes as residents; no samples, and the model counts apart.
         var parameters = LearnedParameters()
         parameters.decider = .heuristic
-        let context = PolicyContext(capacity: residents * 2)
+        let context = PolicyContext(
+            capacity: everyCostIsOne ? residents : residents * 2, everyCostIsOne: everyCostIsOne)
         let model = LearnedPolicy.makeModel(parameters, context: context)
         let fixed = LearnedPolicy(parameters, context: context, model: model).metadataBytes
         var index = BoundedIndex(
-            policy: LearnedPolicy(parameters, context: context, model: model), capacity: context.capacity)
+            policy: LearnedPolicy(parameters, context: context, model: model), capacity: context.capacity,
+            everyCostIsOne: everyCostIsOne)
         // As a live storage numbers them: residents and those that are remembered.
         let numbers = residents * 11 / 4
         for request in 0..<numbers * 3 {
             let entry = EntryID(request % numbers)
-            _ = index.access(Access(entry: entry, index: request, cost: Int(entry) % 3 + 1))
+            _ = index.access(Access(entry: entry, index: request, cost: everyCostIsOne ? 1 : Int(entry) % 3 + 1))
         }
         #expect(index.count >= residents)
         let each = Double(index.policy.metadataBytes - fixed) / Double(index.count)
-        #expect(each <= 128, "\(each) bytes")
+        #expect(each <= (everyCostIsOne ? 128 : 150), "\(each) bytes")
     }
 
     @Test("Candidates are scored anew even where one newcomer after the other is refused")
