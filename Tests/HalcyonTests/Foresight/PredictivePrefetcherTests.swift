@@ -6,38 +6,8 @@ import Testing
 @testable import Halcyon
 
 @Suite("Predictive prefetcher: what will be wanted is fetched, and only that")
-struct PredictivePrefetcherTests {
-    private let notes = ScriptedPolicy.Notes()
-
-    private func prediction(_ change: (inout PrefetchPrediction) -> Void = { _ in }) -> PrefetchPrediction {
-        var prediction = PrefetchPrediction { [notes] _ in ScriptedPolicy(notes) }
-        prediction.maxConcurrent = 1
-        change(&prediction)
-        return prediction
-    }
-
-    private func resource(_ name: String, _ categories: String...) -> Resource {
-        Resource(fake(name), cacheKey: name, categories: categories, user: "u")
-    }
-
-    private func started(_ transport: FakeTransport) -> [String] {
-        transport.calls.compactMap { if case .start(let name, _) = $0 { name } else { nil } }
-    }
-
-    /// Turned on, and "a" asked for, so that "b" is being fetched; `settled` ends when nothing is under way.
-    private func fetching(
-        _ manager: HalcyonManager, _ transport: FakeTransport
-    ) async throws -> (predictive: PredictivePrefetcher, settled: Task<Void, Never>) {
-        let predictive = manager.startPredicting(prediction())
-        predictive.announce([resource("a"), resource("b")])
-        let visible = Task { try await manager.image(for: resource("a")) }
-        await transport.waitForCalls(1)
-        transport.answer("a", try Sample().file)
-        _ = try await visible.value
-        let settled = Task { await predictive.settle() }
-        await transport.waitForCalls(2)
-        return (predictive, settled)
-    }
+struct PredictivePrefetcherTests: PredictiveTests {
+    let notes = ScriptedPolicy.Notes()
 
     @Test("Off until it is turned on; then two after each access, at the lowest priority, and hits when asked for")
     func turnedOn() async throws {
@@ -201,13 +171,8 @@ struct PredictivePrefetcherTests {
             fixture.clock.advance(by: 0.04)
         }
         // 40 ms after the last, but 120 after the first.
-        var heard: [String] = []
-        while heard.count < 4 {
-            heard += notes.take()
-            await Task.yield()
-        }
-        #expect(heard.last == "plan after 2: []")
-        #expect(heard.filter { $0.hasPrefix("plan") }.count == 1)
+        let heard = await heardUntilPlan()
+        #expect(heard.count == 4 && heard.last == "plan after 2: []")
     }
 
     @Test("The policy hears who had to leave, but of what nobody asked for; that is counted as dropped")
@@ -270,6 +235,8 @@ struct PredictivePrefetcherTests {
         inbox.put(.conditions([.lowBattery]))
         let (events, lost) = inbox.take()
         #expect(events.count == ForesightInbox.bound + 1 && lost == 7)
+        #expect(!inbox.put(.accessed(access)))
+        inbox.endWait()
         #expect(inbox.put(.accessed(access)))
     }
 }

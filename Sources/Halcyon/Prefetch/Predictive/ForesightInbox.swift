@@ -11,6 +11,7 @@ final class ForesightInbox: Sendable {
         var events: [ForesightEvent] = []
         var recipes: Set<String> = []
         var lost = 0
+        /// The first access after which nothing was planned, and the last.
         var first: Int64?
         var last: Int64 = 0
     }
@@ -19,7 +20,7 @@ final class ForesightInbox: Sendable {
 
     /// Takes an event in.
     ///
-    /// - Returns: whether it is the first access that waits, so that somebody should begin to wait for more.
+    /// - Returns: whether it is the first access since ``endWait()``, so that somebody should begin to wait for more.
     @discardableResult
     func put(_ event: ForesightEvent) -> Bool {
         state.withLock { state in
@@ -57,15 +58,18 @@ final class ForesightInbox: Sendable {
         }
     }
 
-    /// The time of the first and the last access that wait; `nil` where there are none.
+    /// The time of the first and the last access since ``endWait()``, whether they were taken or not; `nil` where there are none.
     var waiting: (first: Int64, last: Int64)? {
         state.withLock { state in state.first.map { ($0, state.last) } }
     }
 
+    /// Somebody takes what waits, and plans: the next access is the first again.
+    func endWait() { state.withLock { $0.first = nil } }
+
     /// All that waits, and how many accesses were lost since this was asked last.
     func take() -> (events: [ForesightEvent], lost: Int) {
         state.withLock { state in
-            defer { (state.events, state.lost, state.first) = ([], 0, nil) }
+            defer { (state.events, state.lost) = ([], 0) }
             return (state.events, state.lost)
         }
     }

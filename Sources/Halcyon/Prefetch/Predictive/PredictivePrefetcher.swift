@@ -94,8 +94,7 @@ public final class PredictivePrefetcher: Sendable {
     /// asked now, without waiting for a pause.
     public func settle() async {
         await settleCache()
-        await forecaster.takeIn()
-        await forecaster.plan()
+        await plan()
         await forecaster.waitUntilIdle()
         await settleCache()
         await forecaster.takeIn()
@@ -113,13 +112,19 @@ public final class PredictivePrefetcher: Sendable {
         await forecaster.waitUntilIdle()
     }
 
-    /// Waits for a pause, in turn with what else happens, then takes in what came and plans.
+    /// Takes in what came, and plans.
+    private func plan() async {
+        inbox.endWait()
+        await forecaster.takeIn()
+        await forecaster.plan()
+    }
+
+    /// Waits for a pause, in turn with what else happens, then takes in what came and plans; what was taken in before counts, too.
     private func waitForPause() {
-        let task = Task.detached(priority: .utility) { [weak self, clock, forecaster] in
+        let task = Task.detached(priority: .utility) { [weak self, clock] in
             while let span = self?.timeToWait() {
                 if span <= 0 {
-                    await forecaster.takeIn()
-                    await forecaster.plan()
+                    await self?.plan()
                     return
                 }
                 do { try await clock.sleep(microseconds: span) } catch { return }
@@ -128,7 +133,7 @@ public final class PredictivePrefetcher: Sendable {
         timer.withLock { $0 = task }
     }
 
-    /// The microseconds until there was a pause or patience is at an end; `nil` where no access waits.
+    /// The microseconds until there was a pause or patience is at an end; `nil` where no access waits for a plan.
     private func timeToWait() -> Int64? {
         guard let (first, last) = inbox.waiting else { return nil }
         let (pause, end) = (last + Int64(prediction.quiet * 1e6), first + Int64(prediction.patience * 1e6))
