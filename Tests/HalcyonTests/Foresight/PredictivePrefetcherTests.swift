@@ -234,9 +234,25 @@ struct PredictivePrefetcherTests: PredictiveTests {
         for _ in 1..<ForesightInbox.bound + 7 { #expect(!inbox.put(.accessed(access))) }
         inbox.put(.conditions([.lowBattery]))
         let (events, lost) = inbox.take()
-        #expect(events.count == ForesightInbox.bound + 1 && lost == 7)
+        #expect(events.count == ForesightInbox.bound + 1 && lost == ForesightInbox.Lost(accesses: 7))
         #expect(!inbox.put(.accessed(access)))
         inbox.endWait()
         #expect(inbox.put(.accessed(access)))
+    }
+
+    @Test("Departures leave room for accesses, and a lost access is waited for like any other")
+    func boundOfDepartures() throws {
+        let inbox = ForesightInbox()
+        let departure = Departure(key: "a", cost: 1, categories: [], reason: .evicted)
+        for _ in 0..<ForesightInbox.bound { inbox.put(.departed(.memory, departure)) }
+        let access = RecordedAccess(time: 5, key: "a", cost: 1, categories: [], user: nil, outcome: .memory)
+        #expect(inbox.put(.accessed(access)))
+        for _ in 0..<ForesightInbox.bound { inbox.put(.wanted(resource("a"), processor: "")) }
+        inbox.endWait()
+        #expect(inbox.put(.accessed(access)))
+        #expect(try #require(inbox.waiting) == (5, 5))
+        let (events, lost) = inbox.take()
+        #expect(events.count == ForesightInbox.bound)
+        #expect(lost == ForesightInbox.Lost(accesses: 1, departures: ForesightInbox.bound / 2))
     }
 }

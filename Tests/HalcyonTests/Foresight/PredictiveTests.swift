@@ -43,7 +43,7 @@ extension PredictiveTests {
     /// What was told until there was a plan.
     func heardUntilPlan() async -> [String] {
         var heard: [String] = []
-        while heard.last?.hasPrefix("plan") != true {
+        while heard.last?.hasPrefix("plan") != true, !Task.isCancelled {
             heard += notes.take()
             await Task.yield()
         }

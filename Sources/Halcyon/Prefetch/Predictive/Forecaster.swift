@@ -55,7 +55,8 @@ actor Forecaster {
     /// Takes in what has happened, without planning anything.
     func takeIn() {
         let (events, lost) = inbox.take()
-        counts.lostAccesses += lost
+        counts.lostAccesses += lost.accesses
+        counts.lostDepartures += lost.departures
         for event in events { take(event) }
     }
 

@@ -3,14 +3,21 @@ import Synchronization
 /// Events on their way from callers, who never wait, to the ``Forecaster``.
 ///
 /// What is not taken in time is bounded: beyond ``bound`` events, accesses are lost and counted, and so is where they come from.
+/// A lost access is one to plan after all the same. Departures are lost from half of that on, so that they leave room for accesses.
 final class ForesightInbox: Sendable {
     /// The most events that wait.
     static let bound = 1 << 16
 
+    /// What was not taken in.
+    struct Lost: Equatable {
+        var accesses = 0
+        var departures = 0
+    }
+
     private struct State {
         var events: [ForesightEvent] = []
         var recipes: Set<String> = []
-        var lost = 0
+        var lost = Lost()
         /// The first access after which nothing was planned, and the last.
         var first: Int64?
         var last: Int64 = 0
@@ -24,21 +31,24 @@ final class ForesightInbox: Sendable {
     @discardableResult
     func put(_ event: ForesightEvent) -> Bool {
         state.withLock { state in
-            if state.events.count >= Self.bound {
-                switch event {
-                case .accessed:
-                    state.lost += 1
-                    return false
-                case .wanted: return false
-                case .recipe, .announced, .departed, .conditions: break
+            switch event {
+            case .accessed(let access):
+                defer { state.last = access.time }
+                if state.events.count < Self.bound { state.events.append(event) } else { state.lost.accesses += 1 }
+                if state.first != nil { return false }
+                state.first = access.time
+                return true
+            case .departed:
+                if state.events.count < Self.bound / 2 {
+                    state.events.append(event)
+                } else {
+                    state.lost.departures += 1
                 }
+            case .wanted:
+                if state.events.count < Self.bound { state.events.append(event) }
+            case .recipe, .announced, .conditions: state.events.append(event)
             }
-            state.events.append(event)
-            guard case .accessed(let access) = event else { return false }
-            state.last = access.time
-            if state.first != nil { return false }
-            state.first = access.time
-            return true
+            return false
         }
     }
 
@@ -66,10 +76,10 @@ final class ForesightInbox: Sendable {
     /// Somebody takes what waits, and plans: the next access is the first again.
     func endWait() { state.withLock { $0.first = nil } }
 
-    /// All that waits, and how many accesses were lost since this was asked last.
-    func take() -> (events: [ForesightEvent], lost: Int) {
+    /// All that waits, and what was lost since this was asked last.
+    func take() -> (events: [ForesightEvent], lost: Lost) {
         state.withLock { state in
-            defer { (state.events, state.lost) = ([], 0) }
+            defer { (state.events, state.lost) = ([], Lost()) }
             return (state.events, state.lost)
         }
     }
