@@ -37,4 +37,16 @@ struct PauseTests: PredictiveTests {
         // 40 ms after the last, but 120 after the first.
         #expect(await heardUntilPlan() == ["plan after 2: []"])
     }
+
+    @Test("Any number of seconds will do", arguments: [.infinity, .nan, -1, -.infinity, 1e300, 0.05] as [Double])
+    func anySeconds(_ quiet: Double) async throws {
+        let fixture = try ManagerFixture(FakeTransport(answerAtOnce: try Sample().file))
+        fixture.manager.startPredicting(prediction { ($0.quiet, $0.patience) = (quiet, 0.1) })
+        _ = try await fixture.manager.image(for: resource("a"))
+        if quiet > 0 {
+            await fixture.clock.waitForSleepers(2)
+            fixture.clock.advance(by: 0.1)
+        }
+        #expect(await heardUntilPlan() == ["miss 0 in 0 by 0", "plan after 0: []"])
+    }
 }

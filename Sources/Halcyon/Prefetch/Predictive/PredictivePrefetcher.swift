@@ -136,9 +136,12 @@ public final class PredictivePrefetcher: Sendable {
     /// The microseconds until there was a pause or patience is at an end; `nil` where no access waits for a plan.
     private func timeToWait() -> Int64? {
         guard let (first, last) = inbox.waiting else { return nil }
-        let (pause, end) = (last + Int64(prediction.quiet * 1e6), first + Int64(prediction.patience * 1e6))
+        let (pause, end) = (last + Self.microseconds(prediction.quiet), first + Self.microseconds(prediction.patience))
         return min(pause, end) - clock.now
     }
+
+    /// Seconds in microseconds: of what is no number or below zero 0, and at most 30 years, whatever an app sets.
+    private static func microseconds(_ seconds: Double) -> Int64 { seconds > 0 ? Int64(min(seconds, 1e9) * 1e6) : 0 }
 }
 
 extension PredictivePrefetcher: CacheObserver {

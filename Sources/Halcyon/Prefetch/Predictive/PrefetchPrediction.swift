@@ -30,9 +30,11 @@ public struct PrefetchPrediction: Sendable {
     public var toMemory = true
     /// How many are fetched at a time.
     public var maxConcurrent = 2
-    /// The seconds without an access after which the policy is asked.
+    /// The seconds without an access after which the policy is asked; `.infinity`: only once ``patience`` is at an end. What is below
+    /// zero or no number is 0.
     public var quiet = 0.05
-    /// The seconds after which it is asked though accesses go on.
+    /// The seconds after which it is asked though accesses go on; `.infinity`: only once there is a pause. What is below zero or no
+    /// number is 0.
     public var patience = 1.0
 
     /// A prediction by the learned planner.
