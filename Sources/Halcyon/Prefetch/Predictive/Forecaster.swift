@@ -238,13 +238,14 @@ actor Forecaster {
 
     private func ended(_ object: UInt32, _ result: ForesightSurroundings.Fetched) {
         guard let ended = running.removeValue(forKey: object) else { return }
+        var paid = 0
         switch result {
         case .loaded(let bytes, let cost):
             counts.fetched += 1
             counts.bytes += bytes
             catalogue[object].bytes = bytes
             if cost > 0 { catalogue[object].cost = cost }
-            spending.correct(by: bytes - ended.paid)
+            paid = bytes
             if ended.isWanted {
                 counts.usedLate += 1
             } else if surroundings.holds(catalogue.key(of: object)) {
@@ -254,10 +255,11 @@ actor Forecaster {
             } else {
                 drop(bytes)
             }
-        case .wasThere: spending.correct(by: -ended.paid)
+        case .wasThere: break
         case .failed: counts.failed += 1
         case .cancelled: counts.cancelled += 1
         }
+        spending.correct(by: paid - ended.paid)
         begin()
         guard running.isEmpty else { return }
         for waiter in waiters { waiter.resume() }
