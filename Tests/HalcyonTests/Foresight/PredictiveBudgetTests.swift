@@ -23,4 +23,27 @@ struct PredictiveBudgetTests: PredictiveTests {
         #expect(started(transport) == ["a", "b", "c"])
         #expect(await predictive.statistics.failed == 1)
     }
+
+    @Test("The budget of a metered network holds at once, for what is planned already")
+    func metered() async throws {
+        let transport = FakeTransport()
+        let fixture = try ManagerFixture(transport)
+        let predictive = fixture.manager.startPredicting(
+            prediction {
+                $0.budget = .unlimited
+                $0.meteredBudget = PrefetchBudget(inTotal: .init(objects: 0))
+            })
+        let names = ["a", "b", "c", "d", "e"]
+        predictive.announce(names.map { resource($0) })
+        transport.answer("a", try Sample().file)
+        _ = try await fixture.manager.image(for: resource("a"))
+        let settled = Task { await predictive.settle() }
+        await transport.waitForCalls(2)
+        predictive.conditions = [.meteredNetwork]
+        await predictive.save()
+        for name in names.dropFirst() { transport.answer(name, try Sample().file) }
+        await settled.value
+        #expect(started(transport) == ["a", "b"])
+        #expect(await predictive.statistics.proposed == 4)
+    }
 }

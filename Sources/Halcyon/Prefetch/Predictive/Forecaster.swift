@@ -118,6 +118,7 @@ actor Forecaster {
         case .departed(let type, let departure): left(type, departure)
         case .conditions(let new):
             conditions = new
+            spending.budget = conditions.contains(.meteredNetwork) ? prediction.meteredBudget : prediction.budget
             if isPaused { breakOff() }
         }
     }
@@ -189,7 +190,6 @@ actor Forecaster {
 
     private func plan(after access: Access) {
         wanted = []
-        spending.budget = conditions.contains(.meteredNetwork) ? prediction.meteredBudget : prediction.budget
         // It is asked though nothing may be fetched: it may learn while it plans.
         let limit = isPaused ? 0 : spending.objectsLeft
         var (plan, due): (PrefetchPlan, [UInt32]) = (PrefetchPlan(), [])

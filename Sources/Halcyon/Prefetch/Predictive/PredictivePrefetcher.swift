@@ -59,7 +59,8 @@ public final class PredictivePrefetcher: Sendable {
         announce(resources.map { AnnouncedResource($0) }, options: options)
     }
 
-    /// How the device is. What pauses breaks off what is under way.
+    /// How the device is. What pauses breaks off what is under way; what is planned and not begun yet is begun only if the budget that
+    /// holds from now on allows it.
     public var conditions: PrefetchConditions {
         get { current.withLock { $0 } }
         set {
