@@ -209,6 +209,22 @@ struct PredictivePrefetcherTests: PredictiveTests {
         #expect(statistics.precision == 0)
     }
 
+    @Test("Each image is fetched as it was last announced, whatever others with its processor are")
+    func announcedOptions() async throws {
+        let transport = FakeTransport(answerAtOnce: try Sample().file)
+        let fixture = try ManagerFixture(transport)
+        let predictive = fixture.manager.startPredicting(prediction { $0.budget = .unlimited })
+        var inMemory = ImageOptions()
+        inMemory.cacheMemoryOnly = true
+        predictive.announce(["a", "b", "c"].map { resource($0) })
+        predictive.announce(["c", "d"].map { resource($0) }, options: inMemory)
+        _ = try await fixture.manager.image(for: resource("a"))
+        await predictive.settle()
+        #expect(started(transport) == ["a", "b", "c", "d"])
+        fixture.cache.clearMemoryCache()
+        #expect(["a", "b", "c", "d"].filter { fixture.cache.isCached(forKey: $0) } == ["a", "b"])
+    }
+
     @Test("What is asked for while it is fetched is loaded once, raised, and counted as late")
     func late() async throws {
         let transport = FakeTransport()

@@ -21,7 +21,8 @@ actor Forecaster {
     private let surroundings: ForesightSurroundings
     private let inbox: ForesightInbox
     private var catalogue = ForesightCatalogue()
-    private var recipes: [String: ImageOptions] = [:]
+    /// How what was asked for is loaded that was not announced, by processor.
+    private var recipes: [String: ForesightRecipe] = [:]
     private var spending: PrefetchSpending
     private var conditions: PrefetchConditions = []
     private var isStopped = false
@@ -110,10 +111,12 @@ actor Forecaster {
 
     private func take(_ event: ForesightEvent) {
         switch event {
-        case .recipe(let processor, let options): recipes[processor] = options.aheadOfNeed
-        case .wanted(let resource, let processor): _ = learn(resource, processor)
-        case .announced(let resources, let processor, let time):
-            for resource in resources { announce(resource, processor, time) }
+        case .recipe(let recipe): recipes[recipe.processor] = recipe
+        case .wanted(let resource, let processor):
+            let object = learn(resource, processor)
+            if catalogue[object].recipe == nil { catalogue[object].recipe = recipes[processor] }
+        case .announced(let resources, let recipe, let time):
+            for resource in resources { announce(resource, recipe, time) }
         case .accessed(let access): note(access)
         case .departed(let type, let departure): left(type, departure)
         case .conditions(let new):
@@ -127,12 +130,12 @@ actor Forecaster {
         let object = catalogue.intern(
             resource.cacheKey.computedKey(with: processor), fileName: surroundings.fileName)
         catalogue[object].resource = resource
-        catalogue[object].processor = processor
         return object
     }
 
-    private func announce(_ announced: AnnouncedResource, _ processor: String, _ time: Int64) {
-        let object = learn(announced.resource, processor)
+    private func announce(_ announced: AnnouncedResource, _ recipe: ForesightRecipe, _ time: Int64) {
+        let object = learn(announced.resource, recipe.processor)
+        catalogue[object].recipe = recipe
         catalogue[object].categories = categories(announced.resource.categories)
         if let bytes = announced.bytes { catalogue[object].bytes = bytes }
         if let cost = announced.cost { catalogue[object].cost = cost }
@@ -220,13 +223,13 @@ actor Forecaster {
             guard !isOutOfQuestion(object), spending.objectsLeft > 0 else { continue }
             let known = catalogue[object]
             let expected = known.bytes ?? meanBytes
-            guard spending.allows(cost: expected), let options = recipes[known.processor], var resource = known.resource
+            guard spending.allows(cost: expected), let recipe = known.recipe, var resource = known.resource
             else { continue }
             resource.user = user.name
             spending.spend(cost: expected)
             counts.begun += 1
             let task = Task(priority: .utility) { [surroundings, resource] in
-                let result = await surroundings.fetch(resource, options)
+                let result = await surroundings.fetch(resource, recipe.options)
                 self.ended(object, result)
             }
             running[object] = Running(task: task, user: user.number, paid: expected)
@@ -269,18 +272,5 @@ actor Forecaster {
     private func breakOff() {
         wanted = []
         for one in running.values { one.task.cancel() }
-    }
-}
-
-extension ImageOptions {
-    /// The same for a load that nobody waits for.
-    fileprivate var aheadOfNeed: ImageOptions {
-        var options = self
-        (options.forceRefresh, options.onlyFromCache, options.fromMemoryCacheOrRefresh) = (false, false, false)
-        options.priority = .veryLow
-        options.onProgress = nil
-        options.waitForCache = true
-        options.wantsOriginalData = true
-        return options
     }
 }

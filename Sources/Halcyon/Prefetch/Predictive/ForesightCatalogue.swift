@@ -8,8 +8,8 @@ struct ForesightCatalogue: ~Copyable {
     struct Known {
         /// Where it comes from; `nil` for what the cache was asked for past any manager, which cannot be fetched.
         var resource: Resource?
-        /// The processor it is made by.
-        var processor = ""
+        /// How it is loaded, as it was last announced; else as the first with its processor was asked for.
+        var recipe: ForesightRecipe?
         var categories: CategorySetID = 0
         /// What it takes in memory; 0 if nobody knows.
         var cost = 0

@@ -55,17 +55,10 @@ final class ForesightInbox: Sendable {
     /// Somebody asks for a resource; how it is loaded is told with the first of a processor.
     func want(_ resource: Resource, _ options: ImageOptions) {
         let processor = options.processor.identifier
-        putRecipe(options, processor)
-        put(.wanted(resource, processor: processor))
-    }
-
-    /// Takes in how images of a processor are loaded, unless that is known.
-    func putRecipe(_ options: ImageOptions, _ processor: String) {
         state.withLock { state in
-            if state.recipes.insert(processor).inserted {
-                state.events.append(.recipe(processor: processor, options))
-            }
+            if state.recipes.insert(processor).inserted { state.events.append(.recipe(ForesightRecipe(options))) }
         }
+        put(.wanted(resource, processor: processor))
     }
 
     /// The time of the first and the last access since ``endWait()``, whether they were taken or not; `nil` where there are none.

@@ -45,12 +45,10 @@ public final class PredictivePrefetcher: Sendable {
     /// Tells what exists, so that it can be fetched before anybody has asked for it: an app calls this with its catalogue, and
     /// again with what is new in it or has changed.
     ///
-    /// - Parameter options: how the images will be asked for; by default as the manager's options say.
+    /// - Parameter options: how these images will be asked for, until they are announced again with the same processor; by default
+    ///   as the manager's options say. What is not announced is fetched as the first image with its processor was asked for.
     public func announce(_ resources: [AnnouncedResource], options: ImageOptions? = nil) {
-        let options = options ?? self.options
-        let (processor, time) = (options.processor.identifier, clock.now)
-        inbox.putRecipe(options, processor)
-        inbox.put(.announced(resources, processor: processor, time: time))
+        inbox.put(.announced(resources, ForesightRecipe(options ?? self.options), time: clock.now))
         Task { [forecaster] in await forecaster.takeIn() }
     }
 
