@@ -20,6 +20,8 @@ actor Forecaster {
     private let prediction: PrefetchPrediction
     private let surroundings: ForesightSurroundings
     private let inbox: ForesightInbox
+    /// Ends once the one before has kept what it learnt; the policy is made after that.
+    private let ending: Task<Void, Never>?
     private var catalogue = ForesightCatalogue()
     /// How what was asked for is loaded that was not announced, by processor.
     private var recipes: [String: ForesightRecipe] = [:]
@@ -40,7 +42,11 @@ actor Forecaster {
     private var counts = PrefetchPredictionStatistics()
     private var waiters: [CheckedContinuation<Void, Never>] = []
 
-    init(_ prediction: PrefetchPrediction, _ surroundings: ForesightSurroundings, _ inbox: ForesightInbox) {
+    init(
+        _ prediction: PrefetchPrediction, _ surroundings: ForesightSurroundings, _ inbox: ForesightInbox,
+        after ending: Task<Void, Never>?
+    ) {
+        self.ending = ending
         self.prediction = prediction
         self.inbox = inbox
         self.surroundings = surroundings
@@ -50,11 +56,22 @@ actor Forecaster {
     var statistics: PrefetchPredictionStatistics { counts }
     /// Why what the planner had learnt could not be read or written the last time that this happened.
     private(set) var modelFault: String?
-    var calibration: [CalibrationBin] { policy.calibration }
-    var metrics: [PolicyMetric] { policy.metrics }
+    var calibration: [CalibrationBin] {
+        get async {
+            await ending?.value
+            return policy.calibration
+        }
+    }
+    var metrics: [PolicyMetric] {
+        get async {
+            await ending?.value
+            return policy.metrics
+        }
+    }
 
-    /// Takes in what has happened, without planning anything.
-    func takeIn() {
+    /// Takes in what has happened, without planning anything. Comes before everything else that asks the policy.
+    func takeIn() async {
+        await ending?.value
         let (events, lost) = inbox.take()
         counts.lostAccesses += lost.accesses
         counts.lostDepartures += lost.departures
@@ -68,10 +85,11 @@ actor Forecaster {
         begin()
     }
 
-    /// Breaks off what is under way, and fetches nothing more.
-    func stop() {
+    /// Breaks off what is under way, and fetches nothing more; what was heard until now is learnt and kept.
+    func stop() async {
         isStopped = true
         breakOff()
+        await takeIn()
         save()
     }
 

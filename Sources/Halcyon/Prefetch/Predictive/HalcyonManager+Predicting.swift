@@ -1,8 +1,8 @@
 import HalcyonModel
-import Synchronization
 
 extension HalcyonManager {
-    /// Begins to fetch what will be wanted, as the learned planner says unless told otherwise; what ran before is stopped.
+    /// Begins to fetch what will be wanted, as the learned planner says unless told otherwise; what ran before is stopped,
+    /// and what it has learnt is what the new one begins with.
     @discardableResult
     public func startPredicting(_ prediction: PrefetchPrediction = PrefetchPrediction()) -> PredictivePrefetcher {
         let (toMemory, cache) = (prediction.toMemory, cache)
@@ -21,41 +21,21 @@ extension HalcyonManager {
                     return error.isCancellation ? .cancelled : .failed
                 }
             })
-        let prefetcher = PredictivePrefetcher(
-            prediction, surroundings, options: defaultOptions, clock: cache.clock,
-            settleCache: { [weak cache] in _ = await cache?.onDisk(changing: true) { _ in } })
-        replacePredictive(by: prefetcher)
+        let prefetcher = predicting.start { ending in
+            PredictivePrefetcher(
+                prediction, surroundings, options: defaultOptions, clock: cache.clock, after: ending,
+                settleCache: { [weak cache] in _ = await cache?.onDisk(changing: true) { _ in } })
+        }
+        cache.hub.setObserver(prefetcher)
         return prefetcher
     }
 
     /// Fetches nothing more ahead of need but what an app asks for. What was fetched stays.
-    public func stopPredicting() { replacePredictive(by: nil) }
+    public func stopPredicting() {
+        cache.hub.setObserver(nil)
+        predicting.stop()
+    }
 
     /// What predicts, if that was started.
     public var predictive: PredictivePrefetcher? { predicting.prefetcher }
-
-    private func replacePredictive(by new: PredictivePrefetcher?) {
-        let old = predicting.replace(by: new)
-        cache.hub.setObserver(new)
-        if let old { Task { await old.stop() } }
-    }
-}
-
-/// The prefetcher of a manager, which hears what is asked for.
-final class PredictingSlot: Sendable {
-    private let held = Mutex<PredictivePrefetcher?>(nil)
-    private let isOn = Atomic<Bool>(false)
-
-    /// The prefetcher; one relaxed load where there is none.
-    @inline(__always)
-    var prefetcher: PredictivePrefetcher? { isOn.load(ordering: .relaxed) ? held.withLock { $0 } : nil }
-
-    /// Puts another in its place, and returns the old one.
-    func replace(by new: PredictivePrefetcher?) -> PredictivePrefetcher? {
-        held.withLock { held in
-            defer { held = new }
-            isOn.store(new != nil, ordering: .relaxed)
-            return held
-        }
-    }
 }

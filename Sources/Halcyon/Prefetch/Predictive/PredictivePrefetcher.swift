@@ -28,14 +28,14 @@ public final class PredictivePrefetcher: Sendable {
 
     init(
         _ prediction: PrefetchPrediction, _ surroundings: ForesightSurroundings, options: ImageOptions,
-        clock: any CacheClock, settleCache: @escaping @Sendable () async -> Void
+        clock: any CacheClock, after ending: Task<Void, Never>?, settleCache: @escaping @Sendable () async -> Void
     ) {
         self.prediction = prediction
         self.options = options
         self.clock = clock
         self.settleCache = settleCache
         inbox = ForesightInbox()
-        forecaster = Forecaster(prediction, surroundings, inbox)
+        forecaster = Forecaster(prediction, surroundings, inbox, after: ending)
     }
 
     deinit { timer.withLock { $0?.cancel() } }
@@ -104,7 +104,7 @@ public final class PredictivePrefetcher: Sendable {
     /// Somebody asks the manager for a resource.
     func want(_ resource: Resource, _ options: ImageOptions) { inbox.want(resource, options) }
 
-    /// Fetches nothing more, and returns when nothing is under way.
+    /// Fetches nothing more, and returns when nothing is under way and what was learnt is kept.
     func stop() async {
         timer.withLock { $0?.cancel() }
         await forecaster.stop()
