@@ -88,6 +88,25 @@ struct PredictivePrefetcherTests: PredictiveTests {
         #expect(!fixture.cache.isCached(forKey: "b"))
     }
 
+    @Test("Managers over one cache share what predicts for it")
+    func twoManagers() async throws {
+        let transport = FakeTransport(answerAtOnce: try Sample().file)
+        let fixture = try ManagerFixture(transport)
+        let first = fixture.manager
+        let second = HalcyonManager(cache: fixture.cache, downloader: fixture.downloader)
+        let old = first.startPredicting(prediction())
+        let predictive = second.startPredicting(prediction())
+        #expect(first.predictive === predictive && second.predictive === predictive && old !== predictive)
+        for (name, manager) in [("a", second), ("b", first)] { _ = try await manager.image(for: resource(name)) }
+        await predictive.settle()
+        await fixture.cache.clear()
+        _ = try await second.image(for: resource("a"))
+        await predictive.settle()
+        #expect(started(transport) == ["a", "b", "a", "b"])
+        first.stopPredicting()
+        #expect(first.predictive == nil && second.predictive == nil && !fixture.cache.hub.isObserved)
+    }
+
     @Test("What was once asked for is known without being announced; what comes from nobody knows where is left alone")
     func seen() async throws {
         let transport = FakeTransport(answerAtOnce: try Sample().file)

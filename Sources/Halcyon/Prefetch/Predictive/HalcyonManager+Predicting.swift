@@ -3,6 +3,9 @@ import HalcyonModel
 extension HalcyonManager {
     /// Begins to fetch what will be wanted, as the learned planner says unless told otherwise; what ran before is stopped,
     /// and what it has learnt is what the new one begins with.
+    ///
+    /// One predicts for a cache: managers over the same cache share it, whichever of them started it. It fetches through that one,
+    /// as long as that is there.
     @discardableResult
     public func startPredicting(_ prediction: PrefetchPrediction = PrefetchPrediction()) -> PredictivePrefetcher {
         let (toMemory, cache) = (prediction.toMemory, cache)
@@ -21,21 +24,16 @@ extension HalcyonManager {
                     return error.isCancellation ? .cancelled : .failed
                 }
             })
-        let prefetcher = predicting.start { ending in
+        return predicting.start { ending in
             PredictivePrefetcher(
                 prediction, surroundings, options: defaultOptions, clock: cache.clock, after: ending,
                 settleCache: { [weak cache] in _ = await cache?.onDisk(changing: true) { _ in } })
         }
-        cache.hub.setObserver(prefetcher)
-        return prefetcher
     }
 
     /// Fetches nothing more ahead of need but what an app asks for. What was fetched stays.
-    public func stopPredicting() {
-        cache.hub.setObserver(nil)
-        predicting.stop()
-    }
+    public func stopPredicting() { predicting.stop() }
 
-    /// What predicts, if that was started.
+    /// What predicts for the manager's cache, if that was started.
     public var predictive: PredictivePrefetcher? { predicting.prefetcher }
 }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The prefetcher of a manager, which hears what is asked for.
+/// The prefetcher of a cache, which hears of what is in it, and of what is asked for from the managers over it.
 final class PredictingSlot: Sendable {
     private struct State {
         var prefetcher: PredictivePrefetcher?
@@ -15,7 +15,10 @@ final class PredictingSlot: Sendable {
     }
 
     private let state = Mutex(State())
+    private let hub: CacheEventHub
     private let isOn = Atomic<Bool>(false)
+
+    init(_ hub: CacheEventHub) { self.hub = hub }
 
     /// The prefetcher; one relaxed load where there is none.
     @inline(__always)
@@ -29,6 +32,7 @@ final class PredictingSlot: Sendable {
             state.stop()
             let new = make(state.ending)
             state.prefetcher = new
+            hub.setObserver(new)
             isOn.store(true, ordering: .relaxed)
             return new
         }
@@ -37,6 +41,7 @@ final class PredictingSlot: Sendable {
     /// Stops what is there.
     func stop() {
         state.withLock { state in
+            hub.setObserver(nil)
             state.stop()
             isOn.store(false, ordering: .relaxed)
         }
