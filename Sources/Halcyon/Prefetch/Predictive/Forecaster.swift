@@ -26,6 +26,9 @@ actor Forecaster {
     /// How what was asked for is loaded that was not announced, by processor.
     private var recipes: [String: ForesightRecipe] = [:]
     private var spending: PrefetchSpending
+    /// What of it is in the file.
+    private var keptAccount: PrefetchAccount?
+    private var isPrepared = false
     private var conditions: PrefetchConditions = []
     private var isStopped = false
     /// The last access, as long as nothing was planned after it.
@@ -54,24 +57,24 @@ actor Forecaster {
     }
 
     var statistics: PrefetchPredictionStatistics { counts }
-    /// Why what the planner had learnt could not be read or written the last time that this happened.
+    /// Why what the planner had learnt, or what was spent, could not be kept the last time that this happened.
     private(set) var modelFault: String?
     var calibration: [CalibrationBin] {
         get async {
-            await ending?.value
+            await prepare()
             return policy.calibration
         }
     }
     var metrics: [PolicyMetric] {
         get async {
-            await ending?.value
+            await prepare()
             return policy.metrics
         }
     }
 
     /// Takes in what has happened, without planning anything. Comes before everything else that asks the policy.
     func takeIn() async {
-        await ending?.value
+        await prepare()
         let (events, lost) = inbox.take()
         counts.lostAccesses += lost.accesses
         counts.lostDepartures += lost.departures
@@ -93,12 +96,33 @@ actor Forecaster {
         save()
     }
 
-    /// Keeps what the planner has learnt, if it has.
+    /// Keeps what was spent, and what the planner has learnt, if it has.
     func save() {
+        keepAccount()
         guard prediction.keepsModel, let planner = policy as? PrefetchPlanner,
-            let learnt = planner.snapshot(producer: Halcyon.version), let file = surroundings.plannerFile()
+            let learnt = planner.snapshot(producer: Halcyon.version), let folder = surroundings.folder()
         else { return }
-        do { try file.write(learnt) } catch { note(fault: error) }
+        do { try PlannerFile(folder: folder).write(learnt) } catch { note(fault: error) }
+    }
+
+    /// Waits for the one before, and goes on from what was spent.
+    private func prepare() async {
+        await ending?.value
+        if isPrepared { return }
+        isPrepared = true
+        guard let account = surroundings.folder().map(PrefetchAccountFile.init)?.read() else { return }
+        spending.resume(account, at: surroundings.now())
+        keptAccount = account
+    }
+
+    /// Keeps what was spent, where that has changed.
+    private func keepAccount() {
+        let account = spending.account
+        guard account != keptAccount, counts.accesses > 0, let folder = surroundings.folder() else { return }
+        do {
+            try PrefetchAccountFile(folder: folder).write(account)
+            keptAccount = account
+        } catch { note(fault: error) }
     }
 
     private func makePolicy() -> any PrefetchPolicy {
@@ -106,7 +130,7 @@ actor Forecaster {
         if let make = prediction.policy { return make(context) }
         var learnt: PretrainedPlanner?
         if prediction.keepsModel {
-            do { learnt = try surroundings.plannerFile()?.read() } catch { note(fault: error) }
+            do { learnt = try surroundings.folder().map(PlannerFile.init)?.read() } catch { note(fault: error) }
         }
         if let start = learnt ?? prediction.pretrained {
             return PrefetchPlanner(start, parameters: prediction.planner, context: context)
@@ -283,6 +307,7 @@ actor Forecaster {
         spending.correct(by: paid - ended.paid)
         begin()
         guard running.isEmpty else { return }
+        keepAccount()
         for waiter in waiters { waiter.resume() }
         waiters = []
     }

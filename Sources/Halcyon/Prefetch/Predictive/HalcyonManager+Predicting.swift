@@ -14,7 +14,8 @@ extension HalcyonManager {
             hasRoom: { [weak cache] cost in cache?.memoryStorage.hasRoom(for: cost) ?? false },
             reconsider: { [weak cache] in cache?.reconsider($0, isLikely: $1) },
             fileName: { [weak cache] in cache?.hash(forKey: $0) },
-            plannerFile: { [weak cache] in cache?.diskStorage.map { PlannerFile(folder: $0.files.folder.hidden) } },
+            folder: { [weak cache] in cache?.diskStorage?.files.folder.hidden },
+            now: { [clock = cache.clock] in clock.now },
             fetch: { [weak self] resource, options in
                 guard let self else { return .cancelled }
                 do {

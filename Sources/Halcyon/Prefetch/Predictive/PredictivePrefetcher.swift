@@ -73,8 +73,8 @@ public final class PredictivePrefetcher: Sendable {
     /// What was counted so far.
     public var statistics: PrefetchPredictionStatistics { get async { await forecaster.statistics } }
 
-    /// Why what the planner had learnt could not be read or written the last time that this happened: one sentence. A damaged
-    /// file is as good as none, and replaced by the next that is written.
+    /// Why what the planner had learnt could not be read or written, or what was spent of the budget written, the last time that this
+    /// happened: one sentence. A damaged file is as good as none, and replaced by the next that is written.
     public var modelFault: String? { get async { await forecaster.modelFault } }
 
     /// How well the policy's probabilities agree with what happened; empty from a policy that gives none.
@@ -83,7 +83,7 @@ public final class PredictivePrefetcher: Sendable {
     /// What the policy publishes about itself.
     public var metrics: [PolicyMetric] { get async { await forecaster.metrics } }
 
-    /// Keeps what the planner has learnt beside the cache's files, as happens when the app goes to the background.
+    /// Keeps what the planner has learnt, and what was spent, beside the cache's files, as happens when the app goes to the background.
     public func save() async {
         await forecaster.takeIn()
         await forecaster.save()

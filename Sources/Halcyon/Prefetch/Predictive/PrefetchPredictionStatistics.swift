@@ -28,7 +28,7 @@ public struct PrefetchPredictionStatistics: Sendable, Equatable {
     public var bytes = 0
     /// Those of them that belong to images that were dropped.
     public var droppedBytes = 0
-    /// How often what the planner had learnt could not be read or written; see ``PredictivePrefetcher/modelFault``.
+    /// How often what the planner had learnt could not be read or written, or what was spent written; see ``PredictivePrefetcher/modelFault``.
     public var modelFaults = 0
 
     /// Nothing, yet.
