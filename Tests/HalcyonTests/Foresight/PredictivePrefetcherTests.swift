@@ -275,6 +275,28 @@ struct PredictivePrefetcherTests: PredictiveTests {
         #expect(inbox.put(.accessed(access)))
     }
 
+    @Test("Of what comes from nobody knows where, so many are taken in and no more")
+    func boundOfSourceless() async throws {
+        let fixture = try ManagerFixture(FakeTransport())
+        let predictive = fixture.manager.startPredicting(prediction())
+        func heard(_ keys: [String]) async -> (accesses: Int, unknown: Int) {
+            for key in keys {
+                predictive.accessed(
+                    RecordedAccess(time: 0, key: key, cost: 1, categories: [], user: nil, outcome: .memory))
+            }
+            await predictive.save()
+            let statistics = await predictive.statistics
+            return (statistics.accesses, statistics.unknownAccesses)
+        }
+        let most = ForesightCatalogue.mostSourceless
+        #expect(await heard((0..<most).map { "\($0)" }) == (most, 0))
+        #expect(await heard(["x", "y", "0"]) == (most + 1, 2))
+        // Where "0" comes from is known now, which leaves room for one; "z" needs none.
+        predictive.want(resource("0"), ImageOptions())
+        predictive.want(resource("z"), ImageOptions())
+        #expect(await heard(["x", "y", "z"]) == (most + 3, 3))
+    }
+
     @Test("Departures leave room for accesses, and a lost access is waited for like any other")
     func boundOfDepartures() throws {
         let inbox = ForesightInbox()

@@ -171,7 +171,7 @@ actor Forecaster {
     private func learn(_ resource: Resource, _ processor: String) -> UInt32 {
         let object = catalogue.intern(
             resource.cacheKey.computedKey(with: processor), fileName: surroundings.fileName)
-        catalogue[object].resource = resource
+        catalogue.set(resource, of: object)
         return object
     }
 
@@ -188,7 +188,10 @@ actor Forecaster {
     }
 
     private func note(_ heard: RecordedAccess) {
-        let object = catalogue.intern(heard.key, fileName: surroundings.fileName)
+        guard let object = catalogue.internAccessed(heard.key, fileName: surroundings.fileName) else {
+            counts.unknownAccesses += 1
+            return
+        }
         if !heard.categories.isEmpty { catalogue[object].categories = categories(heard.categories) }
         if heard.cost > 0 { catalogue[object].cost = heard.cost }
         user = (catalogue.user(heard.user), heard.user)

@@ -4,6 +4,8 @@ public struct PrefetchPredictionStatistics: Sendable, Equatable {
     public var accesses = 0
     /// The accesses that came faster than they could be taken in, and were left out.
     public var lostAccesses = 0
+    /// The accesses to what comes from nobody knows where, and was left out because there are 65,536 such already.
+    public var unknownAccesses = 0
     /// The departures from the cache that came faster than they could be taken in, and were left out.
     public var lostDepartures = 0
     /// How often the policy was asked.
