@@ -38,6 +38,17 @@ struct PauseTests: PredictiveTests {
         #expect(await heardUntilPlan() == ["plan after 2: []"])
     }
 
+    @Test("A clock that is set back keeps nobody waiting for as long")
+    func setBack() async throws {
+        let fixture = try ManagerFixture(FakeTransport(answerAtOnce: try Sample().file))
+        let predictive = fixture.manager.startPredicting(prediction())
+        #expect(predictive.timeToWait() == nil)
+        _ = try await fixture.manager.image(for: resource("a"))
+        #expect(predictive.timeToWait() == 50_000)
+        fixture.clock.advance(by: -3_600)
+        #expect(predictive.timeToWait() == 0)
+    }
+
     @Test("Any number of seconds will do", arguments: [.infinity, .nan, -1, -.infinity, 1e300, 0.05] as [Double])
     func anySeconds(_ quiet: Double) async throws {
         let fixture = try ManagerFixture(FakeTransport(answerAtOnce: try Sample().file))

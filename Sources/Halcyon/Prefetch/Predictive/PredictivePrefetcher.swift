@@ -132,11 +132,13 @@ public final class PredictivePrefetcher: Sendable {
         timer.withLock { $0 = task }
     }
 
-    /// The microseconds until there was a pause or patience is at an end; `nil` where no access waits for a plan.
-    private func timeToWait() -> Int64? {
+    /// The microseconds until there was a pause or patience is at an end; `nil` where no access waits for a plan. None where the
+    /// clock was set back since the last access: nobody knows how long that is ago.
+    func timeToWait() -> Int64? {
         guard let (first, last) = inbox.waiting else { return nil }
         let (pause, end) = (last + Self.microseconds(prediction.quiet), first + Self.microseconds(prediction.patience))
-        return min(pause, end) - clock.now
+        let now = clock.now
+        return now < last ? 0 : min(pause, end) - now
     }
 
     /// Seconds in microseconds: of what is no number or below zero 0, and at most 30 years, whatever an app sets.
