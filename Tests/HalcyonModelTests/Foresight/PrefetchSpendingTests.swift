@@ -1,5 +1,7 @@
-import HalcyonModel
+import Foundation
 import Testing
+
+@testable import HalcyonModel
 
 @Suite("A prefetch budget as it is spent")
 struct PrefetchSpendingTests {
@@ -20,6 +22,33 @@ struct PrefetchSpendingTests {
             #expect(spending.objectsLeft == 0 && !spending.allows(cost: 0))
         }
         #expect(spending.objectsSpent == 6 && spending.bytesSpent == 54)
+    }
+
+    @Test func anAccountIsGoneOnWith() throws {
+        let day = 86_400 * second
+        var spending = try spending("100B/day,5/minute,9/total")
+        spending.begin(request: 3 * day)
+        for _ in 0..<3 { spending.spend(cost: 30) }
+        let kept = try JSONDecoder().decode(PrefetchAccount.self, from: JSONEncoder().encode(spending.account))
+        #expect(kept == spending.account)
+        // On the same day, on the next, and with a clock that was set back by two days.
+        for (time, left, allowed) in [(3 * day + second, 2, 10), (4 * day, 5, 100), (day, 2, 10)] {
+            var next = PrefetchSpending(spending.budget)
+            next.resume(kept, at: time)
+            next.begin(request: time)
+            #expect(next.objectsLeft == left && next.allows(cost: allowed) && !next.allows(cost: allowed + 1))
+            #expect(next.objectsSpent == 3 && next.bytesSpent == 90)
+            next.begin(request: time + day)
+            #expect(next.objectsLeft == 5)
+        }
+    }
+
+    @Test func whatNobodyCanHaveSpentIsNoAccount() throws {
+        var spending = try spending("9/total")
+        let sum = PrefetchSpending.Sum(objects: .max, bytes: 0)
+        let account = PrefetchAccount(minute: sum, minuteNumber: 0, day: sum, dayNumber: .max, total: sum)
+        spending.resume(account, at: 0)
+        #expect(spending.objectsLeft == 9)
     }
 
     @Test func aMinuteIsThatOfTheClock() throws {

@@ -58,6 +58,21 @@ struct PlannerKeepingTests {
         #expect(await predictive.modelFault == nil)
     }
 
+    @Test("What one has learnt the next begins with, however soon it is started")
+    func handedOver() async throws {
+        let learnt = try learnt()
+        let expected = Double(try kept(learnt).trainingSteps)
+        for _ in 0..<10 {
+            let fixture = try ManagerFixture(FakeTransport())
+            var prediction = PrefetchPrediction()
+            prediction.pretrained = learnt
+            #expect(await steps(fixture.manager.startPredicting(prediction)) == expected)
+            fixture.manager.stopPredicting()
+            fixture.manager.startPredicting()
+            #expect(await steps(fixture.manager.startPredicting()) == expected)
+        }
+    }
+
     @Test("A trigger's end of the app writes it before it calls back")
     func trigger() async throws {
         let trigger = ManualTrigger()

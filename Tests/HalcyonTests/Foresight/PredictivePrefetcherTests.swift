@@ -6,38 +6,8 @@ import Testing
 @testable import Halcyon
 
 @Suite("Predictive prefetcher: what will be wanted is fetched, and only that")
-struct PredictivePrefetcherTests {
-    private let notes = ScriptedPolicy.Notes()
-
-    private func prediction(_ change: (inout PrefetchPrediction) -> Void = { _ in }) -> PrefetchPrediction {
-        var prediction = PrefetchPrediction { [notes] _ in ScriptedPolicy(notes) }
-        prediction.maxConcurrent = 1
-        change(&prediction)
-        return prediction
-    }
-
-    private func resource(_ name: String, _ categories: String...) -> Resource {
-        Resource(fake(name), cacheKey: name, categories: categories, user: "u")
-    }
-
-    private func started(_ transport: FakeTransport) -> [String] {
-        transport.calls.compactMap { if case .start(let name, _) = $0 { name } else { nil } }
-    }
-
-    /// Turned on, and "a" asked for, so that "b" is being fetched; `settled` ends when nothing is under way.
-    private func fetching(
-        _ manager: HalcyonManager, _ transport: FakeTransport
-    ) async throws -> (predictive: PredictivePrefetcher, settled: Task<Void, Never>) {
-        let predictive = manager.startPredicting(prediction())
-        predictive.announce([resource("a"), resource("b")])
-        let visible = Task { try await manager.image(for: resource("a")) }
-        await transport.waitForCalls(1)
-        transport.answer("a", try Sample().file)
-        _ = try await visible.value
-        let settled = Task { await predictive.settle() }
-        await transport.waitForCalls(2)
-        return (predictive, settled)
-    }
+struct PredictivePrefetcherTests: PredictiveTests {
+    let notes = ScriptedPolicy.Notes()
 
     @Test("Off until it is turned on; then two after each access, at the lowest priority, and hits when asked for")
     func turnedOn() async throws {
@@ -116,6 +86,25 @@ struct PredictivePrefetcherTests {
         #expect(transport.calls.last == .cancel("b"))
         #expect(await predictive.statistics.cancelled == 1)
         #expect(!fixture.cache.isCached(forKey: "b"))
+    }
+
+    @Test("Managers over one cache share what predicts for it")
+    func twoManagers() async throws {
+        let transport = FakeTransport(answerAtOnce: try Sample().file)
+        let fixture = try ManagerFixture(transport)
+        let first = fixture.manager
+        let second = HalcyonManager(cache: fixture.cache, downloader: fixture.downloader)
+        let old = first.startPredicting(prediction())
+        let predictive = second.startPredicting(prediction())
+        #expect(first.predictive === predictive && second.predictive === predictive && old !== predictive)
+        for (name, manager) in [("a", second), ("b", first)] { _ = try await manager.image(for: resource(name)) }
+        await predictive.settle()
+        await fixture.cache.clear()
+        _ = try await second.image(for: resource("a"))
+        await predictive.settle()
+        #expect(started(transport) == ["a", "b", "a", "b"])
+        first.stopPredicting()
+        #expect(first.predictive == nil && second.predictive == nil && !fixture.cache.hub.isObserved)
     }
 
     @Test("What was once asked for is known without being announced; what comes from nobody knows where is left alone")
@@ -201,13 +190,8 @@ struct PredictivePrefetcherTests {
             fixture.clock.advance(by: 0.04)
         }
         // 40 ms after the last, but 120 after the first.
-        var heard: [String] = []
-        while heard.count < 4 {
-            heard += notes.take()
-            await Task.yield()
-        }
-        #expect(heard.last == "plan after 2: []")
-        #expect(heard.filter { $0.hasPrefix("plan") }.count == 1)
+        let heard = await heardUntilPlan()
+        #expect(heard.count == 4 && heard.last == "plan after 2: []")
     }
 
     @Test("The policy hears who had to leave, but of what nobody asked for; that is counted as dropped")
@@ -244,6 +228,22 @@ struct PredictivePrefetcherTests {
         #expect(statistics.precision == 0)
     }
 
+    @Test("Each image is fetched as it was last announced, whatever others with its processor are")
+    func announcedOptions() async throws {
+        let transport = FakeTransport(answerAtOnce: try Sample().file)
+        let fixture = try ManagerFixture(transport)
+        let predictive = fixture.manager.startPredicting(prediction { $0.budget = .unlimited })
+        var inMemory = ImageOptions()
+        inMemory.cacheMemoryOnly = true
+        predictive.announce(["a", "b", "c"].map { resource($0) })
+        predictive.announce(["c", "d"].map { resource($0) }, options: inMemory)
+        _ = try await fixture.manager.image(for: resource("a"))
+        await predictive.settle()
+        #expect(started(transport) == ["a", "b", "c", "d"])
+        fixture.cache.clearMemoryCache()
+        #expect(["a", "b", "c", "d"].filter { fixture.cache.isCached(forKey: $0) } == ["a", "b"])
+    }
+
     @Test("What is asked for while it is fetched is loaded once, raised, and counted as late")
     func late() async throws {
         let transport = FakeTransport()
@@ -269,7 +269,47 @@ struct PredictivePrefetcherTests {
         for _ in 1..<ForesightInbox.bound + 7 { #expect(!inbox.put(.accessed(access))) }
         inbox.put(.conditions([.lowBattery]))
         let (events, lost) = inbox.take()
-        #expect(events.count == ForesightInbox.bound + 1 && lost == 7)
+        #expect(events.count == ForesightInbox.bound + 1 && lost == ForesightInbox.Lost(accesses: 7))
+        #expect(!inbox.put(.accessed(access)))
+        inbox.endWait()
         #expect(inbox.put(.accessed(access)))
+    }
+
+    @Test("Of what comes from nobody knows where, so many are taken in and no more")
+    func boundOfSourceless() async throws {
+        let fixture = try ManagerFixture(FakeTransport())
+        let predictive = fixture.manager.startPredicting(prediction())
+        func heard(_ keys: [String]) async -> (accesses: Int, unknown: Int) {
+            for key in keys {
+                predictive.accessed(
+                    RecordedAccess(time: 0, key: key, cost: 1, categories: [], user: nil, outcome: .memory))
+            }
+            await predictive.save()
+            let statistics = await predictive.statistics
+            return (statistics.accesses, statistics.unknownAccesses)
+        }
+        let most = ForesightCatalogue.mostSourceless
+        #expect(await heard((0..<most).map { "\($0)" }) == (most, 0))
+        #expect(await heard(["x", "y", "0"]) == (most + 1, 2))
+        // Where "0" comes from is known now, which leaves room for one; "z" needs none.
+        predictive.want(resource("0"), ImageOptions())
+        predictive.want(resource("z"), ImageOptions())
+        #expect(await heard(["x", "y", "z"]) == (most + 3, 3))
+    }
+
+    @Test("Departures leave room for accesses, and a lost access is waited for like any other")
+    func boundOfDepartures() throws {
+        let inbox = ForesightInbox()
+        let departure = Departure(key: "a", cost: 1, categories: [], reason: .evicted)
+        for _ in 0..<ForesightInbox.bound { inbox.put(.departed(.memory, departure)) }
+        let access = RecordedAccess(time: 5, key: "a", cost: 1, categories: [], user: nil, outcome: .memory)
+        #expect(inbox.put(.accessed(access)))
+        for _ in 0..<ForesightInbox.bound { inbox.put(.wanted(resource("a"), processor: "")) }
+        inbox.endWait()
+        #expect(inbox.put(.accessed(access)))
+        #expect(try #require(inbox.waiting) == (5, 5))
+        let (events, lost) = inbox.take()
+        #expect(events.count == ForesightInbox.bound)
+        #expect(lost == ForesightInbox.Lost(accesses: 1, departures: ForesightInbox.bound / 2))
     }
 }

@@ -26,6 +26,8 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
     /// What servers said of the freshness of what is on disk.
     let freshness: FreshnessRecords
     let hub: CacheEventHub
+    /// What fetches ahead of need for it.
+    let predicting: PredictingSlot
     let clock: any CacheClock
     /// How many requests were served: hits and stores. Both tiers are told the same number with the same request.
     let requests = Atomic<Int>(0)
@@ -56,6 +58,7 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
     ) {
         let (hub, users) = (CacheEventHub(), UserNumbers())
         self.hub = hub
+        predicting = PredictingSlot(hub)
         self.serializer = serializer
         self.clock = clock
         self.recorder = recorder

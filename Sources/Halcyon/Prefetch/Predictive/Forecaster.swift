@@ -20,9 +20,15 @@ actor Forecaster {
     private let prediction: PrefetchPrediction
     private let surroundings: ForesightSurroundings
     private let inbox: ForesightInbox
+    /// Ends once the one before has kept what it learnt; the policy is made after that.
+    private let ending: Task<Void, Never>?
     private var catalogue = ForesightCatalogue()
-    private var recipes: [String: ImageOptions] = [:]
+    /// How what was asked for is loaded that was not announced, by processor.
+    private var recipes: [String: ForesightRecipe] = [:]
     private var spending: PrefetchSpending
+    /// What of it is in the file.
+    private var keptAccount: PrefetchAccount?
+    private var isPrepared = false
     private var conditions: PrefetchConditions = []
     private var isStopped = false
     /// The last access, as long as nothing was planned after it.
@@ -39,7 +45,11 @@ actor Forecaster {
     private var counts = PrefetchPredictionStatistics()
     private var waiters: [CheckedContinuation<Void, Never>] = []
 
-    init(_ prediction: PrefetchPrediction, _ surroundings: ForesightSurroundings, _ inbox: ForesightInbox) {
+    init(
+        _ prediction: PrefetchPrediction, _ surroundings: ForesightSurroundings, _ inbox: ForesightInbox,
+        after ending: Task<Void, Never>?
+    ) {
+        self.ending = ending
         self.prediction = prediction
         self.inbox = inbox
         self.surroundings = surroundings
@@ -47,15 +57,27 @@ actor Forecaster {
     }
 
     var statistics: PrefetchPredictionStatistics { counts }
-    /// Why what the planner had learnt could not be read or written the last time that this happened.
+    /// Why what the planner had learnt, or what was spent, could not be kept the last time that this happened.
     private(set) var modelFault: String?
-    var calibration: [CalibrationBin] { policy.calibration }
-    var metrics: [PolicyMetric] { policy.metrics }
+    var calibration: [CalibrationBin] {
+        get async {
+            await prepare()
+            return policy.calibration
+        }
+    }
+    var metrics: [PolicyMetric] {
+        get async {
+            await prepare()
+            return policy.metrics
+        }
+    }
 
-    /// Takes in what has happened, without planning anything.
-    func takeIn() {
+    /// Takes in what has happened, without planning anything. Comes before everything else that asks the policy.
+    func takeIn() async {
+        await prepare()
         let (events, lost) = inbox.take()
-        counts.lostAccesses += lost
+        counts.lostAccesses += lost.accesses
+        counts.lostDepartures += lost.departures
         for event in events { take(event) }
     }
 
@@ -66,19 +88,41 @@ actor Forecaster {
         begin()
     }
 
-    /// Breaks off what is under way, and fetches nothing more.
-    func stop() {
+    /// Breaks off what is under way, and fetches nothing more; what was heard until now is learnt and kept.
+    func stop() async {
         isStopped = true
         breakOff()
+        await takeIn()
         save()
     }
 
-    /// Keeps what the planner has learnt, if it has.
+    /// Keeps what was spent, and what the planner has learnt, if it has.
     func save() {
+        keepAccount()
         guard prediction.keepsModel, let planner = policy as? PrefetchPlanner,
-            let learnt = planner.snapshot(producer: Halcyon.version), let file = surroundings.plannerFile()
+            let learnt = planner.snapshot(producer: Halcyon.version), let folder = surroundings.folder()
         else { return }
-        do { try file.write(learnt) } catch { note(fault: error) }
+        do { try PlannerFile(folder: folder).write(learnt) } catch { note(fault: error) }
+    }
+
+    /// Waits for the one before, and goes on from what was spent.
+    private func prepare() async {
+        await ending?.value
+        if isPrepared { return }
+        isPrepared = true
+        guard let account = surroundings.folder().map(PrefetchAccountFile.init)?.read() else { return }
+        spending.resume(account, at: surroundings.now())
+        keptAccount = account
+    }
+
+    /// Keeps what was spent, where that has changed.
+    private func keepAccount() {
+        let account = spending.account
+        guard account != keptAccount, counts.accesses > 0, let folder = surroundings.folder() else { return }
+        do {
+            try PrefetchAccountFile(folder: folder).write(account)
+            keptAccount = account
+        } catch { note(fault: error) }
     }
 
     private func makePolicy() -> any PrefetchPolicy {
@@ -86,7 +130,7 @@ actor Forecaster {
         if let make = prediction.policy { return make(context) }
         var learnt: PretrainedPlanner?
         if prediction.keepsModel {
-            do { learnt = try surroundings.plannerFile()?.read() } catch { note(fault: error) }
+            do { learnt = try surroundings.folder().map(PlannerFile.init)?.read() } catch { note(fault: error) }
         }
         if let start = learnt ?? prediction.pretrained {
             return PrefetchPlanner(start, parameters: prediction.planner, context: context)
@@ -109,14 +153,17 @@ actor Forecaster {
 
     private func take(_ event: ForesightEvent) {
         switch event {
-        case .recipe(let processor, let options): recipes[processor] = options.aheadOfNeed
-        case .wanted(let resource, let processor): _ = learn(resource, processor)
-        case .announced(let resources, let processor, let time):
-            for resource in resources { announce(resource, processor, time) }
+        case .recipe(let recipe): recipes[recipe.processor] = recipe
+        case .wanted(let resource, let processor):
+            let object = learn(resource, processor)
+            if catalogue[object].recipe == nil { catalogue[object].recipe = recipes[processor] }
+        case .announced(let resources, let recipe, let time):
+            for resource in resources { announce(resource, recipe, time) }
         case .accessed(let access): note(access)
         case .departed(let type, let departure): left(type, departure)
         case .conditions(let new):
             conditions = new
+            spending.budget = conditions.contains(.meteredNetwork) ? prediction.meteredBudget : prediction.budget
             if isPaused { breakOff() }
         }
     }
@@ -124,13 +171,13 @@ actor Forecaster {
     private func learn(_ resource: Resource, _ processor: String) -> UInt32 {
         let object = catalogue.intern(
             resource.cacheKey.computedKey(with: processor), fileName: surroundings.fileName)
-        catalogue[object].resource = resource
-        catalogue[object].processor = processor
+        catalogue.set(resource, of: object)
         return object
     }
 
-    private func announce(_ announced: AnnouncedResource, _ processor: String, _ time: Int64) {
-        let object = learn(announced.resource, processor)
+    private func announce(_ announced: AnnouncedResource, _ recipe: ForesightRecipe, _ time: Int64) {
+        let object = learn(announced.resource, recipe.processor)
+        catalogue[object].recipe = recipe
         catalogue[object].categories = categories(announced.resource.categories)
         if let bytes = announced.bytes { catalogue[object].bytes = bytes }
         if let cost = announced.cost { catalogue[object].cost = cost }
@@ -141,7 +188,10 @@ actor Forecaster {
     }
 
     private func note(_ heard: RecordedAccess) {
-        let object = catalogue.intern(heard.key, fileName: surroundings.fileName)
+        guard let object = catalogue.internAccessed(heard.key, fileName: surroundings.fileName) else {
+            counts.unknownAccesses += 1
+            return
+        }
         if !heard.categories.isEmpty { catalogue[object].categories = categories(heard.categories) }
         if heard.cost > 0 { catalogue[object].cost = heard.cost }
         user = (catalogue.user(heard.user), heard.user)
@@ -188,7 +238,6 @@ actor Forecaster {
 
     private func plan(after access: Access) {
         wanted = []
-        spending.budget = conditions.contains(.meteredNetwork) ? prediction.meteredBudget : prediction.budget
         // It is asked though nothing may be fetched: it may learn while it plans.
         let limit = isPaused ? 0 : spending.objectsLeft
         var (plan, due): (PrefetchPlan, [UInt32]) = (PrefetchPlan(), [])
@@ -219,13 +268,13 @@ actor Forecaster {
             guard !isOutOfQuestion(object), spending.objectsLeft > 0 else { continue }
             let known = catalogue[object]
             let expected = known.bytes ?? meanBytes
-            guard spending.allows(cost: expected), let options = recipes[known.processor], var resource = known.resource
+            guard spending.allows(cost: expected), let recipe = known.recipe, var resource = known.resource
             else { continue }
             resource.user = user.name
             spending.spend(cost: expected)
             counts.begun += 1
             let task = Task(priority: .utility) { [surroundings, resource] in
-                let result = await surroundings.fetch(resource, options)
+                let result = await surroundings.fetch(resource, recipe.options)
                 self.ended(object, result)
             }
             running[object] = Running(task: task, user: user.number, paid: expected)
@@ -237,13 +286,14 @@ actor Forecaster {
 
     private func ended(_ object: UInt32, _ result: ForesightSurroundings.Fetched) {
         guard let ended = running.removeValue(forKey: object) else { return }
+        var paid = 0
         switch result {
         case .loaded(let bytes, let cost):
             counts.fetched += 1
             counts.bytes += bytes
             catalogue[object].bytes = bytes
             if cost > 0 { catalogue[object].cost = cost }
-            spending.correct(by: bytes - ended.paid)
+            paid = bytes
             if ended.isWanted {
                 counts.usedLate += 1
             } else if surroundings.holds(catalogue.key(of: object)) {
@@ -253,12 +303,14 @@ actor Forecaster {
             } else {
                 drop(bytes)
             }
-        case .wasThere: spending.correct(by: -ended.paid)
+        case .wasThere: break
         case .failed: counts.failed += 1
         case .cancelled: counts.cancelled += 1
         }
+        spending.correct(by: paid - ended.paid)
         begin()
         guard running.isEmpty else { return }
+        keepAccount()
         for waiter in waiters { waiter.resume() }
         waiters = []
     }
@@ -266,18 +318,5 @@ actor Forecaster {
     private func breakOff() {
         wanted = []
         for one in running.values { one.task.cancel() }
-    }
-}
-
-extension ImageOptions {
-    /// The same for a load that nobody waits for.
-    fileprivate var aheadOfNeed: ImageOptions {
-        var options = self
-        (options.forceRefresh, options.onlyFromCache, options.fromMemoryCacheOrRefresh) = (false, false, false)
-        options.priority = .veryLow
-        options.onProgress = nil
-        options.waitForCache = true
-        options.wantsOriginalData = true
-        return options
     }
 }

@@ -2,14 +2,18 @@ import HalcyonEviction
 
 /// What is known to exist: computed keys as dense numbers, and for each where it comes from, its categories and its size.
 ///
-/// Bytes an object: some 200 beside its key and source.
+/// Bytes an object: some 200 beside its key and source. It grows with what is asked for through managers or announced; of what
+/// comes from nobody knows where it takes in ``mostSourceless``.
 struct ForesightCatalogue: ~Copyable {
+    /// The most objects that come from nobody knows where: they can never be fetched, and only tell what comes after them.
+    static let mostSourceless = 1 << 16
+
     /// An object.
     struct Known {
         /// Where it comes from; `nil` for what the cache was asked for past any manager, which cannot be fetched.
         var resource: Resource?
-        /// The processor it is made by.
-        var processor = ""
+        /// How it is loaded, as it was last announced; else as the first with its processor was asked for.
+        var recipe: ForesightRecipe?
         var categories: CategorySetID = 0
         /// What it takes in memory; 0 if nobody knows.
         var cost = 0
@@ -21,6 +25,8 @@ struct ForesightCatalogue: ~Copyable {
     private var categories = CategoryTable()
     private let users = UserNumbers()
     private var objects: [Known] = []
+    /// How many of them come from nobody knows where.
+    private var sourceless = 0
     private var files: [String: UInt32] = [:]
     /// The sets that came up since they were last told to the policy.
     private(set) var newSets: [(set: CategorySetID, members: [UInt32])] = []
@@ -32,6 +38,19 @@ struct ForesightCatalogue: ~Copyable {
     subscript(object: UInt32) -> Known {
         get { objects[Int(object)] }
         set { objects[Int(object)] = newValue }
+    }
+
+    /// Tells where an object comes from.
+    mutating func set(_ resource: Resource, of object: UInt32) {
+        if objects[Int(object)].resource == nil { sourceless -= 1 }
+        objects[Int(object)].resource = resource
+    }
+
+    /// The number of a computed key that was asked for, which is given one if it is new; `nil` where too many come from nobody
+    /// knows where.
+    mutating func internAccessed(_ key: String, fileName: (String) -> String?) -> UInt32? {
+        if let known = object(forKey: key) { return known }
+        return sourceless < Self.mostSourceless ? intern(key, fileName: fileName) : nil
     }
 
     func key(of object: UInt32) -> String { keys.key(of: object) }
@@ -52,6 +71,7 @@ struct ForesightCatalogue: ~Copyable {
         let number = keys.intern(key)
         if number == objects.count {
             objects.append(Known())
+            sourceless += 1
             if let name = fileName(key) { files[name] = number }
         }
         return number

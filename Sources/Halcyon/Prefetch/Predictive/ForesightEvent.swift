@@ -1,11 +1,11 @@
 /// What a ``Forecaster`` is told.
 enum ForesightEvent: Sendable {
-    /// How images are loaded that are made by a processor; told before the first of them.
-    indirect case recipe(processor: String, ImageOptions)
+    /// How images are loaded that are made by a processor and were not announced; told before the first of them.
+    case recipe(ForesightRecipe)
     /// Somebody asks for a resource, made by a processor.
     case wanted(Resource, processor: String)
-    /// The app says that resources exist.
-    case announced([AnnouncedResource], processor: String, time: Int64)
+    /// The app says that resources exist, and how they are loaded.
+    case announced([AnnouncedResource], ForesightRecipe, time: Int64)
     /// The cache was asked for something.
     case accessed(RecordedAccess)
     /// A value left a tier.

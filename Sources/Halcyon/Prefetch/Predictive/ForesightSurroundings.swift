@@ -1,3 +1,5 @@
+import Foundation
+
 /// What a ``Forecaster`` sees and moves of the world: the cache it fetches for, and the manager that it fetches through.
 struct ForesightSurroundings: Sendable {
     /// What came of a fetch.
@@ -18,8 +20,10 @@ struct ForesightSurroundings: Sendable {
     var reconsider: @Sendable (_ key: String, _ isLikely: Bool) -> Void
     /// The name by which the disk tells of a computed key; `nil` without a disk.
     var fileName: @Sendable (_ key: String) -> String?
-    /// Where what the planner has learnt is kept; `nil` without a disk.
-    var plannerFile: @Sendable () -> PlannerFile?
+    /// The folder where it is kept what the planner has learnt, and what was spent; `nil` without a disk.
+    var folder: @Sendable () -> URL?
+    /// The wall time in microseconds.
+    var now: @Sendable () -> Int64
     /// Brings an image into the cache ahead of need; returns when it is in all tiers in which it will be.
     var fetch: @Sendable (Resource, ImageOptions) async -> Fetched
 }

@@ -1,8 +1,11 @@
 import HalcyonModel
-import Synchronization
 
 extension HalcyonManager {
-    /// Begins to fetch what will be wanted, as the learned planner says unless told otherwise; what ran before is stopped.
+    /// Begins to fetch what will be wanted, as the learned planner says unless told otherwise; what ran before is stopped,
+    /// and what it has learnt is what the new one begins with.
+    ///
+    /// One predicts for a cache: managers over the same cache share it, whichever of them started it. It fetches through that one,
+    /// as long as that is there.
     @discardableResult
     public func startPredicting(_ prediction: PrefetchPrediction = PrefetchPrediction()) -> PredictivePrefetcher {
         let (toMemory, cache) = (prediction.toMemory, cache)
@@ -11,7 +14,8 @@ extension HalcyonManager {
             hasRoom: { [weak cache] cost in cache?.memoryStorage.hasRoom(for: cost) ?? false },
             reconsider: { [weak cache] in cache?.reconsider($0, isLikely: $1) },
             fileName: { [weak cache] in cache?.hash(forKey: $0) },
-            plannerFile: { [weak cache] in cache?.diskStorage.map { PlannerFile(folder: $0.files.folder.hidden) } },
+            folder: { [weak cache] in cache?.diskStorage?.files.folder.hidden },
+            now: { [clock = cache.clock] in clock.now },
             fetch: { [weak self] resource, options in
                 guard let self else { return .cancelled }
                 do {
@@ -21,41 +25,16 @@ extension HalcyonManager {
                     return error.isCancellation ? .cancelled : .failed
                 }
             })
-        let prefetcher = PredictivePrefetcher(
-            prediction, surroundings, options: defaultOptions, clock: cache.clock,
-            settleCache: { [weak cache] in _ = await cache?.onDisk(changing: true) { _ in } })
-        replacePredictive(by: prefetcher)
-        return prefetcher
+        return predicting.start { ending in
+            PredictivePrefetcher(
+                prediction, surroundings, options: defaultOptions, clock: cache.clock, after: ending,
+                settleCache: { [weak cache] in _ = await cache?.onDisk(changing: true) { _ in } })
+        }
     }
 
     /// Fetches nothing more ahead of need but what an app asks for. What was fetched stays.
-    public func stopPredicting() { replacePredictive(by: nil) }
+    public func stopPredicting() { predicting.stop() }
 
-    /// What predicts, if that was started.
+    /// What predicts for the manager's cache, if that was started.
     public var predictive: PredictivePrefetcher? { predicting.prefetcher }
-
-    private func replacePredictive(by new: PredictivePrefetcher?) {
-        let old = predicting.replace(by: new)
-        cache.hub.setObserver(new)
-        if let old { Task { await old.stop() } }
-    }
-}
-
-/// The prefetcher of a manager, which hears what is asked for.
-final class PredictingSlot: Sendable {
-    private let held = Mutex<PredictivePrefetcher?>(nil)
-    private let isOn = Atomic<Bool>(false)
-
-    /// The prefetcher; one relaxed load where there is none.
-    @inline(__always)
-    var prefetcher: PredictivePrefetcher? { isOn.load(ordering: .relaxed) ? held.withLock { $0 } : nil }
-
-    /// Puts another in its place, and returns the old one.
-    func replace(by new: PredictivePrefetcher?) -> PredictivePrefetcher? {
-        held.withLock { held in
-            defer { held = new }
-            isOn.store(new != nil, ordering: .relaxed)
-            return held
-        }
-    }
 }

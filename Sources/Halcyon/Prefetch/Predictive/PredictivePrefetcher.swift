@@ -28,14 +28,14 @@ public final class PredictivePrefetcher: Sendable {
 
     init(
         _ prediction: PrefetchPrediction, _ surroundings: ForesightSurroundings, options: ImageOptions,
-        clock: any CacheClock, settleCache: @escaping @Sendable () async -> Void
+        clock: any CacheClock, after ending: Task<Void, Never>?, settleCache: @escaping @Sendable () async -> Void
     ) {
         self.prediction = prediction
         self.options = options
         self.clock = clock
         self.settleCache = settleCache
         inbox = ForesightInbox()
-        forecaster = Forecaster(prediction, surroundings, inbox)
+        forecaster = Forecaster(prediction, surroundings, inbox, after: ending)
     }
 
     deinit { timer.withLock { $0?.cancel() } }
@@ -45,12 +45,10 @@ public final class PredictivePrefetcher: Sendable {
     /// Tells what exists, so that it can be fetched before anybody has asked for it: an app calls this with its catalogue, and
     /// again with what is new in it or has changed.
     ///
-    /// - Parameter options: how the images will be asked for; by default as the manager's options say.
+    /// - Parameter options: how these images will be asked for, until they are announced again with the same processor; by default
+    ///   as the manager's options say. What is not announced is fetched as the first image with its processor was asked for.
     public func announce(_ resources: [AnnouncedResource], options: ImageOptions? = nil) {
-        let options = options ?? self.options
-        let (processor, time) = (options.processor.identifier, clock.now)
-        inbox.putRecipe(options, processor)
-        inbox.put(.announced(resources, processor: processor, time: time))
+        inbox.put(.announced(resources, ForesightRecipe(options ?? self.options), time: clock.now))
         Task { [forecaster] in await forecaster.takeIn() }
     }
 
@@ -59,7 +57,8 @@ public final class PredictivePrefetcher: Sendable {
         announce(resources.map { AnnouncedResource($0) }, options: options)
     }
 
-    /// How the device is. What pauses breaks off what is under way.
+    /// How the device is. What pauses breaks off what is under way; what is planned and not begun yet is begun only if the budget that
+    /// holds from now on allows it.
     public var conditions: PrefetchConditions {
         get { current.withLock { $0 } }
         set {
@@ -74,8 +73,8 @@ public final class PredictivePrefetcher: Sendable {
     /// What was counted so far.
     public var statistics: PrefetchPredictionStatistics { get async { await forecaster.statistics } }
 
-    /// Why what the planner had learnt could not be read or written the last time that this happened: one sentence. A damaged
-    /// file is as good as none, and replaced by the next that is written.
+    /// Why what the planner had learnt could not be read or written, or what was spent of the budget written, the last time that this
+    /// happened: one sentence. A damaged file is as good as none, and replaced by the next that is written.
     public var modelFault: String? { get async { await forecaster.modelFault } }
 
     /// How well the policy's probabilities agree with what happened; empty from a policy that gives none.
@@ -84,7 +83,7 @@ public final class PredictivePrefetcher: Sendable {
     /// What the policy publishes about itself.
     public var metrics: [PolicyMetric] { get async { await forecaster.metrics } }
 
-    /// Keeps what the planner has learnt beside the cache's files, as happens when the app goes to the background.
+    /// Keeps what the planner has learnt, and what was spent, beside the cache's files, as happens when the app goes to the background.
     public func save() async {
         await forecaster.takeIn()
         await forecaster.save()
@@ -94,8 +93,7 @@ public final class PredictivePrefetcher: Sendable {
     /// asked now, without waiting for a pause.
     public func settle() async {
         await settleCache()
-        await forecaster.takeIn()
-        await forecaster.plan()
+        await plan()
         await forecaster.waitUntilIdle()
         await settleCache()
         await forecaster.takeIn()
@@ -106,20 +104,26 @@ public final class PredictivePrefetcher: Sendable {
     /// Somebody asks the manager for a resource.
     func want(_ resource: Resource, _ options: ImageOptions) { inbox.want(resource, options) }
 
-    /// Fetches nothing more, and returns when nothing is under way.
+    /// Fetches nothing more, and returns when nothing is under way and what was learnt is kept.
     func stop() async {
         timer.withLock { $0?.cancel() }
         await forecaster.stop()
         await forecaster.waitUntilIdle()
     }
 
-    /// Waits for a pause, in turn with what else happens, then takes in what came and plans.
+    /// Takes in what came, and plans.
+    private func plan() async {
+        inbox.endWait()
+        await forecaster.takeIn()
+        await forecaster.plan()
+    }
+
+    /// Waits for a pause, in turn with what else happens, then takes in what came and plans; what was taken in before counts, too.
     private func waitForPause() {
-        let task = Task.detached(priority: .utility) { [weak self, clock, forecaster] in
+        let task = Task.detached(priority: .utility) { [weak self, clock] in
             while let span = self?.timeToWait() {
                 if span <= 0 {
-                    await forecaster.takeIn()
-                    await forecaster.plan()
+                    await self?.plan()
                     return
                 }
                 do { try await clock.sleep(microseconds: span) } catch { return }
@@ -128,12 +132,17 @@ public final class PredictivePrefetcher: Sendable {
         timer.withLock { $0 = task }
     }
 
-    /// The microseconds until there was a pause or patience is at an end; `nil` where no access waits.
-    private func timeToWait() -> Int64? {
+    /// The microseconds until there was a pause or patience is at an end; `nil` where no access waits for a plan. None where the
+    /// clock was set back since the last access: nobody knows how long that is ago.
+    func timeToWait() -> Int64? {
         guard let (first, last) = inbox.waiting else { return nil }
-        let (pause, end) = (last + Int64(prediction.quiet * 1e6), first + Int64(prediction.patience * 1e6))
-        return min(pause, end) - clock.now
+        let (pause, end) = (last + Self.microseconds(prediction.quiet), first + Self.microseconds(prediction.patience))
+        let now = clock.now
+        return now < last ? 0 : min(pause, end) - now
     }
+
+    /// Seconds in microseconds: of what is no number or below zero 0, and at most 30 years, whatever an app sets.
+    private static func microseconds(_ seconds: Double) -> Int64 { seconds > 0 ? Int64(min(seconds, 1e9) * 1e6) : 0 }
 }
 
 extension PredictivePrefetcher: CacheObserver {

@@ -19,7 +19,9 @@ public struct PrefetchPrediction: Sendable {
 
     // MARK: How much, and when
 
-    /// How much may be fetched: by default two images a request and 50 MB a day. Bytes are those that come over the network.
+    /// How much may be fetched: by default two images a request and 50 MB a day. Bytes are those that come over the network; a
+    /// fetch that brings no image counts as an object, with no bytes. What was spent is kept beside the cache's files: a new start, of
+    /// predicting or of the app, goes on with what is left of the minute, of the day and in total.
     public var budget = PrefetchBudget(perRequest: .init(objects: 2), perDay: .init(bytes: 50_000_000))
     /// How much may be fetched where the network is metered; by default one image a request and 5 MB a day. What was
     /// fetched before on the same day counts.
@@ -30,9 +32,11 @@ public struct PrefetchPrediction: Sendable {
     public var toMemory = true
     /// How many are fetched at a time.
     public var maxConcurrent = 2
-    /// The seconds without an access after which the policy is asked.
+    /// The seconds without an access after which the policy is asked; `.infinity`: only once ``patience`` is at an end. What is below
+    /// zero or no number is 0.
     public var quiet = 0.05
-    /// The seconds after which it is asked though accesses go on.
+    /// The seconds after which it is asked though accesses go on; `.infinity`: only once there is a pause. What is below zero or no
+    /// number is 0.
     public var patience = 1.0
 
     /// A prediction by the learned planner.

@@ -4,6 +4,10 @@ public struct PrefetchPredictionStatistics: Sendable, Equatable {
     public var accesses = 0
     /// The accesses that came faster than they could be taken in, and were left out.
     public var lostAccesses = 0
+    /// The accesses to what comes from nobody knows where, and was left out because there are 65,536 such already.
+    public var unknownAccesses = 0
+    /// The departures from the cache that came faster than they could be taken in, and were left out.
+    public var lostDepartures = 0
     /// How often the policy was asked.
     public var plans = 0
     /// How many images the policy proposed.
@@ -26,7 +30,7 @@ public struct PrefetchPredictionStatistics: Sendable, Equatable {
     public var bytes = 0
     /// Those of them that belong to images that were dropped.
     public var droppedBytes = 0
-    /// How often what the planner had learnt could not be read or written; see ``PredictivePrefetcher/modelFault``.
+    /// How often what the planner had learnt could not be read or written, or what was spent written; see ``PredictivePrefetcher/modelFault``.
     public var modelFaults = 0
 
     /// Nothing, yet.

@@ -73,12 +73,28 @@ public struct PrefetchSpending: Sendable, Equatable {
         total.add(0, bytes)
     }
 
+    /// What was spent in this minute, on this day and in total, to be kept and gone on with by ``resume(_:at:)``.
+    public var account: PrefetchAccount {
+        PrefetchAccount(minute: minute, minuteNumber: minuteNumber, day: day, dayNumber: dayNumber, total: total)
+    }
+
+    /// Goes on from what was spent before. Where the clock was set back since, the periods of the account are those of now. An
+    /// account that nobody can have spent is as good as none.
+    ///
+    /// - Parameter time: the wall time in microseconds.
+    public mutating func resume(_ account: PrefetchAccount, at time: Int64) {
+        guard account.isSound else { return }
+        (minute, day, total) = (account.minute, account.day, account.total)
+        minuteNumber = min(account.minuteNumber, Self.floor(time, 60_000_000))
+        dayNumber = min(account.dayNumber, Self.floor(time, 86_400_000_000))
+    }
+
     private static func floor(_ time: Int64, _ length: Int64) -> Int64 {
         time / length - (time % length < 0 ? 1 : 0)
     }
 
     /// What was spent in one period.
-    private struct Sum: Sendable, Equatable {
+    struct Sum: Codable, Sendable, Equatable {
         var objects = 0
         var bytes = 0
 

@@ -1,0 +1,63 @@
+import HalcyonModel
+import HalcyonTestSupport
+import Testing
+
+@testable import Halcyon
+
+@Suite("Predictive prefetcher: when it plans", .timeLimit(.minutes(1)))
+struct PauseTests: PredictiveTests {
+    let notes = ScriptedPolicy.Notes()
+
+    @Test("There is a plan after a pause though what was heard is taken in before")
+    func takenIn() async throws {
+        let fixture = try ManagerFixture(FakeTransport(answerAtOnce: try Sample().file))
+        let predictive = fixture.manager.startPredicting(prediction())
+        _ = try await fixture.manager.image(for: resource("a"))
+        // One sleeper is the sweeper of the memory.
+        await fixture.clock.waitForSleepers(2)
+        await predictive.save()
+        #expect(notes.take() == ["miss 0 in 0 by 0"])
+        fixture.clock.advance(by: 0.05)
+        #expect(await heardUntilPlan() == ["plan after 0: []"])
+    }
+
+    @Test("Patience ends though what was heard is taken in after each access")
+    func patience() async throws {
+        let fixture = try ManagerFixture(FakeTransport(answerAtOnce: try Sample().file))
+        let predictive = fixture.manager.startPredicting(
+            prediction { ($0.quiet, $0.patience) = (0.05, 0.1) })
+        for round in 0..<3 {
+            _ = try await fixture.manager.image(for: resource("a\(round)"))
+            predictive.conditions = []
+            await predictive.save()
+            #expect(notes.take() == ["miss \(round) in 0 by 0"])
+            await fixture.clock.waitForSleepers(2)
+            fixture.clock.advance(by: 0.04)
+        }
+        // 40 ms after the last, but 120 after the first.
+        #expect(await heardUntilPlan() == ["plan after 2: []"])
+    }
+
+    @Test("A clock that is set back keeps nobody waiting for as long")
+    func setBack() async throws {
+        let fixture = try ManagerFixture(FakeTransport(answerAtOnce: try Sample().file))
+        let predictive = fixture.manager.startPredicting(prediction())
+        #expect(predictive.timeToWait() == nil)
+        _ = try await fixture.manager.image(for: resource("a"))
+        #expect(predictive.timeToWait() == 50_000)
+        fixture.clock.advance(by: -3_600)
+        #expect(predictive.timeToWait() == 0)
+    }
+
+    @Test("Any number of seconds will do", arguments: [.infinity, .nan, -1, -.infinity, 1e300, 0.05] as [Double])
+    func anySeconds(_ quiet: Double) async throws {
+        let fixture = try ManagerFixture(FakeTransport(answerAtOnce: try Sample().file))
+        fixture.manager.startPredicting(prediction { ($0.quiet, $0.patience) = (quiet, 0.1) })
+        _ = try await fixture.manager.image(for: resource("a"))
+        if quiet > 0 {
+            await fixture.clock.waitForSleepers(2)
+            fixture.clock.advance(by: 0.1)
+        }
+        #expect(await heardUntilPlan() == ["miss 0 in 0 by 0", "plan after 0: []"])
+    }
+}

@@ -1,0 +1,81 @@
+import Foundation
+import HalcyonModel
+import HalcyonTestSupport
+import Testing
+
+@testable import Halcyon
+
+@Suite("Predictive prefetcher: what is spent of the budget", .timeLimit(.minutes(1)))
+struct PredictiveBudgetTests: PredictiveTests {
+    let notes = ScriptedPolicy.Notes()
+
+    @Test("A fetch that fails costs no bytes")
+    func failed() async throws {
+        let file = try Sample().file
+        let transport = FakeTransport()
+        let fixture = try ManagerFixture(transport)
+        let predictive = fixture.manager.startPredicting(
+            prediction { $0.budget = PrefetchBudget(perDay: .init(bytes: file.count * 3 / 2)) })
+        predictive.announce(["a", "b", "c", "d"].map { AnnouncedResource(resource($0), bytes: file.count) })
+        for name in ["a", "c"] { transport.answer(name, file) }
+        transport.fail("b", .transportClosed)
+        _ = try await fixture.manager.image(for: resource("a"))
+        await predictive.settle()
+        #expect(started(transport) == ["a", "b", "c"])
+        #expect(await predictive.statistics.failed == 1)
+    }
+
+    @Test("What was spent of a day is spent for those that start after, in other processes, too")
+    func kept() async throws {
+        let file = try Sample().file
+        let transport = FakeTransport(answerAtOnce: file)
+        let folder = try TemporaryFolder()
+        let names = ["a", "b", "c", "d", "e", "f", "g"]
+        func fetched(starts: Int = 1, day: Double, damaged: Bool = false) async throws -> [String] {
+            let fixture = try ManagerFixture(
+                transport, folder: folder, clock: ManualClock(seconds: (12 + day) * 86_400))
+            if damaged {
+                let hidden = try #require(fixture.cache.diskStorage).files.folder.hidden
+                try Data("no account".utf8).write(to: PrefetchAccountFile(folder: hidden).url)
+            }
+            for _ in 0..<starts {
+                let predictive = fixture.manager.startPredicting(
+                    prediction { $0.budget = PrefetchBudget(perDay: .init(bytes: 2 * file.count)) })
+                predictive.announce((names + ["h"]).map { resource($0) })
+                _ = try await fixture.manager.image(for: resource("a"))
+                await predictive.settle()
+                #expect(await predictive.modelFault == nil)
+            }
+            return started(transport)
+        }
+        #expect(try await fetched(starts: 3, day: 0) == ["a", "b", "c"])
+        #expect(try await fetched(day: 0.5) == ["a", "b", "c"])
+        #expect(try await fetched(day: 1) == ["a", "b", "c", "d", "e"])
+        #expect(try await fetched(day: 0) == ["a", "b", "c", "d", "e"])
+        #expect(try await fetched(day: 0, damaged: true) == names)
+        #expect(try await fetched(day: 0) == names)
+    }
+
+    @Test("The budget of a metered network holds at once, for what is planned already")
+    func metered() async throws {
+        let transport = FakeTransport()
+        let fixture = try ManagerFixture(transport)
+        let predictive = fixture.manager.startPredicting(
+            prediction {
+                $0.budget = .unlimited
+                $0.meteredBudget = PrefetchBudget(inTotal: .init(objects: 0))
+            })
+        let names = ["a", "b", "c", "d", "e"]
+        predictive.announce(names.map { resource($0) })
+        transport.answer("a", try Sample().file)
+        _ = try await fixture.manager.image(for: resource("a"))
+        let settled = Task { await predictive.settle() }
+        await transport.waitForCalls(2)
+        predictive.conditions = [.meteredNetwork]
+        await predictive.save()
+        for name in names.dropFirst() { transport.answer(name, try Sample().file) }
+        await settled.value
+        #expect(started(transport) == ["a", "b"])
+        #expect(await predictive.statistics.proposed == 4)
+    }
+}

@@ -1,0 +1,52 @@
+import HalcyonModel
+import HalcyonTestSupport
+
+@testable import Halcyon
+
+/// A suite of what a scripted policy makes a manager fetch.
+protocol PredictiveTests: Sendable {
+    /// What its policies were told.
+    var notes: ScriptedPolicy.Notes { get }
+}
+
+extension PredictiveTests {
+    func prediction(_ change: (inout PrefetchPrediction) -> Void = { _ in }) -> PrefetchPrediction {
+        var prediction = PrefetchPrediction { [notes] _ in ScriptedPolicy(notes) }
+        prediction.maxConcurrent = 1
+        change(&prediction)
+        return prediction
+    }
+
+    func resource(_ name: String, _ categories: String...) -> Resource {
+        Resource(fake(name), cacheKey: name, categories: categories, user: "u")
+    }
+
+    func started(_ transport: FakeTransport) -> [String] {
+        transport.calls.compactMap { if case .start(let name, _) = $0 { name } else { nil } }
+    }
+
+    /// Turned on, and "a" asked for, so that "b" is being fetched; `settled` ends when nothing is under way.
+    func fetching(
+        _ manager: HalcyonManager, _ transport: FakeTransport
+    ) async throws -> (predictive: PredictivePrefetcher, settled: Task<Void, Never>) {
+        let predictive = manager.startPredicting(prediction())
+        predictive.announce([resource("a"), resource("b")])
+        let visible = Task { try await manager.image(for: resource("a")) }
+        await transport.waitForCalls(1)
+        transport.answer("a", try Sample().file)
+        _ = try await visible.value
+        let settled = Task { await predictive.settle() }
+        await transport.waitForCalls(2)
+        return (predictive, settled)
+    }
+
+    /// What was told until there was a plan.
+    func heardUntilPlan() async -> [String] {
+        var heard: [String] = []
+        while heard.last?.hasPrefix("plan") != true, !Task.isCancelled {
+            heard += notes.take()
+            await Task.yield()
+        }
+        return heard
+    }
+}
