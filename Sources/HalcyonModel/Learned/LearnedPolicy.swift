@@ -15,7 +15,9 @@ import HalcyonEviction
 /// In the manner of LRB (Song, Berger, Li, Lloyd: Learning relaxed Belady for content distribution network caching, 2020),
 /// from which it differs in the model, the label, the candidates and the contest.
 ///
-/// Every verb is O(1); an eviction costs some candidates' features and a share of a product. Deterministic by the seed.
+/// A verb is O(1) in the number of residents where every object costs the same, and O(log residents) where costs differ,
+/// for the heap of their worths; what it learns from takes some rows of features (``FeatureAssembler``) and a share of a
+/// step of training beside, and an eviction some candidates' rows and a share of a product. Deterministic by the seed.
 /// Bytes: 4 an object number, 64 a resident and at most 16 for its worth or for what LRU would hold, 24 for each object that
 /// left and is remembered (1.5 a resident by default): 126 a resident in all, where numbers are given anew once forgotten.
 /// Beside that even the smallest cache remembers 1,024 objects, samples wait in at most 1.8 MB, and the model takes at most
