@@ -145,7 +145,9 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
         if judge == .network { evictionsByNetwork += 1 }
         let learner = learner
         if learner.pointee.watch.isDue() {
-            observe(slot, by: judge, score: least, runnerUp: runnerUp(to: slot, newcomerScore: score))
+            observe(
+                slot, among: looksAtAll(judge) ? history.count : candidates.count, by: judge, score: least,
+                runnerUp: runnerUp(to: slot, by: judge, newcomerScore: score))
         }
         age(by: history.records[Int(slot)].priority)
         return leave(slot)
