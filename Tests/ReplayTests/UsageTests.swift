@@ -77,6 +77,9 @@ struct UsageTests {
         Mistake(
             "t.csv --only -p belady --prefetch planner",
             "belady knows which requests come, not what is fetched ahead of them: leave it out."),
+        Mistake(
+            "t.csv --only --prefetch markov --prefetch-model p.safetensors",
+            "--prefetch-model needs --prefetch planner."),
         Mistake("t.csv --only -p learned(hidden=8,hidden=9)", "learned is given 'hidden' twice: give it once."),
         Mistake("t.csv --models own", "--models needs --per user."),
         Mistake("t.csv --memory-expiration 5s", "--memory-expiration, --disk-expiration and --latency need --tiers."),

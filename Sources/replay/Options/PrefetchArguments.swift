@@ -37,6 +37,9 @@ struct PrefetchArguments: ParsableArguments {
         if !isOn, prefetchBudget != nil || fetchLatency != nil || prefetchModel != nil {
             throw ReplayError.usage("--prefetch-budget, --fetch-latency and --prefetch-model need --prefetch.")
         }
+        if prefetchModel != nil, try !names.contains(where: { try PolicySpec(parsing: $0).name == "planner" }) {
+            throw ReplayError.usage("--prefetch-model needs --prefetch planner.")
+        }
         let budget = try PrefetchBudget(parsing: prefetchBudget ?? "2/request")
         let latency = try fetchLatency.map { try TimeSpan(parsing: $0).microseconds } ?? 0
         let pretrained = try prefetchModel.map { try PretrainedPlanner(contentsOf: $0) }
