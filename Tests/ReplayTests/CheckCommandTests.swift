@@ -35,13 +35,17 @@ struct CheckCommandTests {
 
     func text(_ name: String) throws -> String { try String(contentsOfFile: "\(folder.path)/\(name)", encoding: .utf8) }
 
-    @Test("0 where all are reached, 1 where one is missed, 64 for a bad file")
+    @Test("0 where all are reached, 1 where one is missed, 65 for a bad file, 64 for what cannot be asked of it")
     func exitCodes() async throws {
         #expect(try await code(targets(", lowest_hit_ratio: 0.333333")) == 0)
         #expect(try await code(targets(", lowest_hit_ratio: 0.34")) == 1)
-        #expect(try await code(targets(", lowest_hit_ratio: much")) == 64)
+        #expect(try await code(targets(", lowest_hit_ratio: much")) == 65)
         #expect(try await code(targets("")) == 64)
-        #expect(try await code("\(folder.path)/missing.yml") == 64)
+        #expect(try await code("\(folder.path)/missing.yml") == 65)
+        _ = try folder.file("noise.yml", [0xff, 0xfe])
+        #expect(try await code("\(folder.path)/noise.yml") == 65)
+        _ = try folder.file("none.yml", "schema: halcyon.targets/1\ngroups: []\n")
+        #expect(try await code("\(folder.path)/none.yml") == 65)
         #expect(try await code(targets(", lowest_hit_ratio: 0"), "--update") == 64)
         #expect(try await code(targets(", lowest_hit_ratio: 0"), "--reason", "why") == 64)
     }
@@ -53,6 +57,23 @@ struct CheckCommandTests {
         #expect(try await code(path, "--junit", junit, "--markdown", markdown) == 1)
         #expect(try text("out.xml").contains("failures=\"1\""))
         #expect(try text("out.md").contains("1 missed"))
+    }
+
+    @Test("a report that cannot be written is found before the first run, and none replaces the targets")
+    func outputs() async throws {
+        let path = try targets(", lowest_hit_ratio: 0.333333")
+        let before = try text("targets.yml")
+        for option in ["--junit", "--markdown"] {
+            let folded = "\(folder.path)/../\((folder.path as NSString).lastPathComponent)/targets.yml"
+            for name in [path, folded] { #expect(try await code(path, option, name) == 64) }
+            // The trace is missing, which only a run finds.
+            _ = try folder.file(
+                "late.yml",
+                "schema: halcyon.targets/1\n"
+                    + "groups: [{trace: none.csv, targets: [{policy: lru, capacity: 2, lowest_hit_ratio: 0}]}]\n")
+            #expect(try await code("\(folder.path)/late.yml", option, "/nowhere/report") == 74)
+        }
+        #expect(try text("targets.yml") == before)
     }
 
     @Test("--update records with the reason, after which the check is passed")

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import HalcyonSimulation
+import HalcyonTestSupport
 import HalcyonTrace
 import Testing
 
@@ -78,5 +79,69 @@ import Testing
         await #expect(throws: ExitCode(65)) { try await run([file("plain.csv")]) }
         await #expect(throws: ExitCode(64)) { try await run([file("plain.csv"), "--limit", "0"]) }
         await #expect(throws: ExitCode(64)) { try await run([file("plain.csv"), "--learner", "lru"]) }
+    }
+
+    @Test func aFaultInTheLastTraceOrTheOutputIsFoundBeforeTheFirstRun() async throws {
+        let folder = try TemporaryFolder()
+        _ = try folder.file("shop.csv", "key,category\n" + (0..<200).map { "k\($0 % 20),c\($0 % 2)\n" }.joined())
+        _ = try folder.file("plain.csv", "key\n" + (0..<200).map { "k\($0 % 20)\n" }.joined())
+        _ = try folder.file("same.csv", "key,category\n" + (0..<200).map { "k\($0 % 20),c\n" }.joined())
+        _ = try folder.file("few.csv", "key,category\na,1\nb,2\na,1\n")
+        // So many permutations take long.
+        let long = ["--permutations", "10000"]
+        for (arguments, code, sentence) in [
+            (["shop.csv", "-o", "/nowhere/out"], 74, "/nowhere/out: cannot be written: No such file or directory"),
+            (["shop.csv", "missing.csv", "-o", "out"], 65, "missing.csv: there is no such file"),
+            (
+                ["shop.csv", "plain.csv", "-o", "out"], 65,
+                "plain.csv: The trace has no categories, so that there is nothing to test: give one with a category column."
+            ),
+            (
+                ["shop.csv", "same.csv"], 65,
+                "same.csv: Every object has the same categories, so that they can tell nothing apart."
+            ),
+            (
+                ["shop.csv", "few.csv"], 65,
+                "few.csv: Only 3 requests are left to count, and 128 are the fewest that say anything."
+            ),
+            (["shop.csv", "./shop.csv"], 64, "./shop.csv is named twice, and would count twice: name it once."),
+            (
+                ["shop.csv", "--capacity", "10%,2"], 64,
+                "The capacities 10% and 2 are the same, which would count twice: give one of them."
+            ),
+            (
+                ["shop.csv", "--per", "shared", "--device-capacity", "5"], 64,
+                "--device-capacity needs caches of users: leave out --per shared."
+            ),
+            (
+                ["shop.csv", "--per", "user", "--device-capacity", "5", "--capacity", "2"], 64,
+                "With --per user --device-capacity states the capacities: leave out --capacity."
+            ),
+        ] as [([String], Int32, String)] {
+            let outcome = try Replay.run(["hypothesis"] + arguments + long, in: folder)
+            #expect((outcome.code, outcome.text, outcome.errors) == (code, "", "replay: \(sentence)\n"))
+        }
+        #expect(folder.contents == ["few.csv", "plain.csv", "same.csv", "shop.csv"])
+    }
+
+    @Test func severalTracesAreReadAgainAndReportedInTheOrderAsked() throws {
+        let folder = try TemporaryFolder()
+        for name in ["b.csv", "a.csv"] {
+            _ = try folder.file(name, "key,category\n" + (0..<400).map { "k\($0 % 20),c\($0 % 2)\n" }.joined())
+        }
+        let outcome = try Replay.run(
+            "hypothesis", "b.csv", "a.csv", "--permutations", "2", "--seeds", "1", "--capacity", "20", "--format",
+            "json",
+            in: folder)
+        let results = try #require(outcome.json()["results"] as? [[String: Any]])
+        #expect(results.map { $0["trace"] as? String } == ["b.csv", "a.csv"])
+        // A cache that holds everything.
+        for result in results {
+            #expect(result["smallest_detectable"] == nil && result["verdict"] as? String == "not supported")
+            #expect((result["with_minus_without"] as? [String: Any])?["detectable"] == nil)
+            #expect(
+                result["sentence"] as? String
+                    == "Not supported: no gain is possible with this cache, in which LRU hits as often as the optimum.")
+        }
     }
 }

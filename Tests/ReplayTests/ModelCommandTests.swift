@@ -39,6 +39,13 @@ struct ModelCommandTests {
             "train", "t.csv", "-o", "u.safetensors", "--capacity", "30", "--per", "user", in: folder)
         #expect(perUser.code == 0, "\(perUser.errors)")
         #expect(folder.contents == ["m.safetensors", "t.csv", "u.safetensors"])
+        for policies in ["lru", "lru,learned(model=none)"] {
+            let unused = try Replay.run(
+                "t.csv", "--only", "--policy", policies, "--model", "m.safetensors", in: folder)
+            #expect(
+                (unused.code, unused.errors)
+                    == (64, "replay: --model needs a policy that starts with it: add --policy learned.\n"))
+        }
     }
 
     @Test(

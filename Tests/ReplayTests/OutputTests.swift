@@ -21,6 +21,13 @@ struct OutputTests {
         #expect(try folder.text("r ü.json").contains("\"schema\" : \"halcyon.replay/1\""))
     }
 
+    @Test("a name of one character is one")
+    func shortName() throws {
+        let outcome = try Replay.run(run + ["--output", "r"], in: folder)
+        #expect((outcome.code, outcome.errors) == (0, ""))
+        #expect(folder.contents == ["r", "t.csv"])
+    }
+
     @Test("an existing file is kept where the command fails, and replaced whole where it does not")
     func existing() throws {
         _ = try folder.file("r.json", "before")

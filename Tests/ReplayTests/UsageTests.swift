@@ -77,6 +77,16 @@ struct UsageTests {
         Mistake(
             "t.csv --only -p belady --prefetch planner",
             "belady knows which requests come, not what is fetched ahead of them: leave it out."),
+        Mistake(
+            "t.csv --only --prefetch markov --prefetch-model p.safetensors",
+            "--prefetch-model needs --prefetch planner."),
+        Mistake("t.csv --only -p learned(hidden=8,hidden=9)", "learned is given 'hidden' twice: give it once."),
+        Mistake(
+            "train t.csv -o m.safetensors -p learned(decider=heuristic)",
+            "learned(decider=heuristic) trains no network: leave the decider out, or write network."),
+        Mistake(
+            "explain t.csv --capacity 0",
+            "A cache with a capacity of 0 holds nothing to learn from: give a larger one."),
         Mistake("t.csv --models own", "--models needs --per user."),
         Mistake("t.csv --memory-expiration 5s", "--memory-expiration, --disk-expiration and --latency need --tiers."),
         Mistake("t.csv --tiers memory=1KB", "'memory=1KB' does not name two tiers: write memory=64MB,disk=1GB."),

@@ -53,6 +53,14 @@ public struct IndexedHeap<Key: Comparable & BitwiseCopyable>: ~Copyable {
     @inlinable @inline(__always)
     public var smallest: (entry: EntryID, key: Key)? { count == 0 ? nil : (nodes[0].entry, nodes[0].key) }
 
+    /// The entry that comes next after ``smallest`` and its key, or `nil` if there is no second one. O(1).
+    public var second: (entry: EntryID, key: Key)? {
+        if count < 2 { return nil }
+        var least = 1
+        for place in 1..<min(5, count) where nodes[place].key < nodes[least].key { least = place }
+        return (nodes[least].entry, nodes[least].key)
+    }
+
     /// The key of an entry, or `nil` if it is not on the heap.
     @inlinable @inline(__always)
     public func key(of entry: EntryID) -> Key? {

@@ -22,7 +22,7 @@ public struct VictimExplanation: Sendable, Codable {
         public var probability: Double
         /// The features, as bytes.
         public var features: [String: Int]
-        /// What each group did to the network's score.
+        /// What each group did to the network's score; empty where another judge decided.
         public var contributions: [Contribution]
     }
 
@@ -32,7 +32,7 @@ public struct VictimExplanation: Sendable, Codable {
     public var request: Int
     /// Who decided: `network`, `gdsf` or `lru`.
     public var judge: String
-    /// How many residents were looked at.
+    /// How many residents were looked at: all of them by `gdsf` where sizes differ and in the turns of `lru`.
     public var candidates: Int
     /// Who went.
     public var victim: Candidate
@@ -45,9 +45,10 @@ public struct VictimExplanation: Sendable, Codable {
     init(_ record: VictimRecord, number: Int, inputs: Int, means: [Float], parameters: LearnedParameters) {
         var judgement = Judgement(weights: record.weights, inputs: inputs, hidden: parameters.hidden)
         let groups = FeatureGroups.named.filter { parameters.groups.contains($0.group) }
+        let explained = record.judge == .network ? groups : []
         func candidate(_ observed: VictimRecord.Observation) -> Candidate {
             let row = judgement.inputs(observed.row)
-            let variants = groups.map { group in
+            let variants = explained.map { group in
                 var changed = row
                 for feature in group.features where feature.place < inputs {
                     changed[feature.place] = means[feature.place]
@@ -62,8 +63,8 @@ public struct VictimExplanation: Sendable, Codable {
                 entry: observed.entry, isNewcomer: observed.isNewcomer, score: Double(observed.score),
                 probability: Judgement.probability(logits[0]),
                 features: Dictionary(uniqueKeysWithValues: features.map { ($0.name, Int(observed.row[$0.place])) }),
-                contributions: groups.indices.map {
-                    Contribution(group: groups[$0].name, score: scores[0] - scores[$0 + 1])
+                contributions: explained.indices.map {
+                    Contribution(group: explained[$0].name, score: scores[0] - scores[$0 + 1])
                 })
         }
         self.number = number

@@ -18,7 +18,7 @@ struct VictimRecord {
     let judge: Contest.Judge
     let victim: Observation
     let runnerUp: Observation?
-    /// How many residents were looked at.
+    /// How many residents were looked at; all of them where the judge keeps all in order.
     let candidates: Int
     /// The network's weights at that moment.
     let weights: [Float]

@@ -31,6 +31,10 @@ extension LearnedParameters {
         guard let pretrained else {
             return "learned(model=\(model.rawValue)) needs a trained model, which no text can give: name its file."
         }
+        if model == .frozen, pretrained.trainingSteps < OnlineTrainer.fewestSteps {
+            return "The model has \(pretrained.trainingSteps) steps of training behind it, decides only after "
+                + "\(OnlineTrainer.fewestSteps), and frozen would never get there: let it learn on (continuing)."
+        }
         if hidden != pretrained.hidden {
             return "The model has \(pretrained.hidden) hidden units, and learned(hidden=\(hidden)) asks for others."
         }

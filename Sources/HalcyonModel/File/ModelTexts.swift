@@ -1,5 +1,8 @@
 extension SafeTensors {
-    /// The numbers of an array that must be there, have this shape, and be finite.
+    /// The largest weight that is accepted; what is learnt stays far below.
+    static let largestWeight: Float = 10_000
+
+    /// The numbers of an array that must be there, have this shape, be finite and within ±``largestWeight``.
     func values(_ name: String, shape: [Int]) throws(ModelFileError) -> [Float] {
         guard let tensor = tensors[name] else {
             throw ModelFileError(reason: .inconsistent("The array '\(name)' is missing"))
@@ -10,6 +13,11 @@ extension SafeTensors {
         }
         if let index = tensor.values.firstIndex(where: { !$0.isFinite }) {
             throw ModelFileError(reason: .notFinite(tensor: name, index: index))
+        }
+        if let index = tensor.values.firstIndex(where: { abs($0) > Self.largestWeight }) {
+            throw ModelFileError(
+                reason: .inconsistent(
+                    "Weight \(index) of '\(name)' is \(tensor.values[index]), and -10000 to 10000 is accepted"))
         }
         return tensor.values
     }
@@ -35,12 +43,16 @@ struct ModelTexts {
         return price
     }
 
+    /// How many steps or samples were seen, far from where counting on would overflow.
+    func count(_ name: String) throws(ModelFileError) -> Int { try number(name, in: 0...1 << 40) }
+
     func number(_ name: String, in range: ClosedRange<Int>) throws(ModelFileError) -> Int {
         let text = try text(name)
         guard let number = Int(text), range.contains(number) else {
             throw ModelFileError(
-                reason: .inconsistent("The metadata's '\(name)' is '\(text.prefix(40))', not a number that is accepted")
-            )
+                reason: .inconsistent(
+                    "The metadata's '\(name)' is '\(text.prefix(40))', not a whole number from \(range.lowerBound) to "
+                        + "\(range.upperBound)"))
         }
         return number
     }

@@ -59,8 +59,8 @@ extension PretrainedModel {
             weights: try file.network(inputs: inputs, hidden: hidden), inputs: inputs, hidden: hidden, groups: groups,
             objective: objective,
             perMiss: prices.perMiss, perByte: prices.perByte, horizon: horizon,
-            trainingSteps: try texts.number("training_steps", in: 0...Int.max),
-            trainingSamples: try texts.number("training_samples", in: 0...Int.max),
+            trainingSteps: try texts.count("training_steps"),
+            trainingSamples: try texts.count("training_samples"),
             producer: try texts.text("halcyon_version"))
     }
 }

@@ -77,7 +77,7 @@ public struct PretrainedPlanner: Sendable, Equatable {
             weights: weights, scale: calibration[0],
             shift: calibration[1], hidden: hidden,
             horizon: try texts.number("horizon", in: 1...PlannerParameters.mostHorizon),
-            trainingSteps: try texts.number("training_steps", in: 0...Int.max),
+            trainingSteps: try texts.count("training_steps"),
             producer: try texts.text("halcyon_version"))
     }
 }

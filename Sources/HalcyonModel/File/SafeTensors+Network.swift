@@ -1,5 +1,8 @@
 /// What the files of a model and of a planner have in common: the arrays of a ``Perceptron``, and who wrote them in which format.
 extension SafeTensors {
+    /// What the network's hidden units do.
+    private static let activation = "leaky_relu(0.1)"
+
     /// A file with the arrays `hidden.weight` (inputs × hidden units), `output.weight` (hidden units) and `output.bias` (1).
     ///
     /// - Parameter weights: W₁ row by row, w₂, b₂.
@@ -15,7 +18,7 @@ extension SafeTensors {
         ]
         metadata = [
             "format": format, "format_version": "\(version)", "halcyon_version": producer, "hidden": "\(hidden)",
-            "activation": "leaky_relu(0.1)", "training_steps": "\(trainingSteps)",
+            "activation": Self.activation, "training_steps": "\(trainingSteps)",
         ]
     }
 
@@ -25,7 +28,7 @@ extension SafeTensors {
             + values("output.bias", shape: [1])
     }
 
-    /// The metadata, if the file is of this format and of no later version than is known.
+    /// The metadata, if the file is of this format, of no later version than is known, and of a network as it is here.
     func texts(format: String, versions known: ClosedRange<Int>) throws(ModelFileError) -> ModelTexts {
         let texts = ModelTexts(metadata)
         guard metadata["format"] == format else {
@@ -37,6 +40,12 @@ extension SafeTensors {
         }
         guard version >= known.lowerBound else {
             throw ModelFileError(reason: .older(version: version, oldest: known.lowerBound))
+        }
+        let activation = try texts.text("activation")
+        guard activation == Self.activation else {
+            throw ModelFileError(
+                reason: .inconsistent(
+                    "The activation is '\(activation.prefix(40))', and only \(Self.activation) is known"))
         }
         return texts
     }

@@ -49,59 +49,96 @@ struct SafeTensors: Equatable {
     ///
     /// - Throws: ``ModelFileError`` if they are not of the format, cut short, or hold another type than `F32`.
     init(parsing data: Data) throws(ModelFileError) {
-        let bytes = [UInt8](data)
-        guard bytes.count >= 8 else {
-            throw ModelFileError(reason: .malformed("There are \(bytes.count) bytes where at least 8 are needed"))
+        let lead = data.prefix(8)
+        guard lead.count == 8 else {
+            throw ModelFileError(reason: .malformed("There are \(lead.count) bytes where at least 8 are needed"))
         }
-        let length = (0..<8).reversed().reduce(UInt64(0)) { $0 << 8 | UInt64(bytes[$1]) }
+        let length = lead.littleEndian(UInt64.self)
         guard length >= 2, length <= UInt64(SafeTensors.longestHeader) else {
             throw ModelFileError(
                 reason: .malformed(
                     "The first 8 bytes give a header of \(length) bytes where 2 to 100000000 are accepted"))
         }
         let start = 8 + Int(length)
-        guard start <= bytes.count else {
-            throw ModelFileError(reason: .truncated(expected: start, found: bytes.count))
+        guard start <= data.count else {
+            throw ModelFileError(reason: .truncated(expected: start, found: data.count))
         }
-        guard bytes[8] == UInt8(ascii: "{"),
-            let header = try? JSONDecoder().decode([String: HeaderEntry].self, from: Data(bytes[8..<start]))
+        let header = try Header(parsing: data.dropFirst(8).prefix(Int(length)))
+        guard start + header.end <= data.count else {
+            throw ModelFileError(reason: .truncated(expected: start + header.end, found: data.count))
+        }
+        guard start + header.end == data.count else {
+            throw ModelFileError(
+                reason: .malformed(
+                    "\(data.count - start - header.end) bytes follow behind what the header describes"))
+        }
+        metadata = header.metadata
+        tensors = [:]
+        for (name, tensor) in header.tensors {
+            let body = data.dropFirst(start + tensor.dataOffsets[0]).prefix(tensor.byteCount)
+            let values = stride(from: body.startIndex, to: body.endIndex, by: 4).map { place in
+                Float(bitPattern: body[place..<place + 4].littleEndian(UInt32.self))
+            }
+            tensors[name] = Tensor(shape: tensor.shape, values: values)
+        }
+    }
+}
+
+/// A header whose arrays follow on each other without gaps.
+private struct Header {
+    var metadata: [String: String] = [:]
+    var tensors: [String: HeaderTensor] = [:]
+    /// Where the last array ends behind the header.
+    var end = 0
+
+    init(parsing text: Data) throws(ModelFileError) {
+        guard text.first == UInt8(ascii: "{"),
+            let entries = try? JSONDecoder().decode([String: HeaderEntry].self, from: text)
         else {
             throw ModelFileError(reason: .malformed("The header is not a JSON object of types, shapes and places"))
         }
-        metadata = [:]
-        tensors = [:]
-        var places: [(begin: Int, end: Int, name: String)] = []
-        for (name, entry) in header {
+        for (name, entry) in entries {
             switch entry {
             case .metadata(let texts) where name == "__metadata__": metadata = texts
             case .metadata: throw ModelFileError(reason: .malformed("The header says no type and shape for '\(name)'"))
             case .tensor(let tensor):
-                let (begin, end) = try tensor.place(name)
-                places.append((begin, end, name))
-                guard end <= bytes.count - start else { continue }
-                let values = stride(from: start + begin, to: start + end, by: 4).map { place in
-                    Float(
-                        bitPattern: UInt32(bytes[place]) | UInt32(bytes[place + 1]) << 8
-                            | UInt32(bytes[place + 2]) << 16 | UInt32(bytes[place + 3]) << 24)
-                }
-                tensors[name] = Tensor(shape: tensor.shape, values: values)
+                try tensor.validate(name)
+                tensors[name] = tensor
             }
         }
-        var end = 0
-        for place in places.sorted(by: { ($0.begin, $0.end) < ($1.begin, $1.end) }) {
-            guard place.begin == end else {
-                throw ModelFileError(
-                    reason: .malformed("'\(place.name)' begins at byte \(place.begin) of the data, not at \(end)"))
-            }
-            end = place.end
-        }
-        guard bytes.count - start >= end else {
-            throw ModelFileError(reason: .truncated(expected: start + end, found: bytes.count))
-        }
-        guard bytes.count - start == end else {
+        // The decoder keeps one of several values with the same name.
+        guard Self.nameCount(text) == entries.count + metadata.count + tensors.count * 3 else {
             throw ModelFileError(
-                reason: .malformed("\(bytes.count - start - end) bytes follow behind what the header describes"))
+                reason: .malformed(
+                    "The header has a name twice, or more of an array than dtype, shape and data_offsets"))
         }
+        for (name, tensor) in tensors.sorted(by: {
+            $0.value.dataOffsets.lexicographicallyPrecedes($1.value.dataOffsets)
+        }
+        ) {
+            guard tensor.dataOffsets[0] == end else {
+                throw ModelFileError(
+                    reason: .malformed("'\(name)' begins at byte \(tensor.dataOffsets[0]) of the data, not at \(end)"))
+            }
+            end = tensor.dataOffsets[1]
+        }
+    }
+
+    /// How many names of values there are in a JSON text: the colons outside its strings.
+    private static func nameCount(_ text: Data) -> Int {
+        var (count, isInString, isEscaped) = (0, false, false)
+        for byte in text {
+            if isEscaped {
+                isEscaped = false
+            } else if byte == UInt8(ascii: "\"") {
+                isInString.toggle()
+            } else if isInString {
+                isEscaped = byte == UInt8(ascii: "\\")
+            } else if byte == UInt8(ascii: ":") {
+                count += 1
+            }
+        }
+        return count
     }
 }
 
@@ -138,12 +175,19 @@ private struct HeaderTensor: Codable {
     var shape: [Int]
     var dataOffsets: [Int]
 
-    /// Where the array begins and ends behind the header.
-    func place(_ name: String) throws(ModelFileError) -> (begin: Int, end: Int) {
+    /// Further than any file reaches, and far from where sums of places overflow.
+    private static let furthest = 1 << 48
+
+    /// What the array takes; only once it is validated.
+    var byteCount: Int { dataOffsets[1] - dataOffsets[0] }
+
+    func validate(_ name: String) throws(ModelFileError) {
         guard dtype == "F32" else {
             throw ModelFileError(reason: .foreign("'\(name)' holds \(dtype) where only F32 is read"))
         }
-        guard dataOffsets.count == 2, dataOffsets[0] >= 0, dataOffsets[1] >= dataOffsets[0] else {
+        guard dataOffsets.count == 2, dataOffsets[0] >= 0, dataOffsets[1] >= dataOffsets[0],
+            dataOffsets[1] <= Self.furthest
+        else {
             throw ModelFileError(reason: .malformed("'\(name)' has the data_offsets \(dataOffsets)"))
         }
         var bytes = 4
@@ -154,17 +198,21 @@ private struct HeaderTensor: Codable {
             }
             bytes = product
         }
-        guard bytes == dataOffsets[1] - dataOffsets[0] else {
+        guard bytes == byteCount else {
             throw ModelFileError(
                 reason: .malformed(
                     "'\(name)' of shape \(shape) takes \(bytes) bytes, and its data_offsets give "
-                        + "\(dataOffsets[1] - dataOffsets[0])"))
+                        + "\(byteCount)"))
         }
-        return (dataOffsets[0], dataOffsets[1])
     }
 }
 
 extension Data {
+    /// The number that these bytes are, least significant first.
+    fileprivate func littleEndian<Number: FixedWidthInteger>(_ type: Number.Type) -> Number {
+        reversed().reduce(0) { $0 << 8 | Number($1) }
+    }
+
     fileprivate mutating func appendLittleEndian(_ value: some FixedWidthInteger) {
         Swift.withUnsafeBytes(of: value.littleEndian) { append(contentsOf: $0) }
     }

@@ -76,6 +76,9 @@ public struct LearnedParameters: PolicyParameters {
         ),
     ]
 
+    /// Whether a network is trained at all.
+    public var learns: Bool { decider != .heuristic }
+
     /// What a miss costs under the objective.
     var missCost: MissCost {
         switch objective {

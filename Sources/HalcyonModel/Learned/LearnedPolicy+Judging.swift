@@ -44,7 +44,7 @@ extension LearnedPolicy {
     /// The resident that a judge holds for the least, and its score: the least of the candidates, which must have been
     /// scored by that judge; for ``GreedyDual`` where costs differ the least of all residents.
     mutating func weakest(by judge: Contest.Judge) -> (slot: UInt32, score: Float) {
-        if judge == .greedyDual, costsDiffer, let least = worths.smallest {
+        if looksAtAll(judge), let least = worths.smallest {
             return (least.entry, least.key.priority)
         }
         let place = candidates.least()
@@ -63,7 +63,9 @@ extension LearnedPolicy {
         let learner = learner
         if learner.pointee.watch.isDue() {
             let next = history.records[Int(slot)].newer
-            observe(slot, by: .recency, score: recency(of: slot), runnerUp: (next, recency(of: next)))
+            observe(
+                slot, among: history.count, by: .recency, score: recency(of: slot),
+                runnerUp: (next, recency(of: next)))
         }
         return leave(slot)
     }

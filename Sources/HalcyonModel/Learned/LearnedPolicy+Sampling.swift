@@ -2,7 +2,7 @@ import HalcyonEviction
 
 /// What the model learns from.
 extension LearnedPolicy {
-    var isSampling: Bool { filled >= capacity / 4 && parameters.decider != .heuristic }
+    var isSampling: Bool { filled >= capacity / 4 && parameters.learns }
 
     /// Takes samples: two of three of a random resident, the third of the accessed object, and fewer once the network has
     /// settled or where the horizon is too long to keep so many waiting. In a fleet all are of residents: there a network

@@ -15,7 +15,9 @@ import HalcyonEviction
 /// In the manner of LRB (Song, Berger, Li, Lloyd: Learning relaxed Belady for content distribution network caching, 2020),
 /// from which it differs in the model, the label, the candidates and the contest.
 ///
-/// Every verb is O(1); an eviction costs some candidates' features and a share of a product. Deterministic by the seed.
+/// A verb is O(1) in the number of residents where every object costs the same, and O(log residents) where costs differ,
+/// for the heap of their worths; what it learns from takes some rows of features (``FeatureAssembler``) and a share of a
+/// step of training beside, and an eviction some candidates' rows and a share of a product. Deterministic by the seed.
 /// Bytes: 4 an object number, 64 a resident and at most 16 for its worth or for what LRU would hold, 24 for each object that
 /// left and is remembered (1.5 a resident by default): where numbers are given anew once forgotten 126 a resident in all, and what arrays
 /// have in reserve to grow, so that up to 150 are held where costs differ.
@@ -144,7 +146,9 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
         if judge == .network { evictionsByNetwork += 1 }
         let learner = learner
         if learner.pointee.watch.isDue() {
-            observe(slot, by: judge, score: least, runnerUp: runnerUp(to: slot, newcomerScore: score))
+            observe(
+                slot, among: looksAtAll(judge) ? history.count : candidates.count, by: judge, score: least,
+                runnerUp: runnerUp(to: slot, by: judge, newcomerScore: score))
         }
         age(by: history.records[Int(slot)].priority)
         return leave(slot)

@@ -88,14 +88,13 @@ public struct ExplainReport: Sendable, Codable {
         add("object", "\(victim.victim.entry)", other.map { "\($0.entry)\($0.isNewcomer ? " (new)" : "")" })
         add("score", victim.victim.score.decimals(3), other?.score.decimals(3))
         add("chance", victim.victim.probability.percent, other?.probability.percent)
-        let names = Dictionary(uniqueKeysWithValues: ModelExplanation.featuresByGroup.map { ($0.group, $0.features) })
-        for (index, contribution) in victim.victim.contributions.enumerated() {
-            let features = (names[contribution.group] ?? []).compactMap { name in
-                victim.victim.features[name].map { "\(name) \($0)" }
+        for (group, names) in ModelExplanation.featuresByGroup {
+            let features = names.compactMap { name in victim.victim.features[name].map { "\(name) \($0)" } }
+            if features.isEmpty { continue }
+            func share(_ candidate: VictimExplanation.Candidate) -> String {
+                candidate.contributions.first { $0.group == group }.map { signed($0.score) } ?? "-"
             }
-            add(
-                contribution.group, signed(contribution.score), other.map { signed($0.contributions[index].score) },
-                features.joined(separator: ", "))
+            add(group, share(victim.victim), other.map(share), features.joined(separator: ", "))
         }
         return text + table.rendered()
     }

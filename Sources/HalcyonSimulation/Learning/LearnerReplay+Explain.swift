@@ -11,6 +11,7 @@ extension LearnerReplay {
     public func explain(
         victim: Int = 0, path: String, notes: [String] = [], progress: ReplayProgress? = nil
     ) throws(ReplayError) -> ExplainReport {
+        try requireLearning()
         let model = makeModel()
         model.observe(victim: victim, seed: seed)
         let run = try serve(model, progress: progress)

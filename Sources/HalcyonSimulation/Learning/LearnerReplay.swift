@@ -32,8 +32,8 @@ public struct LearnerReplay: Sendable {
 
     /// A replay.
     ///
-    /// - Throws: ``ReplayError`` if the trace is empty, has no users where each is to have a cache, or the capacity is in
-    ///   bytes where objects are counted.
+    /// - Throws: ``ReplayError`` if the trace is empty, has no users where each is to have a cache, or the capacity is
+    ///   nothing, or in bytes where objects are counted.
     public init(
         trace: Trace, parameters: LearnedParameters = LearnedParameters(), capacity: CapacityRequest,
         mode: ReplayMode = .shared, seed: UInt64 = 1
@@ -46,6 +46,9 @@ public struct LearnerReplay: Sendable {
         self.parameters = parameters
         request = capacity
         self.capacity = try capacity.resolved(unit: trace.costUnit, distinct: Int(clamping: trace.distinctCost))
+        guard self.capacity > 0 else {
+            throw ReplayError.usage("A cache with a capacity of 0 holds nothing to learn from: give a larger one.")
+        }
         self.mode = mode
         self.seed = seed
     }
@@ -57,10 +60,18 @@ public struct LearnerReplay: Sendable {
     ///
     /// - Throws: ``ReplayError`` if the trace gave too little to learn from.
     public func train(progress: ReplayProgress? = nil) throws(ReplayError) -> Training {
+        try requireLearning()
         let model = makeModel()
         let run = try serve(model, progress: progress)
         guard let learnt = model.snapshot(parameters, producer: Halcyon.version) else { throw tooShort }
         return Training(model: learnt, run: run)
+    }
+
+    /// Refuses parameters with which no network is trained.
+    func requireLearning() throws(ReplayError) {
+        if !parameters.learns {
+            throw .usage("learned(decider=heuristic) trains no network: leave the decider out, or write network.")
+        }
     }
 
     /// A model for the caches of this replay.

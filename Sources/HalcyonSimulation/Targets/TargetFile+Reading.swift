@@ -7,7 +7,7 @@ extension TargetFile {
     /// Reads a file.
     ///
     /// - Parameter catalogue: the policies that may be named.
-    /// - Throws: ``ReplayError/usage(_:)`` with file, line and column if it cannot be read or says what is not accepted.
+    /// - Throws: ``ReplayError/data(_:)`` with file, line and column if it cannot be read or says what is not accepted.
     public init(path: String, catalogue: PolicyCatalogue = .standard) throws(ReplayError) {
         let data: Data
         do {
@@ -15,12 +15,12 @@ extension TargetFile {
         } catch {
             var isFolder: ObjCBool = false
             let exists = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
-            throw ReplayError.usage(
+            throw ReplayError.data(
                 "\(path): \(isFolder.boolValue ? "is a folder" : exists ? "cannot be read" : "does not exist"); "
                     + "a YAML file of targets is needed.")
         }
         guard let text = String(validating: data, as: UTF8.self) else {
-            throw ReplayError.usage("\(path): is not UTF-8 text; a YAML file of targets is needed.")
+            throw ReplayError.data("\(path): is not UTF-8 text; a YAML file of targets is needed.")
         }
         try self.init(parsing: text, file: path, catalogue: catalogue)
     }
@@ -30,7 +30,7 @@ extension TargetFile {
     /// - Parameters:
     ///   - file: its name, for messages.
     ///   - catalogue: the policies that may be named.
-    /// - Throws: ``ReplayError/usage(_:)`` with file, line and column.
+    /// - Throws: ``ReplayError/data(_:)`` with file, line and column.
     public init(parsing text: String, file: String, catalogue: PolicyCatalogue = .standard) throws(ReplayError) {
         let root = try YAMLValue.document(in: text, file: file)
         let fields = try root.fields(accepting: ["schema", "tolerances", "groups", "history"], of: "A file of targets")
@@ -41,8 +41,10 @@ extension TargetFile {
         }
         let reader = TargetReader(catalogue: catalogue, comments: YAMLComments(text))
         tolerances = try reader.tolerances(fields["tolerances"])
+        let list = try fields.required("groups")
         groups = []
-        for value in try fields.required("groups").list(as: "'groups'") { groups.append(try reader.group(value)) }
+        for value in try list.list(as: "'groups'") { groups.append(try reader.group(value)) }
+        if groups.isEmpty { throw list.fault("'groups' needs at least one group: with none nothing would be checked.") }
         history = []
         for value in try fields["history"]?.list(as: "'history'") ?? [] { history.append(try reader.recording(value)) }
         for (name, key) in fields.keys { comments[name] = reader.comments.above(key) }

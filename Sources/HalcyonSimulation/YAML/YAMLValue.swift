@@ -18,13 +18,13 @@ struct YAMLValue {
     static func document(in text: String, file: String) throws(ReplayError) -> YAMLValue {
         do {
             guard let node = try compose(yaml: text, .default, .default, .utf8) else {
-                throw ReplayError.usage("\(file): is empty.")
+                throw ReplayError.data("\(file): is empty.")
             }
             return YAMLValue(node, file: file)
         } catch let error as ReplayError {
             throw error
         } catch {
-            throw ReplayError.usage("\(file)\(sentence(for: error))")
+            throw ReplayError.data("\(file)\(sentence(for: error))")
         }
     }
 
@@ -34,7 +34,7 @@ struct YAMLValue {
     /// What is wrong here, with file, line and column.
     func fault(_ message: String) -> ReplayError {
         let place = node.mark.map { ":\($0.line):\($0.column)" } ?? ""
-        return .usage("\(file)\(place): \(message)")
+        return .data("\(file)\(place): \(message)")
     }
 
     /// The fields of a mapping.

@@ -124,9 +124,10 @@ public final class AtomicFile {
     /// A file without a name in the folder of `path`, or -1 where that cannot be.
     private static func openNameless(beside path: String) -> Int32 {
         #if os(Linux)
-            let folder = (path as NSString).deletingLastPathComponent
+            // Foundation's deletingLastPathComponent traps on names of one character (Swift 6.3).
+            let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
             // The header's O_TMPFILE is a macro that Swift does not import: this bit beside O_DIRECTORY.
-            return open(folder.isEmpty ? "." : folder, 0o20_000_000 | O_DIRECTORY | O_WRONLY | O_CLOEXEC, 0o666)
+            return open(folder, 0o20_000_000 | O_DIRECTORY | O_WRONLY | O_CLOEXEC, 0o666)
         #else
             return -1
         #endif

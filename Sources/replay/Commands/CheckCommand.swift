@@ -37,6 +37,7 @@ struct CheckCommand: AsyncParsableCommand {
             try validateOptions()
             let file = try TargetFile(path: targets)
             if !update { try file.requireBounds(path: targets) }
+            try verifyOutputs()
             let report = try await TargetCheck(file, path: targets).run(workers: threads)
             try Output.write(Data(report.text(emphasis: Terminal.allowsEmphasis).utf8), to: nil)
             if let junit { try Output.write(Data(report.junit.utf8), to: junit) }
@@ -52,6 +53,18 @@ struct CheckCommand: AsyncParsableCommand {
         let hasReason = reason?.contains { !$0.isWhitespace } ?? false
         if update, !hasReason { throw .usage("--update needs --reason \"…\": why the new values are right.") }
         if !update, reason != nil { throw .usage("--reason goes with --update only.") }
+    }
+
+    /// Throws at once what writing would after all runs.
+    private func verifyOutputs() throws {
+        if update { try Output.verify(targets) }
+        for (name, path) in [("--junit", junit), ("--markdown", markdown)] {
+            guard let path else { continue }
+            if Output.place(of: path) == Output.place(of: targets) {
+                throw ReplayError.usage("\(name) \(path) would replace the targets: name another file.")
+            }
+            try Output.verify(path)
+        }
     }
 
     private func record(_ report: TargetReport, in file: TargetFile) throws {

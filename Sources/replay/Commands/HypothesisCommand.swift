@@ -88,16 +88,24 @@ struct HypothesisCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingFailure {
-            if let limit, limit < 1 { throw ReplayError.usage("--limit \(limit) leaves nothing: give at least 1.") }
-            if let threads, threads < 1 { throw ReplayError.usage("--threads \(threads): give at least 1.") }
-            if models != nil, per == .shared {
-                throw ReplayError.usage("--models needs caches of users: leave out --per shared.")
-            }
+            try validateOptions()
+            try Output.verify(output)
             let learner = try HypothesisLearner(learner, prefetch: prefetch())
+            // Every trace is read before the first run, so that a fault in the last one costs no results. Of several
+            // traces only those are kept that cannot be read again.
+            var kept: [String: Question] = [:]
+            for path in traces {
+                let question = try question(of: path, learner)
+                if traces.count == 1 || !Self.canBeReadAgain(path) { kept[path] = question }
+            }
             var report = HypothesisReport(options: options)
             for path in traces {
-                let (summary, results) = try await test(path, learner)
-                report.add(results, of: summary)
+                let question = try kept[path] ?? question(of: path, learner)
+                let progress = question.hypothesis.makeProgress()
+                let results = await showingProgress(progress) {
+                    await question.hypothesis.run(workers: threads, progress: progress)
+                }
+                report.add(results, of: TraceSummary(question.trace, path: path, notes: question.notes))
             }
             let data =
                 switch format {
@@ -128,24 +136,50 @@ struct HypothesisCommand: AsyncParsableCommand {
         return options
     }
 
-    private func test(
-        _ path: String, _ learner: HypothesisLearner
-    ) async throws -> (TraceSummary, [HypothesisResult]) {
-        let trace = try Trace.load(path, reading.options(names: []))
-        let (fields, notes) = try fields(of: trace, path: path)
-        let hypothesis = try Hypothesis(fields: fields, learner: learner, options: options)
-        let progress = hypothesis.makeProgress()
-        let results = await showingProgress(progress) {
-            await hypothesis.run(workers: threads, progress: progress)
+    private func validateOptions() throws(ReplayError) {
+        if let limit, limit < 1 { throw .usage("--limit \(limit) leaves nothing: give at least 1.") }
+        if let threads, threads < 1 { throw .usage("--threads \(threads): give at least 1.") }
+        for (name, isGiven) in [("--models", models != nil), ("--device-capacity", deviceCapacity != nil)]
+        where isGiven && per == .shared {
+            throw .usage("\(name) needs caches of users: leave out --per shared.")
         }
-        return (TraceSummary(trace, path: path, notes: notes), results)
+        if per == .user, capacity != nil, deviceCapacity != nil {
+            throw .usage("With --per user --device-capacity states the capacities: leave out --capacity.")
+        }
+        var places: Set<String> = []
+        for path in traces where !places.insert(Output.place(of: path)).inserted {
+            throw .usage("\(path) is named twice, and would count twice: name it once.")
+        }
     }
 
-    /// The modes that were asked for, and what the reader should know of them.
-    private func fields(of trace: Trace, path: String) throws -> ([HypothesisField], [String]) {
+    private static func canBeReadAgain(_ path: String) -> Bool {
+        let attributes = try? FileManager.default.attributesOfItem(atPath: Output.place(of: path))
+        return attributes?[.type] as? FileAttributeType == .typeRegular
+    }
+
+    /// What is asked of one trace.
+    private struct Question {
+        let trace: Trace
+        let notes: [String]
+        let hypothesis: Hypothesis
+    }
+
+    private func question(of path: String, _ learner: HypothesisLearner) throws -> Question {
+        let trace = try Trace.load(path, reading.options(names: []))
         guard trace.hasUsers || per == .shared || per == nil else {
             throw ReplayError.data("\(path) names no user, so that there is no cache for each.")
         }
+        do {
+            let (fields, notes) = try fields(of: trace)
+            let hypothesis = try Hypothesis(fields: fields, learner: learner, options: options)
+            return Question(trace: trace, notes: notes, hypothesis: hypothesis)
+        } catch ReplayError.data(let sentence) {
+            throw ReplayError.data("\(path): \(sentence)")
+        }
+    }
+
+    /// The modes that were asked for, and what the reader should know of them.
+    private func fields(of trace: Trace) throws -> ([HypothesisField], [String]) {
         var fields: [HypothesisField] = []
         var notes: [String] = []
         let shared = try capacity.map { try CapacityRequest.list(parsing: $0) }

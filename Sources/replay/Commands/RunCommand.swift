@@ -196,6 +196,7 @@ struct RunCommand: AsyncParsableCommand {
                 if !chosen.contains(where: { $0.label == baseline.label }) { chosen.append(baseline) }
             }
         }
+        try pretrained.requireUse(by: chosen)
         return chosen
     }
 

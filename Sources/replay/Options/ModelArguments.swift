@@ -25,6 +25,13 @@ struct ModelArguments: ParsableArguments {
         return PolicyCatalogue.standard.serving(try PretrainedModel(contentsOf: model), mode: mode)
     }
 
+    /// Refuses a model that none of the policies starts with.
+    func requireUse(by policies: [ConfiguredPolicy]) throws(ReplayError) {
+        guard model != nil else { return }
+        let isUsed = policies.contains { $0.parameters.contains { $0.name == "model" && $0.value != "none" } }
+        if !isUsed { throw .usage("--model needs a policy that starts with it: add --policy learned.") }
+    }
+
     /// What the reader of a report should know.
     var notes: [String] {
         guard let model else { return [] }

@@ -37,6 +37,9 @@ struct PrefetchArguments: ParsableArguments {
         if prefetch.isEmpty, prefetchBudget != nil || fetchLatency != nil || prefetchModel != nil {
             throw ReplayError.usage("--prefetch-budget, --fetch-latency and --prefetch-model need --prefetch.")
         }
+        if prefetchModel != nil, try !names.contains(where: { try PolicySpec(parsing: $0).name == "planner" }) {
+            throw ReplayError.usage("--prefetch-model needs --prefetch planner.")
+        }
         let budget = try PrefetchBudget(parsing: prefetchBudget ?? "2/request")
         let latency = try fetchLatency.map { try TimeSpan(parsing: $0).microseconds } ?? 0
         var options = try names.map { try PrefetchOptions(policy: $0, budget: budget, fetchLatency: latency) }

@@ -18,6 +18,9 @@ enum Output {
         if let path { try AtomicFile.verify(path) }
     }
 
+    /// Where the file stands that `path` names, links followed: the same for two names of one file.
+    static func place(of path: String) -> String { URL(fileURLWithPath: path).resolvingSymlinksInPath().path }
+
     /// The format in which a trace is written to `path`: the one asked for, or that of the extension; on standard
     /// output CSV.
     static func traceFormat(_ asked: TraceFormat?, for path: String) throws(ReplayError) -> TraceFormat {

@@ -31,6 +31,7 @@ struct IndexedHeapTests {
             }
             #expect(heap.count == keys.count && heap.contains(entry) == (keys[entry] != nil))
             #expect(heap.key(of: entry) == keys[entry] && heap.smallest?.key == keys.values.min())
+            #expect(heap.second?.key == keys.values.sorted().dropFirst().first)
         }
     }
 }

@@ -7,12 +7,12 @@ import Testing
 
 @Suite("A trained model and its file")
 struct PretrainedModelTests {
-    private func model(hidden: Int = 4) -> PretrainedModel {
+    private func model(hidden: Int = 4, trainingSteps: Int = 900) -> PretrainedModel {
         let count = Feature.width * hidden + hidden + 1
         return PretrainedModel(
             weights: (0..<count).map { Float($0) / 64 - 1 }, inputs: Feature.width, hidden: hidden,
             groups: [.recency, .size],
-            objective: .bytes, horizon: 0.75, trainingSteps: 900, trainingSamples: 30_000, producer: "9.9")
+            objective: .bytes, horizon: 0.75, trainingSteps: trainingSteps, trainingSamples: 30_000, producer: "9.9")
     }
 
     private func fault(_ change: (inout SafeTensors) -> Void) throws -> ModelFileError? {
@@ -89,18 +89,48 @@ struct PretrainedModelTests {
         #expect(try fault { $0.metadata["normalisation"] = "none" } != nil)
         #expect(try fault { $0.metadata["feature_groups"] = "recency,colour" } != nil)
         for key in try SafeTensors(parsing: model().data()).metadata.keys {
-            #expect(try fault { $0.metadata[key] = nil } != nil || key == "activation", "without \(key)")
+            #expect(try fault { $0.metadata[key] = nil } != nil, "without \(key)")
         }
         for (key, values) in [
             "hidden": ["0", "-1", "99999999999", "x", "5"], "horizon": ["nan", "0", "1e9"],
             "format_version": ["0", "x"],
-            "training_steps": ["-1"], "objective": ["speed"],
+            "training_steps": ["-1", "1099511627777"], "training_samples": ["9223372036854775807"],
+            "objective": ["speed"], "activation": ["relu", "leaky_relu(0.2)"],
         ] {
             for value in values { #expect(try fault { $0.metadata[key] = value } != nil, "\(key) \(value)") }
         }
         #expect(try fault { $0.tensors["hidden.weight"]?.shape = [4, Feature.width] } != nil)
         #expect(try fault { $0.tensors["output.bias"] = nil } != nil)
         #expect(try fault { $0.tensors["output.weight"]?.values[0] = -.infinity } != nil)
+        #expect(try fault { $0.tensors["hidden.weight"]?.values[3] = 10_000 } == nil)
+        #expect(
+            try fault { $0.tensors["hidden.weight"]?.values[3] = -1e20 }?.description
+                == "Weight 3 of 'hidden.weight' is -1e+20, and -10000 to 10000 is accepted.")
+    }
+
+    @Test("Of a file larger than any model no more is read than shows that")
+    func large() throws {
+        let path = NSTemporaryDirectory() + "\(UUID().uuidString).safetensors"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try model().write(to: path)
+        let file = try #require(FileHandle(forWritingAtPath: path))
+        try file.truncate(atOffset: UInt64(ModelFile.longest))
+        let padded = #expect(throws: ModelFileError.self) { try PretrainedModel(contentsOf: path) }
+        #expect(padded?.description.contains("follow behind") == true)
+        try file.truncate(atOffset: 1 << 40)
+        let error = #expect(throws: ModelFileError.self) { try PretrainedModel(contentsOf: path) }
+        #expect(error?.description == "\(path): The file has more than 16 MB: this is no model of 'replay train'.")
+    }
+
+    @Test("A model that would never be asked is not served frozen")
+    func young() throws {
+        let young = model(trainingSteps: OnlineTrainer.fewestSteps - 1)
+        #expect(throws: PolicyError.self) {
+            try PolicyCatalogue.standard.serving(young, mode: .frozen).policy("learned")
+        }
+        _ = try PolicyCatalogue.standard.serving(young, mode: .continuing).policy("learned")
+        let ready = model(trainingSteps: OnlineTrainer.fewestSteps)
+        _ = try PolicyCatalogue.standard.serving(ready, mode: .frozen).policy("learned")
     }
 
     @Test("Settings that the weights were not learnt for are refused; model=none does without")

@@ -51,6 +51,27 @@ struct SafeTensorsTests {
         }
     }
 
+    @Test("A place whose sum with the header's length overflows is an error")
+    func overflow() {
+        let far =
+            #"{"__metadata__":{},"a":{"dtype":"F32","shape":[2305843009213693951],"data_offsets":[0,9223372036854775804]}}"#
+        #expect(fault(file(far, []))?.description.contains("data_offsets [0, 9223372036854775804]") == true)
+    }
+
+    @Test("A name that is there twice is an error; colons within texts are none")
+    func duplicates() throws {
+        let array = #""a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}"#
+        for header in [
+            "{\(array),\(array)}", #"{"__metadata__":{"kind":"test","kind":"test"},\#(array)}"#,
+            #"{"__metadata__":{},"__metadata__":{},\#(array)}"#,
+            #"{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8],"shape":[2]}}"#,
+        ] {
+            #expect(fault(file(header, values))?.description.contains("a name twice") == true, "\(header)")
+        }
+        let texts = SafeTensors(tensors: content.tensors, metadata: ["a:b": #"c":"\:"#])
+        #expect(try SafeTensors(parsing: texts.data()) == texts)
+    }
+
     @Test("An absurd header length, trailing bytes, gaps, overlaps, other types and shapes are each an error")
     func malformed() throws {
         #expect(fault(Data([0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F, 0x7B])) != nil)

@@ -47,7 +47,8 @@ import Testing
             for contrast in [evidence.overWithout, evidence.overPermuted] {
                 sum += contrast.difference / 40
                 if contrast.interval.low < 0.02, 0.02 < contrast.interval.high { covered += 1 }
-                #expect(contrast.detectable > 0 && contrast.detectable < 0.02)
+                let detectable = try #require(contrast.detectable)
+                #expect(detectable > 0 && detectable < 0.02)
             }
             let gap = try #require(evidence.gapClosed)
             #expect(gap.interval.low < gap.share && gap.share < gap.interval.high)
@@ -92,6 +93,25 @@ import Testing
         for contrast in evidence.map(\.overWithout) {
             #expect(contrast.familyInterval.low < contrast.interval.low)
             #expect(contrast.familyInterval.high > contrast.interval.high)
+        }
+    }
+
+    @Test func whereNothingVariesNothingIsSaidToBeDetectable() throws {
+        let run = StubHits(effect: 0).cells(1, seed: 1)[0].withCategories[0]
+        var cell = CellHits()
+        cell.withCategories = [run, run]
+        cell.withoutCategories = [run, run]
+        cell.permuted = Array(repeating: [run], count: 19)
+        var better = run
+        better.byUnit[0] += 1
+        better = ArmHits(hits: run.hits + 1, requests: run.requests, byUnit: better.byUnit)
+        for (optimum, words) in [(run, "no gain is possible"), (better, "nothing varies")] {
+            cell.baselines = [run, optimum]
+            let evidence = try StubHits(effect: 0).evidence([cell], options: options)[0]
+            #expect(evidence.overWithout.detectable == nil && evidence.smallestDetectable == nil)
+            let verdict = HypothesisVerdict(evidence)
+            let sentence = HypothesisSentence(evidence, verdict: verdict).text
+            #expect(verdict == .notSupported && sentence.hasPrefix("Not supported: \(words)"), "\(sentence)")
         }
     }
 }

@@ -78,7 +78,7 @@ struct TargetFileTests {
             ),
         ])
     func badFiles(text: String, sentence: String) {
-        #expect(throws: ReplayError.usage(sentence)) { try TargetFile(parsing: text, file: "t.yml") }
+        #expect(throws: ReplayError.data(sentence)) { try TargetFile(parsing: text, file: "t.yml") }
     }
 
     @Test(
@@ -121,7 +121,7 @@ struct TargetFileTests {
                   - {\(target)}
 
             """
-        #expect(throws: ReplayError.usage("t.yml:\(sentence)")) { try TargetFile(parsing: text, file: "t.yml") }
+        #expect(throws: ReplayError.data("t.yml:\(sentence)")) { try TargetFile(parsing: text, file: "t.yml") }
     }
 
     @Test("the same target twice, a wrong mode and a group of nothing are refused")
@@ -135,7 +135,7 @@ struct TargetFileTests {
                 "2:63: lru at 1 is also in line 2; a group has each policy and capacity once."
             ),
         ] {
-            #expect(throws: ReplayError.usage("t.yml:\(sentence)")) {
+            #expect(throws: ReplayError.data("t.yml:\(sentence)")) {
                 try TargetFile(
                     parsing: "schema: halcyon.targets/1\ngroups: [{trace: a.csv, \(group)}]\n", file: "t.yml")
             }

@@ -20,7 +20,7 @@ public struct HypothesisField: Sendable {
     ///   - capacities: by default 1 %, 5 % and 10 % of the distinct objects for one cache, and room for 20, 60 and 100
     ///     objects of average size for a cache a user.
     /// - Throws: ``ReplayError`` if there is no request, no user where each is to have a cache, no category, only one
-    ///   set of categories, or a capacity that does not suit the trace.
+    ///   set of categories, or a capacity that does not suit the trace or is given twice.
     public init(mode: ReplayMode, trace: Trace, capacities: [CapacityRequest]? = nil) throws(ReplayError) {
         guard trace.count > 0 else { throw .data("There is no request to replay.") }
         guard trace.hasCategories else {
@@ -37,7 +37,16 @@ public struct HypothesisField: Sendable {
         }
         distinct = Int(clamping: trace.distinctCost)
         self.capacities = capacities ?? Self.standardCapacities(mode, trace)
-        for capacity in self.capacities { _ = try capacity.resolved(unit: trace.costUnit, distinct: distinct) }
+        var sizes: [Int: CapacityRequest] = [:]
+        for capacity in self.capacities {
+            let size = try capacity.resolved(unit: trace.costUnit, distinct: distinct)
+            // The shares of the standard may fall together in a tiny trace; what was asked for may not.
+            if let other = sizes.updateValue(capacity, forKey: size), capacities != nil {
+                throw .usage(
+                    "The capacities \(other.description) and \(capacity.description) are the same, which would count "
+                        + "twice: give one of them.")
+            }
+        }
         self.mode = mode
         self.trace = trace
         plan = mode == .perUser ? FleetPlan(trace) : nil

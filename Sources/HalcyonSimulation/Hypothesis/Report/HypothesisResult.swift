@@ -85,8 +85,9 @@ public struct HypothesisResult: Sendable, Codable {
     public var verdict: HypothesisVerdict
     /// The verdict with its reasons, for people.
     public var sentence: String
-    /// The smallest gain that the data could have shown four times in five, against the harder of the two controls.
-    public var smallestDetectable: Double
+    /// The smallest gain that the data could have shown four times in five, against the harder of the two controls; `nil`
+    /// where nothing varies, so that nothing could show.
+    public var smallestDetectable: Double?
     /// With categories less without.
     public var withMinusWithout: Contrast
     /// With categories less the mean over permuted labels.
@@ -115,7 +116,7 @@ public struct HypothesisResult: Sendable, Codable {
         requests = evidence.hits.withCategories.first?.requests ?? 0
         verdict = HypothesisVerdict(evidence)
         sentence = HypothesisSentence(evidence, verdict: verdict).text
-        smallestDetectable = max(evidence.overWithout.detectable, evidence.overPermuted.detectable)
+        smallestDetectable = evidence.smallestDetectable
         withMinusWithout = evidence.overWithout
         withMinusPermuted = evidence.overPermuted
         withMinusBaselines = zip(learner.baselines, evidence.overBaselines).map {

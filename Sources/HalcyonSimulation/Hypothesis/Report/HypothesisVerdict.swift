@@ -8,6 +8,9 @@ public enum HypothesisVerdict: String, Sendable, Codable {
     /// Neither.
     case undecided
 
+    /// As a sentence begins with it.
+    var words: String { rawValue.prefix(1).uppercased() + rawValue.dropFirst() }
+
     init(_ evidence: CellEvidence) {
         let contrasts = [evidence.overWithout, evidence.overPermuted]
         if contrasts.allSatisfy({ $0.familyInterval.low > 0 })

@@ -12,6 +12,8 @@ struct CellEvidence {
     let gapClosed: (share: Double, interval: Interval)?
     /// The optimum's hit ratio less LRU's; `nil` where either was not run.
     let gap: Double?
+    /// Whether LRU hits as often as the optimum, which leaves nothing to gain unless something is fetched ahead.
+    let leavesNoGain: Bool
     let permutation: PermutationTest.Finding
     let hits: CellHits
     let units: ResamplingUnits
@@ -66,6 +68,7 @@ struct CellEvidence {
             gap = nil
             gapClosed = nil
         }
+        leavesNoGain = gap == 0 && learner.prefetch == nil
         self.permutation = permutation
         self.hits = hits
         self.units = units
@@ -73,6 +76,9 @@ struct CellEvidence {
         blockLength = length
         effectiveUnits = bootstrap.effectiveUnits
     }
+
+    /// The smallest gain that the data could have shown, against the harder of the two controls; `nil` where nothing varies.
+    var smallestDetectable: Double? { [overWithout, overPermuted].compactMap(\.detectable).max() }
 
     /// The share of the gap from LRU to the optimum that a hit ratio closes; `nil` where there is no gap.
     func gapClosed(by hitRatio: Double, lru: Double) -> Double? {

@@ -6,8 +6,9 @@ public struct Contrast: Sendable, Codable, Equatable {
     public var interval: Interval
     /// Where it may lie, at the stated confidence for all cells of the trace together (Bonferroni).
     public var familyInterval: Interval
-    /// The smallest difference that data as noisy as these show four times in five.
-    public var detectable: Double
+    /// The smallest difference that data as noisy as these show four times in five; `nil` where nothing varies, neither from
+    /// run to run nor from unit to unit, so that nothing could show.
+    public var detectable: Double?
 
     /// What draws say of a difference. O(n log n).
     ///
@@ -37,6 +38,7 @@ public struct Contrast: Sendable, Codable, Equatable {
         let reach =
             Distributions.studentQuantile(1 - (1 - family) / 2, degrees: degrees)
             + Distributions.normalQuantile(0.8)
-        detectable = reach * variance.squareRoot()
+        let deviation = variance.squareRoot()
+        detectable = deviation > 1e-12 ? reach * deviation : nil
     }
 }

@@ -217,6 +217,10 @@ struct PrefetchPlannerTests {
         newer.metadata["format_version"] = "2"
         let older = try newer.data()
         #expect(throws: ModelFileError(reason: .older(version: 2, oldest: 3))) { try PretrainedPlanner(parsing: older) }
+        var old = try SafeTensors(parsing: data)
+        old.metadata["training_steps"] = "9223372036854775807"
+        let oldBytes = try old.data()
+        #expect(throws: ModelFileError.self) { try PretrainedPlanner(parsing: oldBytes) }
         var short = try SafeTensors(parsing: data)
         short.tensors["calibration"]?.shape = [1]
         short.tensors["calibration"]?.values = [1]
