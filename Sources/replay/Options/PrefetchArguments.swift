@@ -37,17 +37,14 @@ struct PrefetchArguments: ParsableArguments {
         if prefetch.isEmpty, prefetchBudget != nil || fetchLatency != nil || prefetchModel != nil {
             throw ReplayError.usage("--prefetch-budget, --fetch-latency and --prefetch-model need --prefetch.")
         }
-        if prefetchModel != nil, try !names.contains(where: { try PolicySpec(parsing: $0).name == "planner" }) {
-            throw ReplayError.usage("--prefetch-model needs --prefetch planner.")
-        }
         let budget = try PrefetchBudget(parsing: prefetchBudget ?? "2/request")
         let latency = try fetchLatency.map { try TimeSpan(parsing: $0).microseconds } ?? 0
         var options = try names.map { try PrefetchOptions(policy: $0, budget: budget, fetchLatency: latency) }
         guard let prefetchModel else { return options }
-        let pretrained = try PretrainedPlanner(contentsOf: prefetchModel)
         guard options.isEmpty || options.contains(where: \.isPlanner) else {
-            throw ReplayError.usage("--prefetch-model is what a planner has learnt: it needs --prefetch planner.")
+            throw ReplayError.usage("--prefetch-model needs --prefetch planner.")
         }
+        let pretrained = try PretrainedPlanner(contentsOf: prefetchModel)
         for index in options.indices where options[index].isPlanner { options[index].pretrained = pretrained }
         return options
     }
