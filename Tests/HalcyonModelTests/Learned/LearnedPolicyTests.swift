@@ -70,6 +70,46 @@ struct LearnedPolicyTests {
         }
     }
 
+    @Test(
+        "What follows changes no decision of the network's: features, labels, normalisation and sampling are causal",
+        arguments: ["learned", "learned(fleet=on)"])
+    func causality(text: String) throws {
+        let (common, whole) = (6_000, 10_000)
+        let first = accesses(whole, seed: 7)
+        let second = first.prefix(common) + accesses(whole, seed: 8).suffix(whole - common)
+        let (outcomes, share) = try replay(policy(text), first)
+        let (others, _) = try replay(policy(text), Array(second))
+        #expect(outcomes.prefix(common) == others.prefix(common))
+        #expect(outcomes.suffix(whole - common) != others.suffix(whole - common))
+        // Of what is the same, too, the network decides most.
+        let (_, shareBefore) = try replay(policy(text), Array(first.prefix(common)))
+        #expect(share > 0.5 && shareBefore > 0.5, "\(share), \(shareBefore) of the evictions")
+    }
+
+    /// The outcomes of one batch, which holds all that follows, and the share of evictions that the network decided.
+    private func replay(_ policy: ConfiguredPolicy, _ accesses: [Access]) throws -> ([AccessOutcome], Double) {
+        let cache = policy.makeCache(PolicyContext(capacity: 150, everyCostIsOne: true))
+        cache.define(1, [0])
+        cache.define(2, [1])
+        var outcomes = [AccessOutcome](repeating: .miss, count: accesses.count)
+        accesses.map(\.entry).withUnsafeBufferPointer { entries in
+            accesses.map(\.time).withUnsafeBufferPointer { times in
+                accesses.map(\.categories).withUnsafeBufferPointer { categories in
+                    accesses.map(\.user).withUnsafeBufferPointer { users in
+                        let batch = RequestBatch(
+                            firstIndex: 0, entries: entries, times: times.baseAddress,
+                            categories: categories.baseAddress, users: users.baseAddress)
+                        outcomes.withUnsafeMutableBufferPointer { buffer in
+                            if let base = buffer.baseAddress { cache.replay(batch, base) }
+                        }
+                    }
+                }
+            }
+        }
+        let share = try #require(cache.state().metrics.first { $0.name == "evictions_by_network" }).value
+        return (outcomes, share)
+    }
+
     @Test("Entries may be taken out at any moment, and their numbers used again")
     func removal() throws {
         let policy = try policy()
@@ -142,9 +182,10 @@ struct LearnedPolicyTests {
     func groups() throws {
         let accesses = accesses(3_000, seed: 5)
         let lru = hits(try policy("lru"), accesses, capacity: 150)
-        for group in ["recency", "frequency", "size", "popularity", "category", "user", "session", "time"] {
+        for group in ["recency", "frequency", "size", "popularity", "category", "user", "session", "time", "activity"] {
             #expect(hits(try policy("learned(\(group)=off)"), accesses, capacity: 150) > lru / 2, "\(group)")
         }
+        #expect(hits(try policy("learned(fleet=on)"), accesses, capacity: 150) > lru / 2)
     }
 
     @Test("The caches of a fleet share what they learn")

@@ -1,0 +1,51 @@
+import HalcyonEviction
+import HalcyonModel
+import HalcyonTestSupport
+import HalcyonTrace
+import Testing
+
+@testable import HalcyonSimulation
+
+@Suite("The planner on real traces, 60 objects a user, at most two fetches a request, the first quarter uncounted")
+struct PlannerBarTests {
+    /// Hit ratio with and without, and precision.
+    private func run(_ name: String, _ prefetch: String) async throws -> PrefetchBarResult? {
+        guard let folder = realTraces(for: "\(prefetch) on \(name)") else { return nil }
+        var load = LoadOptions()
+        load.sizes = .unit
+        let path = folder.appendingPathComponent("categories/\(name).csv.gz").path
+        let trace = try Trace.load(path, load).selection(limit: 300_000, withUserOnly: true).trace
+        var options = ReplayOptions(warmup: 0.25)
+        options.prefetch = try PrefetchOptions(policy: prefetch, budget: PrefetchBudget(parsing: "2/request"))
+        let sweep = try Sweep(
+            trace: trace, policies: [try PolicyCatalogue.standard.policy("learned")], capacities: [.number(60)],
+            options: options, mode: .perUser)
+        let result = try #require(await sweep.run().first)
+        let prefetched = try #require(result.prefetch)
+        return PrefetchBarResult(
+            hitRatio: result.objectHitRatio, without: prefetched.objectHitRatioWithout, precision: prefetched.precision)
+    }
+
+    @Test("A wholesale shop: at least 28 % of hits, at least 17 % of what is fetched used")
+    func shop() async throws {
+        guard let planner = try await run("onlineretail", "planner") else { return }
+        #expect(planner.hitRatio >= 0.28 && planner.precision >= 0.17, "\(planner)")
+        let markov = try #require(try await run("onlineretail", "markov"))
+        #expect(planner.hitRatio > markov.hitRatio && planner.precision > markov.precision, "\(planner), \(markov)")
+    }
+
+    @Test(
+        "Where little can be foreseen it costs no more than a tenth of a point",
+        arguments: ["lastfm_albumart", "taobao_users"])
+    func harmless(name: String) async throws {
+        guard let planner = try await run(name, "planner") else { return }
+        #expect(planner.hitRatio >= planner.without - 0.001, "\(planner)")
+    }
+}
+
+/// What ``PlannerBarTests`` compares.
+struct PrefetchBarResult {
+    let hitRatio: Double
+    let without: Double
+    let precision: Double
+}
