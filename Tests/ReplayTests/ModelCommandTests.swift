@@ -63,6 +63,13 @@ struct ModelCommandTests {
         #expect(results.map { $0["policy"] as? String } == ["planner", "popular"])
         #expect(
             results.allSatisfy { $0["budget"] as? String == "1/request" && $0["fetch_latency"] as? Int == 1_000_000 })
+        let said = try Replay.run(fetching + ["--prefetch-model", "p.safetensors"], in: folder).text
+        #expect(said.contains("planner starts with the model p.safetensors, and goes on learning."))
+        let fixed = try Replay.run(
+            arguments + ["--prefetch", "planner(hidden=8)", "--prefetch-model", "p.safetensors"], in: folder)
+        #expect(
+            (fixed.code, fixed.errors)
+                == (64, "replay: hidden is the model's with --prefetch-model: leave it out.\n"))
         let plain = try Replay.run(arguments + ["--format", "json"], in: folder).runs()
         #expect(plain[0]["prefetch"] == nil)
         let without = try #require(plain[0]["object_hit_ratio"] as? Double)

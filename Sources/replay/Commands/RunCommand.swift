@@ -148,7 +148,8 @@ struct RunCommand: AsyncParsableCommand {
         }
         let progress = ReplayProgress(total: sweeps.reduce(0) { $0 + $1.runCount } * requests.count)
         // The fingerprint takes a pass over all columns: meanwhile the runs begin.
-        async let summary = TraceSummary(requests, path: trace.path, notes: notes + pretrained.notes)
+        async let summary = TraceSummary(
+            requests, path: trace.path, notes: notes + pretrained.notes + prefetching.notes)
         let runs = await showingProgress(progress) {
             var runs: [RunResult] = []
             for sweep in sweeps {

@@ -45,7 +45,18 @@ struct PrefetchArguments: ParsableArguments {
             throw ReplayError.usage("--prefetch-model needs --prefetch planner.")
         }
         let pretrained = try PretrainedPlanner(contentsOf: prefetchModel)
-        for index in options.indices where options[index].isPlanner { options[index].pretrained = pretrained }
+        for index in options.indices where options[index].isPlanner {
+            if let fixed = options[index].policy.settings.first(where: { ["hidden", "horizon"].contains($0.name) }) {
+                throw ReplayError.usage("\(fixed.name) is the model's with --prefetch-model: leave it out.")
+            }
+            options[index].pretrained = pretrained
+        }
         return options
+    }
+
+    /// What the reader of a report should know.
+    var notes: [String] {
+        guard let prefetchModel, isOn else { return [] }
+        return ["planner starts with the model \(prefetchModel), and goes on learning."]
     }
 }
