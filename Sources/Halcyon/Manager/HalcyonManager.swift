@@ -35,7 +35,7 @@ public final class HalcyonManager: Sendable {
     /// The computed keys whose freshness is being asked for behind somebody's back.
     let revalidating = Mutex<Set<String>>([])
     /// What is told of every resource that is asked for, where prefetching by prediction was turned on.
-    let predicting: PredictingSlot
+    var predicting: PredictingSlot { cache.predicting }
 
     /// A manager.
     ///
@@ -46,7 +46,6 @@ public final class HalcyonManager: Sendable {
         defaultOptions: ImageOptions = ImageOptions()
     ) {
         self.cache = cache
-        predicting = cache.predicting
         self.originalCache = originalCache ?? cache
         self.downloader = downloader
         self.decoder = decoder
