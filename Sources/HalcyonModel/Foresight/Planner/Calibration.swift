@@ -20,9 +20,13 @@ struct Calibration {
     private var predicted = [Double](repeating: 0, count: bounds.count - 1)
     private var observed = [Double](repeating: 0, count: bounds.count - 1)
 
+    /// A logit as it should have been.
+    @inline(__always)
+    func corrected(_ logit: Float) -> Float { scale * logit + shift }
+
     /// The probability that a logit stands for.
     @inline(__always)
-    func probability(_ logit: Float) -> Float { FastMath.sigmoid(scale * logit + shift) }
+    func probability(_ logit: Float) -> Float { FastMath.sigmoid(corrected(logit)) }
 
     /// By how much the best of a probability fall short of it, at most 1.
     func yield(of probability: Float) -> Float {
@@ -58,7 +62,7 @@ struct Calibration {
         counts[bin] += weight
         predicted[bin] += Double(probability) * weight
         observed[bin] += isPositive ? 1 : 0
-        let among = FastMath.sigmoid(scale * bounded + shift + CaseControl.offset(ofShare: share))
+        let among = FastMath.sigmoid(corrected(bounded) + CaseControl.offset(ofShare: share))
         let error = (isPositive ? 1 : 0) - among
         // The mean logit is far below zero: moving both by the same step would move the scale alone.
         scale = max(0.25, min(4, scale + Self.rate * error * (bounded + 3) / 4))

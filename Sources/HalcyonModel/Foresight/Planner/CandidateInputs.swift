@@ -11,6 +11,9 @@ struct CandidateInputs: ~Copyable {
     private var count = 0
     private var records = HeapArray(repeating: PlannerObjects.Record(), count: CandidateList.bound)
     private var visits = PairFindings(repeating: PlannerUsers.Visit(), count: CandidateList.bound)
+    /// How often the candidates came after the user's last object, and after the one before.
+    private var afterRecent = PairFindings(repeating: Successions.Pair(), count: CandidateList.bound)
+    private var afterEarlier = PairFindings(repeating: Successions.Pair(), count: CandidateList.bound)
     private var columns = CategoryColumns()
     private var scratch = HeapArray<Float>(repeating: 0, count: 6 * CandidateList.bound)
     private var whole = HeapArray<UInt32>(repeating: 0, count: 5 * CandidateList.bound)
@@ -21,7 +24,8 @@ struct CandidateInputs: ~Copyable {
     init(matrix: UnsafeMutablePointer<Float>) { self.matrix = matrix }
 
     var byteCount: Int {
-        records.byteCount + visits.byteCount + columns.byteCount + scratch.byteCount + whole.byteCount
+        records.byteCount + visits.byteCount + afterRecent.byteCount + afterEarlier.byteCount + columns.byteCount
+            + scratch.byteCount + whole.byteCount
             + visited.byteCount
     }
 
@@ -29,13 +33,17 @@ struct CandidateInputs: ~Copyable {
     ///
     /// - Parameters:
     ///   - matrix: where they are written.
+    ///   - leanings: where the ``Successions/Pair/leaning`` of each is written.
     mutating func describe(
         _ candidates: borrowing CandidateList, _ context: PlannerContext, into matrix: UnsafeMutablePointer<Float>,
-        objects: borrowing PlannerObjects, users: borrowing PlannerUsers, habits: borrowing HabitFeatures
+        leanings: UnsafeMutablePointer<Float>, objects: borrowing PlannerObjects,
+        successions: borrowing Successions, users: borrowing PlannerUsers, habits: borrowing HabitFeatures
     ) {
         self.matrix = matrix
         count = candidates.count
         for index in 0..<count { records[index] = objects[candidates[index]] }
+        afterRecent.look(in: successions.pairs, context.user.recent, candidates.all, count: count)
+        afterEarlier.look(in: successions.pairs, context.user.earlier, candidates.all, count: count)
         visits.look(in: users.visits, UInt32(context.slot), candidates.all, count: count)
         columns.begin()
         for index in 0..<count { columns.add(records[index].categories, at: index, context, habits) }
@@ -44,7 +52,10 @@ struct CandidateInputs: ~Copyable {
         addVisits(context)
         addRates(context)
         addCategories()
-        addSuccession(candidates, context, objects)
+        addSuccession(context, successions)
+        for index in 0..<count {
+            leanings[index] = afterRecent.isFound(index) ? afterRecent.values[index].leaning : 0
+        }
     }
 
     @inline(__always)
@@ -166,16 +177,14 @@ struct CandidateInputs: ~Copyable {
     }
 
     /// Whether it uses to come after the user's last objects, and has lately.
-    private func addSuccession(
-        _ candidates: borrowing CandidateList, _ context: PlannerContext, _ objects: borrowing PlannerObjects
-    ) {
+    private func addSuccession(_ context: PlannerContext, _ successions: borrowing Successions) {
         let (ever, late) = (row(PlannerInput.succession), row(PlannerInput.recentSuccession))
-        ever.update(repeating: 0, count: 2 * count)
-        late.update(repeating: 0, count: 2 * count)
-        let followed = context.user.recent < PlannerObjects.bound ? objects[context.user.recent].followed : 0
-        row(PlannerInput.followed).update(repeating: PlannerInput.count(followed), count: count)
-        put(candidates, after: context.user.recent, now: context.now, objects, ever: ever, late: late)
-        put(candidates, after: context.user.earlier, now: context.now, objects, ever: ever + count, late: late + count)
+        let recent = successions[context.user.recent]
+        row(PlannerInput.followed).update(repeating: PlannerInput.count(recent.followed), count: count)
+        put(afterRecent, of: recent, now: context.now, ever: ever, late: late)
+        put(
+            afterEarlier, of: successions[context.user.earlier], now: context.now, ever: ever + count,
+            late: late + count)
         for index in 0..<count { ever[index &+ count] += ever[index] }
         for index in 0..<count { late[index &+ count] += late[index] }
         for index in 0..<2 * count { ever[index] = PlannerInput.rate(ever[index]) }
@@ -185,26 +194,20 @@ struct CandidateInputs: ~Copyable {
     /// Writes how often candidates came after an object, by how often anything did; ever, and as of late.
     @inline(__always)
     private func put(
-        _ candidates: borrowing CandidateList, after object: UInt32, now: UInt32, _ objects: borrowing PlannerObjects,
+        _ pairs: borrowing PairFindings<Successions.Pair>, of record: Successions.Record, now: UInt32,
         ever: UnsafeMutablePointer<Float>, late: UnsafeMutablePointer<Float>
     ) {
-        guard object < PlannerObjects.bound else { return }
-        let record = objects[object]
-        let rest = PlannerObjects.recentShare(of: record, now: now)
-        put(objects.successors[Int(object)], of: candidates, 1 / (record.followed + 3), into: ever)
-        put(
-            objects.recentSuccessors[Int(object)], of: candidates, rest / (record.recentlyFollowed * rest + 2),
-            into: late)
-    }
-
-    /// Writes the scores of those on a list that are candidates.
-    @inline(__always)
-    private func put(
-        _ list: UnsafeBufferPointer<RankedLists.Item>, of candidates: borrowing CandidateList, _ scale: Float,
-        into row: UnsafeMutablePointer<Float>
-    ) {
-        for next in list {
-            if let place = candidates.place(of: next.item) { row[place] = next.score * scale }
+        for index in 0..<count {
+            let pair = pairs.isFound(index) ? pairs.values[index] : Successions.Pair()
+            ever[index] = pair.count
+            late[index] = pair.late
+            whole[index] = now &- pair.last
+        }
+        let rest = Successions.rest(since: record.last, now: now)
+        let (scale, lateScale) = (1 / (record.followed + 3), 1 / (record.late * rest + 2))
+        for index in 0..<count { ever[index] *= scale }
+        for index in 0..<count {
+            late[index] *= FastMath.exp2(-FastMath.float(whole[index]) / Successions.halfLife) * lateScale
         }
     }
 }

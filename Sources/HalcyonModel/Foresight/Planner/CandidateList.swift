@@ -3,7 +3,7 @@ import HalcyonEviction
 /// What one plan is about, each object once: candidates to be fetched, and after them those that wait to be asked for.
 struct CandidateList: ~Copyable {
     /// The most candidates to be fetched.
-    static let mostNew = 16
+    static let mostNew = 12
     /// The most of all.
     static let bound = mostNew + WaitingObjects.mostAtOnce
 

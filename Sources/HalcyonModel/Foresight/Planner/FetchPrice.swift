@@ -1,13 +1,13 @@
 /// What an object must promise to be fetched, as a share of what a hit is worth.
 ///
-/// The budget and the cache have room for few, so a fetch takes a chance from the next ones: it must promise more than the best
-/// candidate of a plan does on average, as an animal passes over what is worth less than what it mostly finds (Charnov: Optimal
-/// foraging, the marginal value theorem, 1976). That asks much of a fetch where much can be foreseen and little where there is
-/// little. Where little of what is fetched is wasted, more may be risked: the price is no higher than ``perSquare`` times the square
-/// of how many are wasted for one that is used.
+/// The budget and the cache have room for few, so a fetch takes a chance from the next ones: as an animal passes over what is worth
+/// less than what it mostly finds (Charnov: Optimal foraging, the marginal value theorem, 1976), it must promise as much as the best
+/// candidate of a plan does on average where that is ``reference``, and where the best promise less, less of that in the same
+/// proportion: there chances lie close together. Where little of what is fetched is wasted, more may be risked: the price is no higher
+/// than ``perSquare`` times the square of how many are wasted for one that is used.
 struct FetchPrice {
-    /// The part of the average that a fetch must promise.
-    private static let share: Float = 1.1
+    /// What the best promise where a fetch must promise as much.
+    private static let reference: Float = 0.04
     /// The weight of a plan in the average, once there were many.
     private static let rate: Float = 0.0005
     /// The most that is asked of a fetch where one is wasted for one that is used; four times as much where two are.
@@ -32,7 +32,7 @@ struct FetchPrice {
     /// The price of now.
     var now: Float {
         let wastedPerUsed = wasted / used
-        return max(least, min(most, Self.perSquare * wastedPerUsed * wastedPerUsed, Self.share * best))
+        return max(least, min(most, Self.perSquare * wastedPerUsed * wastedPerUsed, best * best / Self.reference))
     }
 
     /// Takes account of the probability of a plan's best candidate.

@@ -66,14 +66,25 @@ struct PairTable<Value: BitwiseCopyable>: ~Copyable {
         change(&entries.value(number(Self.key(first, second))).pointee)
     }
 
+    /// Changes the value of a pair if it has one.
+    @inline(__always)
+    mutating func updateKnown(_ first: UInt32, _ second: UInt32, _ change: (inout Value) -> Void) {
+        guard let number = number(Self.key(first, second), from: glance(first, second)) else { return }
+        change(&entries.value(number).pointee)
+    }
+
     @inline(__always)
     private func value(_ key: UInt64, from glance: PairGlance) -> UnsafePointer<Value>? {
+        number(key, from: glance).map { UnsafePointer(entries.value($0)) }
+    }
+
+    /// The number of a pair, if it has one.
+    @inline(__always)
+    private func number(_ key: UInt64, from glance: PairGlance) -> Int? {
         var (place, found) = (Int(glance.home), glance.found)
         for _ in 0..<Self.reach {
             if found == .free { return nil }
-            if found.hasTag(glance.tag) && entries.key(found.number) == key {
-                return UnsafePointer(entries.value(found.number))
-            }
+            if found.hasTag(glance.tag) && entries.key(found.number) == key { return found.number }
             place = (place &+ 1) & (places.count &- 1)
             found = places[place]
         }

@@ -9,6 +9,9 @@ struct CandidateOutcome: BitwiseCopyable {
     /// The plan it is of, and its place there.
     var plan: UInt32 = 0
     var place = 0
+    /// The object, and the user's last one before the plan was made.
+    var object = UInt32.max
+    var previous = UInt32.max
     /// Whether the user asked for it, no sooner than it would have arrived, and whether with the first request after the plan.
     var isWanted = false
     var isNext = false
@@ -22,7 +25,7 @@ struct CandidateOutcome: BitwiseCopyable {
 ///
 /// A ring in order of time; the plans of a user are chained, oldest first. One that is pushed out of the ring has waited so
 /// long that the user has left: nobody asked. What became of a candidate is told until the next plan is added.
-/// O(plans of the user × candidates) an access. Bytes: 48 a plan, and 8 and a column of inputs for each of its candidates.
+/// O(plans of the user × candidates) an access. Bytes: 48 a plan, and 12 and a column of inputs for each of its candidates.
 struct PendingPlans: ~Copyable {
     static let bound = 1_024
 
@@ -30,6 +33,8 @@ struct PendingPlans: ~Copyable {
         var user: UInt32 = 0
         /// The user's request after which it was made.
         var request: UInt32 = 0
+        /// The user's last object.
+        var previous = UInt32.max
         /// The user's next plan.
         var next = UInt32.max
         /// How many candidates it has.
@@ -49,6 +54,7 @@ struct PendingPlans: ~Copyable {
     private var plans = HeapArray(repeating: Plan(), count: bound)
     private var objects = HeapArray(repeating: UInt32.max, count: bound * CandidateList.bound)
     private var logits = HeapArray<Float>(repeating: 0, count: bound * CandidateList.bound)
+    private var leanings = HeapArray<Float>(repeating: 0, count: bound * CandidateList.bound)
     private var inputs = HeapArray<Float>(repeating: 0, count: bound * CandidateList.bound * PlannerInput.width)
     /// The number of the plan that is added next.
     private(set) var upcoming: UInt32 = 0
@@ -57,7 +63,8 @@ struct PendingPlans: ~Copyable {
     private(set) var outcomeCount = 0
 
     var byteCount: Int {
-        plans.byteCount + objects.byteCount + logits.byteCount + inputs.byteCount + outcomes.byteCount
+        plans.byteCount + objects.byteCount + logits.byteCount + leanings.byteCount + inputs.byteCount
+            + outcomes.byteCount
     }
 
     /// The outcomes that were found last.
@@ -69,6 +76,12 @@ struct PendingPlans: ~Copyable {
     @inline(__always)
     func logits(_ number: UInt32) -> UnsafeMutablePointer<Float> {
         logits.base + Self.place(number) * CandidateList.bound
+    }
+
+    /// What the logits of a plan's candidates are greater than the network said.
+    @inline(__always)
+    func leanings(_ number: UInt32) -> UnsafeMutablePointer<Float> {
+        leanings.base + Self.place(number) * CandidateList.bound
     }
 
     /// What the network was told of a plan's candidates: a matrix with a column for each.
@@ -87,21 +100,22 @@ struct PendingPlans: ~Copyable {
         return plan.isChained ? plan.user : nil
     }
 
-    /// Adds a plan at the end of its user's chain. Its ``inputs(_:)`` and ``logits(_:)`` are written before, with the number
+    /// Adds a plan at the end of its user's chain. Its ``inputs(_:)``, ``logits(_:)`` and ``leanings(_:)`` are written before, with the number
     /// ``upcoming``. Nothing may be ``expiring``.
     ///
     /// - Parameters:
     ///   - request: the user's request after which it was made.
+    ///   - previous: the user's last object.
     ///   - chosen: a bit for each candidate that was among the best and worth its price.
     ///   - drawn: a bit for each candidate that is learnt from even if nobody asks for it.
     ///   - arrival: when what is fetched with it arrives.
     mutating func add(
-        _ candidates: borrowing CandidateList, user: UInt32, request: UInt32, chosen: UInt32, drawn: UInt32,
-        arrival: Int64 = .min, to chain: UnsafeMutablePointer<PlanChain>
+        _ candidates: borrowing CandidateList, user: UInt32, request: UInt32, previous: UInt32, chosen: UInt32,
+        drawn: UInt32, arrival: Int64 = .min, to chain: UnsafeMutablePointer<PlanChain>
     ) {
         let (place, count) = (Self.place(upcoming), candidates.count)
         plans[place] = Plan(
-            user: user, request: request, count: UInt32(count), chosen: chosen, drawn: drawn,
+            user: user, request: request, previous: previous, count: UInt32(count), chosen: chosen, drawn: drawn,
             open: UInt32.max >> UInt32(32 - count), newCount: UInt32(candidates.newCount), arrival: arrival,
             isChained: true)
         let all = objects.base + place * CandidateList.bound
@@ -163,7 +177,8 @@ struct PendingPlans: ~Copyable {
         if !isWanted && (plans[slot].drawn | plans[slot].chosen) & bit == 0 { return }
         if outcomeCount == outcomes.count { outcomes.grow(to: outcomeCount * 2, filling: CandidateOutcome()) }
         outcomes[outcomeCount] = CandidateOutcome(
-            plan: number, place: place, isWanted: isWanted, isNext: isNext, isChosen: plans[slot].chosen & bit != 0,
+            plan: number, place: place, object: objects[slot * CandidateList.bound + place],
+            previous: plans[slot].previous, isWanted: isWanted, isNext: isNext, isChosen: plans[slot].chosen & bit != 0,
             isDrawn: isWanted || plans[slot].drawn & bit != 0)
         outcomeCount += 1
     }

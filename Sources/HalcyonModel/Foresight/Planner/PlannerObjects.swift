@@ -1,20 +1,15 @@
 import CProcessor
 import HalcyonEviction
 
-/// What is known of each object over all users, and which come after which.
+/// What is known of each object over all users.
 ///
-/// Objects with numbers beyond ``bound`` are not known. O(1) an access. Bytes: 64 an object, and 224 for its successors.
+/// Objects with numbers beyond ``bound`` are not known. O(1) an access. Bytes: 52 an object.
 struct PlannerObjects: ~Copyable {
     static let bound: UInt32 = 1 << 22
     /// Half-lives of the counts, in requests.
     static let halfLives: (Float, Float, Float) = (500, 5_000, 50_000)
     /// The half-life of the count for what is sought this minute.
     static let shortest: Float = 100
-    /// Successors that are kept of each object.
-    static let successorWidth = 16
-    /// Those that are kept as of late, and the half-life of their counts in requests.
-    static let recentSuccessorWidth = 12
-    static let recentHalfLife: Float = 2_000
 
     struct Record: BitwiseCopyable {
         var categories: CategorySetID = 0
@@ -35,19 +30,11 @@ struct PlannerObjects: ~Copyable {
         /// Accesses that were not a user's first, decayed like ``fast`` and ``middle``.
         var fastInside: Float = 0
         var middleInside: Float = 0
-        /// How often anything came after it.
-        var followed: Float = 0
-        /// The same, decayed with ``recentHalfLife`` as of the request ``lastFollowed``.
-        var recentlyFollowed: Float = 0
-        var lastFollowed: UInt32 = 0
     }
 
     private var records = HeapArray(repeating: Record(), count: 0)
-    private(set) var successors = RankedLists(width: successorWidth)
-    /// The same as of late, decayed as of ``Record/lastFollowed``.
-    private(set) var recentSuccessors = RankedLists(width: recentSuccessorWidth)
 
-    var byteCount: Int { records.byteCount + successors.byteCount + recentSuccessors.byteCount }
+    var byteCount: Int { records.byteCount }
 
     @inline(__always)
     subscript(object: UInt32) -> Record { Int(object) < records.count ? records[Int(object)] : Record() }
@@ -99,28 +86,6 @@ struct PlannerObjects: ~Copyable {
         record.last = now
         records[place] = record
         return record
-    }
-
-    /// `next` came after `object` with request `now`, `distance` requests of the user later (1: at once).
-    mutating func note(_ next: UInt32, after object: UInt32, distance: Int, now: UInt32) {
-        guard object < Self.bound, next != object else { return }
-        let (place, weight) = (prepare(object), distance == 1 ? 1 : Float(0.5))
-        let rest = Self.recentShare(of: records[place], now: now)
-        records[place].recentlyFollowed *= rest
-        records[place].lastFollowed = now
-        if distance == 1 {
-            records[place].followed += 1
-            records[place].recentlyFollowed += 1
-        }
-        successors.add(weight, to: next, fade: 2 / Float(Self.successorWidth), in: place)
-        recentSuccessors.scale(by: rest, in: place)
-        recentSuccessors.add(weight, to: next, fade: 2 / Float(Self.recentSuccessorWidth), in: place)
-    }
-
-    /// What is left by now of the counts of what came after an object of late.
-    @inline(__always)
-    static func recentShare(of record: Record, now: UInt32) -> Float {
-        FastMath.exp2(-FastMath.float(now &- record.lastFollowed) / recentHalfLife)
     }
 
     /// Makes room for an object and returns its place.

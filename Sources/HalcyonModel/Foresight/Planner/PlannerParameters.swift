@@ -13,10 +13,10 @@ public struct PlannerParameters: PolicyParameters, Equatable {
     /// The label: asked for by the user within so many of the user's requests.
     public var horizon = 11
     /// The least and the most that fetching an object of mean size costs, as a share of what a hit is worth, beside what an
-    /// entry is worth that must leave for it: it is as much as the best candidates promise on average, and a tenth more; less where
-    /// little of what is fetched is wasted (``FetchPrice``).
-    public var price = 0.005
-    public var mostPrice = 0.04
+    /// entry is worth that must leave for it; between, it follows what the best candidates promise, and is less where little of
+    /// what is fetched is wasted (``FetchPrice``).
+    public var price = 0.006
+    public var mostPrice = 0.036
     /// Hidden units of the network.
     public var hidden = 16
     /// How many candidates that nobody asks for are learnt from for each that somebody is expected to ask for; at least two

@@ -11,6 +11,7 @@ struct PlannerState: ~Copyable {
     let parameters: PlannerParameters
     var habits: HabitFeatures
     var objects = PlannerObjects()
+    var successions = Successions()
     var categories = PlannerCategories()
     var users = PlannerUsers()
     var trainer: PlannerTrainer
@@ -48,7 +49,8 @@ struct PlannerState: ~Copyable {
     }
 
     var byteCount: Int {
-        habits.byteCount + objects.byteCount + categories.byteCount + users.byteCount + trainer.byteCount
+        habits.byteCount + objects.byteCount + successions.byteCount + categories.byteCount + users.byteCount
+            + trainer.byteCount
             + popular.byteCount + plans.byteCount + cases.byteCount + candidates.byteCount + inputs.byteCount
             + promptness.byteCount + urgencies.byteCount + newest.byteCount
     }
@@ -85,9 +87,11 @@ struct PlannerState: ~Copyable {
         let gap = visit.map { min(FastMath.octaves(user.requests &- $0.last), 254) }
         habits.note(inhabited, second: seconds, gap: gap ?? .max, isRepeat: gap != nil)
         if usesCategories { rankCategories(access, slot) }
-        if user.recent < PlannerObjects.bound { objects.note(access.object, after: user.recent, distance: 1, now: now) }
+        if user.recent < PlannerObjects.bound {
+            successions.note(access.object, after: user.recent, distance: 1, now: now)
+        }
         if user.earlier < PlannerObjects.bound {
-            objects.note(access.object, after: user.earlier, distance: 2, now: now)
+            successions.note(access.object, after: user.earlier, distance: 2, now: now)
         }
         users.finish(slot, access: access, seconds: seconds)
         now &+= 1
@@ -112,10 +116,12 @@ struct PlannerState: ~Copyable {
         for object in outlook.waiting { candidates.add(waiting: object) }
         guard candidates.count > 0 else { return }
         makeRoom()
-        let logits = plans.logits(plans.upcoming)
+        let (logits, leanings) = (plans.logits(plans.upcoming), plans.leanings(plans.upcoming))
         inputs.describe(
-            candidates, context, into: plans.inputs(plans.upcoming), objects: objects, users: users, habits: habits)
+            candidates, context, into: plans.inputs(plans.upcoming), leanings: leanings, objects: objects,
+            successions: successions, users: users, habits: habits)
         trainer.predict(inputs.matrix, count: candidates.count, logits: logits)
+        for index in 0..<candidates.count { logits[index] += leanings[index] }
         var chosen: UInt32 = 0
         if trainer.isReady {
             chosen = choose(logits, outlook, into: &plan)
@@ -123,7 +129,7 @@ struct PlannerState: ~Copyable {
         }
         let (arrival, isNever) = access.time.addingReportingOverflow(latency)
         plans.add(
-            candidates, user: UInt32(slot), request: user.requests, chosen: chosen,
+            candidates, user: UInt32(slot), request: user.requests, previous: user.recent, chosen: chosen,
             drawn: cases.draw(logits, count: candidates.count), arrival: isNever ? .max : arrival,
             to: users.chain(slot))
     }
@@ -152,8 +158,13 @@ struct PlannerState: ~Copyable {
                 price.note(isUsed: outcome.isWanted)
             }
             guard outcome.isDrawn, cases.takes() else { continue }
-            trainer.add(
-                column, stride: stride, logit: logit, share: cases.share(logit), isPositive: outcome.isWanted)
+            let share = cases.share(logit)
+            trainer.add(column, stride: stride, logit: logit, share: share, isPositive: outcome.isWanted)
+            guard trainer.isSettled else { continue }
+            let told = trainer.calibration.corrected(logit - plans.leanings(outcome.plan)[outcome.place])
+            successions.note(
+                outcome.object, after: outcome.previous,
+                probability: FastMath.sigmoid(told + CaseControl.offset(ofShare: share)), isPositive: outcome.isWanted)
         }
     }
 
@@ -221,20 +232,20 @@ struct PlannerState: ~Copyable {
             expect(from: successors, context)
         }
         let others = candidates.count
-        for list in [Self.byFast, Self.byMiddle, Self.byInside] {
-            candidates.add(popular[list], most: 6, unless: isHeld)
-        }
-        expect(from: others, context)
         for index in 0..<6 {
             let object = users.eviction(index, slot: context.slot).object
             if object != .max { candidates.add(object, unless: isHeld) }
         }
+        for list in [Self.byFast, Self.byMiddle, Self.byInside] {
+            candidates.add(popular[list], most: 6, unless: isHeld)
+        }
+        expect(from: others, context)
     }
 
     private mutating func addSuccessors(of object: UInt32, _ isHeld: (UInt32) -> Bool) {
         guard object < PlannerObjects.bound else { return }
-        candidates.add(missing: objects.recentSuccessors[Int(object)], most: 4, unless: isHeld)
-        candidates.add(missing: objects.successors[Int(object)], most: 4, unless: isHeld)
+        candidates.add(missing: successions.late[Int(object)], most: 4, unless: isHeld)
+        candidates.add(missing: successions.ever[Int(object)], most: 4, unless: isHeld)
     }
 
     /// Adds what was announced lately and nobody has asked for yet.
@@ -267,6 +278,8 @@ struct PlannerState: ~Copyable {
     private func expect(from first: Int, _ context: PlannerContext) {
         for index in first..<candidates.count {
             objects.expect(candidates[index])
+            successions.expect(candidates[index], after: context.user.recent)
+            successions.expect(candidates[index], after: context.user.earlier)
             users.visits.expectPlace(UInt32(context.slot), candidates[index])
         }
     }

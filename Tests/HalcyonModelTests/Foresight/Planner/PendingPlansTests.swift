@@ -33,6 +33,7 @@ private struct WaitingList: ~Copyable {
                 let (waiting, isWanted) = expected
                 return outcome.plan == waiting.plan && outcome.place == waiting.place && outcome.isWanted == isWanted
                     && outcome.isChosen == waiting.isChosen && outcome.isDrawn == (isWanted || waiting.isDrawn)
+                    && outcome.object == waiting.object && outcome.previous == waiting.request + 7
                     && plans.inputs(outcome.plan)[outcome.place] == Float(waiting.object)
                     && plans.logits(outcome.plan)[outcome.place] == -Float(waiting.object)
             }
@@ -63,7 +64,8 @@ private struct WaitingList: ~Copyable {
                     isChosen: chosen >> UInt32(place) & 1 == 1, isDrawn: drawn >> UInt32(place) & 1 == 1))
         }
         plans.add(
-            candidates, user: UInt32(user), request: request, chosen: chosen, drawn: drawn, to: chains.base + user)
+            candidates, user: UInt32(user), request: request, previous: request + 7, chosen: chosen, drawn: drawn,
+            to: chains.base + user)
     }
 }
 

@@ -96,12 +96,12 @@ struct PlannerStructureTests {
         #expect(places.place(of: 7) == nil)
     }
 
-    @Test("A fetch costs what the best promise on average and a tenth more, between its bounds")
+    @Test("A fetch costs the square of what the best promise on average by 4 %, between its bounds")
     func price() {
         var price = FetchPrice(least: 0.01, most: 0.06)
         #expect(price.now == 0.01)
         for probability: Float in [0.02, 0.04] { price.note(best: probability) }
-        #expect(abs(price.now - 0.033) < 1e-6)
+        #expect(abs(price.now - 0.0225) < 1e-6)
         for _ in 0..<20 { price.note(best: 0.9) }
         #expect(price.now == 0.06)
         for _ in 0..<20_000 { price.note(best: 0.001) }
