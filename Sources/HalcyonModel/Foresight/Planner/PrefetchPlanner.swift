@@ -7,10 +7,10 @@ import HalcyonEviction
 /// popular over all (at two time scales, and among requests that were not a user's first), what was announced and nobody has asked
 /// for yet (the newest in the categories that are active and that the user likes best, and of all), and what left the user's cache
 /// last. A network scores them in one product: the probability that the user asks for the object within ``PlannerParameters/horizon`` of
-/// the user's requests. Once it is known what became of them it learns online from those that were asked for and a sample of the others
+/// the user's requests. To its logit comes by how much it was wrong about the object after the user's last one (``Successions``). Once it is known what became of them it learns online from those that were asked for and a sample of the others
 /// (``CaseControl``).
 ///
-/// A candidate is worth fetching where that probability exceeds the price of a fetch in hits, which is what the best
+/// A candidate is worth fetching where that probability exceeds the price of a fetch in hits, which follows what the best
 /// candidates promise on average (``FetchPrice``), in proportion to the object's size; where an entry must leave, it must be
 /// exceeded by what that entry is worth, too: the share of evicted entries that were asked for again within the horizon, as observed.
 /// What is asked for before a fetch would have arrived (``PrefetchContext/fetchLatency``) counts as not wanted.
@@ -19,8 +19,8 @@ import HalcyonEviction
 ///
 /// Of users, categories and time the network is told what the eviction model is told (``HabitFeatures``).
 ///
-/// O(candidates × categories of each) a plan, at most ``CandidateList/bound`` of them. Bytes: 7 MB beside 290 an object, 280 a
-/// category, 112 to 240 a user, 40 for each pair of user and object, 36 for each of user and category, 28 for each of a set of categories and one
+/// O(candidates × categories of each) a plan, at most ``CandidateList/bound`` of them. Bytes: 6 MB beside 290 an object, 280 a
+/// category, 112 to 240 a user, 40 for each pair of user and object and for each of objects that came one after the other, 36 for each of user and category, 28 for each of a set of categories and one
 /// that came after it.
 public final class PrefetchPlanner: PrefetchPolicy {
     /// Kept behind a pointer, so that it is reached without exclusivity checks.

@@ -4,6 +4,7 @@ import HalcyonEviction
 ///
 /// Every pair of objects that came one after the other is counted, ever and as of late; the best successors of an object are
 /// listed besides, to be candidates. A pair also has a ``Pair/leaning``: what the network says too little or too much of it.
+/// The network sees what pairs have in common, and few of them have samples enough to be learnt by; this is what is left.
 /// O(1) an access. Bytes: 12 an object and 224 for its lists; 28 for each pair, and 4 a place of their table, which has at most
 /// ``pairBound`` places.
 struct Successions: ~Copyable {
