@@ -213,9 +213,9 @@ struct PlannerState: ~Copyable {
     private mutating func gather(_ context: PlannerContext, _ isHeld: (UInt32) -> Bool) {
         candidates.begin()
         let user = context.user
-        addSuccessors(of: user.recent, isHeld)
+        addSuccessors(of: user.recent, most: 4, isHeld)
         if announcements > 0 { addAnnounced(context, isHeld) }
-        addSuccessors(of: user.earlier, isHeld)
+        addSuccessors(of: user.earlier, most: 1, isHeld)
         expect(from: 0, context)
         let successors = candidates.count
         if usesCategories {
@@ -242,10 +242,11 @@ struct PlannerState: ~Copyable {
         expect(from: others, context)
     }
 
-    private mutating func addSuccessors(of object: UInt32, _ isHeld: (UInt32) -> Bool) {
+    /// Adds what uses to come after an object and is not held, at most so many as of late and as many of all time.
+    private mutating func addSuccessors(of object: UInt32, most: Int, _ isHeld: (UInt32) -> Bool) {
         guard object < PlannerObjects.bound else { return }
-        candidates.add(missing: successions.late[Int(object)], most: 4, unless: isHeld)
-        candidates.add(missing: successions.ever[Int(object)], most: 4, unless: isHeld)
+        candidates.add(missing: successions.late[Int(object)], most: most, unless: isHeld)
+        candidates.add(missing: successions.ever[Int(object)], most: most, unless: isHeld)
     }
 
     /// Adds what was announced lately and nobody has asked for yet.
