@@ -18,7 +18,7 @@ struct PlannerState: ~Copyable {
     /// The share of evicted entries that their users asked for again within the horizon.
     private(set) var regret = firstRegret
     private var popular = RankedLists(width: 16)
-    private var plans = PendingPlans()
+    private(set) var plans = PendingPlans()
     private var cases: CaseControl
     private var promptness = Promptness()
     /// Of the candidates that are worth a fetch, how probably each is asked for next; below 0 of the others.

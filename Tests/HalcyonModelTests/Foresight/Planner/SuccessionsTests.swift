@@ -53,4 +53,33 @@ struct SuccessionsTests {
         // ln(0.4 / 0.6) − ln(0.2 / 0.8) = 0.981; one step of Newton's method from so far goes to 0.2 / (0.16 + 0.04).
         #expect(abs(sum - 1) < 0.01)
     }
+
+    @Test("A candidate's logit is what the network says and the leaning of the pair with the user's last object")
+    func leaningOfCandidates() {
+        var state = PlannerState(PlannerParameters(), PrefetchContext())
+        var generator = SplitMix64(seed: 5)
+        var object: UInt32 = 0
+        var (leaning, wrong) = (0, 0)
+        for index in 0..<12_000 {
+            // One of the next three, or anything.
+            let step = UInt32(generator.next(below: 4))
+            object = step == 3 ? UInt32(generator.next(below: 40)) : (object + 1 + step) % 40
+            let access = Access(entry: object, index: index, time: Int64(index) * 1_000_000, user: 1)
+            state.note(access, isHit: false)
+            var plan = PrefetchPlan()
+            state.plan(after: access, outlook: PrefetchOutlook(limit: 2, hasRoom: true) { $0 == object }, into: &plan)
+            if index % 100 < 99 { continue }
+            let count = state.candidates.count
+            var said = [Float](repeating: 0, count: CandidateList.bound)
+            state.trainer.predict(state.inputs.matrix, count: count, logits: &said)
+            let logits = state.plans.logits(state.plans.upcoming - 1)
+            for place in 0..<count {
+                let leans = state.successions.pairs.value(object, state.candidates[place])?.pointee.leaning ?? 0
+                if abs(leans) > 0.01 { leaning += 1 }
+                if abs(logits[place] - said[place] - leans) > 1e-4 { wrong += 1 }
+            }
+        }
+        #expect(wrong == 0)
+        #expect(leaning > 100, "\(leaning) lean")
+    }
 }
