@@ -25,7 +25,7 @@ struct CandidateOutcome: BitwiseCopyable {
 ///
 /// A ring in order of time; the plans of a user are chained, oldest first. One that is pushed out of the ring has waited so
 /// long that the user has left: nobody asked. What became of a candidate is told until the next plan is added.
-/// O(plans of the user × candidates) an access. Bytes: 48 a plan, and 12 and a column of inputs for each of its candidates.
+/// O(plans of the user × candidates) an access. Bytes: 56 a plan, and 12 and a column of inputs for each of its candidates.
 struct PendingPlans: ~Copyable {
     static let bound = 1_024
 
