@@ -34,6 +34,18 @@ struct PlannerBarTests {
         #expect(planner.hitRatio > markov.hitRatio && planner.precision > markov.precision, "\(planner), \(markov)")
     }
 
+    @Test("News: at least 23 % of hits, at least 19.8 % of what is fetched used")
+    func news() async throws {
+        guard let planner = try await run("globo_news", "planner") else { return }
+        #expect(planner.hitRatio >= 0.23 && planner.precision >= 0.198, "\(planner)")
+    }
+
+    @Test("Groceries: at least a point of hits gained, at least 9.6 % of what is fetched used")
+    func groceries() async throws {
+        guard let planner = try await run("completejourney", "planner") else { return }
+        #expect(planner.hitRatio >= planner.without + 0.01 && planner.precision >= 0.096, "\(planner)")
+    }
+
     @Test(
         "Where little can be foreseen it costs no more than a tenth of a point",
         arguments: ["lastfm_albumart", "taobao_users"])
