@@ -9,9 +9,6 @@ struct CandidateOutcome: BitwiseCopyable {
     /// The plan it is of, and its place there.
     var plan: UInt32 = 0
     var place = 0
-    /// The object, and the user's last one before the plan was made.
-    var object = UInt32.max
-    var previous = UInt32.max
     /// Whether the user asked for it, no sooner than it would have arrived, and whether with the first request after the plan.
     var isWanted = false
     var isNext = false
@@ -90,6 +87,16 @@ struct PendingPlans: ~Copyable {
         inputs.base + Self.place(number) * CandidateList.bound * PlannerInput.width
     }
 
+    /// The candidates of a plan.
+    @inline(__always)
+    func objects(_ number: UInt32) -> UnsafeMutablePointer<UInt32> {
+        objects.base + Self.place(number) * CandidateList.bound
+    }
+
+    /// The user's last object when a plan was made.
+    @inline(__always)
+    func previous(_ number: UInt32) -> UInt32 { plans[Self.place(number)].previous }
+
     /// How many candidates a plan has.
     @inline(__always)
     func count(_ number: UInt32) -> Int { Int(plans[Self.place(number)].count) }
@@ -118,7 +125,7 @@ struct PendingPlans: ~Copyable {
             user: user, request: request, previous: previous, count: UInt32(count), chosen: chosen, drawn: drawn,
             open: UInt32.max >> UInt32(32 - count), newCount: UInt32(candidates.newCount), arrival: arrival,
             isChained: true)
-        let all = objects.base + place * CandidateList.bound
+        let all = objects(upcoming)
         all.update(from: candidates.all, count: count)
         (all + count).update(repeating: .max, count: CandidateList.bound - count)
         if chain.pointee.last == .max {
@@ -177,15 +184,14 @@ struct PendingPlans: ~Copyable {
         if !isWanted && (plans[slot].drawn | plans[slot].chosen) & bit == 0 { return }
         if outcomeCount == outcomes.count { outcomes.grow(to: outcomeCount * 2, filling: CandidateOutcome()) }
         outcomes[outcomeCount] = CandidateOutcome(
-            plan: number, place: place, object: objects[slot * CandidateList.bound + place],
-            previous: plans[slot].previous, isWanted: isWanted, isNext: isNext, isChosen: plans[slot].chosen & bit != 0,
+            plan: number, place: place, isWanted: isWanted, isNext: isNext, isChosen: plans[slot].chosen & bit != 0,
             isDrawn: isWanted || plans[slot].drawn & bit != 0)
         outcomeCount += 1
     }
 
     @inline(__always)
     private func find(_ object: UInt32, in number: UInt32) -> Int? {
-        let all = objects.base + Self.place(number) * CandidateList.bound
+        let all = objects(number)
         // Mostly it is none of them: seen without a branch for each.
         var isThere: UInt32 = 0
         for index in 0..<CandidateList.bound { isThere |= all[index] == object ? 1 : 0 }

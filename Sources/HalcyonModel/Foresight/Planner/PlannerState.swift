@@ -163,7 +163,7 @@ struct PlannerState: ~Copyable {
             guard trainer.isSettled else { continue }
             let told = trainer.calibration.corrected(logit - plans.leanings(outcome.plan)[outcome.place])
             successions.note(
-                outcome.object, after: outcome.previous,
+                plans.objects(outcome.plan)[outcome.place], after: plans.previous(outcome.plan),
                 probability: FastMath.sigmoid(told + CaseControl.offset(ofShare: share)), isPositive: outcome.isWanted)
         }
     }
@@ -279,8 +279,6 @@ struct PlannerState: ~Copyable {
     private func expect(from first: Int, _ context: PlannerContext) {
         for index in first..<candidates.count {
             objects.expect(candidates[index])
-            successions.expect(candidates[index], after: context.user.recent)
-            successions.expect(candidates[index], after: context.user.earlier)
             users.visits.expectPlace(UInt32(context.slot), candidates[index])
         }
     }

@@ -62,10 +62,6 @@ struct Successions: ~Copyable {
         @inline(__always) get { Int(object) < records.count ? records[Int(object)] : Record() }
     }
 
-    /// Has what is known of `next` after `object` on its way from memory.
-    @inline(__always)
-    func expect(_ next: UInt32, after object: UInt32) { pairs.expectPlace(object, next) }
-
     /// `next` came after `object` with request `now`, `distance` requests of the user later (1: at once).
     mutating func note(_ next: UInt32, after object: UInt32, distance: Int, now: UInt32) {
         guard object < PlannerObjects.bound, next != object else { return }

@@ -33,7 +33,8 @@ private struct WaitingList: ~Copyable {
                 let (waiting, isWanted) = expected
                 return outcome.plan == waiting.plan && outcome.place == waiting.place && outcome.isWanted == isWanted
                     && outcome.isChosen == waiting.isChosen && outcome.isDrawn == (isWanted || waiting.isDrawn)
-                    && outcome.object == waiting.object && outcome.previous == waiting.request + 7
+                    && plans.objects(outcome.plan)[outcome.place] == waiting.object
+                    && plans.previous(outcome.plan) == waiting.request + 7
                     && plans.inputs(outcome.plan)[outcome.place] == Float(waiting.object)
                     && plans.logits(outcome.plan)[outcome.place] == -Float(waiting.object)
             }
