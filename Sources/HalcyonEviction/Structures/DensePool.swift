@@ -22,11 +22,11 @@ public struct DensePool<Payload: BitwiseCopyable>: ~Copyable {
 
     /// An empty pool; `capacity` slots are made from the start.
     public init(capacity: Int = 0) {
-        members = .allocate(capacity: room)
+        members = GrowingMemory.allocate(room)
         places = SlotArray(repeating: .none, capacity: capacity)
     }
 
-    deinit { members.deallocate() }
+    deinit { GrowingMemory.release(members) }
 
     /// The heap bytes held.
     public var byteCount: Int { room * MemoryLayout<Member>.stride + places.byteCount }
@@ -75,10 +75,7 @@ public struct DensePool<Payload: BitwiseCopyable>: ~Copyable {
 
     @inline(never)
     private mutating func grow() {
-        let larger = UnsafeMutablePointer<Member>.allocate(capacity: room * 2)
-        larger.update(from: members, count: count)
-        members.deallocate()
-        members = larger
-        room *= 2
+        room = GrowingMemory.room(for: count + 1, after: room)
+        GrowingMemory.resize(&members, to: room)
     }
 }

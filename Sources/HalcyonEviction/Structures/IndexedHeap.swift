@@ -30,12 +30,12 @@ public struct IndexedHeap<Key: Comparable & BitwiseCopyable>: ~Copyable {
     /// An empty heap; `capacity` slots are made from the start.
     @inlinable
     public init(capacity: Int = 0) {
-        nodes = .allocate(capacity: room)
+        nodes = GrowingMemory.allocate(room)
         places = SlotArray(repeating: .none, capacity: capacity)
     }
 
     @inlinable
-    deinit { nodes.deallocate() }
+    deinit { GrowingMemory.release(nodes) }
 
     /// The heap bytes held.
     @inlinable
@@ -149,12 +149,8 @@ public struct IndexedHeap<Key: Comparable & BitwiseCopyable>: ~Copyable {
 
     @inlinable @inline(never)
     mutating func grow() {
-        let wider = room + room / 8
-        let larger = UnsafeMutablePointer<Node>.allocate(capacity: wider)
-        larger.update(from: nodes, count: count)
-        nodes.deallocate()
-        nodes = larger
-        room = wider
+        room = GrowingMemory.room(for: count + 1, after: room)
+        GrowingMemory.resize(&nodes, to: room)
     }
 }
 

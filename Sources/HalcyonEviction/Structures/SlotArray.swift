@@ -2,7 +2,8 @@
 ///
 /// It owns its memory (hence non-copyable), so an element is reached without reference counting, uniqueness or
 /// exclusivity checks, and no index is ever out of bounds: reading past the end gives `fill`, writing past the end grows.
-/// Access is O(1), growth amortised O(1) a slot. Bytes: `MemoryLayout<Element>.stride` a slot.
+/// Access is O(1), growth amortised O(1) a slot. Bytes: `MemoryLayout<Element>.stride` a slot,
+/// of which a 128th at most is in reserve beyond 2,048 slots. Elements are aligned to 16 bytes at most.
 @frozen
 public struct SlotArray<Element: BitwiseCopyable>: ~Copyable {
     /// The first slot. In the place before it lies `fill`: as a stored property it would make the layout depend on `Element`,
@@ -14,12 +15,12 @@ public struct SlotArray<Element: BitwiseCopyable>: ~Copyable {
     @inlinable
     public init(repeating fill: Element, capacity: Int = 0) {
         limit = capacity
-        base = .allocate(capacity: capacity + 1) + 1
+        base = GrowingMemory.allocate(capacity + 1) + 1
         (base - 1).initialize(repeating: fill, count: capacity + 1)
     }
 
     @inlinable
-    deinit { (base - 1).deallocate() }
+    deinit { GrowingMemory.release(base - 1) }
 
     @inlinable var fill: Element {
         @inline(__always) get { base[-1] }
@@ -56,12 +57,11 @@ public struct SlotArray<Element: BitwiseCopyable>: ~Copyable {
     @inlinable
     @inline(never)
     mutating func grow(toInclude index: Int) {
-        let larger = Swift.max(index + 1, limit + limit / 2, 16)
-        let moved = UnsafeMutablePointer<Element>.allocate(capacity: larger + 1) + 1
-        (moved - 1).update(from: base - 1, count: limit + 1)
-        (moved + limit).initialize(repeating: fill, count: larger - limit)
-        (base - 1).deallocate()
-        base = moved
+        let larger = GrowingMemory.room(for: Swift.max(index + 1, 16), after: limit)
+        var memory = base - 1
+        GrowingMemory.resize(&memory, to: larger + 1)
+        base = memory + 1
+        (base + limit).initialize(repeating: fill, count: larger - limit)
         limit = larger
     }
 }

@@ -109,7 +109,7 @@ struct ObjectHistory: ~Copyable {
         }
         if used == records.count {
             // The caches of most users stay small.
-            records.grow(to: used < 64 ? max(2 * used, 4) : used + used / 16, filling: ObjectRecord())
+            records.grow(to: GrowingMemory.room(for: max(used + 1, 4), after: used), filling: ObjectRecord())
         }
         used &+= 1
         return UInt32(used &- 1)

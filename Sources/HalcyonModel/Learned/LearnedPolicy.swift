@@ -19,8 +19,8 @@ import HalcyonEviction
 /// for the heap of their worths; what it learns from takes some rows of features (``FeatureAssembler``) and a share of a
 /// step of training beside, and an eviction some candidates' rows and a share of a product. Deterministic by the seed.
 /// Bytes: 4 an object number, 64 a resident and at most 16 for its worth or for what LRU would hold, 24 for each object that
-/// left and is remembered (1.5 a resident by default): where numbers are given anew once forgotten 126 a resident in all, and what arrays
-/// have in reserve to grow, so that up to 150 are held where costs differ.
+/// left and is remembered (1.5 a resident by default): where numbers are given anew once forgotten 126 in all for each of the residents there
+/// were at most, 128 with what arrays have in reserve to grow.
 /// Beside that even the smallest cache remembers 1,024 objects, samples wait in at most 1.8 MB, and the model takes at most
 /// 6 MB and, for each set of categories, 20 bytes and 4 a member, at most 4 million sets; all of it grows with use.
 public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {

@@ -1,3 +1,5 @@
+import HalcyonEviction
+
 /// A fixed run of plain values on the heap, owned by whoever holds it.
 ///
 /// Element access is a bare pointer access: no bounds, uniqueness or exclusivity checks, because these sit in the inner
@@ -10,12 +12,12 @@ struct HeapArray<Element: BitwiseCopyable>: ~Copyable {
     /// `count` copies of `fill`.
     init(repeating fill: Element, count: Int) {
         precondition(count >= 0, "a negative number of elements")
-        base = .allocate(capacity: max(count, 1))
+        base = GrowingMemory.allocate(count)
         base.initialize(repeating: fill, count: count)
         self.count = count
     }
 
-    deinit { base.deallocate() }
+    deinit { GrowingMemory.release(base) }
 
     var byteCount: Int { count * MemoryLayout<Element>.stride }
 
@@ -27,11 +29,8 @@ struct HeapArray<Element: BitwiseCopyable>: ~Copyable {
     /// Makes room for `larger` elements; what is new reads as `fill`.
     mutating func grow(to larger: Int, filling fill: Element) {
         guard larger > count else { return }
-        let moved = UnsafeMutablePointer<Element>.allocate(capacity: larger)
-        moved.update(from: base, count: count)
-        (moved + count).initialize(repeating: fill, count: larger - count)
-        base.deallocate()
-        base = moved
+        GrowingMemory.resize(&base, to: larger)
+        (base + count).initialize(repeating: fill, count: larger - count)
         count = larger
     }
 }
