@@ -14,6 +14,8 @@ extension FleetReplay {
         let clock = ContinuousClock()
         let began = clock.now
         let caches = (0..<plan.userCount).map { maker.make(context($0, capacity)) }
+        // A whole cache is a dozen closures, each of which would be retained for every request.
+        let serve = caches.map(\.access)
         var definitions = CategoryDefinitions(sets: trace.categorySets, isNeeded: needs.categories)
         var before = caches.map { $0.state() }
         for position in 0..<trace.count {
@@ -37,7 +39,7 @@ extension FleetReplay {
                 user: UInt32(user), object: trace.entries[position])
             nextIndex[user] += 1
             counts.count(
-                at: position, caches[user].access(access), cost: access.cost, categories: set, user: UInt32(user))
+                at: position, serve[user](access), cost: access.cost, categories: set, user: UInt32(user))
         }
         maker.timer?.collect(isCounted: true)
         let states = zip(before, caches).map { ($0, $1.state()) }

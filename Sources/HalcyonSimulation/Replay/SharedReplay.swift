@@ -67,14 +67,14 @@ struct CategoryDefinitions {
     /// Whether there are sets that have not occurred yet.
     var isPending: Bool { pending > 0 }
 
-    /// Announces whatever is new among the sets of the next `count` requests.
-    mutating func announce(upTo count: Int, in cache: CacheRun, set: (Int) -> UInt32) {
+    /// Announces whatever is new among the sets of the next `count` requests; only then `cache` is asked for.
+    mutating func announce(upTo count: Int, in cache: @autoclosure () -> CacheRun, set: (Int) -> UInt32) {
         for index in 0..<count {
             let number = set(index)
             if announced[Int(number)] { continue }
             announced[Int(number)] = true
             pending -= 1
-            cache.define(number, Array(sets[number]))
+            cache().define(number, Array(sets[number]))
         }
     }
 }
