@@ -20,9 +20,14 @@ extension LearnedPolicy {
         if isSampling && refills % (learner.pointee.trainer.steps < 1_000 ? 1 : 4) == 0 {
             hold(networkIsReady: isReady)
             // The network is asked last in a trial, and its scores stand.
-            if judge == .network { return }
+            if judge != .network { score(judge) }
+        } else {
+            score(judge)
         }
-        score(judge)
+        if judge == .network && parameters.decider == .contest && candidates.count > 1 && !networkTellsApart {
+            judge = learner.pointee.trainer.contest.winner(networkIsReady: false, costsDiffer: costsDiffer)
+            score(judge)
+        }
     }
 
     /// Holds a trial: takes a sample of whom each judge would evict now.
@@ -88,12 +93,17 @@ extension LearnedPolicy {
                 candidates.slots.base, count: count, in: records, aged: heuristic.clock, now: now, second: second,
                 inputs: inputs)
             learner.pointee.trainer.predict(count: count, user: correction, logits: scores)
+            var (least, most) = (Float.infinity, -Float.infinity)
             var place = 0
             while place < count {
+                let logit = scores[place]
+                if logit < least { least = logit }
+                if logit > most { most = logit }
                 let logSize = records[Int(candidates.slots[place])].logCost
-                scores[place] = missCost.value(logit: scores[place], logSize: logSize)
+                scores[place] = missCost.value(logit: logit, logSize: logSize)
                 place &+= 1
             }
+            networkTellsApart = most - least > Self.leastSpread
         }
     }
 

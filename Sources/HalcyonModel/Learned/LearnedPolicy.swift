@@ -62,6 +62,11 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
     var hand = ObjectRecord.none
     var handSteps = 0
     var judge = Contest.Judge.greedyDual
+    /// Whether the candidates that the network scored last have not all got the same chance. One that is told nothing, or only what is
+    /// the same of all, has nothing to decide by; then the better heuristic does.
+    var networkTellsApart = true
+    /// Logits within so little of one another are the same but for rounding.
+    static let leastSpread: Float = 0.000_01
     /// What was decided since the candidates were scored: sixteen for each eviction, one for each newcomer
     /// refused.
     var served = 0

@@ -201,6 +201,22 @@ struct LearnedPolicyTests {
         #expect(hits(try policy("learned(fleet=on)"), accesses, capacity: 150) > lru / 2)
     }
 
+    @Test("A network that is told nothing decides nothing", arguments: [[1], [1, 2, 3]])
+    func toldNothing(costs: [Int]) throws {
+        let groups = ["recency", "frequency", "size", "popularity", "category", "user", "session", "time", "activity"]
+        let blind = try policy("learned(\(groups.map { "\($0)=off" }.joined(separator: ",")))")
+        let accesses = accesses(12_000, seed: 7).map { access in
+            var access = access
+            access.cost = costs[Int(access.entry) % costs.count]
+            return access
+        }
+        let cache = blind.makeCache(PolicyContext(capacity: 150, everyCostIsOne: costs == [1]))
+        for access in accesses { _ = cache.access(access) }
+        let metrics = cache.state().metrics
+        #expect(try #require(metrics.first { $0.name == "training_steps" }).value > 100)
+        #expect(try #require(metrics.first { $0.name == "evictions_by_network" }).value == 0)
+    }
+
     @Test("The caches of a fleet share what they learn")
     func fleet() throws {
         let make = try #require(try policy().sharedModelCaches(PolicyContext(capacity: 20)))
