@@ -5,8 +5,8 @@ import HalcyonEviction
 /// Like an eviction policy it sees dense integers, never keys, and it must be causal and deterministic. Objects have
 /// numbers that all caches agree on (``Access/object``); categories are told set by set, before the first access or
 /// announcement that carries one. Whoever runs it (the replayer, the live prefetcher) calls, for each request, first
-/// ``note(_:isHit:)``, then ``evicted(_:from:)`` for each entry that had to leave, then ``plan(after:outlook:into:)``; tells the cache
-/// what is likely no longer, and fetches the proposals in their order as far as the budget goes.
+/// ``note(_:isHit:)``, then ``evicted(_:from:)`` or ``dropped(_:)`` for each entry that had to leave, then ``plan(after:outlook:into:)``; tells the
+/// cache what is likely no longer, and fetches the proposals in their order as far as the budget goes.
 ///
 /// One instance serves all users of a fleet, so that what one does serves the next. It is used by one thread at a time.
 public protocol PrefetchPolicy: AnyObject {
@@ -23,6 +23,9 @@ public protocol PrefetchPolicy: AnyObject {
 
     /// An object that had been asked for left the cache of `user` to make room. By default of no account.
     func evicted(_ object: UInt32, from user: UInt32)
+
+    /// An object that had been fetched ahead left before anybody asked for it. By default of no account.
+    func dropped(_ object: UInt32)
 
     /// Adds what is best fetched now to the proposals of `plan`, best first. None of it is in the cache. May judge what waits
     /// there.
@@ -44,6 +47,7 @@ extension PrefetchPolicy {
     public func define(categorySet: CategorySetID, members: [UInt32]) {}
     public func announce(_ object: AnnouncedObject) {}
     public func evicted(_ object: UInt32, from user: UInt32) {}
+    public func dropped(_ object: UInt32) {}
     public var calibration: [CalibrationBin] { [] }
     public var metrics: [PolicyMetric] { [] }
 }

@@ -43,7 +43,8 @@ struct PrefetchReplay {
 
     private func makePolicy() -> any PrefetchPolicy {
         var context = PrefetchContext(
-            seed: options.seed, objects: trace.objectCount, fetchLatency: prefetch.fetchLatency)
+            seed: options.seed, objects: trace.objectCount, fetchLatency: prefetch.fetchLatency,
+            cachesPerUser: mode == .perUser)
         if prefetch.needsKeys, let next = NextKeys(trace) {
             context.nextByKey = { object in next.object(after: object) }
         }

@@ -177,8 +177,11 @@ final class PrefetchedCache {
         for victim in victims {
             switch met.pointee[victim] {
             case .ordinary: policy?.evicted(met.pointee.object(victim), from: user)
-            case .waiting: counts.wastedCost += seen.cost(of: met.pointee.object(victim))
-            case .waitingUncounted, .absent: break
+            case .waiting:
+                counts.wastedCost += seen.cost(of: met.pointee.object(victim))
+                policy?.dropped(met.pointee.object(victim))
+            case .waitingUncounted: policy?.dropped(met.pointee.object(victim))
+            case .absent: break
             case .onTheWay: continue
             }
             met.pointee[victim] = .absent

@@ -215,6 +215,7 @@ actor Forecaster {
         guard let object, !surroundings.holds(catalogue.key(of: object)) else { return }
         if let left = fetched.removeValue(forKey: object) {
             drop(left.bytes)
+            policy.dropped(object)
         } else if departure.reason == .evicted {
             policy.evicted(object, from: user.number)
         }

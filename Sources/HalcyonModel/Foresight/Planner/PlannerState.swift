@@ -2,9 +2,6 @@ import HalcyonEviction
 
 /// The state of a ``PrefetchPlanner``.
 struct PlannerState: ~Copyable {
-    /// What an evicted entry is taken to be worth before any was seen to come back, and how fast that is learnt.
-    private static let firstRegret: Float = 0.05
-    private static let regretRate: Float = 0.001
     /// Which list of ``popular`` is which.
     private static let (byFast, byMiddle, byInside) = (0, 1, 2)
 
@@ -15,8 +12,8 @@ struct PlannerState: ~Copyable {
     var categories = PlannerCategories()
     var users = PlannerUsers()
     var trainer: PlannerTrainer
-    /// The share of evicted entries that their users asked for again within the horizon.
-    private(set) var regret = firstRegret
+    private(set) var displaced = DisplacedWorth()
+    private let cachesPerUser: Bool
     private var popular = RankedLists(width: 16)
     private(set) var plans = PendingPlans()
     private var cases: CaseControl
@@ -38,6 +35,7 @@ struct PlannerState: ~Copyable {
     init(_ parameters: PlannerParameters, _ context: PrefetchContext) {
         self.parameters = parameters
         latency = context.fetchLatency
+        cachesPerUser = context.cachesPerUser
         let seed = context.seed
         usesCategories = parameters.categories == .on
         habits = HabitFeatures(
@@ -52,7 +50,7 @@ struct PlannerState: ~Copyable {
         habits.byteCount + objects.byteCount + successions.byteCount + categories.byteCount + users.byteCount
             + trainer.byteCount
             + popular.byteCount + plans.byteCount + cases.byteCount + candidates.byteCount + inputs.byteCount
-            + promptness.byteCount + urgencies.byteCount + newest.byteCount
+            + promptness.byteCount + urgencies.byteCount + newest.byteCount + displaced.byteCount
     }
 
     mutating func announce(_ object: AnnouncedObject) {
@@ -70,10 +68,11 @@ struct PlannerState: ~Copyable {
         let slot = PlannerUsers.slot(access.user)
         users.prepare(slot)
         settle(access, slot)
-        if !isHit, users.takeEviction(of: access.object, slot: slot, horizon: UInt32(parameters.horizon)) {
-            regret += Self.regretRate
-        }
+        let isBack =
+            !isHit && users.takeEviction(of: access.object, slot: slot, horizon: UInt32(parameters.horizon))
+        if isBack && cachesPerUser { displaced.returned() }
         guard access.object < PlannerObjects.bound else { return }
+        if !cachesPerUser { displaced.asked(for: access.object, isHit: isHit, now: now) }
         let seconds = UInt32(truncatingIfNeeded: access.time / 1_000_000)
         let user = users.records[slot]
         let visit = users.visits.value(UInt32(slot), access.object)?.pointee
@@ -101,7 +100,15 @@ struct PlannerState: ~Copyable {
         let slot = PlannerUsers.slot(user)
         users.prepare(slot)
         users.evicted(object, slot: slot)
-        regret *= 1 - Self.regretRate
+        if cachesPerUser {
+            displaced.evicted()
+        } else if object < PlannerObjects.bound {
+            displaced.evicted(object, now: now)
+        }
+    }
+
+    mutating func dropped(_ object: UInt32) {
+        if !cachesPerUser && object < PlannerObjects.bound { displaced.dropped(object, now: now) }
     }
 
     mutating func plan(after access: Access, outlook: PrefetchOutlook, into plan: inout PrefetchPlan) {
@@ -287,16 +294,18 @@ struct PlannerState: ~Copyable {
     private mutating func choose(
         _ logits: UnsafePointer<Float>, _ outlook: PrefetchOutlook, into plan: inout PrefetchPlan
     ) -> UInt32 {
-        let (price, displaced) = (price.now, outlook.hasRoom ? 0 : regret)
+        let chance = outlook.hasRoom ? 0 : displaced.chance
+        // In one cache for all both say what the same room is worth.
+        let least = cachesPerUser ? price.now + chance : max(price.now, chance)
         var best = -Float.infinity
         for index in 0..<candidates.newCount {
             best = max(best, logits[index])
             let (probability, cost) = (trainer.calibration.probability(logits[index]), size(of: candidates[index]))
             let succession = inputs.matrix[PlannerInput.succession &* candidates.count &+ index]
             urgencies[index] =
-                probability >= (price + displaced) * cost ? probability * promptness.share(succession: succession) : -1
+                probability >= least * cost ? probability * promptness.share(succession: succession) : -1
         }
-        if candidates.newCount > 0 && outlook.limit > 0 { self.price.note(best: trainer.calibration.likelihood(best)) }
+        if candidates.newCount > 0 && outlook.limit > 0 { price.note(best: trainer.calibration.likelihood(best)) }
         var chosen: UInt32 = 0
         for _ in 0..<outlook.limit {
             // The most urgent that is not chosen yet; few are, so that sorting would cost more.
@@ -308,8 +317,9 @@ struct PlannerState: ~Copyable {
             urgencies[most] = -1
             chosen |= 1 << UInt32(most)
             let (likely, object) = (trainer.calibration.likelihood(logits[most]), candidates[most])
-            guard likely >= (price + displaced) * size(of: object) else { continue }
+            guard likely >= least * size(of: object) else { continue }
             plan.propose(object, probability: likely)
+            if !cachesPerUser { displaced.proposed(object, probability: likely, now: now) }
         }
         return chosen
     }
@@ -319,7 +329,7 @@ struct PlannerState: ~Copyable {
         for index in candidates.newCount..<candidates.count {
             let object = candidates[index]
             let probability = trainer.calibration.probability(logits[index])
-            plan.judge(object, isLikely: probability >= regret * size(of: object))
+            plan.judge(object, isLikely: probability >= displaced.chance * size(of: object))
         }
     }
 
