@@ -52,9 +52,9 @@ struct PerceptronTests {
         }
     }
 
-    @Test("A row by itself gets the logit that it gets in a batch")
-    func single() {
-        var network = Perceptron(inputs: 38, hidden: 32, largestBatch: Self.rows, seed: 4)
+    @Test("A row by itself gets the logit that it gets in a batch", arguments: [4, 16, 21, 32])
+    func single(hidden: Int) {
+        var network = Perceptron(inputs: 38, hidden: hidden, largestBatch: Self.rows, seed: 4)
         var generator = SplitMix64(seed: 9)
         let input = (0..<Self.rows * 38).map { _ in Float(generator.nextUnit() * 2 - 1) }
         network.parameters[network.parameters.count - 1] = 0.75

@@ -11,8 +11,8 @@ import HalcyonEviction
 /// (``CaseControl``).
 ///
 /// A candidate is worth fetching where that probability exceeds the price of a fetch in hits, which follows what the best
-/// candidates promise on average (``FetchPrice``), in proportion to the object's size; where an entry must leave, it must be
-/// exceeded by what that entry is worth, too (``DisplacedWorth``).
+/// candidates promise on average (``FetchPrice``), in proportion to the object's size; where an entry must leave, it must
+/// exceed what that entry is worth (``DisplacedWorth``) as well; the sum of both where each user has a cache.
 /// What is asked for before a fetch would have arrived (``PrefetchContext/fetchLatency``) counts as not wanted.
 /// Among those that are worth it the budget goes to what is likely to be asked for next (``Promptness``). What was fetched and
 /// waits is likely enough to keep as long as its probability is no less than what an evicted entry is worth.
