@@ -3,6 +3,7 @@
 # bench-cache: the tiers of the image cache, memory beside NSCache.
 # bench-log: what the access log costs who records, and how many accesses a second it takes.
 # bench-images: pictures decoded and processed beside TurboJPEG and Pillow.   bench-network: loads beside URLSession.
+# model-exchange: models to Python's safetensors and back.
 # check: hit ratios against Experiments/targets.yml.   notebooks: executes Notebooks/, results in .build/notebooks.
 # acceptance: does the test of the hypothesis claim what is so, and nothing else? 20 seeds, some 20 minutes of one core.
 # lint: format and spelling of the code.   docs: the API documentation.   Missing system packages are installed on the way.
@@ -13,7 +14,7 @@ VENV   := .build/venv
 IMAGES_VENV := .build/venv-images
 NOTEBOOKS_VENV := .build/venv-notebooks
 
-.PHONY: demo test soak sanitize check acceptance acceptance-short bench bench-cache bench-log bench-images bench-network notebooks lint docs release dependencies example clean
+.PHONY: demo test soak sanitize check acceptance acceptance-short bench bench-cache bench-log bench-images bench-network notebooks model-exchange lint docs release dependencies example clean
 
 demo: release
 	@echo
@@ -87,6 +88,9 @@ bench: release $(VENV)/libcachesim
 notebooks: release $(NOTEBOOKS_VENV)/ready
 	$(NOTEBOOKS_VENV)/bin/python Notebooks/execute.py Notebooks/01-hypothesis.ipynb \
 	    --output .build/notebooks/01-hypothesis.ipynb
+
+model-exchange: release $(NOTEBOOKS_VENV)/ready
+	@$(NOTEBOOKS_VENV)/bin/python Experiments/model_exchange.py --replay $(REPLAY)
 
 lint:
 	swift format lint --strict --recursive Package.swift Sources Tests Experiments
