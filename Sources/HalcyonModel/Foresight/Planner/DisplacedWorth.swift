@@ -14,11 +14,12 @@ struct DisplacedWorth: ~Copyable {
     private static let rate: Float = 0.001
     /// What is left of promises and of those that were kept when another fetch has ended.
     private static let memory: Float = 0.999
-    /// By how much of a promise that is kept each request brings trust back, so that promises are put to the test again.
-    private static let trust: Float = 0.000_1
+    /// The share of lost trust that each request brings back, so that promises are put to the test again.
+    private static let trust: Float = 0.000_002
     /// The least that is taken to have been kept of what was promised.
     private static let leastKept: Float = 0.01
 
+    /// What was proposed and waits.
     struct Fetch: BitwiseCopyable {
         /// The request after which it was proposed, and how probably it was to be asked for; less than 0 of what does not wait.
         var request: UInt32 = 0
@@ -69,8 +70,7 @@ extension DisplacedWorth {
 
     /// Request `now` was for an object.
     mutating func asked(for object: UInt32, isHit: Bool, now: UInt32) {
-        promised += Self.trust
-        kept += Self.trust
+        if kept < promised { kept += (promised - kept) * Self.trust }
         let fetch = fetches[object]
         if fetch.promise >= 0 {
             // A miss: it was proposed, but never came.
