@@ -9,8 +9,8 @@ import Testing
 struct PredictiveBudgetTests: PredictiveTests {
     let notes = ScriptedPolicy.Notes()
 
-    @Test("A fetch that fails costs no bytes")
-    func failed() async throws {
+    @Test("A fetch that fails costs what came of it", arguments: [0, 0.4, 0.6])
+    func failed(share: Double) async throws {
         let file = try Sample().file
         let transport = FakeTransport()
         let fixture = try ManagerFixture(transport)
@@ -18,11 +18,23 @@ struct PredictiveBudgetTests: PredictiveTests {
             prediction { $0.budget = PrefetchBudget(perDay: .init(bytes: file.count * 3 / 2)) })
         predictive.announce(["a", "b", "c", "d"].map { AnnouncedResource(resource($0), bytes: file.count) })
         for name in ["a", "c"] { transport.answer(name, file) }
-        transport.fail("b", .transportClosed)
+        let part = Int(Double(file.count) * share)
+        transport.fail("b", .transportClosed, after: part == 0 ? nil : file.prefix(part))
         _ = try await fixture.manager.image(for: resource("a"))
         await predictive.settle()
-        #expect(started(transport) == ["a", "b", "c"])
+        // Half of the budget is more than a file takes.
+        #expect(started(transport) == (share <= 0.5 ? ["a", "b", "c"] : ["a", "b"]))
         #expect(await predictive.statistics.failed == 1)
+        #expect(await predictive.statistics.partialBytes == part)
+    }
+
+    @Test("Bytes are counted by attempt, without what an attempt goes on from")
+    func received() {
+        let received = ReceivedBytes(after: 100)
+        for count in [150, 400] { received.note(count) }
+        #expect(received.total == 300 && received.held == 400)
+        for count in [30, 50] { received.note(count) }
+        #expect(received.total == 350 && received.held == 50)
     }
 
     @Test("What was spent of a day is spent for those that start after, in other processes, too")
@@ -54,6 +66,35 @@ struct PredictiveBudgetTests: PredictiveTests {
         #expect(try await fetched(day: 0) == ["a", "b", "c", "d", "e"])
         #expect(try await fetched(day: 0, damaged: true) == names)
         #expect(try await fetched(day: 0) == names)
+    }
+
+    @Test("What was under way when a process ended is spent")
+    func ended() async throws {
+        let file = try Sample().file
+        let (transport, folder) = (FakeTransport(), try TemporaryFolder())
+        // Two fetches, of which none ends.
+        let fixture = try ManagerFixture(transport, folder: folder, clock: ManualClock(seconds: 86_400))
+        let predictive = fixture.manager.startPredicting(
+            prediction {
+                $0.maxConcurrent = 2
+                $0.budget = PrefetchBudget(perDay: .init(bytes: 5 * file.count / 2))
+            })
+        predictive.announce(["a", "b", "c", "d"].map { AnnouncedResource(resource($0), bytes: file.count) })
+        transport.answer("a", file)
+        _ = try await fixture.manager.image(for: resource("a"))
+        let settled = Task { await predictive.settle() }
+        await transport.waitForCalls(3)
+        // It is written once both have begun, by nobody's leave.
+        let account = PrefetchAccountFile(folder: try #require(fixture.cache.diskStorage).files.folder.hidden)
+        func left() -> PrefetchSpending {
+            var spending = PrefetchSpending(PrefetchBudget(perDay: .init(bytes: 5 * file.count / 2)))
+            if let account = account.read() { spending.resume(account, at: 86_400_000_000) }
+            return spending
+        }
+        while left().allows(cost: file.count) { await Task.yield() }
+        #expect(left().allows(cost: file.count / 2))
+        for name in ["b", "c"] { transport.answer(name, file) }
+        await settled.value
     }
 
     @Test("The budget of a metered network holds at once, for what is planned already")

@@ -62,8 +62,16 @@ final class FakeTransport: Transport {
         }
     }
 
-    /// Ends a transfer with an error; once it starts, if it has not.
-    func fail(_ name: String, _ error: NetworkError) { give(name) { $0.finished(.failure(error)) } }
+    /// Ends a transfer with an error, after a part of the body if one is given; once it starts, if it has not.
+    func fail(_ name: String, _ error: NetworkError, after part: Data? = nil) {
+        give(name) { receiver in
+            if let part {
+                receiver.received(ResponseHead(url: fake(name), status: 200))
+                part.withUnsafeBytes { receiver.received($0) }
+            }
+            receiver.finished(.failure(error))
+        }
+    }
 
     /// Returns when so many calls were made.
     func waitForCalls(_ count: Int) async {

@@ -12,6 +12,7 @@ actor Forecaster {
         let user: UInt32
         /// The bytes that were paid for.
         let paid: Int
+        let received: ReceivedBytes
         var isWanted = false
     }
 
@@ -265,6 +266,7 @@ actor Forecaster {
 
     private func begin() {
         if isPaused { wanted = [] }
+        let begunBefore = counts.begun
         while running.count < prediction.maxConcurrent, let object = wanted.popFirst() {
             guard !isOutOfQuestion(object), spending.objectsLeft > 0 else { continue }
             let known = catalogue[object]
@@ -274,12 +276,18 @@ actor Forecaster {
             resource.user = user.name
             spending.spend(cost: expected)
             counts.begun += 1
-            let task = Task(priority: .utility) { [surroundings, resource] in
-                let result = await surroundings.fetch(resource, recipe.options)
+            let received = ReceivedBytes(after: known.partialBytes)
+            var options = recipe.options
+            options.callbackQueue = .untouch
+            options.onProgress = { received.note($0.received) }
+            let task = Task(priority: .utility) { [surroundings, resource, options] in
+                let result = await surroundings.fetch(resource, options)
                 self.ended(object, result)
             }
-            running[object] = Running(task: task, user: user.number, paid: expected)
+            running[object] = Running(task: task, user: user.number, paid: expected, received: received)
         }
+        // Whatever becomes of the process, what it may spend now counts as spent.
+        if counts.begun > begunBefore { keepAccount() }
     }
 
     /// What an image of unknown size is taken to have: as many bytes as those that were fetched have on average.
@@ -293,6 +301,7 @@ actor Forecaster {
             counts.fetched += 1
             counts.bytes += bytes
             catalogue[object].bytes = bytes
+            catalogue[object].partialBytes = 0
             if cost > 0 { catalogue[object].cost = cost }
             paid = bytes
             if ended.isWanted {
@@ -305,8 +314,12 @@ actor Forecaster {
                 drop(bytes)
             }
         case .wasThere: break
-        case .failed: counts.failed += 1
-        case .cancelled: counts.cancelled += 1
+        case .failed, .cancelled:
+            if result == .failed { counts.failed += 1 } else { counts.cancelled += 1 }
+            // What has come was paid for, though it is no image.
+            paid = ended.received.total
+            counts.partialBytes += paid
+            catalogue[object].partialBytes = ended.received.held
         }
         spending.correct(by: paid - ended.paid)
         begin()

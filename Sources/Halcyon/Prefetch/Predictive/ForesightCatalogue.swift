@@ -19,6 +19,8 @@ struct ForesightCatalogue: ~Copyable {
         var cost = 0
         /// What comes over the network; `nil` if nobody knows.
         var bytes: Int?
+        /// What a fetch that failed has left of it.
+        var partialBytes = 0
     }
 
     private var keys = KeyTable()
