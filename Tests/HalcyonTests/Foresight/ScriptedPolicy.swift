@@ -43,6 +43,8 @@ final class ScriptedPolicy: PrefetchPolicy {
 
     func evicted(_ object: UInt32, from user: UInt32) { notes.add("evicted \(object)") }
 
+    func dropped(_ object: UInt32) { notes.add("dropped \(object)") }
+
     func plan(after access: Access, outlook: PrefetchOutlook, into plan: inout PrefetchPlan) {
         let free = (access.object + 1..<access.object + 1 + reach).filter { !outlook.holds($0) }
         let chosen = free.prefix(outlook.limit)

@@ -86,6 +86,7 @@ public final class PrefetchPlanner: PrefetchPolicy {
             PolicyMetric("planner_steps", Double(state.pointee.trainer.steps)),
             PolicyMetric("planner_price", Double(state.pointee.price.now)),
             PolicyMetric("planner_regret", Double(state.pointee.displaced.regret)),
+            PolicyMetric("planner_displaced", Double(state.pointee.displaced.chance)),
             PolicyMetric("planner_yield", Double(state.pointee.trainer.calibration.yield(of: 0.1))),
             PolicyMetric("planner_scale", Double(state.pointee.trainer.calibration.scale)),
             PolicyMetric("planner_shift", Double(state.pointee.trainer.calibration.shift)),

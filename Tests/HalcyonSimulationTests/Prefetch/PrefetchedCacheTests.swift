@@ -1,0 +1,55 @@
+import HalcyonEviction
+import HalcyonModel
+import HalcyonTrace
+import Testing
+
+@testable import HalcyonSimulation
+
+/// Fetches object 9 after object 0, and writes down who left.
+private final class Script: PrefetchPolicy {
+    private(set) var left: [String] = []
+    let metadataBytes = 0
+
+    func note(_ access: Access, isHit: Bool) {}
+    func evicted(_ object: UInt32, from user: UInt32) { left.append("evicted \(object)") }
+    func dropped(_ object: UInt32) { left.append("dropped \(object)") }
+
+    func plan(after access: Access, outlook: PrefetchOutlook, into plan: inout PrefetchPlan) {
+        if access.object == 0 && !outlook.holds(9) { plan.propose(9) }
+    }
+}
+
+@Suite("A cache that is prefetched for")
+struct PrefetchedCacheTests {
+    /// What a policy hears of objects that leave a cache with room for two.
+    private func left(_ requests: [UInt32], warmup: Int = 0) throws -> [String] {
+        let trace = Trace(
+            entries: requests, times: TimeColumn(count: requests.count), users: [],
+            objectSizes: Array(repeating: 1, count: 64), userCount: 0, costUnit: .objects, names: TraceNames())
+        var context = PolicyContext(capacity: 2, everyCostIsOne: true)
+        context.prefetches = true
+        let cache = PrefetchedCache(
+            try PolicyCatalogue.standard.policy("lru").makeCache(context), capacity: 2, budget: .unlimited, latency: 0,
+            seen: SeenObjects(trace))
+        let policy = Script()
+        var (counts, plan) = (PrefetchCounts(), PrefetchPlan())
+        for (position, object) in requests.enumerated() {
+            let access = Access(entry: .none, user: 1, object: object)
+            let isCounted = position >= warmup
+            let outcome = cache.serve(access, isCounted: isCounted, counts: &counts, policy: policy)
+            cache.tell(access, isHit: outcome.isHit, counts: &counts, to: policy)
+            cache.prefetch(after: access, isCounted: isCounted, counts: &counts, policy: policy, plan: &plan)
+        }
+        return policy.left
+    }
+
+    @Test("A policy is told what was dropped before anybody asked for it, and who else left", arguments: [0, 1])
+    func leaving(warmup: Int) throws {
+        let others = Array(UInt32(10)..<50)
+        let unused = try left([0] + others, warmup: warmup)
+        #expect(unused.count { $0 == "dropped 9" } == 1 && !unused.contains("evicted 9"))
+        #expect(unused.first == "evicted 0")
+        let used = try left([0, 9] + others, warmup: warmup)
+        #expect(used.count { $0 == "evicted 9" } == 1 && !used.contains("dropped 9"))
+    }
+}
