@@ -156,7 +156,7 @@ actor Forecaster {
         switch event {
         case .recipe(let recipe): recipes[recipe.processor] = recipe
         case .wanted(let resource, let processor):
-            let object = learn(resource, processor)
+            guard let object = learn(resource, processor) else { break }
             if catalogue[object].recipe == nil { catalogue[object].recipe = recipes[processor] }
         case .announced(let resources, let recipe, let time):
             for resource in resources { announce(resource, recipe, time) }
@@ -169,15 +169,19 @@ actor Forecaster {
         }
     }
 
-    private func learn(_ resource: Resource, _ processor: String) -> UInt32 {
-        let object = catalogue.intern(
-            resource.cacheKey.computedKey(with: processor), fileName: surroundings.fileName)
+    /// The object of a resource; `nil` where there are too many.
+    private func learn(_ resource: Resource, _ processor: String) -> UInt32? {
+        let key = resource.cacheKey.computedKey(with: processor)
+        guard let object = catalogue.intern(key, fileName: surroundings.fileName) else { return nil }
         catalogue.set(resource, of: object)
         return object
     }
 
     private func announce(_ announced: AnnouncedResource, _ recipe: ForesightRecipe, _ time: Int64) {
-        let object = learn(announced.resource, recipe.processor)
+        guard let object = learn(announced.resource, recipe.processor) else {
+            counts.unknownAnnouncements += 1
+            return
+        }
         catalogue[object].recipe = recipe
         catalogue[object].categories = categories(announced.resource.categories)
         if let bytes = announced.bytes { catalogue[object].bytes = bytes }

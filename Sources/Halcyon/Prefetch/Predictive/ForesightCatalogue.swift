@@ -2,11 +2,13 @@ import HalcyonEviction
 
 /// What is known to exist: computed keys as dense numbers, and for each where it comes from, its categories and its size.
 ///
-/// Bytes an object: some 200 beside its key and source. It grows with what is asked for through managers or announced; of what
-/// comes from nobody knows where it takes in ``mostSourceless``.
+/// Bytes an object: some 200 beside its key and source. It grows with what is asked for through managers or announced, up to
+/// a bound; of what comes from nobody knows where it takes in ``mostSourceless``.
 struct ForesightCatalogue: ~Copyable {
     /// The most objects that come from nobody knows where: they can never be fetched, and only tell what comes after them.
     static let mostSourceless = 1 << 16
+    /// The most objects of all: what an app announces or asks for beyond them is not foreseen until it is started anew.
+    static let most = 1 << 20
 
     /// An object.
     struct Known {
@@ -23,6 +25,7 @@ struct ForesightCatalogue: ~Copyable {
         var partialBytes = 0
     }
 
+    private let most: Int
     private var keys = KeyTable()
     private var categories = CategoryTable()
     private let users = UserNumbers()
@@ -32,6 +35,9 @@ struct ForesightCatalogue: ~Copyable {
     private var files: [String: UInt32] = [:]
     /// The sets that came up since they were last told to the policy.
     private(set) var newSets: [(set: CategorySetID, members: [UInt32])] = []
+
+    /// - Parameter most: how many it takes in.
+    init(most: Int = most) { self.most = most }
 
     /// How many there are.
     var count: Int { objects.count }
@@ -66,10 +72,11 @@ struct ForesightCatalogue: ~Copyable {
     /// The object of a file on disk, if there is one.
     func object(inFile name: String) -> UInt32? { files[name] }
 
-    /// The number of a computed key, which is given one if it is new.
+    /// The number of a computed key, which is given one if it is new; `nil` where there are too many.
     ///
     /// - Parameter fileName: the name of its file; asked for once.
-    mutating func intern(_ key: String, fileName: (String) -> String?) -> UInt32 {
+    mutating func intern(_ key: String, fileName: (String) -> String?) -> UInt32? {
+        if objects.count >= most { return object(forKey: key) }
         let number = keys.intern(key)
         if number == objects.count {
             objects.append(Known())

@@ -4,8 +4,11 @@ public struct PrefetchPredictionStatistics: Sendable, Equatable {
     public var accesses = 0
     /// The accesses that came faster than they could be taken in, and were left out.
     public var lostAccesses = 0
-    /// The accesses to what comes from nobody knows where, and was left out because there are 65,536 such already.
+    /// The accesses that were left out because too many other images are known: 65,536 that come from nobody knows where, or
+    /// 1,048,576 in all.
     public var unknownAccesses = 0
+    /// The announcements that were left out because 1,048,576 other images are known.
+    public var unknownAnnouncements = 0
     /// The departures from the cache that came faster than they could be taken in, and were left out.
     public var lostDepartures = 0
     /// How often the policy was asked.
