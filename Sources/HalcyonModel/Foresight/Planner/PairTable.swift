@@ -41,12 +41,6 @@ struct PairTable<Value: BitwiseCopyable>: ~Copyable {
         return PairGlance(home: UInt32(truncatingIfNeeded: home), tag: PairPlace.tag(hash), found: places[home])
     }
 
-    /// The value of a pair at whose first place was looked, if it has one.
-    @inline(__always)
-    func value(_ first: UInt32, _ second: UInt32, after glance: PairGlance) -> UnsafePointer<Value>? {
-        value(Self.key(first, second), from: glance)
-    }
-
     /// Has the first place of a pair on its way from memory.
     @inline(__always)
     func expectPlace(_ first: UInt32, _ second: UInt32) {
@@ -64,13 +58,6 @@ struct PairTable<Value: BitwiseCopyable>: ~Copyable {
     @inline(__always)
     mutating func update(_ first: UInt32, _ second: UInt32, _ change: (inout Value) -> Void) {
         change(&entries.value(number(Self.key(first, second))).pointee)
-    }
-
-    /// Changes the value of a pair if it has one.
-    @inline(__always)
-    mutating func updateKnown(_ first: UInt32, _ second: UInt32, _ change: (inout Value) -> Void) {
-        guard let number = number(Self.key(first, second), from: glance(first, second)) else { return }
-        change(&entries.value(number).pointee)
     }
 
     @inline(__always)

@@ -284,9 +284,13 @@ struct PlannerState: ~Copyable {
     /// Has what will be looked up of the candidates from `first` on on its way from memory, while others are gathered.
     @inline(__always)
     private func expect(from first: Int, _ context: PlannerContext) {
+        let (recent, earlier) = (successions.pairs[context.user.recent], successions.pairs[context.user.earlier])
+        let visits = users.visits[UInt32(context.slot)]
         for index in first..<candidates.count {
             objects.expect(candidates[index])
-            users.visits.expectPlace(UInt32(context.slot), candidates[index])
+            successions.pairs.expect(candidates[index], in: recent)
+            successions.pairs.expect(candidates[index], in: earlier)
+            users.visits.expect(candidates[index], in: visits)
         }
     }
 

@@ -2,11 +2,11 @@ import HalcyonEviction
 
 /// What each user did last, how often with each object, and which categories the user likes best.
 ///
-/// Users share records beyond ``bound`` of them. O(1) an access and category. Bytes: 84 a user, 128 more for one from whose cache
-/// anything was evicted; 28 for each pair of user and object, and 4 a place of their table, which has at most ``pairBound`` places.
+/// Users share records beyond ``bound`` of them. O(1) an access and category. Bytes: 100 a user, 128 more for one from whose cache
+/// anything was evicted; 24 a place of ``PairRows`` for what each user did with each object, of which there are at most ``pairBound``.
 struct PlannerUsers: ~Copyable {
     static let bound: UInt32 = 1 << 20
-    static let pairBound = 1 << 21
+    static let pairBound = 3 << 20
     /// The half-life of the counts of a user's objects, in requests of the user.
     static let objectHalfLife: Float = 100
     static let evictedWidth = 16
@@ -45,7 +45,7 @@ struct PlannerUsers: ~Copyable {
     }
 
     private(set) var records = HeapArray(repeating: Record(), count: 0)
-    private(set) var visits = PairTable(repeating: Visit(), bound: pairBound)
+    private(set) var visits = PairRows(repeating: Visit(), bound: pairBound)
     /// The categories that a user asks for most, by ``HabitFeatures/weight(_:_:)``, brought to a common time.
     private(set) var favourites = RankedLists(width: favouriteWidth)
     /// ``evictedWidth`` places for each user from whose cache anything was evicted.

@@ -5,10 +5,10 @@ import HalcyonEviction
 /// Every pair of objects that came one after the other is counted, ever and as of late; the best successors of an object are
 /// listed besides, to be candidates. A pair also has a ``Pair/leaning``: what the network says too little or too much of it.
 /// The network sees what pairs have in common, and few of them have samples enough to be learnt by; this is what is left.
-/// O(1) an access. Bytes: 12 an object and 224 for its lists; 28 for each pair, and 4 a place of their table, which has at most
-/// ``pairBound`` places.
+/// O(1) an access. Bytes: 28 an object and 224 for its lists; 24 a place of ``PairRows``, of which there are at most
+/// ``pairBound``.
 struct Successions: ~Copyable {
-    static let pairBound = 1 << 21
+    static let pairBound = 3 << 20
     /// Successors that are listed of each object.
     static let width = 16
     /// Those that are listed as of late, and the half-life of all counts as of late, in requests.
@@ -51,7 +51,7 @@ struct Successions: ~Copyable {
     }
 
     private var records = HeapArray(repeating: Record(), count: 0)
-    private(set) var pairs = PairTable(repeating: Pair(), bound: pairBound)
+    private(set) var pairs = PairRows(repeating: Pair(), bound: pairBound)
     /// The successors of each object, the most frequent first; ever, and as of late.
     private(set) var ever = RankedLists(width: width)
     private(set) var late = RankedLists(width: lateWidth)

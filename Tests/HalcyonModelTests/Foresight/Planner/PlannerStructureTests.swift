@@ -63,21 +63,59 @@ struct PlannerStructureTests {
     @Test("Many pairs looked up together are found as one by one")
     func findings() {
         var generator = SplitMix64(seed: 4)
-        var table = PairTable(repeating: UInt32(0), bound: 1 << 14)
+        var rows = PairRows(repeating: UInt32(0), bound: 1 << 14)
         for _ in 0..<3_000 {
-            table.update(UInt32(generator.next(below: 9)), UInt32(generator.next(below: 1_000))) { $0 += 1 }
+            rows.update(UInt32(generator.next(below: 9)), UInt32(generator.next(below: 1_000))) { $0 += 1 }
         }
         var findings = PairFindings(repeating: UInt32(0), count: 100)
         var wrong = 0
         for first in UInt32(0)..<9 {
             let seconds = (0..<100).map { _ in UInt32(generator.next(below: 1_000)) }
-            findings.look(in: table, first, seconds, count: 100)
+            findings.look(in: rows, first, seconds, count: 100)
             for (index, second) in seconds.enumerated() {
                 let found = findings.isFound(index) ? findings.values[index] : nil
-                if found != table.value(first, second)?.pointee { wrong += 1 }
+                if found != rows.value(first, second)?.pointee { wrong += 1 }
             }
         }
         #expect(wrong == 0)
+    }
+
+    @Test("Rows of pairs find them again as a dictionary does, while they grow")
+    func rows() {
+        var generator = SplitMix64(seed: 5)
+        var rows = PairRows(repeating: UInt32(0), bound: 1 << 16)
+        var book: [UInt64: UInt32] = [:]
+        for _ in 0..<20_000 {
+            let (first, second) = (UInt32(generator.next(below: 40)), UInt32(generator.next(below: 300)))
+            rows.update(first, second) { $0 += 1 }
+            book[UInt64(first) << 32 | UInt64(second), default: 0] += 1
+        }
+        rows.updateKnown(0, 300) { _ in Issue.record("a pair that nobody gave a value") }
+        rows.updateKnown(40, 0) { _ in Issue.record("a row that nobody gave a value") }
+        var wrong = 0
+        for first in UInt32(0)..<41 {
+            for second in UInt32(0)..<300 {
+                if rows.value(first, second)?.pointee != book[UInt64(first) << 32 | UInt64(second)] { wrong += 1 }
+            }
+        }
+        #expect(wrong == 0)
+    }
+
+    @Test("Rows of pairs stay within their bound, and those whose turn it is are forgotten whole")
+    func boundedRows() {
+        // Rows of three pairs take four places, so that four of them fit.
+        var rows = PairRows(repeating: UInt32(0), bound: 16)
+        for first in UInt32(0)..<6 {
+            for second in UInt32(0)..<3 { rows.update(first, second) { $0 = 10 * first + second } }
+            #expect(rows.byteCount <= 64 * 16 + 16 * 8)
+        }
+        for first in UInt32(0)..<6 {
+            let kept = (0..<3).map { rows.value(first, $0)?.pointee }
+            #expect(kept == (first < 2 ? [nil, nil, nil] : (0..<3).map { 10 * first + $0 }))
+        }
+        // A row that would take more than a quarter of the places begins anew.
+        rows.update(5, 7) { $0 = 57 }
+        #expect(rows.value(5, 0) == nil && rows.value(5, 7)?.pointee == 57 && rows.value(4, 0)?.pointee == 40)
     }
 
     @Test("Marked numbers have their places until all are forgotten")

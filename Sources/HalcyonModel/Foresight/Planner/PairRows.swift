@@ -1,0 +1,170 @@
+import CProcessor
+import HalcyonEviction
+
+/// Values by pairs of numbers that are asked for many at a time with one first number: each first number has a row, which lies
+/// together in memory, so that a plan waits for a few places of it instead of one or two for each pair.
+///
+/// A row is a small table of its own. It doubles where three of four places are taken. Where all rows have as many places as
+/// they may, room is made by forgetting whole rows, in turns. O(1), but for what has to be made room for. Bytes: 16 for each
+/// first number up to the greatest, and 4 and the stride of `Value` a place.
+struct PairRows<Value: BitwiseCopyable>: ~Copyable {
+    private static var leastPlaces: Int { 4 }
+    private static var placeSize: Int { MemoryLayout<UInt32>.size + MemoryLayout<Value>.stride }
+
+    private var rows = HeapArray(repeating: PairRow(), count: 0)
+    /// One value, on the heap, because a stored `Value` would make the layout depend on it; see ``SlotArray``.
+    private let fill: HeapArray<Value>
+    private let bound: Int
+    /// The places of all rows.
+    private var places = 0
+    /// The row to be forgotten next.
+    private var hand = 0
+
+    /// Rows of at most `bound` places together; one row has at most a quarter of them.
+    init(repeating fill: Value, bound: Int) {
+        precondition(bound >= 4 * Self.leastPlaces, "room for a row")
+        precondition(MemoryLayout<Value>.alignment <= Self.leastPlaces * MemoryLayout<UInt32>.size, "odd alignment")
+        self.fill = HeapArray(repeating: fill, count: 1)
+        self.bound = bound
+    }
+
+    deinit {
+        for index in 0..<rows.count { rows[index].memory?.deallocate() }
+    }
+
+    var byteCount: Int { rows.byteCount + places * Self.placeSize }
+
+    /// The row of a first number.
+    @inline(__always)
+    subscript(first: UInt32) -> PairRow { Int(first) < rows.count ? rows[Int(first)] : PairRow() }
+
+    /// The value of a pair, if it has one.
+    @inline(__always)
+    func value(_ first: UInt32, _ second: UInt32) -> UnsafePointer<Value>? { value(second, in: self[first]) }
+
+    /// The value of a pair whose row is known, if it has one.
+    @inline(__always)
+    func value(_ second: UInt32, in row: PairRow) -> UnsafePointer<Value>? {
+        guard let place = row.place(of: second), row.seconds[place] == second else { return nil }
+        return UnsafePointer(values(of: row) + place)
+    }
+
+    /// Has a pair of a row on its way from memory.
+    @inline(__always)
+    func expect(_ second: UInt32, in row: PairRow) {
+        if row.memory == nil { return }
+        let home = row.home(of: second)
+        halcyon_prefetch(row.seconds + home)
+        halcyon_prefetch(values(of: row) + home)
+    }
+
+    /// Changes the value of a pair, which begins as the fill.
+    @inline(__always)
+    mutating func update(_ first: UInt32, _ second: UInt32, _ change: (inout Value) -> Void) {
+        let place = place(first, second)
+        change(&values(of: rows[Int(first)])[place])
+    }
+
+    /// Changes the value of a pair if it has one.
+    @inline(__always)
+    mutating func updateKnown(_ first: UInt32, _ second: UInt32, _ change: (inout Value) -> Void) {
+        let row = self[first]
+        guard let place = row.place(of: second), row.seconds[place] == second else { return }
+        change(&values(of: row)[place])
+    }
+
+    @inline(__always)
+    private func values(of row: PairRow) -> UnsafeMutablePointer<Value> {
+        UnsafeMutableRawPointer(row.seconds + row.places).assumingMemoryBound(to: Value.self)
+    }
+
+    /// The place of a pair in its row, given now if it has none.
+    private mutating func place(_ first: UInt32, _ second: UInt32) -> Int {
+        let index = Int(first)
+        if index >= rows.count { rows.grow(to: max(index + 1, rows.count * 3 / 2, 64), filling: PairRow()) }
+        if let place = rows[index].place(of: second), rows[index].seconds[place] == second { return place }
+        if (Int(rows[index].count) + 1) * 4 > rows[index].places * 3 { enlarge(index) }
+        return enter(second, fill[0], in: index)
+    }
+
+    /// Gives a pair that has none a place in a row that has room.
+    private mutating func enter(_ second: UInt32, _ value: Value, in index: Int) -> Int {
+        // A row with room has a free place, which is where a look for what is not there ends.
+        let place = rows[index].place(of: second).unsafelyUnwrapped
+        rows[index].seconds[place] = second
+        values(of: rows[index])[place] = value
+        rows[index].count += 1
+        return place
+    }
+
+    private mutating func enlarge(_ index: Int) {
+        let old = rows[index]
+        let wanted = max(Self.leastPlaces, old.places * 2)
+        // Where a row may not grow it begins anew.
+        let isGrowing = wanted * 4 <= bound
+        let size = isGrowing ? wanted : old.places
+        places += size - old.places
+        var new = PairRow(places: size, valueSize: MemoryLayout<Value>.stride)
+        while places > bound { forget(except: index) }
+        swap(&rows[index], &new)
+        guard let memory = new.memory else { return }
+        if isGrowing {
+            for place in 0..<new.places where new.seconds[place] != PairRow.free {
+                _ = enter(new.seconds[place], values(of: new)[place], in: index)
+            }
+        }
+        memory.deallocate()
+    }
+
+    /// Forgets the row whose turn it is, unless it is the one that must stay.
+    private mutating func forget(except kept: Int) {
+        let index = hand
+        hand = index + 1 < rows.count ? index + 1 : 0
+        guard index != kept, let memory = rows[index].memory else { return }
+        places -= rows[index].places
+        memory.deallocate()
+        rows[index] = PairRow()
+    }
+}
+
+/// The places of a row of ``PairRows``: its second numbers, and after them, their values.
+struct PairRow: BitwiseCopyable {
+    static let free = UInt32.max
+
+    fileprivate private(set) var memory: UnsafeMutableRawPointer?
+    fileprivate var count: UInt32 = 0
+    private var bits: UInt32 = 0
+
+    /// A row without places.
+    init() {}
+
+    /// A row of `places`, a power of two, all of them free.
+    fileprivate init(places: Int, valueSize: Int) {
+        memory = .allocate(byteCount: places * (MemoryLayout<UInt32>.size + valueSize), alignment: 16)
+        bits = UInt32(places.trailingZeroBitCount)
+        seconds.initialize(repeating: Self.free, count: places)
+    }
+
+    fileprivate var places: Int {
+        @inline(__always) get { memory == nil ? 0 : 1 << Int(bits) }
+    }
+
+    fileprivate var seconds: UnsafeMutablePointer<UInt32> {
+        @inline(__always) get { memory.unsafelyUnwrapped.assumingMemoryBound(to: UInt32.self) }
+    }
+
+    /// Where a second number would lie if nothing else did.
+    @inline(__always)
+    fileprivate func home(of second: UInt32) -> Int {
+        Int(truncatingIfNeeded: (second &* 0x9E37_79B1) >> (32 &- bits))
+    }
+
+    /// Where a second number lies, or else the free place where it would; nil without places.
+    @inline(__always)
+    fileprivate func place(of second: UInt32) -> Int? {
+        if memory == nil { return nil }
+        var place = home(of: second)
+        while seconds[place] != second && seconds[place] != Self.free { place = (place &+ 1) & (places &- 1) }
+        return place
+    }
+}
