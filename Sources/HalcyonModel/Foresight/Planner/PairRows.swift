@@ -49,6 +49,12 @@ struct PairRows<Value: BitwiseCopyable>: ~Copyable {
         return UnsafePointer(values(of: row) + place)
     }
 
+    /// Has the row of a first number on its way from memory.
+    @inline(__always)
+    func expect(_ first: UInt32) {
+        if Int(first) < rows.count { halcyon_prefetch(rows.base + Int(first)) }
+    }
+
     /// Has a pair of a row on its way from memory.
     @inline(__always)
     func expect(_ second: UInt32, in row: PairRow) {

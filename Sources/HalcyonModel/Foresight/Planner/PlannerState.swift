@@ -67,6 +67,7 @@ struct PlannerState: ~Copyable {
     mutating func note(_ access: Access, isHit: Bool) {
         let slot = PlannerUsers.slot(access.user)
         users.prepare(slot)
+        if access.object < PlannerObjects.bound { successions.expect(access.object) }
         settle(access, slot)
         let isBack =
             !isHit && users.takeEviction(of: access.object, slot: slot, horizon: UInt32(parameters.horizon))

@@ -1,3 +1,5 @@
+import CProcessor
+
 /// Many short lists of items with scores, each sorted, the best first: the successors of an object, the popular objects of a
 /// category.
 ///
@@ -24,6 +26,14 @@ struct RankedLists: ~Copyable {
     subscript(list: Int) -> UnsafeBufferPointer<Item> {
         guard (list + 1) * width <= items.count else { return UnsafeBufferPointer(start: nil, count: 0) }
         return UnsafeBufferPointer(start: items.base + list * width, count: width)
+    }
+
+    /// Has a list on its way from memory.
+    @inline(__always)
+    func expect(_ list: Int) {
+        guard (list + 1) * width <= items.count else { return }
+        let first = UnsafeRawPointer(items.base + list * width)
+        for offset in stride(from: 0, to: width * MemoryLayout<Item>.stride, by: 64) { halcyon_prefetch(first + offset) }
     }
 
     /// Gives an item a score, which is no lower than the one that it had; the least item leaves for it if it is worth less.

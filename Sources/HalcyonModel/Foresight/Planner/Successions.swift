@@ -92,6 +92,13 @@ struct Successions: ~Copyable {
         pairs.updateKnown(object, next) { $0.note(probability: probability, isPositive: isPositive) }
     }
 
+    /// Has what comes after an object on its way from memory.
+    func expect(_ object: UInt32) {
+        pairs.expect(object)
+        ever.expect(Int(object))
+        late.expect(Int(object))
+    }
+
     /// What is left by now of a count as of late.
     @inline(__always)
     static func rest(since last: UInt32, now: UInt32) -> Float {
