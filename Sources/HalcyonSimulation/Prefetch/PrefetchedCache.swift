@@ -107,18 +107,20 @@ final class PrefetchedCache {
     ) {
         spending.begin(request: access.time)
         plan.removeAll()
-        let (limit, hasRoom) = (spending.objectsLeft, run.used() + access.cost <= capacity)
+        let (limit, room) = (spending.objectsLeft, capacity - run.used())
         due.removeAll(keepingCapacity: true)
-        if !hasRoom { waiting.next(of: access.user, into: &due, waits: waits) }
+        if access.cost > room { waiting.next(of: access.user, into: &due, waits: waits) }
         policy.plan(
-            after: access, outlook: PrefetchOutlook(limit: limit, hasRoom: hasRoom, waiting: due, holds: holds),
+            after: access,
+            outlook: PrefetchOutlook(limit: limit, room: room, capacity: capacity, waiting: due, holds: holds),
             into: &plan)
         for judgement in plan.judgements {
             run.reconsider(fetch(judgement.object, after: access), judgement.isLikely)
         }
         for proposal in plan.proposals.prefix(limit) {
             let cost = seen.cost(of: proposal.object)
-            guard spending.allows(cost: cost), !holds(proposal.object) else { continue }
+            // What the cache could never let in is not fetched, whoever proposes it.
+            guard cost <= capacity, spending.allows(cost: cost), !holds(proposal.object) else { continue }
             spending.spend(cost: cost)
             let fetch = fetch(proposal.object, after: access)
             // It has expired before anybody asked for it.
@@ -160,6 +162,7 @@ final class PrefetchedCache {
     ) {
         if run.access(access) == .refused {
             met.pointee[access.entry] = .absent
+            policy?.dropped(access.object)
             if isCounted { counts.wastedCost += access.cost }
         } else {
             met.pointee.arrived(access.entry, request: requests, isCounted: isCounted)

@@ -22,7 +22,7 @@ struct LetteredRequests {
     func plan(after letter: Character, user: UInt32 = 0, limit: Int = 9, holding held: String = "") -> String {
         let held = Set(held.map(number))
         var plan = PrefetchPlan()
-        let outlook = PrefetchOutlook(limit: limit, hasRoom: true, holds: { held.contains($0) })
+        let outlook = PrefetchOutlook(limit: limit, room: .max, holds: { held.contains($0) })
         policy.plan(after: access(letter, user: user), outlook: outlook, into: &plan)
         return String(plan.proposals.map { Character(UnicodeScalar(UInt8($0.object) + UInt8(ascii: "a"))) })
     }

@@ -41,7 +41,7 @@ struct PopularPrefetchTests {
         let policy = PopularPrefetch(PrefetchContext())
         for object in UInt32(0)..<500 { policy.note(Access(entry: object), isHit: false) }
         var plan = PrefetchPlan()
-        let outlook = PrefetchOutlook(limit: 1_000, hasRoom: true, holds: { _ in false })
+        let outlook = PrefetchOutlook(limit: 1_000, room: .max, holds: { _ in false })
         policy.plan(after: Access(entry: 0), outlook: outlook, into: &plan)
         // Later ones weigh more.
         #expect(plan.proposals.map(\.object) == (372..<500).reversed().map { UInt32($0) })

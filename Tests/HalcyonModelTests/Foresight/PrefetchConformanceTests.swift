@@ -76,7 +76,7 @@ struct PrefetchConformanceTests {
         let entry = try #require(PrefetchCatalogue.entry(named: name))
         let policy = entry.make(PrefetchContext())
         var plan = PrefetchPlan()
-        let outlook = PrefetchOutlook(limit: 5, hasRoom: true, holds: { _ in false })
+        let outlook = PrefetchOutlook(limit: 5, room: .max, holds: { _ in false })
         policy.plan(after: Access(entry: 0), outlook: outlook, into: &plan)
         #expect(plan == PrefetchPlan())
         policy.evicted(3, from: 4)
@@ -105,7 +105,7 @@ struct PrefetchConformanceTests {
             policy.note(access, isHit: random.next(below: 2) == 0)
             policy.evicted(object, from: user)
             var plan = PrefetchPlan()
-            let outlook = PrefetchOutlook(limit: 2, hasRoom: false, holds: { $0 == object || $0 == .max })
+            let outlook = PrefetchOutlook(limit: 2, room: 0, holds: { $0 == object || $0 == .max })
             policy.plan(after: access, outlook: outlook, into: &plan)
             if plan.proposals.count > 2 || plan.proposals.contains(where: { $0.object == object }) { breaches += 1 }
         }

@@ -67,7 +67,7 @@ final class PrefetchTestRun {
         waiting[access.user, default: []].removeAll { $0 == access.object || !held.contains($0) }
         let due = Array(waiting[access.user, default: []].prefix(WaitingObjects.mostAtOnce))
         let outlook = PrefetchOutlook(
-            limit: limit, hasRoom: cache.count < 20, waiting: cache.count < 20 ? [] : due,
+            limit: limit, room: 20 - cache.count, waiting: cache.count < 20 ? [] : due,
             holds: { held.contains($0) })
         policy.plan(after: access, outlook: outlook, into: &plan)
         if plan.proposals.first?.object != .max {

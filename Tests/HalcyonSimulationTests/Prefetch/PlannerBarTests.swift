@@ -55,22 +55,6 @@ struct PlannerBarTests {
     }
 }
 
-@Suite("The planner in one cache for all")
-struct SharedPlannerTests {
-    @Test("Where what has to leave is soon asked for by others, fetching costs no hits")
-    func feed() async throws {
-        let trace = try Trace.load(BundledTrace.path("feed.csv"))
-        var options = ReplayOptions()
-        options.prefetch = try PrefetchOptions(policy: "planner", budget: PrefetchBudget(parsing: "2/request"))
-        let sweep = try Sweep(
-            trace: trace, policies: [try PolicyCatalogue.standard.policy("learned")],
-            capacities: [try CapacityRequest(parsing: "1%")], options: options)
-        let result = try #require(await sweep.run().first)
-        let without = try #require(result.prefetch).objectHitRatioWithout
-        #expect(result.objectHitRatio >= without, "\(result.objectHitRatio), \(without) without")
-    }
-}
-
 /// What ``PlannerBarTests`` compares.
 struct PrefetchBarResult {
     let hitRatio: Double

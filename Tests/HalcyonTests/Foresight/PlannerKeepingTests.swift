@@ -18,7 +18,7 @@ struct PlannerKeepingTests {
                 entry: EntryID(request % 50), index: request, time: Int64(request) * 1_000_000,
                 user: UInt32(request / 7 % 4))
             planner.note(access, isHit: false)
-            planner.plan(after: access, outlook: PrefetchOutlook(limit: 2, hasRoom: true) { _ in false }, into: &plan)
+            planner.plan(after: access, outlook: PrefetchOutlook(limit: 2, room: .max) { _ in false }, into: &plan)
             if request > 200, let learnt = planner.snapshot(producer: "test") { return learnt }
         }
         return try #require(planner.snapshot(producer: "test"))

@@ -191,11 +191,11 @@ public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendabl
     /// The number of values, those included that have expired and were not yet swept.
     public var count: Int { core.state.withLock { $0.ledger.count } }
 
-    /// Whether a value of that cost fits without another having to leave.
-    func hasRoom(for cost: Int) -> Bool {
+    /// What another value may cost without one having to leave.
+    var room: Int {
         core.state.withLock { state in
             let limits = state.config.limits
-            return state.ledger.used + cost <= limits.cost && state.ledger.count < limits.count
+            return state.ledger.count < limits.count ? max(limits.cost - state.ledger.used, 0) : 0
         }
     }
 

@@ -247,10 +247,10 @@ actor Forecaster {
         // It is asked though nothing may be fetched: it may learn while it plans.
         let limit = isPaused ? 0 : spending.objectsLeft
         var (plan, due): (PrefetchPlan, [UInt32]) = (PrefetchPlan(), [])
-        let hasRoom = surroundings.hasRoom(access.cost)
-        if !hasRoom { waiting.next(of: access.user, into: &due, waits: waits) }
+        let room = surroundings.room()
+        if access.cost > room { waiting.next(of: access.user, into: &due, waits: waits) }
         let outlook = PrefetchOutlook(
-            limit: limit, hasRoom: hasRoom, waiting: due, holds: { self.isOutOfQuestion($0) })
+            limit: limit, room: room, waiting: due, holds: { self.isOutOfQuestion($0) })
         policy.plan(after: access, outlook: outlook, into: &plan)
         for judgement in plan.judgements where judgement.object < catalogue.count {
             surroundings.reconsider(catalogue.key(of: judgement.object), judgement.isLikely)

@@ -14,8 +14,8 @@ struct ForesightSurroundings: Sendable {
 
     /// Whether a computed key is cached.
     var holds: @Sendable (_ key: String) -> Bool
-    /// Whether there is room for another value of that cost without one having to leave.
-    var hasRoom: @Sendable (_ cost: Int) -> Bool
+    /// What another value may cost without one having to leave.
+    var room: @Sendable () -> Int
     /// Says of what was fetched under a computed key whether it is still likely to be asked for.
     var reconsider: @Sendable (_ key: String, _ isLikely: Bool) -> Void
     /// The name by which the disk tells of a computed key; `nil` without a disk.

@@ -11,7 +11,7 @@ extension HalcyonManager {
         let (toMemory, cache) = (prediction.toMemory, cache)
         let surroundings = ForesightSurroundings(
             holds: { [weak cache] in cache?.isCached(forKey: $0) ?? true },
-            hasRoom: { [weak cache] cost in cache?.memoryStorage.hasRoom(for: cost) ?? false },
+            room: { [weak cache] in cache?.memoryStorage.room ?? 0 },
             reconsider: { [weak cache] in cache?.reconsider($0, isLikely: $1) },
             fileName: { [weak cache] in cache?.hash(forKey: $0) },
             folder: { [weak cache] in cache?.diskStorage?.files.folder.hidden },

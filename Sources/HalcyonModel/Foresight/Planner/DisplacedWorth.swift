@@ -2,7 +2,8 @@ import HalcyonEviction
 
 /// What the entry is worth that must leave for a fetch: how probably it would have been asked for while the fetch takes its place.
 ///
-/// It is the share of evicted entries that were asked for again soon. Where each user has a cache, soon is within the planner's
+/// It is the share of evicted entries that were asked for again soon, whether they had been fetched anew meanwhile or not: a fetch that brings back
+/// what had to leave for another gains nothing. As many of them must leave as cost what the fetch does. Where each user has a cache, soon is within the planner's
 /// horizon of the user's requests. Where one cache serves all, anybody may ask for what left, and many requests go by between two of a user;
 /// there soon is while what was fetched stays on average until it is asked for or has to leave itself, and a fetch must promise more in
 /// proportion to how much of what was promised was not kept: what leaves before it is asked for promised too much.
@@ -28,6 +29,9 @@ struct DisplacedWorth: ~Copyable {
 
     /// The share of evicted entries that were asked for again soon.
     private(set) var regret = first
+    /// What evicted entries cost: a moving mean.
+    private var meanCost: Float = 1
+    private var evictions: Float = 0
     /// For how many requests a fetch stays: a moving mean.
     private(set) var stay: Float = 10
     private var ended: Float = 1
@@ -39,11 +43,18 @@ struct DisplacedWorth: ~Copyable {
 
     var byteCount: Int { fetches.byteCount + departures.byteCount }
 
-    /// The chance that a fetch must offer for the entry that leaves.
+    /// The chance that a fetch must offer for an entry that leaves.
     var chance: Float { regret / max(min(kept / promised, 1), Self.leastKept) }
 
-    /// An entry had to leave.
-    mutating func evicted() { regret *= 1 - Self.rate }
+    /// The chance that a fetch of that cost must offer for what leaves.
+    func chance(ofCost cost: Float) -> Float { meanCost > 0 ? chance * (cost / meanCost) : chance }
+
+    /// An entry that costs so much had to leave.
+    mutating func evicted(cost: Float) {
+        regret *= 1 - Self.rate
+        evictions += 1
+        meanCost += (cost - meanCost) * max(Self.rate, 1 / evictions)
+    }
 
     /// One that had left was asked for soon.
     mutating func returned() { regret += Self.rate }
@@ -52,8 +63,8 @@ struct DisplacedWorth: ~Copyable {
 /// One cache for all.
 extension DisplacedWorth {
     /// An entry had to leave after request `now`.
-    mutating func evicted(_ object: UInt32, now: UInt32) {
-        evicted()
+    mutating func evicted(_ object: UInt32, cost: Float, now: UInt32) {
+        evicted(cost: cost)
         departures[object] = now
     }
 
@@ -79,7 +90,7 @@ extension DisplacedWorth {
         let left = departures[object]
         if left == .max { return }
         departures[object] = .max
-        if !isHit && FastMath.float(now &- left) < stay { returned() }
+        if FastMath.float(now &- left) < stay { returned() }
     }
 
     private mutating func end(_ fetch: Fetch, _ object: UInt32, now: UInt32, isKept: Bool) {

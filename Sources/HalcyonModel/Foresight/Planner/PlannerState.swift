@@ -2,6 +2,8 @@ import HalcyonEviction
 
 /// The state of a ``PrefetchPlanner``.
 struct PlannerState: ~Copyable {
+    /// How many of those that had to leave one cache for all are asked for again at all, by how many are soon.
+    private static let laterReturns: Float = 1.5
     /// Which list of ``popular`` is which.
     private static let (byFast, byMiddle, byInside) = (0, 1, 2)
 
@@ -69,8 +71,7 @@ struct PlannerState: ~Copyable {
         users.prepare(slot)
         if access.object < PlannerObjects.bound { successions.expect(access.object) }
         settle(access, slot)
-        let isBack =
-            !isHit && users.takeEviction(of: access.object, slot: slot, horizon: UInt32(parameters.horizon))
+        let isBack = users.takeEviction(of: access.object, slot: slot, horizon: UInt32(parameters.horizon))
         if isBack && cachesPerUser { displaced.returned() }
         guard access.object < PlannerObjects.bound else { return }
         if !cachesPerUser { displaced.asked(for: access.object, isHit: isHit, now: now) }
@@ -102,9 +103,9 @@ struct PlannerState: ~Copyable {
         users.prepare(slot)
         users.evicted(object, slot: slot)
         if cachesPerUser {
-            displaced.evicted()
+            displaced.evicted(cost: FastMath.float(objects[object].cost))
         } else if object < PlannerObjects.bound {
-            displaced.evicted(object, now: now)
+            displaced.evicted(object, cost: FastMath.float(objects[object].cost), now: now)
         }
     }
 
@@ -299,16 +300,15 @@ struct PlannerState: ~Copyable {
     private mutating func choose(
         _ logits: UnsafePointer<Float>, _ outlook: PrefetchOutlook, into plan: inout PrefetchPlan
     ) -> UInt32 {
-        let chance = outlook.hasRoom ? 0 : displaced.chance
         // In one cache for all both say what the same room is worth.
-        let least = cachesPerUser ? price.now + chance : max(price.now, chance)
         var best = -Float.infinity
         for index in 0..<candidates.newCount {
             best = max(best, logits[index])
-            let (probability, cost) = (trainer.calibration.probability(logits[index]), size(of: candidates[index]))
+            let probability = trainer.calibration.probability(logits[index])
             let succession = inputs.matrix[PlannerInput.succession &* candidates.count &+ index]
             urgencies[index] =
-                probability >= least * cost ? probability * promptness.share(succession: succession) : -1
+                probability >= asked(of: candidates[index], outlook)
+                ? probability * promptness.share(succession: succession) : -1
         }
         if candidates.newCount > 0 && outlook.limit > 0 { price.note(best: trainer.calibration.likelihood(best)) }
         var chosen: UInt32 = 0
@@ -322,7 +322,7 @@ struct PlannerState: ~Copyable {
             urgencies[most] = -1
             chosen |= 1 << UInt32(most)
             let (likely, object) = (trainer.calibration.likelihood(logits[most]), candidates[most])
-            guard likely >= least * size(of: object) else { continue }
+            guard likely >= asked(of: object, outlook) else { continue }
             plan.propose(object, probability: likely)
             if !cachesPerUser { displaced.proposed(object, probability: likely, now: now) }
         }
@@ -334,8 +334,22 @@ struct PlannerState: ~Copyable {
         for index in candidates.newCount..<candidates.count {
             let object = candidates[index]
             let probability = trainer.calibration.probability(logits[index])
-            plan.judge(object, isLikely: probability >= displaced.chance * size(of: object))
+            plan.judge(object, isLikely: probability >= displaced.chance(ofCost: FastMath.float(objects[object].cost)))
         }
+    }
+
+    /// How probably an object must be asked for to be worth a fetch: more than anything where it would not be let in.
+    ///
+    /// A fetch costs no less than one of mean size does, because it takes one of the few that may be made.
+    @inline(__always)
+    private func asked(of object: UInt32, _ outlook: PrefetchOutlook) -> Float {
+        let cost = Int(objects[object].cost)
+        if cost > outlook.capacity { return .infinity }
+        let fetch = price.now * max(size(of: object), 1)
+        if cost <= outlook.room { return fetch }
+        let entries = displaced.chance(ofCost: FastMath.float(objects[object].cost))
+        // In one cache for all both say what the same room is worth.
+        return cachesPerUser ? fetch + entries : max(fetch, Self.laterReturns * entries)
     }
 
     /// What an object costs, in those of mean size.

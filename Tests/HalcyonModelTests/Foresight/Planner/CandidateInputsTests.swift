@@ -47,7 +47,7 @@ struct CandidateInputsTests {
             var plan = PrefetchPlan()
             // Whatever is even is held, and 2 waits.
             state.plan(
-                after: access, outlook: PrefetchOutlook(limit: 0, hasRoom: true, waiting: [2]) { $0 % 2 == 0 },
+                after: access, outlook: PrefetchOutlook(limit: 0, room: .max, waiting: [2]) { $0 % 2 == 0 },
                 into: &plan)
             guard index % 20 == 19 else { continue }
             #expect(state.candidates.count == state.candidates.newCount + 1)

@@ -11,7 +11,7 @@ struct DisplacedWorthTests {
         var worth = DisplacedWorth()
         #expect(worth.chance == 0.05)
         for index in 0..<40_000 {
-            worth.evicted()
+            worth.evicted(cost: 1)
             if index % 4 == 0 { worth.returned() }
         }
         #expect(abs(worth.regret - 0.25) < 0.001 && worth.chance == worth.regret)
@@ -27,19 +27,32 @@ struct DisplacedWorthTests {
         worth.proposed(2, probability: 0, now: 100)
         worth.dropped(2, now: 150)
         #expect(worth.stay == 30)
-        worth.evicted(7, now: 200)
-        worth.evicted(8, now: 200)
-        worth.evicted(9, now: 200)
+        worth.evicted(7, cost: 1, now: 200)
+        worth.evicted(8, cost: 1, now: 200)
+        worth.evicted(9, cost: 1, now: 200)
         let left = 0.05 * 0.999 * 0.999 * 0.999
         worth.asked(for: 7, isHit: false, now: 229)
         #expect(isNear(worth.regret, left + 0.001))
         worth.asked(for: 8, isHit: false, now: 230)
-        // It had been brought back ahead of need.
+        // It had been brought back ahead of need, which another fetch had made necessary.
         worth.asked(for: 9, isHit: true, now: 201)
-        #expect(isNear(worth.regret, left + 0.001))
+        #expect(isNear(worth.regret, left + 0.002))
         // Nobody comes back twice.
         worth.asked(for: 7, isHit: false, now: 231)
-        #expect(isNear(worth.regret, left + 0.001))
+        #expect(isNear(worth.regret, left + 0.002))
+    }
+
+    @Test("As many must leave as cost what the fetch does")
+    func costs() {
+        var worth = DisplacedWorth()
+        #expect(worth.chance(ofCost: 3) == 3 * worth.chance, "before any has left they are taken to cost 1")
+        worth.evicted(cost: 100)
+        worth.evicted(cost: 300)
+        #expect(isNear(worth.chance(ofCost: 400), 2 * Double(worth.chance)))
+        #expect(isNear(worth.chance(ofCost: 50), Double(worth.chance) / 4))
+        var free = DisplacedWorth()
+        free.evicted(cost: 0)
+        #expect(free.chance(ofCost: 0) == free.chance && free.chance(ofCost: 9) == free.chance)
     }
 
     @Test("Promises that are not kept make an entry worth more")

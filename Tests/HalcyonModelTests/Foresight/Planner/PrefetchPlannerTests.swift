@@ -27,7 +27,7 @@ struct PrefetchPlannerTests {
         for (index, object) in Self.pairs(24_000).enumerated() {
             planner.note(access(object, index), isHit: false)
             var plan = PrefetchPlan()
-            let outlook = PrefetchOutlook(limit: 1, hasRoom: false) { _ in false }
+            let outlook = PrefetchOutlook(limit: 1, room: 0) { _ in false }
             planner.plan(after: access(object, index), outlook: outlook, into: &plan)
             guard index > 16_000 else { continue }
             if object % 2 == 0 {
@@ -50,7 +50,7 @@ struct PrefetchPlannerTests {
             planner.note(access(object, index), isHit: false)
             var plan = PrefetchPlan()
             planner.plan(
-                after: access(object, index), outlook: PrefetchOutlook(limit: 2, hasRoom: true) { _ in false },
+                after: access(object, index), outlook: PrefetchOutlook(limit: 2, room: .max) { _ in false },
                 into: &plan)
         }
         let bins = planner.calibration
@@ -80,7 +80,7 @@ struct PrefetchPlannerTests {
                 planner.note(access, isHit: false)
                 var plan = PrefetchPlan()
                 planner.plan(
-                    after: access, outlook: PrefetchOutlook(limit: 2, hasRoom: true) { $0 == access.object },
+                    after: access, outlook: PrefetchOutlook(limit: 2, room: .max) { $0 == access.object },
                     into: &plan)
                 if user > 1_000 {
                     #expect(
@@ -95,26 +95,33 @@ struct PrefetchPlannerTests {
 
     @Test("A fetch that costs more than it gains is not made: large objects, evicted entries that come back")
     func prices() {
-        func fetches(_ parameters: PlannerParameters, hasRoom: Bool, regret: Bool = false) -> Int {
+        func fetches(
+            _ parameters: PlannerParameters, room: Int, capacity: Int = .max, cost: Int = 1, regret: Bool = false
+        ) -> Int {
             let planner = PrefetchPlanner(parameters)
             var count = 0
             for (index, object) in Self.pairs(12_000).enumerated() {
                 if regret { planner.evicted(object, from: 0) }
-                planner.note(access(object, index), isHit: false)
+                var access = access(object, index)
+                access.cost = cost
+                planner.note(access, isHit: false)
                 var plan = PrefetchPlan()
-                planner.plan(
-                    after: access(object, index), outlook: PrefetchOutlook(limit: 2, hasRoom: hasRoom) { _ in false },
-                    into: &plan)
+                let outlook = PrefetchOutlook(limit: 2, room: room, capacity: capacity) { _ in false }
+                planner.plan(after: access, outlook: outlook, into: &plan)
                 if index > 8_000 { count += plan.proposals.count }
             }
             return count
         }
         var dear = PlannerParameters()
         dear.price = 1
-        #expect(fetches(dear, hasRoom: false) == 0 && fetches(dear, hasRoom: true) == 0)
-        #expect(fetches(PlannerParameters(), hasRoom: false) > 1_500)
+        #expect(fetches(dear, room: 0) == 0 && fetches(dear, room: .max) == 0)
+        #expect(fetches(PlannerParameters(), room: 0) > 1_500)
         // Whoever is evicted is asked for at once: nothing is worth more than that.
-        #expect(fetches(PlannerParameters(), hasRoom: false, regret: true) == 0)
+        #expect(fetches(PlannerParameters(), room: 0, regret: true) == 0)
+        // Where it finds room nobody has to leave, and what is too large for the cache does not come in.
+        #expect(fetches(PlannerParameters(), room: 3, cost: 3, regret: true) > 1_500)
+        #expect(fetches(PlannerParameters(), room: 2, cost: 3, regret: true) == 0)
+        #expect(fetches(PlannerParameters(), room: 3, capacity: 2, cost: 3) == 0)
     }
 
     @Test("What waits is judged: likely as long as it is what follows, and no longer once that has passed")
@@ -130,7 +137,7 @@ struct PrefetchPlannerTests {
             let follows = object % 2 == 0
             let waiting = follows ? object + 1 : UInt32(generator.next(below: 200)) * 2 + 1
             var plan = PrefetchPlan()
-            let outlook = PrefetchOutlook(limit: 1, hasRoom: false, waiting: [waiting]) { $0 == waiting }
+            let outlook = PrefetchOutlook(limit: 1, room: 0, waiting: [waiting]) { $0 == waiting }
             planner.plan(after: access(object, index), outlook: outlook, into: &plan)
             guard index > 16_000 else { continue }
             #expect(plan.judgements.map(\.object) == [waiting] && !plan.proposals.contains { $0.object == waiting })
@@ -166,7 +173,7 @@ struct PrefetchPlannerTests {
             planner.note(access, isHit: false)
             var plan = PrefetchPlan()
             planner.plan(
-                after: access, outlook: PrefetchOutlook(limit: 2, hasRoom: true) { proposed.contains($0) }, into: &plan)
+                after: access, outlook: PrefetchOutlook(limit: 2, room: .max) { proposed.contains($0) }, into: &plan)
             proposed.formUnion(plan.proposals.map(\.object).filter { $0 >= 100 })
         }
         #expect(news == 600 && foreseen > 500, "\(foreseen) of \(news)")
@@ -181,7 +188,7 @@ struct PrefetchPlannerTests {
             let access = access(UInt32(index % 40), index, categories: 0, user: 1)
             planner.note(access, isHit: false)
             var plan = PrefetchPlan()
-            planner.plan(after: access, outlook: PrefetchOutlook(limit: 2, hasRoom: true) { _ in false }, into: &plan)
+            planner.plan(after: access, outlook: PrefetchOutlook(limit: 2, room: .max) { _ in false }, into: &plan)
             if index < 4_000 { continue }
             plans += 1
             // Those that come within the time that a fetch takes.
@@ -198,7 +205,7 @@ struct PrefetchPlannerTests {
             planner.note(access(object, index), isHit: false)
             var plan = PrefetchPlan()
             planner.plan(
-                after: access(object, index), outlook: PrefetchOutlook(limit: 2, hasRoom: true) { _ in false },
+                after: access(object, index), outlook: PrefetchOutlook(limit: 2, room: .max) { _ in false },
                 into: &plan)
         }
         let learnt = try #require(planner.snapshot(producer: "1.2"))

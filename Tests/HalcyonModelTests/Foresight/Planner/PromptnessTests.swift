@@ -36,7 +36,7 @@ struct PromptnessTests {
                 planner.note(access, isHit: false)
                 var plan = PrefetchPlan()
                 planner.plan(
-                    after: access, outlook: PrefetchOutlook(limit: 1, hasRoom: true) { $0 == object }, into: &plan)
+                    after: access, outlook: PrefetchOutlook(limit: 1, room: .max) { $0 == object }, into: &plan)
                 guard visit >= 3_000 && object < page + 8 else { continue }
                 all += 1
                 if plan.proposals.map(\.object) == [object + 1] { next += 1 }

@@ -67,7 +67,7 @@ struct SuccessionsTests {
             let access = Access(entry: object, index: index, time: Int64(index) * 1_000_000, user: 1)
             state.note(access, isHit: false)
             var plan = PrefetchPlan()
-            state.plan(after: access, outlook: PrefetchOutlook(limit: 2, hasRoom: true) { $0 == object }, into: &plan)
+            state.plan(after: access, outlook: PrefetchOutlook(limit: 2, room: .max) { $0 == object }, into: &plan)
             if index % 100 < 99 { continue }
             let count = state.candidates.count
             var said = [Float](repeating: 0, count: CandidateList.bound)
