@@ -206,6 +206,8 @@ actor Forecaster {
         counts.accesses += 1
         spending.begin(request: heard.time)
         let isHit = heard.outcome != .network && heard.outcome != .miss
+        // Somebody has it: it can be had.
+        if heard.outcome != .miss { catalogue[object].setback = nil }
         if fetched.removeValue(forKey: object) != nil {
             // Had it left before, that would have been told first: it came while somebody waited for it.
             if isHit { counts.used += 1 } else { counts.usedLate += 1 }
@@ -260,9 +262,10 @@ actor Forecaster {
         wanted = plan.proposals.prefix(limit).map(\.object)[...]
     }
 
-    /// Whether an object is cached or on its way, or comes from nobody knows where.
+    /// Whether an object is cached or on its way, comes from nobody knows where, or was fetched in vain not long ago.
     private func isOutOfQuestion(_ object: UInt32) -> Bool {
         guard object < catalogue.count, catalogue[object].resource != nil, running[object] == nil else { return true }
+        if let setback = catalogue[object].setback, setback.isInForce(at: surroundings.now()) { return true }
         return surroundings.holds(catalogue.key(of: object))
     }
 
@@ -306,6 +309,7 @@ actor Forecaster {
             counts.bytes += bytes
             catalogue[object].bytes = bytes
             catalogue[object].partialBytes = 0
+            catalogue[object].setback = nil
             if cost > 0 { catalogue[object].cost = cost }
             paid = bytes
             if ended.isWanted {
@@ -317,9 +321,14 @@ actor Forecaster {
             } else {
                 drop(bytes)
             }
-        case .wasThere: break
-        case .failed, .cancelled:
-            if result == .failed { counts.failed += 1 } else { counts.cancelled += 1 }
+        case .wasThere: catalogue[object].setback = nil
+        case .failed, .rejected, .cancelled:
+            if result == .cancelled {
+                counts.cancelled += 1
+            } else {
+                counts.failed += 1
+                setBack(object, result == .rejected ? .rejected : .failed)
+            }
             // What has come was paid for, though it is no image.
             paid = ended.received.total
             counts.partialBytes += paid
@@ -331,6 +340,12 @@ actor Forecaster {
         keepAccount()
         for waiter in waiters { waiter.resume() }
         waiters = []
+    }
+
+    /// Remembers a fetch that brought nothing.
+    private func setBack(_ object: UInt32, _ cause: FetchSetback.Cause) {
+        catalogue[object].setback = FetchSetback(
+            cause, after: catalogue[object].setback, at: surroundings.now())
     }
 
     private func breakOff() {

@@ -9,6 +9,8 @@ struct ForesightSurroundings: Sendable {
         /// It was there already.
         case wasThere
         case failed
+        /// It failed, and would again: the server says that the request is wrong.
+        case rejected
         case cancelled
     }
 

@@ -22,7 +22,7 @@ extension HalcyonManager {
                     let loaded = try await prefetch(resource, options, toMemory: toMemory)
                     return loaded.map { .loaded(bytes: $0.bytes, cost: $0.cost) } ?? .wasThere
                 } catch {
-                    return error.isCancellation ? .cancelled : .failed
+                    return error.isCancellation ? .cancelled : error.isRejection ? .rejected : .failed
                 }
             })
         return predicting.start { ending in
