@@ -10,8 +10,8 @@ actor Forecaster {
         let task: Task<Void, Never>
         /// For whom it is fetched.
         let user: UInt32
-        /// The bytes that were paid for.
-        let paid: Int
+        /// What was paid for it.
+        let payment: PrefetchSpending.Payment
         let received: ReceivedBytes
         var isWanted = false
     }
@@ -281,7 +281,7 @@ actor Forecaster {
             guard spending.allows(cost: expected), let recipe = known.recipe, var resource = known.resource
             else { continue }
             resource.user = user.name
-            spending.spend(cost: expected)
+            let payment = spending.spend(cost: expected)
             counts.begun += 1
             let received = ReceivedBytes(after: known.partialBytes)
             var options = recipe.options
@@ -291,7 +291,7 @@ actor Forecaster {
                 let result = await surroundings.fetch(resource, options)
                 self.ended(object, result)
             }
-            running[object] = Running(task: task, user: user.number, paid: expected, received: received)
+            running[object] = Running(task: task, user: user.number, payment: payment, received: received)
         }
         // Whatever becomes of the process, what it may spend now counts as spent.
         if counts.begun > begunBefore { keepAccount() }
@@ -334,7 +334,7 @@ actor Forecaster {
             counts.partialBytes += paid
             catalogue[object].partialBytes = ended.received.held
         }
-        spending.correct(by: paid - ended.paid)
+        spending.correct(ended.payment, to: paid)
         begin()
         guard running.isEmpty else { return }
         keepAccount()
