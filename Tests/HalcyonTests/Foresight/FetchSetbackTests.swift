@@ -9,15 +9,6 @@ import Testing
 struct FetchSetbackTests: PredictiveTests {
     let notes = ScriptedPolicy.Notes()
 
-    /// Asks for "a", after which "b" is likely, so and so many seconds after the last time; how often "b" was asked for until now.
-    private func asked(_ fixture: ManagerFixture, _ transport: FakeTransport, after seconds: Double) async throws -> Int
-    {
-        fixture.clock.advance(by: seconds)
-        _ = try await fixture.manager.image(for: resource("a"))
-        await fixture.manager.predictive?.settle()
-        return started(transport).count { $0 == "b" }
-    }
-
     private func start(_ transport: FakeTransport) throws -> ManagerFixture {
         let fixture = try ManagerFixture(transport)
         fixture.manager.startPredicting(prediction()).announce([resource("a"), resource("b")])
@@ -102,10 +93,11 @@ struct FetchSetbackTests: PredictiveTests {
         var setback: FetchSetback?
         for _ in 0..<100 { setback = FetchSetback(.failed, after: setback, at: 7) }
         let last = try #require(setback)
+        func isInForce(_ time: Int64) -> Bool { last.isInForce(at: time, bytes: nil, CacheCapacity()) }
         let longest = FetchSetback.shortest << FetchSetback.doublings
         #expect(longest == 15_360_000_000)
-        #expect(last.isInForce(at: 7) && last.isInForce(at: 6 + longest) && !last.isInForce(at: 7 + longest))
-        #expect(!last.isInForce(at: 6))
+        #expect(isInForce(7) && isInForce(6 + longest) && !isInForce(7 + longest))
+        #expect(!isInForce(6))
     }
 
     @Test("Several sources reject an image if all of them do")

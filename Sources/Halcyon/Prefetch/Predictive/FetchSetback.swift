@@ -8,6 +8,9 @@ struct FetchSetback: Sendable, Equatable {
         case failed
         /// The server says that the request is wrong, and would say so again: it is left alone as long as predicting goes on.
         case rejected
+        /// The cache, which can hold so much, did not let the image in, of which it was said that it has so many bytes, or nothing, and
+        /// which has `found`.
+        case refused(said: Int?, found: Int, CacheCapacity)
     }
 
     /// The microseconds that it is left alone after the first time.
@@ -15,10 +18,10 @@ struct FetchSetback: Sendable, Equatable {
     /// How often that doubles at most.
     static let doublings = 9
 
-    private var cause: Cause
-    private var count = 0
+    private let cause: Cause
+    private let count: Int
     /// The wall time of the last one.
-    private var time: Int64
+    private let time: Int64
 
     /// Another fetch in vain after those of `last`.
     init(_ cause: Cause, after last: FetchSetback?, at time: Int64) {
@@ -27,10 +30,18 @@ struct FetchSetback: Sendable, Equatable {
         self.time = time
     }
 
-    /// Whether the image is to be left alone now. A clock that was set back before the last fetch says nothing of how long that is
-    /// ago: then it is not.
-    func isInForce(at now: Int64) -> Bool {
-        if cause == .rejected { return true }
+    /// Whether the cache might not let in what somebody else has loaded either.
+    var isRefusal: Bool { if case .refused = cause { true } else { false } }
+
+    /// Whether the image is to be left alone now, of which it is said that it has so many bytes, or nothing. A clock that was set
+    /// back before the last fetch says nothing of how long that is ago: then it is not.
+    func isInForce(at now: Int64, bytes: Int?, _ capacity: CacheCapacity) -> Bool {
+        switch cause {
+        case .failed: break
+        case .rejected: return true
+        case .refused(let said, let found, let before):
+            if before != capacity || bytes != said && bytes != found { return false }
+        }
         return now >= time && now - time < Self.shortest << min(count - 1, Self.doublings)
     }
 }

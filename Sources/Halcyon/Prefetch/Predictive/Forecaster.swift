@@ -43,6 +43,10 @@ actor Forecaster {
     private var fetched: [UInt32: (bytes: Int, fetch: Int)] = [:]
     /// The same in turns, in which it is looked at again.
     private var waiting = WaitingObjects()
+    /// What was fetched in vain, and nobody has had since.
+    private var setbacks: [UInt32: FetchSetback] = [:]
+    /// What the cache can hold, as it was last looked at.
+    private var capacity = CacheCapacity()
     private var counts = PrefetchPredictionStatistics()
     private var waiters: [CheckedContinuation<Void, Never>] = []
 
@@ -206,8 +210,10 @@ actor Forecaster {
         counts.accesses += 1
         spending.begin(request: heard.time)
         let isHit = heard.outcome != .network && heard.outcome != .miss
-        // Somebody has it: it can be had.
-        if heard.outcome != .miss { catalogue[object].setback = nil }
+        if let setback = setbacks[object], heard.outcome != .miss {
+            // Somebody has it: it can be had, but need not be cached.
+            if !setback.isRefusal || surroundings.holds(heard.key) { setbacks[object] = nil }
+        }
         if fetched.removeValue(forKey: object) != nil {
             // Had it left before, that would have been told first: it came while somebody waited for it.
             if isHit { counts.used += 1 } else { counts.usedLate += 1 }
@@ -246,6 +252,7 @@ actor Forecaster {
 
     private func plan(after access: Access) {
         wanted = []
+        capacity = surroundings.capacity()
         // It is asked though nothing may be fetched: it may learn while it plans.
         let limit = isPaused ? 0 : spending.objectsLeft
         var (plan, due): (PrefetchPlan, [UInt32]) = (PrefetchPlan(), [])
@@ -262,11 +269,17 @@ actor Forecaster {
         wanted = plan.proposals.prefix(limit).map(\.object)[...]
     }
 
-    /// Whether an object is cached or on its way, comes from nobody knows where, or was fetched in vain not long ago.
+    /// Whether an object is cached or on its way, comes from nobody knows where, is too large for the cache, or was fetched in vain
+    /// not long ago.
     private func isOutOfQuestion(_ object: UInt32) -> Bool {
         guard object < catalogue.count, catalogue[object].resource != nil, running[object] == nil else { return true }
-        if let setback = catalogue[object].setback, setback.isInForce(at: surroundings.now()) { return true }
-        return surroundings.holds(catalogue.key(of: object))
+        let known = catalogue[object]
+        if let setback = setbacks[object],
+            setback.isInForce(at: surroundings.now(), bytes: known.bytes, capacity)
+        {
+            return true
+        }
+        return !known.fits(capacity, toMemory: prediction.toMemory) || surroundings.holds(catalogue.key(of: object))
     }
 
     private func waits(_ fetch: WaitingObjects.Fetch) -> Bool { fetched[fetch.object]?.fetch == fetch.number }
@@ -307,21 +320,27 @@ actor Forecaster {
         case .loaded(let bytes, let cost):
             counts.fetched += 1
             counts.bytes += bytes
+            let said = catalogue[object].bytes
             catalogue[object].bytes = bytes
             catalogue[object].partialBytes = 0
-            catalogue[object].setback = nil
             if cost > 0 { catalogue[object].cost = cost }
             paid = bytes
+            let isHeld = surroundings.holds(catalogue.key(of: object))
+            if isHeld {
+                setbacks[object] = nil
+            } else {
+                setBack(object, .refused(said: said, found: bytes, capacity))
+            }
             if ended.isWanted {
                 counts.usedLate += 1
-            } else if surroundings.holds(catalogue.key(of: object)) {
+            } else if isHeld {
                 fetched[object] = (bytes, counts.fetched)
                 waiting.add(
                     WaitingObjects.Fetch(object: object, user: ended.user, number: counts.fetched), waits: waits)
             } else {
                 drop(bytes)
             }
-        case .wasThere: catalogue[object].setback = nil
+        case .wasThere: setbacks[object] = nil
         case .failed, .rejected, .cancelled:
             if result == .cancelled {
                 counts.cancelled += 1
@@ -344,8 +363,7 @@ actor Forecaster {
 
     /// Remembers a fetch that brought nothing.
     private func setBack(_ object: UInt32, _ cause: FetchSetback.Cause) {
-        catalogue[object].setback = FetchSetback(
-            cause, after: catalogue[object].setback, at: surroundings.now())
+        setbacks[object] = FetchSetback(cause, after: setbacks[object], at: surroundings.now())
     }
 
     private func breakOff() {

@@ -2,7 +2,7 @@ import HalcyonEviction
 
 /// What is known to exist: computed keys as dense numbers, and for each where it comes from, its categories and its size.
 ///
-/// Bytes an object: some 230 beside its key and source. It grows with what is asked for through managers or announced, up to
+/// Bytes an object: some 200 beside its key and source. It grows with what is asked for through managers or announced, up to
 /// a bound; of what comes from nobody knows where it takes in ``mostSourceless``.
 struct ForesightCatalogue: ~Copyable {
     /// The most objects that come from nobody knows where: they can never be fetched, and only tell what comes after them.
@@ -23,8 +23,6 @@ struct ForesightCatalogue: ~Copyable {
         var bytes: Int?
         /// What a fetch that failed has left of it.
         var partialBytes = 0
-        /// What is remembered of fetches that brought nothing since there was an image.
-        var setback: FetchSetback?
     }
 
     private let most: Int

@@ -1,5 +1,12 @@
 import Foundation
 
+/// The most that each tier of a cache can hold.
+struct CacheCapacity: Sendable, Equatable {
+    var memory = 0
+    /// 0 without a disk.
+    var disk = 0
+}
+
 /// What a ``Forecaster`` sees and moves of the world: the cache it fetches for, and the manager that it fetches through.
 struct ForesightSurroundings: Sendable {
     /// What came of a fetch.
@@ -16,6 +23,8 @@ struct ForesightSurroundings: Sendable {
 
     /// Whether a computed key is cached.
     var holds: @Sendable (_ key: String) -> Bool
+    /// What the tiers can hold.
+    var capacity: @Sendable () -> CacheCapacity
     /// Whether there is room for another value of that cost without one having to leave.
     var hasRoom: @Sendable (_ cost: Int) -> Bool
     /// Says of what was fetched under a computed key whether it is still likely to be asked for.

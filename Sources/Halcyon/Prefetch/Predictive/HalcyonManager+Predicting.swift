@@ -11,6 +11,11 @@ extension HalcyonManager {
         let (toMemory, cache) = (prediction.toMemory, cache)
         let surroundings = ForesightSurroundings(
             holds: { [weak cache] in cache?.isCached(forKey: $0) ?? true },
+            capacity: { [weak cache] in
+                CacheCapacity(
+                    memory: cache?.memoryStorage.config.limits.cost ?? 0,
+                    disk: cache?.diskStorage?.config.limits.cost ?? 0)
+            },
             hasRoom: { [weak cache] cost in cache?.memoryStorage.hasRoom(for: cost) ?? false },
             reconsider: { [weak cache] in cache?.reconsider($0, isLikely: $1) },
             fileName: { [weak cache] in cache?.hash(forKey: $0) },
