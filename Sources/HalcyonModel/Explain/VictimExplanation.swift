@@ -16,6 +16,9 @@ public struct VictimExplanation: Sendable, Codable {
         public var entry: UInt32
         /// Whether it is the object that was asked for, which then might have been refused.
         public var isNewcomer: Bool
+        /// How many requests the cache had served when it got its score, to which all that follows belongs: one scoring serves several
+        /// evictions.
+        public var scoredAt: Int
         /// What the judge gave it: the least goes.
         public var score: Double
         /// The network's chance that it is asked for again within the horizon.
@@ -43,11 +46,12 @@ public struct VictimExplanation: Sendable, Codable {
     ///
     /// - Parameter means: the mean inputs of the samples that were held back.
     init(_ record: VictimRecord, number: Int, inputs: Int, means: [Float], parameters: LearnedParameters) {
-        var judgement = Judgement(weights: record.weights, inputs: inputs, hidden: parameters.hidden)
         let groups = FeatureGroups.named.filter { parameters.groups.contains($0.group) }
         let explained = record.judge == .network ? groups : []
         func candidate(_ observed: VictimRecord.Observation) -> Candidate {
-            let row = judgement.inputs(observed.row)
+            let scored = observed.scored
+            var judgement = Judgement(weights: scored.weights, inputs: inputs, hidden: parameters.hidden)
+            let row = judgement.inputs(scored.row)
             let variants = explained.map { group in
                 var changed = row
                 for feature in group.features where feature.place < inputs {
@@ -56,13 +60,13 @@ public struct VictimExplanation: Sendable, Codable {
                 return changed
             }
             let logits = judgement.logits([row] + variants)
-            let logSize = Float(observed.row[Sample.cost]) / 8
-            let scores = logits.map { Double(parameters.missCost.value(logit: $0, logSize: logSize)) }
+            let scores = logits.map { Double(parameters.missCost.value(logit: $0, logSize: scored.logSize)) }
             let features = groups.flatMap(\.features).filter { $0.place < inputs }
             return Candidate(
-                entry: observed.entry, isNewcomer: observed.isNewcomer, score: Double(observed.score),
+                entry: observed.entry, isNewcomer: observed.isNewcomer, scoredAt: scored.request,
+                score: Double(observed.score),
                 probability: Judgement.probability(logits[0]),
-                features: Dictionary(uniqueKeysWithValues: features.map { ($0.name, Int(observed.row[$0.place])) }),
+                features: Dictionary(uniqueKeysWithValues: features.map { ($0.name, Int(scored.row[$0.place])) }),
                 contributions: explained.indices.map {
                     Contribution(group: explained[$0].name, score: scores[0] - scores[$0 + 1])
                 })

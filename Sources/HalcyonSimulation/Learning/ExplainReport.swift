@@ -86,6 +86,7 @@ public struct ExplainReport: Sendable, Codable {
             table.add([name, left, right ?? "-", rest].map { TextTable.Cell($0) })
         }
         add("object", "\(victim.victim.entry)", other.map { "\($0.entry)\($0.isNewcomer ? " (new)" : "")" })
+        add("scored at request", victim.victim.scoredAt.grouped, other?.scoredAt.grouped)
         add("score", victim.victim.score.decimals(3), other?.score.decimals(3))
         add("chance", victim.victim.probability.percent, other?.probability.percent)
         for (group, names) in ModelExplanation.featuresByGroup {
