@@ -14,6 +14,10 @@ public struct VictimExplanation: Sendable, Codable {
     public struct Candidate: Sendable, Codable {
         /// The object's number in its cache.
         public var entry: UInt32
+        /// Its number among all caches that share the model; the same where there is one cache.
+        public var object: UInt32
+        /// The number of who asked for it last, in a fleet of whose cache it is; `nil` if nobody knows.
+        public var user: UInt32?
         /// Whether it is the object that was asked for, which then might have been refused.
         public var isNewcomer: Bool
         /// How many requests the cache had served when it got its score, to which all that follows belongs: one scoring serves several
@@ -63,7 +67,8 @@ public struct VictimExplanation: Sendable, Codable {
             let scores = logits.map { Double(parameters.missCost.value(logit: $0, logSize: scored.logSize)) }
             let features = groups.flatMap(\.features).filter { $0.place < inputs }
             return Candidate(
-                entry: observed.entry, isNewcomer: observed.isNewcomer, scoredAt: scored.request,
+                entry: observed.entry, object: observed.object, user: observed.user == .max ? nil : observed.user,
+                isNewcomer: observed.isNewcomer, scoredAt: scored.request,
                 score: Double(observed.score),
                 probability: Judgement.probability(logits[0]),
                 features: Dictionary(uniqueKeysWithValues: features.map { ($0.name, Int(scored.row[$0.place])) }),

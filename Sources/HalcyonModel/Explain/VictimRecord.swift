@@ -5,6 +5,10 @@ struct VictimRecord {
     /// One of those among whom the choice was made.
     struct Observation {
         let entry: EntryID
+        /// Its number among all caches that share the model.
+        let object: UInt32
+        /// Who asked for it last; in a fleet whose cache it is.
+        let user: UInt32
         /// Whether it is the object that was asked for, which then might have been refused.
         let isNewcomer: Bool
         /// What the judge gave it: the least goes.

@@ -55,9 +55,10 @@ extension LearnedPolicy {
     ) {
         func observation(_ slot: UInt32, _ score: Float) -> VictimRecord.Observation {
             let kept = isScoredNow && slot != newcomer ? nil : scored[slot]
+            let record = history.records[Int(slot)]
             return VictimRecord.Observation(
-                entry: history.records[Int(slot)].entry, isNewcomer: slot == newcomer, score: score,
-                scored: kept ?? known(of: slot))
+                entry: record.entry, object: record.object, user: record.user, isNewcomer: slot == newcomer,
+                score: score, scored: kept ?? known(of: slot))
         }
         learner.pointee.watch.record = VictimRecord(
             request: Int(now), judge: judge, victim: observation(slot, score),
