@@ -33,7 +33,9 @@ struct RankedLists: ~Copyable {
     func expect(_ list: Int) {
         guard (list + 1) * width <= items.count else { return }
         let first = UnsafeRawPointer(items.base + list * width)
-        for offset in stride(from: 0, to: width * MemoryLayout<Item>.stride, by: 64) { halcyon_prefetch(first + offset) }
+        for offset in stride(from: 0, to: width * MemoryLayout<Item>.stride, by: 64) {
+            halcyon_prefetch(first + offset)
+        }
     }
 
     /// Gives an item a score, which is no lower than the one that it had; the least item leaves for it if it is worth less.
