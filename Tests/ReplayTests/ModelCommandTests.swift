@@ -163,7 +163,33 @@ struct ModelCommandTests {
         let key = try #require(json["victim_key"] as? String)
         #expect(Self.csv.contains(",\(key),"))
         let text = try Replay.run(arguments, in: folder).text
-        #expect(text.contains("Eviction 500") && text.contains(key))
+        let runnerUp = try #require(json["runner_up_key"] as? String)
+        #expect(Self.csv.contains(",\(runnerUp),") && runnerUp != key && json["user"] == nil)
+        #expect(text.contains("Eviction 500") && text.contains("residents: \(key)\nRunner-up: \(runnerUp)\n"))
         #expect(try Replay.run(arguments, in: folder).text == text)
+    }
+
+    @Test("explain says whose cache it was, and which objects went and stayed, where each user has one")
+    func explainPerUser() throws {
+        let lines = Self.csv.split(separator: "\n").dropFirst().map { line in
+            let fields = line.split(separator: ",")
+            return "\(fields[0]),\(fields[3])-\(fields[1]),\(fields[2]),\(fields[3])"
+        }
+        _ = try folder.file("own.csv", (["time,key,category,user"] + lines).joined(separator: "\n") + "\n")
+        let arguments = ["explain", "own.csv", "--capacity", "60", "--per", "user", "--victim", "400"]
+        let found = try Replay.run(arguments + ["--format", "json"], in: folder)
+        #expect(found.code == 0, "\(found.errors)")
+        let json = try found.json()
+        let user = try #require(json["user"] as? String)
+        #expect(["u0", "u1", "u2"].contains(user))
+        let keys = [
+            try #require(json["victim_key"] as? String), try #require(json["runner_up_key"] as? String),
+        ]
+        for key in keys {
+            #expect(key.hasPrefix("\(user)-") && lines.contains { $0.contains(",\(key),") }, "\(key)")
+        }
+        let text = try Replay.run(arguments, in: folder).text
+        #expect(text.contains("of the cache of \(user), decided by "), "\(text)")
+        #expect(text.contains("residents: \(keys[0])\nRunner-up: \(keys[1])\n"), "\(text)")
     }
 }

@@ -14,8 +14,15 @@ public struct VictimExplanation: Sendable, Codable {
     public struct Candidate: Sendable, Codable {
         /// The object's number in its cache.
         public var entry: UInt32
+        /// Its number among all caches that share the model; the same where there is one cache.
+        public var object: UInt32
+        /// The number of who asked for it last, in a fleet of whose cache it is; `nil` if nobody knows.
+        public var user: UInt32?
         /// Whether it is the object that was asked for, which then might have been refused.
         public var isNewcomer: Bool
+        /// How many requests the cache had served when it got its score, to which all that follows belongs: one scoring serves several
+        /// evictions.
+        public var scoredAt: Int
         /// What the judge gave it: the least goes.
         public var score: Double
         /// The network's chance that it is asked for again within the horizon.
@@ -43,11 +50,12 @@ public struct VictimExplanation: Sendable, Codable {
     ///
     /// - Parameter means: the mean inputs of the samples that were held back.
     init(_ record: VictimRecord, number: Int, inputs: Int, means: [Float], parameters: LearnedParameters) {
-        var judgement = Judgement(weights: record.weights, inputs: inputs, hidden: parameters.hidden)
         let groups = FeatureGroups.named.filter { parameters.groups.contains($0.group) }
         let explained = record.judge == .network ? groups : []
         func candidate(_ observed: VictimRecord.Observation) -> Candidate {
-            let row = judgement.inputs(observed.row)
+            let scored = observed.scored
+            var judgement = Judgement(weights: scored.weights, inputs: inputs, hidden: parameters.hidden)
+            let row = judgement.inputs(scored.row)
             let variants = explained.map { group in
                 var changed = row
                 for feature in group.features where feature.place < inputs {
@@ -56,13 +64,14 @@ public struct VictimExplanation: Sendable, Codable {
                 return changed
             }
             let logits = judgement.logits([row] + variants)
-            let logSize = Float(observed.row[Sample.cost]) / 8
-            let scores = logits.map { Double(parameters.missCost.value(logit: $0, logSize: logSize)) }
+            let scores = logits.map { Double(parameters.missCost.value(logit: $0, logSize: scored.logSize)) }
             let features = groups.flatMap(\.features).filter { $0.place < inputs }
             return Candidate(
-                entry: observed.entry, isNewcomer: observed.isNewcomer, score: Double(observed.score),
+                entry: observed.entry, object: observed.object, user: observed.user == .max ? nil : observed.user,
+                isNewcomer: observed.isNewcomer, scoredAt: scored.request,
+                score: Double(observed.score),
                 probability: Judgement.probability(logits[0]),
-                features: Dictionary(uniqueKeysWithValues: features.map { ($0.name, Int(observed.row[$0.place])) }),
+                features: Dictionary(uniqueKeysWithValues: features.map { ($0.name, Int(scored.row[$0.place])) }),
                 contributions: explained.indices.map {
                     Contribution(group: explained[$0].name, score: scores[0] - scores[$0 + 1])
                 })

@@ -19,21 +19,51 @@ extension LearnedPolicy {
         return newcomer != ObjectRecord.none && newcomerScore < next ? (newcomer, newcomerScore) : (runnerUp, next)
     }
 
+    /// What is known of an object now.
+    func known(of slot: UInt32) -> VictimRecord.Scored {
+        let record = history.records[Int(slot)]
+        let row = HeapArray<UInt8>(repeating: 0, count: Sample.width)
+        write(record, into: row.base)
+        let learner = learner
+        let weights = learner.pointee.watch.weights(after: learner.pointee.trainer.steps) {
+            learner.pointee.trainer.network.weights
+        }
+        return VictimRecord.Scored(
+            request: Int(now), row: (0..<row.count).map { row[$0] }, logSize: record.logCost, weights: weights)
+    }
+
+    /// Keeps what is known of the candidates, which have just been scored.
+    @inline(never)
+    mutating func keepScored() {
+        scored.removeAll(keepingCapacity: true)
+        for place in 0..<candidates.count {
+            let slot = candidates.slots[place]
+            scored[slot] = known(of: slot)
+        }
+    }
+
+    /// Keeps what is known of the newcomer, which is being scored.
+    @inline(never)
+    mutating func keepScoredNewcomer() { scored[newcomer] = known(of: newcomer) }
+
     /// Writes down what speaks for evicting `slot` of so many residents, and who would have gone in its place.
+    ///
+    /// - Parameter isScoredNow: whether the scores are of this moment, not of when the candidates were scored.
     mutating func observe(
         _ slot: UInt32, among residents: Int, by judge: Contest.Judge, score: Float,
-        runnerUp: (slot: UInt32, score: Float)
+        runnerUp: (slot: UInt32, score: Float), isScoredNow: Bool
     ) {
         func observation(_ slot: UInt32, _ score: Float) -> VictimRecord.Observation {
+            let kept = isScoredNow && slot != newcomer ? nil : scored[slot]
             let record = history.records[Int(slot)]
-            let row = HeapArray<UInt8>(repeating: 0, count: Sample.width)
-            write(record, into: row.base)
             return VictimRecord.Observation(
-                entry: record.entry, isNewcomer: slot == newcomer, score: score, row: (0..<row.count).map { row[$0] })
+                entry: record.entry, object: record.object, user: record.user, isNewcomer: slot == newcomer,
+                score: score, scored: kept ?? known(of: slot))
         }
         learner.pointee.watch.record = VictimRecord(
             request: Int(now), judge: judge, victim: observation(slot, score),
             runnerUp: runnerUp.slot == ObjectRecord.none ? nil : observation(runnerUp.slot, runnerUp.score),
-            candidates: residents, weights: learner.pointee.trainer.network.weights)
+            candidates: residents)
+        scored = [:]
     }
 }

@@ -28,6 +28,7 @@ extension LearnedPolicy {
             judge = learner.pointee.trainer.contest.winner(networkIsReady: false, costsDiffer: costsDiffer)
             score(judge)
         }
+        if learner.pointee.watch.isWaiting { keepScored() }
     }
 
     /// Holds a trial: takes a sample of whom each judge would evict now.
@@ -70,7 +71,7 @@ extension LearnedPolicy {
             let next = history.records[Int(slot)].newer
             observe(
                 slot, among: history.count, by: .recency, score: recency(of: slot),
-                runnerUp: (next, recency(of: next)))
+                runnerUp: (next, recency(of: next)), isScoredNow: true)
         }
         return leave(slot)
     }
@@ -110,6 +111,7 @@ extension LearnedPolicy {
     /// What the judge gives the newcomer; it can only be refused where it is less than a resident.
     mutating func scoreOfNewcomer(by judge: Contest.Judge) -> Float {
         guard newcomer != ObjectRecord.none else { return .infinity }
+        if learner.pointee.watch.isWaiting { keepScoredNewcomer() }
         let record = history.records[Int(newcomer)]
         switch judge {
         case .greedyDual: return record.priority

@@ -79,6 +79,9 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
     var horizon: UInt32 = 0
     var inserted = 0.0
     var credit = 0.0
+    /// What was known of the candidates and the newcomer when they were scored, by their records; empty unless an eviction is
+    /// waited for, to be explained.
+    var scored: [UInt32: VictimRecord.Scored] = [:]
     var evictionsByNetwork = 0
     var evictions = 0
 
@@ -153,7 +156,7 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
         if learner.pointee.watch.isDue() {
             observe(
                 slot, among: looksAtAll(judge) ? history.count : candidates.count, by: judge, score: least,
-                runnerUp: runnerUp(to: slot, by: judge, newcomerScore: score))
+                runnerUp: runnerUp(to: slot, by: judge, newcomerScore: score), isScoredNow: looksAtAll(judge))
         }
         age(by: history.records[Int(slot)].priority)
         return leave(slot)

@@ -14,16 +14,25 @@ public struct ExplainReport: Sendable, Codable {
     public var trace: TraceSummary
     /// What the replay counted.
     public var run: RunResult
-    /// The key of the victim that was asked about, where one cache served all.
+    /// The key of the victim that was asked about.
     public var victimKey: String?
+    /// The key of who would have gone in its place.
+    public var runnerUpKey: String?
+    /// Whose cache it was, where each user has one.
+    public var user: String?
     /// What the model's judgement rests on.
     public var explanation: ModelExplanation
 
     /// A report.
-    public init(trace: TraceSummary, run: RunResult, victimKey: String?, explanation: ModelExplanation) {
+    public init(
+        trace: TraceSummary, run: RunResult, victimKey: String?, runnerUpKey: String? = nil, user: String? = nil,
+        explanation: ModelExplanation
+    ) {
         self.trace = trace
         self.run = run
         self.victimKey = victimKey
+        self.runnerUpKey = runnerUpKey
+        self.user = user
         self.explanation = explanation
     }
 
@@ -74,9 +83,11 @@ public struct ExplainReport: Sendable, Codable {
     }
 
     private func victimText(_ victim: VictimExplanation) -> String {
-        var text = "Eviction \(victim.number), at request \(victim.request.grouped) of its cache, decided by "
-        text += "\(victim.judge) among \(victim.candidates.counted("resident"))"
+        var text = "Eviction \(victim.number), at request \(victim.request.grouped) of "
+        text += user.map { "the cache of \($0)" } ?? "its cache"
+        text += ", decided by \(victim.judge) among \(victim.candidates.counted("resident"))"
         if let victimKey { text += ": \(victimKey)" }
+        if let runnerUpKey { text += "\nRunner-up: \(runnerUpKey)" }
         text += "\n"
         var table = TextTable([
             ("", .left), ("victim", .right), ("runner-up", .right), ("victim's features", .left),
@@ -85,7 +96,8 @@ public struct ExplainReport: Sendable, Codable {
         func add(_ name: String, _ left: String, _ right: String?, _ rest: String = "") {
             table.add([name, left, right ?? "-", rest].map { TextTable.Cell($0) })
         }
-        add("object", "\(victim.victim.entry)", other.map { "\($0.entry)\($0.isNewcomer ? " (new)" : "")" })
+        add("object", "\(victim.victim.object)", other.map { "\($0.object)\($0.isNewcomer ? " (new)" : "")" })
+        add("scored at request", victim.victim.scoredAt.grouped, other?.scoredAt.grouped)
         add("score", victim.victim.score.decimals(3), other?.score.decimals(3))
         add("chance", victim.victim.probability.percent, other?.probability.percent)
         for (group, names) in ModelExplanation.featuresByGroup {

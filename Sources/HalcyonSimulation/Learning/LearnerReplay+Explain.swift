@@ -19,11 +19,15 @@ extension LearnerReplay {
         if victim > 0, explanation.victim == nil {
             throw ReplayError.data("There is no eviction \(victim): there were \(run.evictions).")
         }
-        var object: String?
-        if mode == .shared, let entry = explanation.victim?.victim.entry, trace.names.keys.count > Int(entry) {
-            object = trace.names.keys[entry]
-        }
+        let (victim, runnerUp) = (explanation.victim?.victim, explanation.victim?.runnerUp)
+        let user = mode == .perUser ? victim?.user : nil
         return ExplainReport(
-            trace: TraceSummary(trace, path: path, notes: notes), run: run, victimKey: object, explanation: explanation)
+            trace: TraceSummary(trace, path: path, notes: notes), run: run,
+            victimKey: name(victim?.object, trace.names.keys), runnerUpKey: name(runnerUp?.object, trace.names.keys),
+            user: name(user, trace.names.users), explanation: explanation)
+    }
+
+    private func name(_ number: UInt32?, _ names: StringTable) -> String? {
+        number.flatMap { names.count > Int($0) ? names[$0] : nil }
     }
 }

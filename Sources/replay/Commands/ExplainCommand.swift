@@ -36,7 +36,7 @@ struct ExplainCommand: AsyncParsableCommand {
                 throw ReplayError.usage("--victim \(victim) is no eviction: they are counted from 1.")
             }
             try Output.verify(output)
-            let (replay, notes) = try learner.load(trace, names: victim == nil ? [] : .keys)
+            let (replay, notes) = try learner.load(trace, names: victim == nil ? [] : [.keys, .users])
             let progress = replay.makeProgress()
             let report = try await showingProgress(progress) {
                 try replay.explain(victim: victim ?? 0, path: trace.path, notes: notes, progress: progress)

@@ -70,6 +70,47 @@ struct ModelExplanationTests {
         #expect(victim.victim.contributions.first { $0.group == "size" }?.score == 0)
     }
 
+    @Test("Scores and what they are explained by are of one moment, that of the scoring", arguments: [true, false])
+    func oneMoment(everyCostIsOne: Bool) throws {
+        let parameters = try LearnedParameters().applying(
+            PolicySpec(parsing: "learned(decider=network)").settings, policy: "learned")
+        var (stale, newcomers) = (0, 0)
+        for number in 700..<730 {
+            let context = PolicyContext(
+                capacity: everyCostIsOne ? 250 : 250_000, everyCostIsOne: everyCostIsOne, seed: 1)
+            let model = LearnedModel.make(parameters, context: context, forFleet: false)
+            model.observe(bound: 600, victim: number, seed: 1)
+            let cache = model.makeCache(parameters, context: context)
+            cache.define(1, [0])
+            cache.define(2, [1])
+            for access in accesses(8_000) where model.learner.pointee.watch.record == nil {
+                var access = access
+                if !everyCostIsOne { access.cost = 500 + Int(access.entry) * 37 % 1_000 }
+                _ = cache.access(access)
+            }
+            let record = try #require(model.learner.pointee.watch.record)
+            #expect(record.judge == .network)
+            let explained = VictimExplanation(
+                record, number: number, inputs: Feature.width,
+                means: Array(repeating: 0, count: Feature.width), parameters: parameters)
+            let observed = try [record.victim, #require(record.runnerUp)]
+            for (seen, candidate) in zip(observed, try [explained.victim, #require(explained.runnerUp)]) {
+                var judgement = Judgement(
+                    weights: seen.scored.weights, inputs: Feature.width, hidden: parameters.hidden)
+                let logit = judgement.logits([judgement.inputs(seen.scored.row)])[0]
+                let value = parameters.missCost.value(logit: logit, logSize: seen.scored.logSize)
+                #expect(abs(seen.score - value) < 1e-4, "eviction \(number)")
+                #expect(candidate.score == Double(seen.score) && candidate.scoredAt == seen.scored.request)
+                #expect(abs(candidate.probability - Judgement.probability(logit)) < 1e-6)
+                if seen.scored.request < record.request { stale += 1 }
+                if seen.isNewcomer { newcomers += 1 }
+            }
+            #expect(explained.victim.score <= observed.map { Double($0.score) }[1])
+        }
+        // Otherwise nothing is shown.
+        #expect(stale > 10, "\(stale) \(newcomers)")
+    }
+
     @Test("What the network would say is left out where another judge decided")
     func otherJudge() throws {
         let victim = try #require(try explain("learned", victim: 1).explanation.victim)

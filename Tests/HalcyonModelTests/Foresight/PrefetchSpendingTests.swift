@@ -130,11 +130,66 @@ struct PrefetchSpendingTests {
     @Test func whatWasGuessedIsCorrected() throws {
         var spending = try spending("2/request,100B/day")
         spending.begin(request: 0)
-        spending.spend(cost: 80)
+        let payment = spending.spend(cost: 80)
         #expect(!spending.allows(cost: 30))
-        spending.correct(by: -15)
+        spending.correct(payment, to: 65)
         #expect(spending.allows(cost: 35) && !spending.allows(cost: 36))
         #expect(spending.bytesSpent == 65 && spending.objectsSpent == 1 && spending.objectsLeft == 1)
+    }
+
+    @Test func whatIsCorrectedLaterLeavesPeriodsAloneThatHaveBegunSince() throws {
+        let midnight = 86_400 * second
+        var spending = try spending("20B/request,30B/minute,40B/day,100B/total")
+        spending.begin(request: midnight - second)
+        let late = spending.spend(cost: 10)
+        spending.begin(request: midnight)
+        spending.correct(late, to: 0)
+        #expect(spending.bytesSpent == 0 && spending.account.day.bytes == 0 && spending.account.minute.bytes == 0)
+        #expect(spending.allows(cost: 20) && !spending.allows(cost: 21))
+        // The minute after on the same day: the day is corrected, neither the minute nor the request.
+        let early = spending.spend(cost: 20)
+        spending.begin(request: midnight + 60 * second)
+        spending.spend(cost: 15)
+        spending.correct(early, to: 5)
+        #expect(spending.account.day.bytes == 20 && spending.account.minute.bytes == 15)
+        #expect(spending.allows(cost: 5) && !spending.allows(cost: 6))
+        // The next request in the same minute: the minute is.
+        let last = spending.spend(cost: 5)
+        spending.begin(request: midnight + 61 * second)
+        spending.correct(last, to: 9)
+        #expect(spending.account.minute.bytes == 24 && spending.account.day.bytes == 29)
+        #expect(spending.allows(cost: 6) && !spending.allows(cost: 7))
+    }
+
+    @Test func nothingCostsLessThanNothing() throws {
+        var spending = try spending("10B/day")
+        spending.begin(request: 0)
+        spending.spend(cost: -5)
+        #expect(spending.bytesSpent == 0 && !spending.allows(cost: 11))
+        let payment = spending.spend(cost: 4)
+        spending.correct(payment, to: -4)
+        #expect(spending.bytesSpent == 0 && !spending.allows(cost: 11))
+    }
+
+    @Test(arguments: ["minute", "day", "total"], ["objects", "bytes"])
+    func anAccountOfLessThanNothingIsNone(_ period: String, _ unit: String) throws {
+        let spending = try spending("9B/minute,9B/day,9B/total,9/minute,9/day,9/total")
+        var sums = ["minute", "day", "total"].reduce(into: [:]) { $0[$1] = ["objects": 1, "bytes": 1] }
+        func resumed() throws -> PrefetchSpending {
+            let text = ["minute", "day", "total"].map { name in
+                let sum = sums[name, default: [:]].map { "\"\($0.key)\": \($0.value)" }.joined(separator: ", ")
+                return "\"\(name)\": {\(sum)}"
+            }
+            let json = "{\(text.joined(separator: ", ")), \"minuteNumber\": 0, \"dayNumber\": 0}"
+            var next = spending
+            next.resume(try JSONDecoder().decode(PrefetchAccount.self, from: Data(json.utf8)), at: 0)
+            next.begin(request: 0)
+            return next
+        }
+        #expect(try resumed().objectsSpent == 1)
+        sums[period]?[unit] = -(1 << 53)
+        let left = try resumed()
+        #expect(left.objectsSpent == 0 && left.bytesSpent == 0 && left.objectsLeft == 9 && !left.allows(cost: 10))
     }
 
     @Test func withoutALimitThereIsAlwaysRoom() {

@@ -55,6 +55,42 @@ import Testing
         #expect(contrast.familyInterval == contrast.interval)
     }
 
+    @Test func whatCouldHaveShownIsAsWorkedByHand() throws {
+        // Units of 3e-4 with 9 degrees, runs of 4e-4 with 2: 5e-4 together, with 625 / (81 / 9 + 256 / 2) = 4.5620 degrees, whose
+        // 97.5th percentile is 2.64661; 0.84162 for four times in five.
+        let noise = RunNoise(deviation: 0.0004, degrees: 2)
+        let both = try #require(Contrast.detectable(variance: 9e-8, units: 10, noise: noise, confidence: 0.95))
+        #expect(abs(both - (2.64661 + 0.84162) * 0.0005) < 1e-7, "\(both)")
+        // One of them alone has its own degrees: t(2) = 4.30265, t(9) = 2.26216, and 1.95996 where there are infinitely many.
+        let runs = try #require(Contrast.detectable(variance: 0, units: 10, noise: noise, confidence: 0.95))
+        #expect(abs(runs - (4.30265 + 0.84162) * 0.0004) < 1e-7, "\(runs)")
+        let units = try #require(Contrast.detectable(variance: 9e-8, units: 10, noise: .none, confidence: 0.95))
+        #expect(abs(units - (2.26216 + 0.84162) * 0.0003) < 1e-7, "\(units)")
+        let endless = RunNoise(deviation: 0.0004, degrees: .infinity)
+        let normal = try #require(Contrast.detectable(variance: 0, units: 10, noise: endless, confidence: 0.95))
+        #expect(abs(normal - (1.95996 + 0.84162) * 0.0004) < 1e-7, "\(normal)")
+        // Never more than a whole hit ratio; nothing where nothing varies.
+        let wild = RunNoise(deviation: 0.5, degrees: 1)
+        #expect(Contrast.detectable(variance: 0, units: 10, noise: wild, confidence: 0.95) == 1)
+        #expect(Contrast.detectable(variance: 0, units: 10, noise: .none, confidence: 0.95) == nil)
+    }
+
+    @Test(arguments: [1, 2, 3] as [Double])
+    func whatCouldHaveShownHardlyDependsOnTheNumberOfDraws(degrees: Double) throws {
+        var generator = SeededGenerator(seed: 5)
+        let weights = Array(repeating: 1.0, count: 200)
+        let values = weights.map { _ in 0.01 * normal(&generator) }
+        let found = try [500, 2_000, 8_000, 32_000].map { replicates in
+            let bootstrap = Bootstrap(weights: weights, blockLength: 1, replicates: replicates, seed: 3)
+            let contrast = Contrast(
+                0.01, draws: bootstrap.ratios([values])[0], noise: RunNoise(deviation: 0.002, degrees: degrees),
+                bootstrap: bootstrap, confidence: 0.95, cells: 6)
+            return try #require(contrast.detectable)
+        }
+        let (least, most) = (try #require(found.min()), try #require(found.max()))
+        #expect(most < least * 1.1, "\(found)")
+    }
+
     @Test func noiseIsPooledOverArms() throws {
         // Two pairs that differ by 0.02 and 0: squares 0.0002 and 0 with one degree each.
         let noise = try #require(RunNoise.ofRuns([[0.1, 0.12], [0.3, 0.3], [0.5]]))

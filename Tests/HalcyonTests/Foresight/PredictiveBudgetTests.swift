@@ -97,6 +97,30 @@ struct PredictiveBudgetTests: PredictiveTests {
         await settled.value
     }
 
+    @Test("A fetch that was paid for before midnight and fails after it gives the new day nothing")
+    func midnight() async throws {
+        let transport = FakeTransport()
+        let fixture = try ManagerFixture(transport, clock: ManualClock(seconds: 20 * 86_400 - 1))
+        let budget = PrefetchBudget(perDay: .init(bytes: 15_000_000))
+        let predictive = fixture.manager.startPredicting(prediction { $0.budget = budget })
+        predictive.announce([AnnouncedResource(resource("a")), AnnouncedResource(resource("b"), bytes: 10_000_000)])
+        transport.answer("a", try Sample().file)
+        _ = try await fixture.manager.image(for: resource("a"))
+        let settled = Task { await predictive.settle() }
+        await transport.waitForCalls(2)
+        fixture.clock.advance(by: 2)
+        _ = try await fixture.manager.image(for: resource("a"))
+        await predictive.save()
+        transport.fail("b", .transportClosed)
+        await settled.value
+        let folder = try #require(fixture.cache.diskStorage).files.folder.hidden
+        var spending = PrefetchSpending(budget)
+        spending.resume(try #require(PrefetchAccountFile(folder: folder).read()), at: fixture.clock.now)
+        spending.begin(request: fixture.clock.now)
+        #expect(spending.allows(cost: 15_000_000) && !spending.allows(cost: 15_000_001))
+        #expect(spending.bytesSpent == 0 && spending.objectsSpent == 1)
+    }
+
     @Test("The budget of a metered network holds at once, for what is planned already")
     func metered() async throws {
         let transport = FakeTransport()

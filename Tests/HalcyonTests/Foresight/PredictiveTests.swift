@@ -40,6 +40,14 @@ extension PredictiveTests {
         return (predictive, settled)
     }
 
+    /// Asks for "a", after which "b" is likely, so and so many seconds after the last time; how often "b" was asked for until now.
+    func asked(_ fixture: ManagerFixture, _ transport: FakeTransport, after seconds: Double) async throws -> Int {
+        fixture.clock.advance(by: seconds)
+        _ = try await fixture.manager.image(for: resource("a"))
+        await fixture.manager.predictive?.settle()
+        return started(transport).count { $0 == "b" }
+    }
+
     /// What was told until there was a plan.
     func heardUntilPlan() async -> [String] {
         var heard: [String] = []

@@ -17,13 +17,15 @@ struct ManagerFixture {
     init(
         _ transport: any Transport = CurlTransport(), folder: TemporaryFolder? = nil,
         clock: ManualClock = ManualClock(),
-        memory: MemoryStorageConfig = .lasting(cost: 1 << 20), constrained: Bool = false,
+        memory: MemoryStorageConfig = .lasting(cost: 1 << 20), sizeLimit: Int = 0, constrained: Bool = false,
         triggers: [any CacheTrigger] = []
     ) throws {
         self.folder = try folder ?? TemporaryFolder()
         self.clock = clock
         cache = ImageCache(
-            memory: memory, disk: DiskStorageConfig(name: "test", directory: URL(fileURLWithPath: self.folder.path)),
+            memory: memory,
+            disk: DiskStorageConfig(
+                name: "test", directory: URL(fileURLWithPath: self.folder.path), sizeLimit: sizeLimit),
             serializer: BitmapSerializer(), clock: clock, recorder: recorder,
             triggers: triggers)
         // Time is moved by minutes, in which what is there would long be listed.

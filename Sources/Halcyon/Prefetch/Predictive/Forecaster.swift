@@ -10,8 +10,8 @@ actor Forecaster {
         let task: Task<Void, Never>
         /// For whom it is fetched.
         let user: UInt32
-        /// The bytes that were paid for.
-        let paid: Int
+        /// What was paid for it.
+        let payment: PrefetchSpending.Payment
         let received: ReceivedBytes
         var isWanted = false
     }
@@ -43,6 +43,10 @@ actor Forecaster {
     private var fetched: [UInt32: (bytes: Int, fetch: Int)] = [:]
     /// The same in turns, in which it is looked at again.
     private var waiting = WaitingObjects()
+    /// What was fetched in vain, and nobody has had since.
+    private var setbacks: [UInt32: FetchSetback] = [:]
+    /// What the cache can hold, as it was last looked at.
+    private var capacity = CacheCapacity()
     private var counts = PrefetchPredictionStatistics()
     private var waiters: [CheckedContinuation<Void, Never>] = []
 
@@ -206,6 +210,10 @@ actor Forecaster {
         counts.accesses += 1
         spending.begin(request: heard.time)
         let isHit = heard.outcome != .network && heard.outcome != .miss
+        if let setback = setbacks[object], heard.outcome != .miss {
+            // Somebody has it: it can be had, but need not be cached.
+            if !setback.isRefusal || surroundings.holds(heard.key) { setbacks[object] = nil }
+        }
         if fetched.removeValue(forKey: object) != nil {
             // Had it left before, that would have been told first: it came while somebody waited for it.
             if isHit { counts.used += 1 } else { counts.usedLate += 1 }
@@ -244,6 +252,7 @@ actor Forecaster {
 
     private func plan(after access: Access) {
         wanted = []
+        capacity = surroundings.capacity()
         // It is asked though nothing may be fetched: it may learn while it plans.
         let limit = isPaused ? 0 : spending.objectsLeft
         var (plan, due): (PrefetchPlan, [UInt32]) = (PrefetchPlan(), [])
@@ -260,10 +269,17 @@ actor Forecaster {
         wanted = plan.proposals.prefix(limit).map(\.object)[...]
     }
 
-    /// Whether an object is cached or on its way, or comes from nobody knows where.
+    /// Whether an object is cached or on its way, comes from nobody knows where, is too large for the cache, or was fetched in vain
+    /// not long ago.
     private func isOutOfQuestion(_ object: UInt32) -> Bool {
         guard object < catalogue.count, catalogue[object].resource != nil, running[object] == nil else { return true }
-        return surroundings.holds(catalogue.key(of: object))
+        let known = catalogue[object]
+        if let setback = setbacks[object],
+            setback.isInForce(at: surroundings.now(), bytes: known.bytes, capacity)
+        {
+            return true
+        }
+        return !known.fits(capacity, toMemory: prediction.toMemory) || surroundings.holds(catalogue.key(of: object))
     }
 
     private func waits(_ fetch: WaitingObjects.Fetch) -> Bool { fetched[fetch.object]?.fetch == fetch.number }
@@ -278,7 +294,7 @@ actor Forecaster {
             guard spending.allows(cost: expected), let recipe = known.recipe, var resource = known.resource
             else { continue }
             resource.user = user.name
-            spending.spend(cost: expected)
+            let payment = spending.spend(cost: expected)
             counts.begun += 1
             let received = ReceivedBytes(after: known.partialBytes)
             var options = recipe.options
@@ -288,7 +304,7 @@ actor Forecaster {
                 let result = await surroundings.fetch(resource, options)
                 self.ended(object, result)
             }
-            running[object] = Running(task: task, user: user.number, paid: expected, received: received)
+            running[object] = Running(task: task, user: user.number, payment: payment, received: received)
         }
         // Whatever becomes of the process, what it may spend now counts as spent.
         if counts.begun > begunBefore { keepAccount() }
@@ -304,33 +320,50 @@ actor Forecaster {
         case .loaded(let bytes, let cost):
             counts.fetched += 1
             counts.bytes += bytes
+            let said = catalogue[object].bytes
             catalogue[object].bytes = bytes
             catalogue[object].partialBytes = 0
             if cost > 0 { catalogue[object].cost = cost }
             paid = bytes
+            let isHeld = surroundings.holds(catalogue.key(of: object))
+            if isHeld {
+                setbacks[object] = nil
+            } else {
+                setBack(object, .refused(said: said, found: bytes, capacity))
+            }
             if ended.isWanted {
                 counts.usedLate += 1
-            } else if surroundings.holds(catalogue.key(of: object)) {
+            } else if isHeld {
                 fetched[object] = (bytes, counts.fetched)
                 waiting.add(
                     WaitingObjects.Fetch(object: object, user: ended.user, number: counts.fetched), waits: waits)
             } else {
                 drop(bytes)
             }
-        case .wasThere: break
-        case .failed, .cancelled:
-            if result == .failed { counts.failed += 1 } else { counts.cancelled += 1 }
+        case .wasThere: setbacks[object] = nil
+        case .failed, .rejected, .cancelled:
+            if result == .cancelled {
+                counts.cancelled += 1
+            } else {
+                counts.failed += 1
+                setBack(object, result == .rejected ? .rejected : .failed)
+            }
             // What has come was paid for, though it is no image.
             paid = ended.received.total
             counts.partialBytes += paid
             catalogue[object].partialBytes = ended.received.held
         }
-        spending.correct(by: paid - ended.paid)
+        spending.correct(ended.payment, to: paid)
         begin()
         guard running.isEmpty else { return }
         keepAccount()
         for waiter in waiters { waiter.resume() }
         waiters = []
+    }
+
+    /// Remembers a fetch that brought nothing.
+    private func setBack(_ object: UInt32, _ cause: FetchSetback.Cause) {
+        setbacks[object] = FetchSetback(cause, after: setbacks[object], at: surroundings.now())
     }
 
     private func breakOff() {

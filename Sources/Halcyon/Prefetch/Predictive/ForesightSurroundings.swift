@@ -1,5 +1,12 @@
 import Foundation
 
+/// The most that each tier of a cache can hold.
+struct CacheCapacity: Sendable, Equatable {
+    var memory = 0
+    /// 0 without a disk.
+    var disk = 0
+}
+
 /// What a ``Forecaster`` sees and moves of the world: the cache it fetches for, and the manager that it fetches through.
 struct ForesightSurroundings: Sendable {
     /// What came of a fetch.
@@ -9,11 +16,15 @@ struct ForesightSurroundings: Sendable {
         /// It was there already.
         case wasThere
         case failed
+        /// It failed, and would again: the server says that the request is wrong.
+        case rejected
         case cancelled
     }
 
     /// Whether a computed key is cached.
     var holds: @Sendable (_ key: String) -> Bool
+    /// What the tiers can hold.
+    var capacity: @Sendable () -> CacheCapacity
     /// What another value may cost without one having to leave.
     var room: @Sendable () -> Int
     /// Says of what was fetched under a computed key whether it is still likely to be asked for.

@@ -11,6 +11,11 @@ extension HalcyonManager {
         let (toMemory, cache) = (prediction.toMemory, cache)
         let surroundings = ForesightSurroundings(
             holds: { [weak cache] in cache?.isCached(forKey: $0) ?? true },
+            capacity: { [weak cache] in
+                CacheCapacity(
+                    memory: cache?.memoryStorage.config.limits.cost ?? 0,
+                    disk: cache?.diskStorage?.config.limits.cost ?? 0)
+            },
             room: { [weak cache] in cache?.memoryStorage.room ?? 0 },
             reconsider: { [weak cache] in cache?.reconsider($0, isLikely: $1) },
             fileName: { [weak cache] in cache?.hash(forKey: $0) },
@@ -22,7 +27,7 @@ extension HalcyonManager {
                     let loaded = try await prefetch(resource, options, toMemory: toMemory)
                     return loaded.map { .loaded(bytes: $0.bytes, cost: $0.cost) } ?? .wasThere
                 } catch {
-                    return error.isCancellation ? .cancelled : .failed
+                    return error.isCancellation ? .cancelled : error.isRejection ? .rejected : .failed
                 }
             })
         return predicting.start { ending in

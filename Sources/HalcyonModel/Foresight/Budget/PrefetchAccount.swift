@@ -8,7 +8,7 @@ public struct PrefetchAccount: Codable, Sendable, Equatable {
 
     /// Whether all of these can have been spent, and be added to.
     var isSound: Bool {
-        let range = -(1 << 53)...(1 << 53)
+        let range = 0...(1 << 53)
         return [minute, day, total].allSatisfy { range.contains($0.objects) && range.contains($0.bytes) }
     }
 }

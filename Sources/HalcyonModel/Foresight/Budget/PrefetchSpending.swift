@@ -17,6 +17,7 @@ public struct PrefetchSpending: Sendable, Equatable {
     private var minute = Sum()
     private var day = Sum()
     private var total = Sum()
+    private var requestNumber = 0
     private var minuteNumber = Int64.min
     private var dayNumber = Int64.min
 
@@ -34,6 +35,7 @@ public struct PrefetchSpending: Sendable, Equatable {
     /// - Parameter time: its wall time in microseconds.
     public mutating func begin(request time: Int64) {
         request = Sum()
+        requestNumber += 1
         let newMinute = Self.floor(time, 60_000_000)
         if newMinute > minuteNumber { (minuteNumber, minute) = (newMinute, Sum()) }
         let newDay = Self.floor(time, 86_400_000_000)
@@ -57,20 +59,27 @@ public struct PrefetchSpending: Sendable, Equatable {
     }
 
     /// Pays for one object.
-    public mutating func spend(cost: Int) {
+    ///
+    /// - Returns: what to correct it with, once it is known how many bytes it has.
+    @discardableResult
+    public mutating func spend(cost: Int) -> Payment {
+        let cost = max(cost, 0)
         request.add(1, cost)
         minute.add(1, cost)
         day.add(1, cost)
         total.add(1, cost)
+        return Payment(
+            cost: cost, requestNumber: requestNumber, minuteNumber: minuteNumber, dayNumber: dayNumber)
     }
 
-    /// Corrects what was paid for an object by the bytes that it turned out to have more, or fewer where negative, in the
-    /// periods of the last request.
-    public mutating func correct(by bytes: Int) {
-        request.add(0, bytes)
-        minute.add(0, bytes)
-        day.add(0, bytes)
-        total.add(0, bytes)
+    /// Corrects what was paid for an object to the bytes that it turned out to have, in those of the periods in which it was paid
+    /// that are not over.
+    public mutating func correct(_ payment: Payment, to bytes: Int) {
+        let more = max(bytes, 0) - payment.cost
+        if payment.requestNumber == requestNumber { request.add(0, more) }
+        if payment.minuteNumber == minuteNumber { minute.add(0, more) }
+        if payment.dayNumber == dayNumber { day.add(0, more) }
+        total.add(0, more)
     }
 
     /// What was spent in this minute, on this day and in total, to be kept and gone on with by ``resume(_:at:)``.
@@ -93,14 +102,22 @@ public struct PrefetchSpending: Sendable, Equatable {
         time / length - (time % length < 0 ? 1 : 0)
     }
 
-    /// What was spent in one period.
+    /// What was paid for one object, and when.
+    public struct Payment: Sendable, Equatable {
+        let cost: Int
+        let requestNumber: Int
+        let minuteNumber: Int64
+        let dayNumber: Int64
+    }
+
+    /// What was spent in one period; never less than nothing.
     struct Sum: Codable, Sendable, Equatable {
         var objects = 0
         var bytes = 0
 
         mutating func add(_ count: Int, _ cost: Int) {
             objects += count
-            bytes += cost
+            bytes = max(bytes + cost, 0)
         }
 
         func allows(_ cost: Int, _ limit: PrefetchBudget.Limit) -> Bool {
