@@ -89,7 +89,10 @@ struct HypothesisCommand: AsyncParsableCommand {
     func run() async throws {
         try await reportingFailure {
             try validateOptions()
-            try Output.verify(output)
+            try CommandFiles(
+                reads: traces.map { ("trace", $0) } + [("prefetch model", fetching.prefetchModel)],
+                writes: [("--output", output)]
+            ).verify()
             let learner = try HypothesisLearner(learner, prefetch: prefetch())
             // Every trace is read before the first run, so that a fault in the last one costs no results. Of several
             // traces only those are kept that cannot be read again.
