@@ -108,7 +108,7 @@ struct HypothesisCommand: AsyncParsableCommand {
                 let results = await showingProgress(progress) {
                     await question.hypothesis.run(workers: threads, progress: progress)
                 }
-                report.add(results, of: TraceSummary(question.trace, path: path, notes: question.notes))
+                report.add(results, of: TraceSummary(question.replayed, path: path, notes: question.notes))
             }
             let data =
                 switch format {
@@ -135,6 +135,7 @@ struct HypothesisCommand: AsyncParsableCommand {
         options.resamples = resamples
         options.margin = margin
         options.models = models ?? .shared
+        options.limit = limit
         options.seed = seed
         return options
     }
@@ -162,9 +163,10 @@ struct HypothesisCommand: AsyncParsableCommand {
 
     /// What is asked of one trace.
     private struct Question {
-        let trace: Trace
         let notes: [String]
         let hypothesis: Hypothesis
+        /// What is replayed; where each user has a cache beside one for all, what that one serves.
+        var replayed: Trace { hypothesis.fields[0].trace }
     }
 
     private func question(of path: String, _ learner: HypothesisLearner) throws -> Question {
@@ -175,7 +177,7 @@ struct HypothesisCommand: AsyncParsableCommand {
         do {
             let (fields, notes) = try fields(of: trace)
             let hypothesis = try Hypothesis(fields: fields, learner: learner, options: options)
-            return Question(trace: trace, notes: notes, hypothesis: hypothesis)
+            return Question(notes: notes, hypothesis: hypothesis)
         } catch ReplayError.data(let sentence) {
             throw ReplayError.data("\(path): \(sentence)")
         }
