@@ -72,7 +72,7 @@ struct CheckCommand: AsyncParsableCommand {
             try Output.write(Data("Nothing to record: \(targets) is left as it is.\n".utf8), to: nil)
             return
         }
-        try Output.write(Data(recorded.text.utf8), to: targets)
+        try Output.write(Data(recorded.verifiedText(file: targets).utf8), to: targets)
         try Output.write(
             Data("\(entry.targets) of \(file.targetCount) targets recorded in \(targets).\n".utf8), to: nil)
     }
