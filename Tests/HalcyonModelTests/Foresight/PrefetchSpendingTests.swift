@@ -143,4 +143,17 @@ struct PrefetchSpendingTests {
         spending.spend(cost: .max)
         #expect(spending.objectsLeft == PrefetchSpending.mostAtOnce && spending.allows(cost: .max))
     }
+
+    @Test("What is more than can be counted is as much as can be, and no limit allows it")
+    func more() {
+        var spending = PrefetchSpending(PrefetchBudget())
+        spending.begin(request: 0)
+        for _ in 0..<3 { spending.spend(cost: .max) }
+        #expect(spending.bytesSpent == 1 << 62 && spending.objectsSpent == 3)
+        #expect(spending.allows(cost: .max))
+        spending.budget.inTotal.bytes = 1 << 53
+        #expect(!spending.allows(cost: 0) && spending.objectsLeft == 0)
+        for _ in 0..<4 { spending.correct(by: -.max) }
+        #expect(spending.bytesSpent == -(1 << 62) && spending.allows(cost: 1))
+    }
 }

@@ -98,9 +98,14 @@ public struct PrefetchSpending: Sendable, Equatable {
         var objects = 0
         var bytes = 0
 
+        /// As many bytes are counted: more than any limit.
+        private static let most = 1 << 62
+
         mutating func add(_ count: Int, _ cost: Int) {
             objects += count
-            bytes += cost
+            // Without a limit of bytes there may be more than can be counted.
+            let (sum, isTooLarge) = bytes.addingReportingOverflow(cost)
+            bytes = isTooLarge ? (cost < 0 ? -Self.most : Self.most) : min(max(sum, -Self.most), Self.most)
         }
 
         func allows(_ cost: Int, _ limit: PrefetchBudget.Limit) -> Bool {
