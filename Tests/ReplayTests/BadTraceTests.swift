@@ -35,6 +35,11 @@ struct BadTraceTests {
             ": the name does not tell the format; give one of csv, oracleGeneral, vscsi, twitter, accessLog"
         ),
         (
+            "huge.csv", Array(("key,size\n" + (0..<16_385).map { "\($0 % 7),281474976710655\n" }.joined()).utf8),
+            ": all requests together ask for more than 4611686018427387904 bytes, the most accepted; leave some out, or "
+                + "count every object as 1 (--sizes unit)"
+        ),
+        (
             "line.csv", Array("key\n".utf8) + [UInt8](repeating: 120, count: 2_000_000),
             ":2: the line that starts with '" + String(repeating: "x", count: 60)
                 + "…' is longer than 1048576 bytes, the most accepted"
@@ -78,6 +83,26 @@ struct BadTraceTests {
         let whole = try Data(contentsOf: URL(fileURLWithPath: folder.path + "/whole.csv.gz"))
         _ = try folder.file("cut.csv.gz", Array(whole.prefix(whole.count / 2)))
         try check("cut.csv.gz --only -p lru", "cut.csv.gz: the gzip data ends early: the file is truncated")
+    }
+
+    @Test("as many bytes as are accepted break no count, of what is fetched ahead many times over neither")
+    func manyBytes() throws {
+        let folder = try TemporaryFolder()
+        let rows = (0..<16_384).map { "\($0),\($0 * $0 % 101),281474976710655,c\($0 % 2)\n" }
+        _ = try folder.file("t.csv", "time,key,size,category\n" + rows.joined())
+        for arguments in [
+            "t.csv -p lru,gdsf,belady,learned(evictions=32) -c 1000TB,100%", "t.csv --only -p lru -c 10 --stream",
+            "t.csv --only -p lru -c 2000TB --prefetch popular,next-key,planner --prefetch-budget 8/request",
+            "t.csv --only -p lru --tiers memory=1000TB,disk=2000TB", "inspect t.csv", "curve t.csv",
+            "curve t.csv --sample 0.5",
+        ] {
+            let outcome = try Replay.run(arguments.split(separator: " ").map(String.init), in: folder)
+            #expect((outcome.code, outcome.errors) == (0, ""), "\(arguments)")
+        }
+        let run = ["t.csv", "--only", "-p", "lru", "-c", "2000TB", "--format", "json"]
+        let fetching = run + ["--prefetch", "popular", "--prefetch-budget", "8/request"]
+        let result = try #require(Replay.run(fetching, in: folder).runs().first?["prefetch"] as? [String: Any])
+        #expect(result["fetched_cost"] as? Int == .max)
     }
 
     @Test("odd but sound: one request, a long key, bytes that are no UTF-8, CRLF, quotes")

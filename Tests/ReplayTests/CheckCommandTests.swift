@@ -87,4 +87,12 @@ struct CheckCommandTests {
         #expect(try await code(path, "--update", "--reason", "nothing moved") == 0)
         #expect(try text("targets.yml") == recorded)
     }
+
+    @Test("--update with a reason that YAML would not take as it is")
+    func unusualReason() async throws {
+        let path = try targets(", lowest_hit_ratio: 0.5")
+        #expect(try await code(path, "--update", "--reason", "from\u{85}a\u{FEFF}paste\u{9C}\u{2028}\u{FFFE}") == 0)
+        #expect(try await code(path) == 0)
+        #expect(try text("targets.yml").contains("reason: \"from\\x85a\\ufeffpaste\\x9c\\u2028\\ufffe\""))
+    }
 }

@@ -36,6 +36,14 @@ import Testing
         let json = try #require(JSONSerialization.jsonObject(with: data) as? [String: Any])
         #expect(json["schema"] as? String == "halcyon.hypothesis/1")
         #expect((json["options"] as? [String: Any])?["models"] as? String == "adapted")
+        #expect((json["options"] as? [String: Any])?["limit"] as? Int == 800)
+        // What was replayed, not what the file holds.
+        let summary = try #require((json["traces"] as? [[String: Any]])?.first)
+        let replayed = TraceSummary(try Trace.load(file("shop.csv")).selection(limit: 800).trace, path: "")
+        #expect(summary["requests"] as? Int == 800)
+        #expect(summary["objects"] as? Int == replayed.objects)
+        #expect(summary["users"] as? Int == replayed.users)
+        #expect(summary["fingerprint"] as? String == replayed.fingerprint)
         let results = try #require(json["results"] as? [[String: Any]])
         #expect(results.map { $0["mode"] as? String } == ["shared", "shared", "per_user"])
         #expect(results.map { $0["capacity_asked"] as? String } == ["20", "2%", "8"])
@@ -84,6 +92,7 @@ import Testing
     @Test func aFaultInTheLastTraceOrTheOutputIsFoundBeforeTheFirstRun() async throws {
         let folder = try TemporaryFolder()
         _ = try folder.file("shop.csv", "key,category\n" + (0..<200).map { "k\($0 % 20),c\($0 % 2)\n" }.joined())
+        _ = try folder.file("more.csv", "key,category\n" + (0..<200).map { "k\($0 % 30),c\($0 % 3)\n" }.joined())
         _ = try folder.file("plain.csv", "key\n" + (0..<200).map { "k\($0 % 20)\n" }.joined())
         _ = try folder.file("same.csv", "key,category\n" + (0..<200).map { "k\($0 % 20),c\n" }.joined())
         _ = try folder.file("few.csv", "key,category\na,1\nb,2\na,1\n")
@@ -114,6 +123,14 @@ import Testing
                 "--device-capacity needs caches of users: leave out --per shared."
             ),
             (
+                ["shop.csv", "--models", "own", "--device-capacity", "30"], 64,
+                "shop.csv names no user, so that there is no cache for each: leave out --models and --device-capacity."
+            ),
+            (
+                ["shop.csv", "more.csv", "--device-capacity", "30"], 64,
+                "None of the traces names a user, so that there is no cache for each: leave out --device-capacity."
+            ),
+            (
                 ["shop.csv", "--per", "user", "--device-capacity", "5", "--capacity", "2"], 64,
                 "With --per user --device-capacity states the capacities: leave out --capacity."
             ),
@@ -121,7 +138,7 @@ import Testing
             let outcome = try Replay.run(["hypothesis"] + arguments + long, in: folder)
             #expect((outcome.code, outcome.text, outcome.errors) == (code, "", "replay: \(sentence)\n"))
         }
-        #expect(folder.contents == ["few.csv", "plain.csv", "same.csv", "shop.csv"])
+        #expect(folder.contents == ["few.csv", "more.csv", "plain.csv", "same.csv", "shop.csv"])
     }
 
     @Test func severalTracesAreReadAgainAndReportedInTheOrderAsked() throws {
@@ -131,8 +148,10 @@ import Testing
         }
         let outcome = try Replay.run(
             "hypothesis", "b.csv", "a.csv", "--permutations", "2", "--seeds", "1", "--capacity", "20", "--format",
-            "json",
+            "json", "--permuted-seeds", "5",
             in: folder)
+        let options = try #require(outcome.json()["options"] as? [String: Any])
+        #expect(options["permuted_seeds"] as? Int == 1, "no more than there are seeds")
         let results = try #require(outcome.json()["results"] as? [[String: Any]])
         #expect(results.map { $0["trace"] as? String } == ["b.csv", "a.csv"])
         // A cache that holds everything.

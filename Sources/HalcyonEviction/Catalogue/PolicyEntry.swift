@@ -152,6 +152,7 @@ extension PolicyParameters {
                 throw .badValue(setting.value, parameter: setting.name, policy: policy, accepts: parameter.accepts)
             }
         }
+        values.giveWay(to: given)
         if let conflict = values.conflict { throw .conflict(conflict) }
         return values
     }

@@ -13,11 +13,18 @@ public protocol PolicyParameters: Sendable {
     static var table: [Parameter<Self>] { get }
     /// What does not go together among the values, in one sentence; `nil` if they do, as they always do by default.
     var conflict: String? { get }
+    /// Gives up values that nobody set by hand, where they do not go with those that somebody did.
+    ///
+    /// - Parameter given: the names of those, whose values are in place.
+    mutating func giveWay(to given: Set<String>)
 }
 
 extension PolicyParameters {
     /// All values go together.
     public var conflict: String? { nil }
+
+    /// All values stay.
+    public mutating func giveWay(to given: Set<String>) {}
 }
 
 /// The parameters of a policy that has none.

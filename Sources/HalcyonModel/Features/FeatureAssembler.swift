@@ -2,8 +2,8 @@ import HalcyonEviction
 
 /// Turns what is known at an instant into a row of features, a byte each, and keeps what is known of categories and users.
 ///
-/// It knows nothing but the accesses it was told of. A row is O(1 + categories of the object × categories of the user's
-/// latest access), the product of two small sets of which most have one member.
+/// It knows nothing but the accesses it was told of. A row is O(1 + categories of the object + categories of the user's
+/// latest access), two small sets of which most have one member.
 struct FeatureAssembler: ~Copyable {
     private let uses: FeatureSwitches
     /// Of all caches that share this.

@@ -6,7 +6,7 @@ import HalcyonEviction
 /// Both models are told these. The eviction model asks for those of a resident (``FeatureAssembler``), the planner for those of
 /// a candidate (``CandidateInputs``). Each keeps account of the accesses that it hears of itself, because they need not be the same: a cache
 /// may serve some of the users whom the planner foresees. It knows nothing but those accesses. O(categories of
-/// the object × categories in use).
+/// the object + categories in use).
 struct HabitFeatures: ~Copyable {
     /// How much is remembered; each a power of two. See ``UserProfiles``, ``CategoryProfiles``, ``CategoryTransitions``.
     struct Bounds {

@@ -17,6 +17,14 @@ extension LearnedParameters {
     /// The model to start with, if any.
     var start: PretrainedModel? { model == .none ? nil : pretrained }
 
+    /// A model's prices stay behind where another objective is asked for, which has its own.
+    public mutating func giveWay(to given: Set<String>) {
+        guard given.contains("objective"), objective != .cost else { return }
+        let defaults = LearnedParameters()
+        if !given.contains("per-miss") { perMiss = defaults.perMiss }
+        if !given.contains("per-byte") { perByte = defaults.perByte }
+    }
+
     /// Prices go with the objective that asks for them, and weights serve only the network and the features that they
     /// were learnt for.
     public var conflict: String? {

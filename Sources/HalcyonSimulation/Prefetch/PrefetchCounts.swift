@@ -1,15 +1,15 @@
 /// What a replay counts of prefetching: of fetches that were begun after the warm-up.
 struct PrefetchCounts {
     var fetched = 0
-    var fetchedCost = 0
+    private(set) var fetchedCost = 0
     /// Of the fetched: asked for while resident.
     var used = 0
     /// Of the fetched: asked for before they arrived.
     var late = 0
     /// What those cost, which is fetched once: whoever asks joins the fetch.
-    var lateCost = 0
+    private(set) var lateCost = 0
     /// What the unused cost to fetch.
-    var wastedCost = 0
+    private(set) var wastedCost = 0
     /// Hits after the warm-up on entries that were fetched ahead and not asked for since, those fetched during it among them.
     var hitsOwed = 0
     var requestsUntilUse = 0
@@ -19,4 +19,27 @@ struct PrefetchCounts {
     /// Sampled times of learning and planning.
     var plansTimed = 0
     var planningNanoseconds = 0
+
+    /// Counts a fetch.
+    mutating func fetch(cost: Int) {
+        fetched += 1
+        fetchedCost = fetchedCost.addingUpToLargest(cost)
+    }
+
+    /// Counts a fetch that was asked for before it arrived.
+    mutating func join(cost: Int) {
+        late += 1
+        lateCost = lateCost.addingUpToLargest(cost)
+    }
+
+    /// Counts a fetch that is not used.
+    mutating func waste(cost: Int) { wastedCost = wastedCost.addingUpToLargest(cost) }
+}
+
+extension Int {
+    /// The sum, or the largest number where it is larger: what is fetched ahead may cost a trace's requests many times over.
+    func addingUpToLargest(_ cost: Int) -> Int {
+        let (sum, isTooLarge) = addingReportingOverflow(cost)
+        return isTooLarge ? .max : sum
+    }
 }

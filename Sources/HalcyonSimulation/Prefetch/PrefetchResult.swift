@@ -67,7 +67,7 @@ public struct PrefetchResult: Sendable, Codable {
         fetchedCost = counts.fetchedCost
         wastedCost = counts.wastedCost
         wastedShare = share(
-            counts.wastedCost, of: total.bytesFetched + counts.fetchedCost - counts.lateCost)
+            counts.wastedCost, of: total.bytesFetched.addingUpToLargest(counts.fetchedCost - counts.lateCost))
         planningMicroseconds = share(counts.planningNanoseconds, of: counts.plansTimed) / 1_000
         metadataBytes = policy.metadataBytes
         metrics = Dictionary(policy.metrics.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })

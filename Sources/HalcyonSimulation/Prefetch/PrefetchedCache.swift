@@ -71,10 +71,7 @@ final class PrefetchedCache {
         if before == .onTheWay, let joined = arrivals.firstIndex(where: { $0.access.entry == entry }) {
             // Whoever asks for it joins the fetch, and waits.
             let fetch = arrivals.remove(at: joined)
-            if fetch.isCounted {
-                counts.late += 1
-                counts.lateCost += fetch.access.cost
-            }
+            if fetch.isCounted { counts.join(cost: fetch.access.cost) }
         }
         let outcome = run.access(access)
         met.pointee[entry] = outcome == .refused ? .absent : .ordinary
@@ -86,7 +83,7 @@ final class PrefetchedCache {
                     counts.requestsUntilUse += requests - met.pointee.fetch(of: entry)
                 }
             } else if outcome != .hit && before == .waiting {
-                counts.wastedCost += seen.cost(of: access.object)
+                counts.waste(cost: seen.cost(of: access.object))
             }
         }
         return outcome
@@ -124,11 +121,8 @@ final class PrefetchedCache {
             spending.spend(cost: cost)
             let fetch = fetch(proposal.object, after: access)
             // It has expired before anybody asked for it.
-            if met.pointee[fetch.entry] == .waiting { counts.wastedCost += cost }
-            if isCounted {
-                counts.fetched += 1
-                counts.fetchedCost += cost
-            }
+            if met.pointee[fetch.entry] == .waiting { counts.waste(cost: cost) }
+            if isCounted { counts.fetch(cost: cost) }
             if latency == 0 {
                 place(fetch, isCounted: isCounted, &counts, policy)
             } else {
@@ -163,7 +157,7 @@ final class PrefetchedCache {
         if run.access(access) == .refused {
             met.pointee[access.entry] = .absent
             policy?.dropped(access.object)
-            if isCounted { counts.wastedCost += access.cost }
+            if isCounted { counts.waste(cost: access.cost) }
         } else {
             met.pointee.arrived(access.entry, request: requests, isCounted: isCounted)
             waiting.add(
@@ -181,7 +175,7 @@ final class PrefetchedCache {
             switch met.pointee[victim] {
             case .ordinary: policy?.evicted(met.pointee.object(victim), from: user)
             case .waiting:
-                counts.wastedCost += seen.cost(of: met.pointee.object(victim))
+                counts.waste(cost: seen.cost(of: met.pointee.object(victim)))
                 policy?.dropped(met.pointee.object(victim))
             case .waitingUncounted: policy?.dropped(met.pointee.object(victim))
             case .absent: break
@@ -194,9 +188,9 @@ final class PrefetchedCache {
 
     /// What was fetched ahead and is not used at the end, what is still on its way included.
     func finish(_ counts: inout PrefetchCounts) {
-        for arrival in arrivals where arrival.isCounted { counts.wastedCost += arrival.access.cost }
+        for arrival in arrivals where arrival.isCounted { counts.waste(cost: arrival.access.cost) }
         for entry in 0..<met.pointee.count where met.pointee[entry] == .waiting {
-            counts.wastedCost += seen.cost(of: met.pointee.object(entry))
+            counts.waste(cost: seen.cost(of: met.pointee.object(entry)))
         }
     }
 }

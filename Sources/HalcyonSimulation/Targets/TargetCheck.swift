@@ -39,7 +39,7 @@ public struct TargetCheck: Sendable {
         for group in file.groups {
             let reading = TraceReading(group)
             guard done.insert(reading).inserted else { continue }
-            let trace = try reading.load(from: URL(fileURLWithPath: path).deletingLastPathComponent())
+            let trace = try reading.load(from: group.tracePath(inFileAt: path))
             for (number, group) in file.groups.enumerated() where TraceReading(group) == reading {
                 outcomes[number] = try await run(group, number: number, over: trace, workers: workers)
             }
@@ -125,9 +125,9 @@ private struct TraceReading: Hashable {
         sizes = group.sizes
     }
 
-    func load(from folder: URL) throws -> Trace {
+    func load(from path: String) throws -> Trace {
         var options = LoadOptions()
         options.sizes = SizeRule(argument: sizes) ?? .firstRequest
-        return try Trace.load(URL(fileURLWithPath: trace, relativeTo: folder).standardizedFileURL.path, options)
+        return try Trace.load(path, options)
     }
 }

@@ -1,3 +1,6 @@
+import HalcyonEviction
+import HalcyonModel
+
 extension TargetFile {
     /// The file in its one form: the same content gives the same bytes.
     ///
@@ -17,6 +20,21 @@ extension TargetFile {
             text += "targets: \(entry.targets), reason: \(YAMLText.scalar(entry.reason))}\n"
         }
         return text + lines(comments["end"], indent: "")
+    }
+
+    /// The text, after it was read again: what is to replace a file that nobody may lose.
+    ///
+    /// - Parameters:
+    ///   - file: its name, for messages.
+    ///   - catalogue: the policies that may be named.
+    /// - Throws: ``ReplayError/data(_:)`` if it cannot be read, or says something else then.
+    public func verifiedText(file: String, catalogue: PolicyCatalogue = .standard) throws(ReplayError) -> String {
+        let text = text
+        let reread = try TargetFile(parsing: text, file: "\(file), as it would be written", catalogue: catalogue)
+        guard reread.text == text else {
+            throw .data("\(file): what would be written reads differently; name policies and traces more plainly.")
+        }
+        return text
     }
 
     private func text(of group: TargetGroup) -> String {

@@ -1,3 +1,4 @@
+import Foundation
 import HalcyonTrace
 
 /// Hit ratios that must not get worse, as a file keeps them: what `replay check` checks.
@@ -79,6 +80,14 @@ public struct TargetGroup: Sendable, Equatable {
         self.trace = trace
         self.mode = mode
         self.targets = targets
+    }
+
+    /// Where the trace is.
+    ///
+    /// - Parameter path: the file of targets, to whose folder ``trace`` is relative.
+    public func tracePath(inFileAt path: String) -> String {
+        let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
+        return URL(fileURLWithPath: trace, relativeTo: folder).standardizedFileURL.path
     }
 }
 

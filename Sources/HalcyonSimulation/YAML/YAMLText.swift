@@ -25,12 +25,22 @@ enum YAMLText {
         case "\\": "\\\\"
         case "\n": "\\n"
         case "\t": "\\t"
-        default:
-            if scalar.value < 0x20 || scalar.value == 0x7F {
-                "\\x" + (scalar.value < 16 ? "0" : "") + String(scalar.value, radix: 16)
-            } else {
-                String(scalar)
-            }
+        default: standsAsItIs(scalar.value) ? String(scalar) : numbered(scalar.value)
         }
+    }
+
+    /// Whether every parser takes the character as it is. Control characters and byte order marks are let in by none, some begin
+    /// a new line, and the last two numbers of each plane are no characters.
+    private static func standsAsItIs(_ value: UInt32) -> Bool {
+        switch value {
+        case 0..<0x20, 0x7F..<0xA0, 0x2028, 0x2029, 0xFEFF: false
+        default: value & 0xFFFE != 0xFFFE
+        }
+    }
+
+    private static func numbered(_ value: UInt32) -> String {
+        let (letter, length) = value < 0x100 ? ("x", 2) : value < 0x10000 ? ("u", 4) : ("U", 8)
+        let digits = String(value, radix: 16)
+        return "\\" + letter + String(repeating: "0", count: length - digits.count) + digits
     }
 }

@@ -55,10 +55,14 @@ struct CategorySplitter {
     private(set) var sets = CategorySets()
     private(set) var names = StringTable()
     private var numbers: [ArraySlice<UInt8>: UInt32] = [:]
+    /// The last field that named each category.
+    private var lastFields: [Int] = []
+    private var fields = 0
 
-    /// The number of the set that a field names.
+    /// The number of the set that a field names. O(length).
     mutating func set(of field: ArraySlice<UInt8>) -> UInt32 {
         var members: [UInt32] = []
+        fields += 1
         for part in field.split(separator: UInt8(ascii: "|")) {
             let number: UInt32
             if let known = numbers[part] {
@@ -66,8 +70,10 @@ struct CategorySplitter {
             } else {
                 number = names.append(utf8: part)
                 numbers[Array(part)[...]] = number
+                lastFields.append(0)
             }
-            if !members.contains(number) { members.append(number) }
+            if lastFields[Int(number)] != fields { members.append(number) }
+            lastFields[Int(number)] = fields
         }
         return sets.number(of: members)
     }

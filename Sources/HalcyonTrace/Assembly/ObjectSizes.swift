@@ -13,7 +13,7 @@ struct ObjectSizes: Sendable {
     /// Whether the source has no size at all.
     var areNone = false
 
-    /// Throws if a request's size under ``SizeRule/perRequest`` does not fit 32 bits.
+    /// Throws if a request's size under ``SizeRule/perRequest`` does not fit 32 bits, and if all are too much together.
     init(
         _ chunks: [ChunkRows], keys: Numbering, _ table: KeyTable, rule: SizeRule, hasColumn: Bool, path: String
     ) throws(TraceError) {
@@ -34,6 +34,20 @@ struct ObjectSizes: Sendable {
             countDisagreements(chunks, keys)
             if rule == .perRequest, disagreements > 0 { try takeEach(chunks, keys, path) }
         }
+        if unit == .bytes, !isSumAccepted(keys.numbers) { throw ByteSum.fault(path) }
+    }
+
+    /// Whether all requests together can be counted. O(objects), and O(requests) where the largest says nothing yet.
+    private func isSumAccepted(_ entries: [UInt32]) -> Bool {
+        let largest = requests.isEmpty ? objects.max() ?? 0 : UInt64(UInt32.max)
+        if ByteSum.accepts(entries.count, upTo: largest) { return true }
+        var sum = ByteSum()
+        if requests.isEmpty {
+            sum.add(entries.lazy.map { objects[Int($0)] })
+        } else {
+            sum.add(requests.lazy.map { UInt64($0) })
+        }
+        return sum.isAccepted
     }
 
     /// Each object's size by its first request.

@@ -5,6 +5,8 @@ struct StreamCosts {
     private var objects: [UInt64] = []
     private var known = 0
     private(set) var disagreements = 0
+    /// What was asked for so far.
+    private(set) var sum = ByteSum()
 
     init(rule: SizeRule) { self.rule = rule }
 
@@ -46,5 +48,6 @@ struct StreamCosts {
                 costs.append(rule == .firstRequest || size == 0 ? first : size)
             }
         }
+        if rule != .unit { sum.add(costs) }
     }
 }

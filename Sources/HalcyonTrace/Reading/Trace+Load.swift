@@ -8,8 +8,8 @@ extension Trace {
     ///
     /// - Throws: ``TraceError``, one sentence with file, line and column: for a file that is missing, a directory, empty,
     ///   truncated or damaged; for a missing column; for the first line that cannot be read, unless
-    ///   ``LoadOptions/skipBadLines``; for a time before the one above it, unless ``LoadOptions/sort``; and if no request
-    ///   is left.
+    ///   ``LoadOptions/skipBadLines``; for a time before the one above it, unless ``LoadOptions/sort``; for requests that
+    ///   ask for more than 2⁶² bytes together; and if no request is left.
     public static func load(_ path: String, _ options: LoadOptions = LoadOptions()) throws(TraceError) -> Trace {
         let opening = try TraceOpening(path, options)
         let place = RowPlace(opening)

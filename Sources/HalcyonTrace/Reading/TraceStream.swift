@@ -66,7 +66,8 @@ public struct TraceStream {
 
     /// Puts the next requests into `batch`, whatever it held, and tells whether there are any.
     ///
-    /// - Throws: ``TraceError`` where the source cannot be read further; the requests before have then been given.
+    /// - Throws: ``TraceError`` where the source cannot be read further, whose requests before have then been given, and where
+    ///   all requests so far ask for more than 2⁶² bytes.
     public mutating func next(into batch: inout StreamBatch) throws(TraceError) -> Bool {
         while toGive > 0 {
             if let failure { throw failure }
@@ -83,6 +84,7 @@ public struct TraceStream {
             if rows.count > toGive { rows.keep(0..<toGive) }
             toGive -= rows.count
             fill(&batch, rows)
+            if !costs.sum.isAccepted { throw ByteSum.fault(place.path) }
             return true
         }
         report.noSizes = costs.areNone

@@ -46,11 +46,17 @@ public final class AtomicFile {
         if let mode = target.mode { fchmod(descriptor, mode) }
     }
 
+    /// Whether a file of this name would take the place of what is there, or be new; `false` for standard output, pipes and
+    /// devices, which are written to as they are.
+    ///
+    /// - Throws: ``TraceError`` if it is a directory, or a link that leads nowhere.
+    public static func replaces(_ name: String) throws(TraceError) -> Bool { try !Target(name).isDirect }
+
     /// Throws what ``init(path:)`` would, and leaves no trace: to be asked before a long work.
     ///
     /// - Throws: ``TraceError`` if nothing can be written there.
     public static func verify(_ name: String) throws(TraceError) {
-        if try !Target(name).isDirect { _ = try AtomicFile(path: name) }
+        if try replaces(name) { _ = try AtomicFile(path: name) }
     }
 
     /// Removes whatever files beside others there are: for a process that is about to be ended by a signal.

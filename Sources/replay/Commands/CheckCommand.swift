@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import HalcyonSimulation
+import HalcyonTrace
 
 /// `replay check TARGETS`: whether recorded hit ratios still hold.
 struct CheckCommand: AsyncParsableCommand {
@@ -37,7 +38,7 @@ struct CheckCommand: AsyncParsableCommand {
             try validateOptions()
             let file = try TargetFile(path: targets)
             if !update { try file.requireBounds(path: targets) }
-            try verifyOutputs()
+            try verifyFiles(of: file)
             let report = try await TargetCheck(file, path: targets).run(workers: threads)
             try Output.write(Data(report.text(emphasis: Terminal.allowsEmphasis).utf8), to: nil)
             if let junit { try Output.write(Data(report.junit.utf8), to: junit) }
@@ -55,16 +56,13 @@ struct CheckCommand: AsyncParsableCommand {
         if !update, reason != nil { throw .usage("--reason goes with --update only.") }
     }
 
-    /// Throws at once what writing would after all runs.
-    private func verifyOutputs() throws {
-        if update { try Output.verify(targets) }
-        for (name, path) in [("--junit", junit), ("--markdown", markdown)] {
-            guard let path else { continue }
-            if Output.place(of: path) == Output.place(of: targets) {
-                throw ReplayError.usage("\(name) \(path) would replace the targets: name another file.")
-            }
-            try Output.verify(path)
-        }
+    /// Throws at once what writing would after all runs. Only `--update` may write the targets.
+    private func verifyFiles(of file: TargetFile) throws {
+        try CommandFiles(
+            reads: [("targets", targets)] + file.groups.map { ("trace", $0.tracePath(inFileAt: targets)) },
+            writes: [("--junit", junit), ("--markdown", markdown)]
+        ).verify()
+        if update { try AtomicFile.verify(targets) }
     }
 
     private func record(_ report: TargetReport, in file: TargetFile) throws {
@@ -74,7 +72,7 @@ struct CheckCommand: AsyncParsableCommand {
             try Output.write(Data("Nothing to record: \(targets) is left as it is.\n".utf8), to: nil)
             return
         }
-        try Output.write(Data(recorded.text.utf8), to: targets)
+        try Output.write(Data(recorded.verifiedText(file: targets).utf8), to: targets)
         try Output.write(
             Data("\(entry.targets) of \(file.targetCount) targets recorded in \(targets).\n".utf8), to: nil)
     }

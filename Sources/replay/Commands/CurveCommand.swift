@@ -47,7 +47,7 @@ struct CurveCommand: AsyncParsableCommand {
             if points < 0 || points == 1 {
                 throw ReplayError.usage("--points \(points) is no curve: give at least 2, or 0 for every point.")
             }
-            try Output.verify(output.output)
+            try CommandFiles(reads: [("trace", trace.path)], writes: [("--output", output.output)]).verify()
             let requests = try Trace.load(trace.path, trace.options(names: []))
             let unit = unit.map { $0 == .bytes ? CostUnit.bytes : .objects }
             if unit == .bytes, requests.costUnit == .objects {

@@ -49,7 +49,7 @@ struct GenerateCommand: AsyncParsableCommand {
             }
             let file = output ?? "-"
             let format = try Output.traceFormat(nil, for: file)
-            try AtomicFile.verify(file)
+            try CommandFiles(writes: [("--output", file)]).verify()
             try TraceWriter.write(try generator.generate(seed: seed), to: file, format: format)
         }
     }

@@ -56,7 +56,7 @@ struct HypothesisCommand: AsyncParsableCommand {
     @Option(help: "Seeds of the learner that are run and averaged, with and without categories.")
     var seeds: Int = HypothesisOptions().seeds
 
-    @Option(help: "How many of these seeds are run under each permutation of the labels.")
+    @Option(help: "How many of these seeds are run under each permutation of the labels, at most all of them.")
     var permutedSeeds: Int = HypothesisOptions().permutedSeeds
 
     @Option(help: "Permutations of the labels; at least 19 to find support.")
@@ -89,15 +89,21 @@ struct HypothesisCommand: AsyncParsableCommand {
     func run() async throws {
         try await reportingFailure {
             try validateOptions()
-            try Output.verify(output)
+            try CommandFiles(
+                reads: traces.map { ("trace", $0) } + [("prefetch model", fetching.prefetchModel)],
+                writes: [("--output", output)]
+            ).verify()
             let learner = try HypothesisLearner(learner, prefetch: prefetch())
             // Every trace is read before the first run, so that a fault in the last one costs no results. Of several
             // traces only those are kept that cannot be read again.
             var kept: [String: Question] = [:]
+            var hasUsers = false
             for path in traces {
                 let question = try question(of: path, learner)
+                hasUsers = hasUsers || question.hasUsers
                 if traces.count == 1 || !Self.canBeReadAgain(path) { kept[path] = question }
             }
+            if !hasUsers { try refuseOptionsOfUsers() }
             var report = HypothesisReport(options: options)
             for path in traces {
                 let question = try kept[path] ?? question(of: path, learner)
@@ -105,7 +111,7 @@ struct HypothesisCommand: AsyncParsableCommand {
                 let results = await showingProgress(progress) {
                     await question.hypothesis.run(workers: threads, progress: progress)
                 }
-                report.add(results, of: TraceSummary(question.trace, path: path, notes: question.notes))
+                report.add(results, of: TraceSummary(question.replayed, path: path, notes: question.notes))
             }
             let data =
                 switch format {
@@ -132,6 +138,7 @@ struct HypothesisCommand: AsyncParsableCommand {
         options.resamples = resamples
         options.margin = margin
         options.models = models ?? .shared
+        options.limit = limit
         options.seed = seed
         return options
     }
@@ -139,8 +146,7 @@ struct HypothesisCommand: AsyncParsableCommand {
     private func validateOptions() throws(ReplayError) {
         if let limit, limit < 1 { throw .usage("--limit \(limit) leaves nothing: give at least 1.") }
         if let threads, threads < 1 { throw .usage("--threads \(threads): give at least 1.") }
-        for (name, isGiven) in [("--models", models != nil), ("--device-capacity", deviceCapacity != nil)]
-        where isGiven && per == .shared {
+        if per == .shared, let name = optionsOfUsers.first {
             throw .usage("\(name) needs caches of users: leave out --per shared.")
         }
         if per == .user, capacity != nil, deviceCapacity != nil {
@@ -152,6 +158,19 @@ struct HypothesisCommand: AsyncParsableCommand {
         }
     }
 
+    /// What was said of the caches of users.
+    private var optionsOfUsers: [String] {
+        (models == nil ? [] : ["--models"]) + (deviceCapacity == nil ? [] : ["--device-capacity"])
+    }
+
+    /// Where no trace names a user, there would be nothing that these say anything of.
+    private func refuseOptionsOfUsers() throws(ReplayError) {
+        guard !optionsOfUsers.isEmpty else { return }
+        let who = traces.count == 1 ? "\(traces[0]) names no user" : "None of the traces names a user"
+        let names = optionsOfUsers.joined(separator: " and ")
+        throw .usage("\(who), so that there is no cache for each: leave out \(names).")
+    }
+
     private static func canBeReadAgain(_ path: String) -> Bool {
         let attributes = try? FileManager.default.attributesOfItem(atPath: Output.place(of: path))
         return attributes?[.type] as? FileAttributeType == .typeRegular
@@ -159,9 +178,11 @@ struct HypothesisCommand: AsyncParsableCommand {
 
     /// What is asked of one trace.
     private struct Question {
-        let trace: Trace
+        let hasUsers: Bool
         let notes: [String]
         let hypothesis: Hypothesis
+        /// What is replayed; where each user has a cache beside one for all, what that one serves.
+        var replayed: Trace { hypothesis.fields[0].trace }
     }
 
     private func question(of path: String, _ learner: HypothesisLearner) throws -> Question {
@@ -172,7 +193,7 @@ struct HypothesisCommand: AsyncParsableCommand {
         do {
             let (fields, notes) = try fields(of: trace)
             let hypothesis = try Hypothesis(fields: fields, learner: learner, options: options)
-            return Question(trace: trace, notes: notes, hypothesis: hypothesis)
+            return Question(hasUsers: trace.hasUsers, notes: notes, hypothesis: hypothesis)
         } catch ReplayError.data(let sentence) {
             throw ReplayError.data("\(path): \(sentence)")
         }

@@ -27,7 +27,7 @@ struct InspectCommand: AsyncParsableCommand {
     func run() async throws {
         try await reportingFailure {
             if top < 0 { throw ReplayError.usage("--top \(top) is negative: give 0 or more.") }
-            try Output.verify(output)
+            try CommandFiles(reads: [("trace", trace.path)], writes: [("--output", output)]).verify()
             let requests = try Trace.load(trace.path, trace.options(names: [.categories, .users]))
             let inspection = TraceInspection(of: requests, top: top)
             let data = format == .json ? try JSONReport.data(inspection) : Data(inspection.text.utf8)

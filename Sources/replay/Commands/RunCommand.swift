@@ -101,7 +101,7 @@ struct RunCommand: AsyncParsableCommand {
     func run() async throws {
         try await reportingFailure {
             try validateNumbers()
-            try Output.verify(output.output)
+            try verifyFiles()
             let report = stream ? try streamed() : try await loaded()
             let data =
                 switch output.format {
@@ -113,6 +113,15 @@ struct RunCommand: AsyncParsableCommand {
                 }
             try Output.write(data, to: output.output)
         }
+    }
+
+    private func verifyFiles() throws {
+        try CommandFiles(
+            reads: [
+                ("trace", trace.path), ("model", pretrained.model), ("prefetch model", prefetching.prefetchModel),
+            ],
+            writes: [("--output", output.output)]
+        ).verify()
     }
 
     private func loaded() async throws -> ReplayReport {

@@ -13,13 +13,21 @@ enum Output {
         try file.finish()
     }
 
-    /// Throws at once what ``write(_:to:)`` would after a long work.
-    static func verify(_ path: String?) throws {
-        if let path { try AtomicFile.verify(path) }
+    /// Where the file stands that `path` names, links followed: the same for two names of one file, also where it is yet to
+    /// be made.
+    static func place(of path: String) -> String {
+        if let file = resolved(path) { return file }
+        let start = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
+        guard let folder = resolved(start == path.startIndex ? "." : String(path[..<start])) else { return path }
+        return "\(folder)/\(path[start...])"
     }
 
-    /// Where the file stands that `path` names, links followed: the same for two names of one file.
-    static func place(of path: String) -> String { URL(fileURLWithPath: path).resolvingSymlinksInPath().path }
+    /// The one name of what is there, or `nil` where nothing is.
+    private static func resolved(_ path: String) -> String? {
+        guard let name = realpath(path, nil) else { return nil }
+        defer { free(name) }
+        return String(cString: name)
+    }
 
     /// The format in which a trace is written to `path`: the one asked for, or that of the extension; on standard
     /// output CSV.

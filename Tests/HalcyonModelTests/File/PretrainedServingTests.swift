@@ -16,12 +16,12 @@ struct PretrainedServingTests {
         }
     }
 
-    private func trained() throws -> PretrainedModel {
+    private func trained(_ parameters: LearnedParameters = LearnedParameters()) throws -> PretrainedModel {
         let context = PolicyContext(capacity: 150, seed: 1)
-        let model = LearnedModel.make(LearnedParameters(), context: context, forFleet: false)
-        let cache = model.makeCache(LearnedParameters(), context: context)
+        let model = LearnedModel.make(parameters, context: context, forFleet: false)
+        let cache = model.makeCache(parameters, context: context)
         for access in accesses(12_000, seed: 1) { _ = cache.access(access) }
-        return try #require(model.snapshot(LearnedParameters(), producer: "test"))
+        return try #require(model.snapshot(parameters, producer: "test"))
     }
 
     private func hits(_ policy: ConfiguredPolicy, _ accesses: [Access]) -> (hits: Int, state: CacheState) {
@@ -54,6 +54,26 @@ struct PretrainedServingTests {
         let cache = frozen.makeCache(parameters, context: context)
         for access in accesses(5_000, seed: 6) { _ = cache.access(access) }
         #expect(frozen.snapshot(parameters, producer: "test")?.weights == model.weights)
+    }
+
+    @Test("A model's prices stay behind where another objective is asked for, and prices that are asked for do not")
+    func prices() throws {
+        var parameters = LearnedParameters()
+        (parameters.objective, parameters.perMiss, parameters.perByte) = (.cost, 0, 1)
+        let catalogue = PolicyCatalogue.standard.serving(try trained(parameters), mode: .continuing)
+        func prices(_ policy: String) throws -> [String] {
+            let values = try catalogue.policy(policy).parameters
+            return ["objective", "per-miss", "per-byte"].compactMap { name in values.first { $0.name == name }?.value }
+        }
+        #expect(try prices("learned") == ["cost", "0.0", "1.0"])
+        #expect(try prices("learned(objective=cost)") == ["cost", "0.0", "1.0"])
+        #expect(try prices("learned(per-miss=3)") == ["cost", "3.0", "1.0"])
+        for objective in ["objects", "bytes"] {
+            #expect(try prices("learned(objective=\(objective))") == [objective, "1.0", "0.0"])
+            for asked in ["objective=\(objective),per-byte=1", "per-miss=0,objective=\(objective)"] {
+                #expect(throws: PolicyError.self) { try catalogue.policy("learned(\(asked))") }
+            }
+        }
     }
 
     @Test("Nothing is kept of a learner that has learnt nothing")

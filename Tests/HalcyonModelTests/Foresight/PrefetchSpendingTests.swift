@@ -198,4 +198,17 @@ struct PrefetchSpendingTests {
         spending.spend(cost: .max)
         #expect(spending.objectsLeft == PrefetchSpending.mostAtOnce && spending.allows(cost: .max))
     }
+
+    @Test("What is more than can be counted is as much as can be, and no limit allows it")
+    func more() {
+        var spending = PrefetchSpending(PrefetchBudget())
+        spending.begin(request: 0)
+        let payments = (0..<3).map { _ in spending.spend(cost: .max) }
+        #expect(spending.bytesSpent == 1 << 62 && spending.objectsSpent == 3)
+        #expect(spending.allows(cost: .max))
+        spending.budget.inTotal.bytes = 1 << 53
+        #expect(!spending.allows(cost: 0) && spending.objectsLeft == 0)
+        for payment in payments { spending.correct(payment, to: 0) }
+        #expect(spending.bytesSpent == 0 && spending.allows(cost: 1))
+    }
 }

@@ -47,6 +47,28 @@ struct TargetFileTests {
         #expect(file.tolerance(of: "lru") == 0.001)
     }
 
+    @Test("every character of a reason is read as it was written")
+    func characters() throws {
+        let scalars = (1...0x10FFFF as ClosedRange<UInt32>).lazy.filter { $0 < 0x12000 || $0 & 0xFFF8 == 0xFFF8 }
+        let reason = String(String.UnicodeScalarView(scalars.compactMap(Unicode.Scalar.init)))
+        var file = try TargetFile(parsing: Self.canonical, file: "t.yml")
+        file.history.append(TargetRecording(date: "2026-11-22", halcyonVersion: "0.1.0", targets: 1, reason: reason))
+        file.groups[0].trace = "a\u{85}b\u{2028}c\u{FEFF}\u{9F}.csv"
+        let reread = try TargetFile(parsing: try file.verifiedText(file: "t.yml"), file: "t.yml")
+        #expect(Array(try #require(reread.history.last).reason.unicodeScalars) == Array(reason.unicodeScalars))
+        #expect(Array(reread.groups[0].trace.unicodeScalars) == Array(file.groups[0].trace.unicodeScalars))
+    }
+
+    @Test("what cannot be read again replaces nothing")
+    func unreadable() throws {
+        var file = try TargetFile(parsing: Self.canonical, file: "t.yml")
+        file.tolerances.append(("lur", 0.1))
+        #expect(
+            throws: ReplayError.data(
+                "t.yml, as it would be written:4:46: 'lur' is neither 'default' nor the name of a policy.")
+        ) { try file.verifiedText(file: "t.yml") }
+    }
+
     @Test(
         "what is wrong is one sentence with line and column",
         arguments: [

@@ -115,9 +115,14 @@ public struct PrefetchSpending: Sendable, Equatable {
         var objects = 0
         var bytes = 0
 
+        /// As many bytes are counted: more than any limit.
+        private static let most = 1 << 62
+
         mutating func add(_ count: Int, _ cost: Int) {
             objects += count
-            bytes = max(bytes + cost, 0)
+            // Without a limit of bytes there may be more than can be counted.
+            let (sum, isTooLarge) = bytes.addingReportingOverflow(cost)
+            bytes = isTooLarge ? Self.most : min(max(sum, 0), Self.most)
         }
 
         func allows(_ cost: Int, _ limit: PrefetchBudget.Limit) -> Bool {

@@ -16,6 +16,9 @@ public struct HypothesisOptions: Sendable, Equatable, Codable {
     public var margin = 0.005
     /// What the caches of a fleet learn together.
     public var models = FleetModels.shared
+    /// At most so many requests of a trace are replayed; `nil` is all. It is written down, and the traces of the fields are
+    /// those that were cut already.
+    public var limit: Int?
     /// The first seed, of the learner and of everything else that is random.
     public var seed: UInt64 = 1
 

@@ -19,8 +19,12 @@ public struct HypothesisReport: Sendable, Codable {
     public var results: [HypothesisResult]
 
     /// A report.
+    ///
+    /// - Parameter options: how the test was asked for; ``options`` are those by which it is done, with no more permuted seeds
+    ///   than there are seeds.
     public init(options: HypothesisOptions, traces: [TraceSummary] = [], results: [HypothesisResult] = []) {
         self.options = options
+        self.options.permutedSeeds = min(options.permutedSeeds, options.seeds)
         self.traces = traces
         self.results = results
     }
