@@ -74,6 +74,7 @@ struct FetchRefusalTests: PredictiveTests {
         #expect(try await asked(fixture, transport, after: 0) == 1)
         transport.answer("b", large.file)
         _ = try await fixture.manager.image(for: resource("b"))
+        transport.answer("b", large.file)
         #expect(try await asked(fixture, transport, after: 1) == 2)
         #expect(fixture.cache.isCached(forKey: "a") && !fixture.cache.isCached(forKey: "b"))
     }
