@@ -71,7 +71,8 @@ struct PlannerState: ~Copyable {
         users.prepare(slot)
         if access.object < PlannerObjects.bound { successions.expect(access.object) }
         settle(access, slot)
-        let isBack = users.takeEviction(of: access.object, slot: slot, horizon: UInt32(parameters.horizon))
+        let isBack =
+            !isHit && users.takeEviction(of: access.object, slot: slot, horizon: UInt32(parameters.horizon))
         if isBack && cachesPerUser { displaced.returned() }
         guard access.object < PlannerObjects.bound else { return }
         if !cachesPerUser { displaced.asked(for: access.object, isHit: isHit, now: now) }
@@ -300,17 +301,17 @@ struct PlannerState: ~Copyable {
     private mutating func choose(
         _ logits: UnsafePointer<Float>, _ outlook: PrefetchOutlook, into plan: inout PrefetchPlan
     ) -> UInt32 {
-        // In one cache for all both say what the same room is worth.
+        let price = self.price.now
         var best = -Float.infinity
         for index in 0..<candidates.newCount {
             best = max(best, logits[index])
             let probability = trainer.calibration.probability(logits[index])
             let succession = inputs.matrix[PlannerInput.succession &* candidates.count &+ index]
             urgencies[index] =
-                probability >= asked(of: candidates[index], outlook)
+                probability >= asked(of: candidates[index], at: price, outlook)
                 ? probability * promptness.share(succession: succession) : -1
         }
-        if candidates.newCount > 0 && outlook.limit > 0 { price.note(best: trainer.calibration.likelihood(best)) }
+        if candidates.newCount > 0 && outlook.limit > 0 { self.price.note(best: trainer.calibration.likelihood(best)) }
         var chosen: UInt32 = 0
         for _ in 0..<outlook.limit {
             // The most urgent that is not chosen yet; few are, so that sorting would cost more.
@@ -322,7 +323,7 @@ struct PlannerState: ~Copyable {
             urgencies[most] = -1
             chosen |= 1 << UInt32(most)
             let (likely, object) = (trainer.calibration.likelihood(logits[most]), candidates[most])
-            guard likely >= asked(of: object, outlook) else { continue }
+            guard likely >= asked(of: object, at: price, outlook) else { continue }
             plan.propose(object, probability: likely)
             if !cachesPerUser { displaced.proposed(object, probability: likely, now: now) }
         }
@@ -342,10 +343,10 @@ struct PlannerState: ~Copyable {
     ///
     /// A fetch costs no less than one of mean size does, because it takes one of the few that may be made.
     @inline(__always)
-    private func asked(of object: UInt32, _ outlook: PrefetchOutlook) -> Float {
+    private func asked(of object: UInt32, at price: Float, _ outlook: PrefetchOutlook) -> Float {
         let cost = Int(objects[object].cost)
         if cost > outlook.capacity { return .infinity }
-        let fetch = price.now * max(size(of: object), 1)
+        let fetch = price * max(size(of: object), 1)
         if cost <= outlook.room { return fetch }
         let entries = displaced.chance(ofCost: FastMath.float(objects[object].cost))
         // In one cache for all both say what the same room is worth.
