@@ -41,16 +41,11 @@ extension ImageCache {
         }
     }
 
-    /// Removes everything from disk.
+    /// Removes everything from disk, and forgets what was asked for (``PrefetchPrediction/keepsAccesses``).
     public func clearDiskCache(
         callbackQueue: CallbackQueue = .mainCurrentOrAsync, completionHandler: @escaping @Sendable () -> Void
     ) {
-        onDisk(changing: true) { [freshness] storage in
-            storage.removeAll()
-            freshness.removeAll()
-        } done: { _ in
-            callbackQueue.execute(completionHandler)
-        }
+        clearDisk { callbackQueue.execute(completionHandler) }
     }
 
     /// Removes from disk what has expired, then what is over the limit.

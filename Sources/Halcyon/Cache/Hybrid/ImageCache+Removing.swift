@@ -21,12 +21,9 @@ extension ImageCache {
         memoryStorage.removeAll()
     }
 
-    /// Removes everything from disk. O(values).
+    /// Removes everything from disk, and forgets what was asked for (``PrefetchPrediction/keepsAccesses``). O(values).
     public func clearDiskCache() async {
-        _ = await onDisk(changing: true) { [freshness] storage in
-            storage.removeAll()
-            freshness.removeAll()
-        }
+        await withCheckedContinuation { continuation in clearDisk { continuation.resume() } }
     }
 
     /// Removes everything. O(values).
@@ -86,6 +83,20 @@ extension ImageCache {
             storage.remove(forKey: computed)
         } done: { _ in
             done()
+        }
+    }
+
+    func clearDisk(done: @escaping @Sendable () -> Void) {
+        onDisk(changing: true) { [freshness] storage in
+            storage.removeAll()
+            freshness.removeAll()
+            return storage.files.folder.hidden
+        } done: { [predicting] folder in
+            guard let folder else { return done() }
+            Task {
+                await predicting.forgetAccesses(in: folder)
+                done()
+            }
         }
     }
 

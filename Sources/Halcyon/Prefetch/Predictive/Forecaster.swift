@@ -25,7 +25,9 @@ actor Forecaster {
     private let ending: Task<Void, Never>?
     private var catalogue = ForesightCatalogue()
     /// How what was asked for is loaded that was not announced, by processor.
-    private var recipes: [String: ForesightRecipe] = [:]
+    private var recipes: ForesightRecipes
+    /// The latest accesses, which are kept with what the planner has learnt.
+    private var memory = AccessMemory()
     private var spending: PrefetchSpending
     /// What of it is in the file.
     private var keptAccount: PrefetchAccount?
@@ -52,9 +54,10 @@ actor Forecaster {
 
     init(
         _ prediction: PrefetchPrediction, _ surroundings: ForesightSurroundings, _ inbox: ForesightInbox,
-        after ending: Task<Void, Never>?
+        usual: ForesightRecipe, after ending: Task<Void, Never>?
     ) {
         self.ending = ending
+        recipes = ForesightRecipes(usual: usual)
         self.prediction = prediction
         self.inbox = inbox
         self.surroundings = surroundings
@@ -101,20 +104,32 @@ actor Forecaster {
         save()
     }
 
-    /// Keeps what was spent, and what the planner has learnt, if it has.
+    /// Keeps what was spent, the latest accesses, and what the planner has learnt, if it has.
     func save() {
         keepAccount()
-        guard prediction.keepsModel, let planner = policy as? PrefetchPlanner,
-            let learnt = planner.snapshot(producer: Halcyon.version), let folder = surroundings.folder()
+        guard prediction.keepsModel, let folder = surroundings.folder() else { return }
+        if prediction.remembersAccesses, memory.count > 0 {
+            let file = KeptAccessesFile(folder: folder)
+            do { try file.write { memory.latest($0, in: catalogue) } } catch { note(fault: error) }
+        }
+        guard let planner = policy as? PrefetchPlanner, let learnt = planner.snapshot(producer: Halcyon.version)
         else { return }
         do { try PlannerFile(folder: folder).write(learnt) } catch { note(fault: error) }
     }
 
-    /// Waits for the one before, and goes on from what was spent.
+    /// Keeps none of the accesses until now, here or in the file. What was learnt from them goes on being used.
+    func forgetAccesses() async {
+        await takeIn()
+        memory.forget()
+        do { try surroundings.folder().map(KeptAccessesFile.init)?.remove() } catch { note(fault: error) }
+    }
+
+    /// Waits for the one before, and goes on from what was spent and what was asked for.
     private func prepare() async {
         await ending?.value
         if isPrepared { return }
         isPrepared = true
+        recall()
         guard let account = surroundings.folder().map(PrefetchAccountFile.init)?.read() else { return }
         spending.resume(account, at: surroundings.now())
         keptAccount = account
@@ -127,6 +142,17 @@ actor Forecaster {
         do {
             try PrefetchAccountFile(folder: folder).write(account)
             keptAccount = account
+        } catch { note(fault: error) }
+    }
+
+    /// Goes on from the accesses that were kept, or sees to it that there are none.
+    private func recall() {
+        guard let file = surroundings.folder().map(KeptAccessesFile.init) else { return }
+        do {
+            guard prediction.remembersAccesses else { return try file.remove() }
+            guard let kept = try file.read() else { return }
+            memory.recall(
+                kept, into: &catalogue, telling: policy, now: surroundings.now(), fileName: surroundings.fileName)
         } catch { note(fault: error) }
     }
 
@@ -158,7 +184,7 @@ actor Forecaster {
 
     private func take(_ event: ForesightEvent) {
         switch event {
-        case .recipe(let recipe): recipes[recipe.processor] = recipe
+        case .recipe(let recipe): recipes.note(recipe)
         case .wanted(let resource, let processor):
             guard let object = learn(resource, processor) else { break }
             if catalogue[object].recipe == nil { catalogue[object].recipe = recipes[processor] }
@@ -187,7 +213,8 @@ actor Forecaster {
             return
         }
         catalogue[object].recipe = recipe
-        catalogue[object].categories = categories(announced.resource.categories)
+        let names = announced.resource.categories
+        catalogue[object].categories = catalogue.set(of: names, telling: policy)
         if let bytes = announced.bytes { catalogue[object].bytes = bytes }
         if let cost = announced.cost { catalogue[object].cost = cost }
         policy.announce(
@@ -201,12 +228,15 @@ actor Forecaster {
             counts.unknownAccesses += 1
             return
         }
-        if !heard.categories.isEmpty { catalogue[object].categories = categories(heard.categories) }
+        if !heard.categories.isEmpty {
+            catalogue[object].categories = catalogue.set(of: heard.categories, telling: policy)
+        }
         if heard.cost > 0 { catalogue[object].cost = heard.cost }
         user = (catalogue.user(heard.user), heard.user)
         let access = Access(
-            entry: object, index: counts.accesses, time: heard.time, cost: max(catalogue[object].cost, 1),
-            categories: catalogue[object].categories, user: user.number, object: object)
+            entry: object, index: memory.recalledCount + counts.accesses, time: heard.time,
+            cost: max(catalogue[object].cost, 1), categories: catalogue[object].categories,
+            user: user.number, object: object)
         counts.accesses += 1
         spending.begin(request: heard.time)
         let isHit = heard.outcome != .network && heard.outcome != .miss
@@ -220,6 +250,9 @@ actor Forecaster {
         }
         running[object]?.isWanted = true
         policy.note(access, isHit: isHit)
+        if prediction.remembersAccesses {
+            memory.note(access, user: heard.user, cost: catalogue[object].cost, isHit: isHit)
+        }
         unplanned = access
     }
 
@@ -237,13 +270,6 @@ actor Forecaster {
     private func drop(_ bytes: Int) {
         counts.dropped += 1
         counts.droppedBytes += bytes
-    }
-
-    private func categories(_ names: [String]) -> CategorySetID {
-        let set = catalogue.set(of: names)
-        for (set, members) in catalogue.newSets { policy.define(categorySet: set, members: members) }
-        catalogue.forgetNewSets()
-        return set
     }
 
     // MARK: - Plans
@@ -269,11 +295,13 @@ actor Forecaster {
         wanted = plan.proposals.prefix(limit).map(\.object)[...]
     }
 
-    /// Whether an object is cached or on its way, comes from nobody knows where, is too large for the cache, or was fetched in vain
+    /// Whether an object is cached or on its way, comes from nobody knows where or how, is too large for the cache, or was fetched in vain
     /// not long ago.
     private func isOutOfQuestion(_ object: UInt32) -> Bool {
         guard object < catalogue.count, catalogue[object].resource != nil, running[object] == nil else { return true }
-        let known = catalogue[object]
+        var known = catalogue[object]
+        known.recipe = recipes.recipe(of: known)
+        if known.recipe == nil { return true }
         if let setback = setbacks[object],
             setback.isInForce(at: surroundings.now(), bytes: known.bytes, capacity)
         {
@@ -291,7 +319,7 @@ actor Forecaster {
             guard !isOutOfQuestion(object), spending.objectsLeft > 0 else { continue }
             let known = catalogue[object]
             let expected = known.bytes ?? meanBytes
-            guard spending.allows(cost: expected), let recipe = known.recipe, var resource = known.resource
+            guard spending.allows(cost: expected), let recipe = recipes.recipe(of: known), var resource = known.resource
             else { continue }
             resource.user = user.name
             let payment = spending.spend(cost: expected)

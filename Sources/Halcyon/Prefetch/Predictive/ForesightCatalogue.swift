@@ -1,4 +1,5 @@
 import HalcyonEviction
+import HalcyonModel
 
 /// What is known to exist: computed keys as dense numbers, and for each where it comes from, its categories and its size.
 ///
@@ -16,6 +17,8 @@ struct ForesightCatalogue: ~Copyable {
         var resource: Resource?
         /// How it is loaded, as it was last announced; else as the first with its processor was asked for.
         var recipe: ForesightRecipe?
+        /// What makes it, where it is remembered from an earlier start and nobody has said since how it is loaded.
+        var processor: String?
         var categories: CategorySetID = 0
         /// What it takes in memory; 0 if nobody knows.
         var cost = 0
@@ -93,8 +96,16 @@ struct ForesightCatalogue: ~Copyable {
         return number
     }
 
-    /// The new sets have been told.
-    mutating func forgetNewSets() { newSets.removeAll(keepingCapacity: true) }
+    /// The same; a policy is told what is new.
+    mutating func set(of names: [String], telling policy: any PrefetchPolicy) -> CategorySetID {
+        let set = set(of: names)
+        for (set, members) in newSets { policy.define(categorySet: set, members: members) }
+        newSets.removeAll(keepingCapacity: true)
+        return set
+    }
+
+    /// The categories of a set.
+    func names(of set: CategorySetID) -> [String] { categories.names(ofSet: set) }
 
     func user(_ name: String?) -> UInt32 { users.number(of: name) }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import Synchronization
 
 /// The prefetcher of a cache, which hears of what is in it, and of what is asked for from the managers over it.
@@ -36,6 +37,14 @@ final class PredictingSlot: Sendable {
             isOn.store(true, ordering: .relaxed)
             return new
         }
+    }
+
+    /// Removes the accesses that were kept in a folder, and has what is there keep none of those until now.
+    func forgetAccesses(in folder: URL) async {
+        await state.withLock { $0.ending }?.value
+        try? KeptAccessesFile(folder: folder).remove()
+        // Whoever starts from here on finds none.
+        await prefetcher?.forgetAccesses()
     }
 
     /// Stops what is there.

@@ -35,7 +35,7 @@ public final class PredictivePrefetcher: Sendable {
         self.clock = clock
         self.settleCache = settleCache
         inbox = ForesightInbox()
-        forecaster = Forecaster(prediction, surroundings, inbox, after: ending)
+        forecaster = Forecaster(prediction, surroundings, inbox, usual: ForesightRecipe(options), after: ending)
     }
 
     deinit { timer.withLock { $0?.cancel() } }
@@ -73,7 +73,7 @@ public final class PredictivePrefetcher: Sendable {
     /// What was counted so far.
     public var statistics: PrefetchPredictionStatistics { get async { await forecaster.statistics } }
 
-    /// Why what the planner had learnt could not be read or written, or what was spent of the budget written, the last time that this
+    /// Why what the planner had learnt or the latest accesses could not be read or written, or what was spent of the budget written, the last time that this
     /// happened: one sentence. A damaged file is as good as none, and replaced by the next that is written.
     public var modelFault: String? { get async { await forecaster.modelFault } }
 
@@ -83,7 +83,7 @@ public final class PredictivePrefetcher: Sendable {
     /// What the policy publishes about itself.
     public var metrics: [PolicyMetric] { get async { await forecaster.metrics } }
 
-    /// Keeps what the planner has learnt, and what was spent, beside the cache's files, as happens when the app goes to the background.
+    /// Keeps what the planner has learnt, the latest accesses, and what was spent, beside the cache's files, as happens when the app goes to the background.
     public func save() async {
         await forecaster.takeIn()
         await forecaster.save()
@@ -110,6 +110,9 @@ public final class PredictivePrefetcher: Sendable {
         await forecaster.stop()
         await forecaster.waitUntilIdle()
     }
+
+    /// Keeps none of the accesses until now.
+    func forgetAccesses() async { await forecaster.forgetAccesses() }
 
     /// Takes in what came, and plans.
     private func plan() async {

@@ -12,6 +12,11 @@ public struct PrefetchPrediction: Sendable {
     /// Whether what the planner has learnt is kept beside the cache's files and serves from the first access when it is started
     /// again. It is written when the app goes to the background or is about to end, and when predicting is stopped.
     public var keepsModel = true
+    /// Whether the latest 4,096 accesses are kept with it, so that what was asked for before a new start is known after it: what
+    /// comes after what, what is popular, and where it comes from. They name keys, URLs, users and categories, in a file of at most
+    /// 4 MB that stays on the device and goes when the cache's disk is cleared. Where this or ``keepsModel`` is off, a file of an
+    /// earlier start is removed.
+    public var keepsAccesses = true
     /// Makes another policy that predicts in place of the planner, such as one of the `PrefetchCatalogue`; called once.
     public var policy: (@Sendable (PrefetchContext) -> any PrefetchPolicy)?
     /// The seed of everything random in it.
@@ -38,6 +43,9 @@ public struct PrefetchPrediction: Sendable {
     /// The seconds after which it is asked though accesses go on; `.infinity`: only once there is a pause. What is below zero or no
     /// number is 0.
     public var patience = 1.0
+
+    /// Whether accesses are kept.
+    var remembersAccesses: Bool { keepsModel && keepsAccesses }
 
     /// A prediction by the learned planner.
     public init() {}

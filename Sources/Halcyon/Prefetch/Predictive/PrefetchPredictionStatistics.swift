@@ -35,7 +35,7 @@ public struct PrefetchPredictionStatistics: Sendable, Equatable {
     public var droppedBytes = 0
     /// The bytes that came of fetches that failed or were broken off, decompressed. They are spent of the budget, too.
     public var partialBytes = 0
-    /// How often what the planner had learnt could not be read or written, or what was spent written; see ``PredictivePrefetcher/modelFault``.
+    /// How often what the planner had learnt or the latest accesses could not be read or written, or what was spent written; see ``PredictivePrefetcher/modelFault``.
     public var modelFaults = 0
 
     /// Nothing, yet.
