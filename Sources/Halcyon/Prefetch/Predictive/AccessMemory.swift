@@ -112,11 +112,11 @@ struct AccessMemory {
             guard let object = Self.learn(kept.objects[access.object], names, into: &catalogue, fileName: fileName)
             else { continue }
             if !names.isEmpty { catalogue[object].categories = catalogue.set(of: names, telling: policy) }
-            if access.cost > 0 { catalogue[object].cost = access.cost }
+            catalogue.set(cost: access.cost, of: object)
             let user = access.user.map { kept.users[$0] }
             let told = Access(
                 entry: object, index: recalledCount, time: min(access.time, now),
-                cost: max(catalogue[object].cost, 1), categories: catalogue[object].categories,
+                cost: catalogue.expectedCost(of: object), categories: catalogue[object].categories,
                 user: catalogue.user(user), object: object)
             recalledCount += 1
             policy.note(told, isHit: access.isHit)

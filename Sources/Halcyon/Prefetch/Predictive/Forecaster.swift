@@ -216,10 +216,10 @@ actor Forecaster {
         let names = announced.resource.categories
         catalogue[object].categories = catalogue.set(of: names, telling: policy)
         if let bytes = announced.bytes { catalogue[object].bytes = bytes }
-        if let cost = announced.cost { catalogue[object].cost = cost }
+        catalogue.set(cost: announced.cost ?? 0, of: object)
         policy.announce(
             AnnouncedObject(
-                object: object, categories: catalogue[object].categories, cost: max(catalogue[object].cost, 1),
+                object: object, categories: catalogue[object].categories, cost: catalogue.expectedCost(of: object),
                 time: announced.since ?? time))
     }
 
@@ -231,12 +231,12 @@ actor Forecaster {
         if !heard.categories.isEmpty {
             catalogue[object].categories = catalogue.set(of: heard.categories, telling: policy)
         }
-        if heard.cost > 0 { catalogue[object].cost = heard.cost }
+        catalogue.set(cost: heard.cost, of: object)
         user = (catalogue.user(heard.user), heard.user)
         let access = Access(
             entry: object, index: memory.recalledCount + counts.accesses, time: heard.time,
-            cost: max(catalogue[object].cost, 1), categories: catalogue[object].categories,
-            user: user.number, object: object)
+            cost: catalogue.expectedCost(of: object), categories: catalogue[object].categories, user: user.number,
+            object: object)
         counts.accesses += 1
         spending.begin(request: heard.time)
         let isHit = heard.outcome != .network && heard.outcome != .miss
@@ -351,7 +351,7 @@ actor Forecaster {
             let said = catalogue[object].bytes
             catalogue[object].bytes = bytes
             catalogue[object].partialBytes = 0
-            if cost > 0 { catalogue[object].cost = cost }
+            catalogue.set(cost: cost, of: object)
             paid = bytes
             let isHeld = surroundings.holds(catalogue.key(of: object))
             if isHeld {

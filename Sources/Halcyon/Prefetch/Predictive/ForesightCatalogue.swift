@@ -21,7 +21,7 @@ struct ForesightCatalogue: ~Copyable {
         var processor: String?
         var categories: CategorySetID = 0
         /// What it takes in memory; 0 if nobody knows.
-        var cost = 0
+        fileprivate(set) var cost = 0
         /// What comes over the network; `nil` if nobody knows.
         var bytes: Int?
         /// What a fetch that failed has left of it.
@@ -35,6 +35,8 @@ struct ForesightCatalogue: ~Copyable {
     private var objects: [Known] = []
     /// How many of them come from nobody knows where.
     private var sourceless = 0
+    /// Of how many it is known what they take in memory, and how much that is together.
+    private var costs = (count: 0, sum: 0.0)
     private var files: [String: UInt32] = [:]
     /// The sets that came up since they were last told to the policy.
     private(set) var newSets: [(set: CategorySetID, members: [UInt32])] = []
@@ -55,6 +57,22 @@ struct ForesightCatalogue: ~Copyable {
     mutating func set(_ resource: Resource, of object: UInt32) {
         if objects[Int(object)].resource == nil { sourceless -= 1 }
         objects[Int(object)].resource = resource
+    }
+
+    /// Tells what an object takes in memory, if that is more than nothing.
+    mutating func set(cost: Int, of object: UInt32) {
+        guard cost > 0 else { return }
+        let before = objects[Int(object)].cost
+        costs.sum += Double(cost - before)
+        if before == 0 { costs.count += 1 }
+        objects[Int(object)].cost = cost
+    }
+
+    /// What an object takes in memory; where nobody knows, what the others take on average, at least 1.
+    func expectedCost(of object: UInt32) -> Int {
+        let known = objects[Int(object)].cost
+        if known > 0 { return known }
+        return costs.count > 0 ? max(Int(min(costs.sum / Double(costs.count), 0x1p62)), 1) : 1
     }
 
     /// The number of a computed key that was asked for, which is given one if it is new; `nil` where too many come from nobody

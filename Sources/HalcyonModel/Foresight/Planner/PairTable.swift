@@ -35,7 +35,7 @@ struct PairTable<Value: BitwiseCopyable>: ~Copyable {
 
     /// Looks at the first place of a pair.
     @inline(__always)
-    func glance(_ first: UInt32, _ second: UInt32) -> PairGlance {
+    private func glance(_ first: UInt32, _ second: UInt32) -> PairGlance {
         let hash = SplitMix64.mix(Self.key(first, second))
         let home = home(hash)
         return PairGlance(home: UInt32(truncatingIfNeeded: home), tag: PairPlace.tag(hash), found: places[home])
@@ -172,13 +172,8 @@ struct PairPlace: BitwiseCopyable, Equatable {
 }
 
 /// What is at the first place of a pair.
-struct PairGlance: BitwiseCopyable {
-    fileprivate(set) var home: UInt32 = 0
-    fileprivate(set) var tag: UInt32 = 0
-    fileprivate(set) var found = PairPlace.free
-
-    /// Whether the pair has no value: not always where it has none.
-    var isFree: Bool {
-        @inline(__always) get { found == .free }
-    }
+private struct PairGlance: BitwiseCopyable {
+    let home: UInt32
+    let tag: UInt32
+    let found: PairPlace
 }
