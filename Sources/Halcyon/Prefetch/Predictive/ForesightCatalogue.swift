@@ -20,8 +20,8 @@ struct ForesightCatalogue: ~Copyable {
         /// What makes it, where it is remembered from an earlier start and nobody has said since how it is loaded.
         var processor: String?
         var categories: CategorySetID = 0
-        /// What it takes in memory; 0 if nobody knows.
-        fileprivate(set) var cost = 0
+        /// What it takes in memory; 0 if nobody knows. Set by ``ForesightCatalogue/set(cost:of:)``.
+        var cost = 0
         /// What comes over the network; `nil` if nobody knows.
         var bytes: Int?
         /// What a fetch that failed has left of it.
