@@ -50,6 +50,17 @@ enum FastMath {
     @inline(__always)
     static func log2Sigmoid(_ value: Float) -> Float { -log2(1 + exp2(-1.442_695 * value)) }
 
+    /// The binary logarithm of ln(1 + e^value), within 0.02: of −ln(1 − p) where `sigmoid(value)` is p.
+    @inline(__always)
+    static func log2Softplus(_ value: Float) -> Float {
+        let size = 1.442_695 * abs(value)
+        let power = exp2(-size)
+        let sum = size + log2(1 + power)
+        // Below 0 it is p and a little: −ln(1 − p) / p is 1 + p/2 + p²/3 …
+        let chance = power / (1 + power)
+        return value < 0 ? chance * (0.721_348 + chance * 0.442) - sum : log2(sum) - 0.528_766
+    }
+
     /// A whole number below 2²³.
     @inline(__always)
     static func float(small value: UInt32) -> Float { Float(bitPattern: value | 0x4B00_0000) - 8_388_608 }

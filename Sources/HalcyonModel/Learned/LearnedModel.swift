@@ -25,6 +25,9 @@ struct Learner: ~Copyable {
 
     var features: FeatureAssembler
     var trainer: OnlineTrainer
+    /// Residents that are scored together, and what they are given.
+    var drawn: HeapArray<UInt32>
+    var scores: HeapArray<Float>
     /// Records one eviction, to be explained; none unless asked for.
     var watch = VictimWatch()
 
@@ -33,11 +36,13 @@ struct Learner: ~Copyable {
         trainer = OnlineTrainer(
             hidden: parameters.hidden, bufferBound: Learner.bufferBound, missCost: parameters.missCost,
             rate: Float(parameters.rate), patience: 1_000, seed: seed)
+        drawn = HeapArray(repeating: ObjectRecord.none, count: parameters.candidates)
+        scores = HeapArray(repeating: 0, count: parameters.candidates)
         if let pretrained = parameters.start {
             trainer.adopt(
                 pretrained.weights, steps: pretrained.trainingSteps, isFrozen: parameters.model == .frozen)
         }
     }
 
-    var byteCount: Int { features.byteCount + trainer.byteCount }
+    var byteCount: Int { features.byteCount + trainer.byteCount + drawn.byteCount + scores.byteCount }
 }

@@ -3,13 +3,18 @@ import HalcyonEviction
 /// Why someone went.
 extension LearnedPolicy {
     /// Whether a judge looks at all residents, not at some of them; see ``weakest(by:)``.
-    func looksAtAll(_ judge: Contest.Judge) -> Bool { judge == .greedyDual && costsDiffer }
+    func looksAtAll(_ judge: Contest.Judge) -> Bool {
+        judge == .recency || (judge == .greedyDual && costsDiffer)
+    }
 
     /// Who would go if `slot` did not, which a judge holds for the least: another of those that it looks at or the newcomer,
     /// with its score.
     func runnerUp(to slot: UInt32, by judge: Contest.Judge, newcomerScore: Float) -> (slot: UInt32, score: Float) {
         var (runnerUp, next) = (ObjectRecord.none, Float.infinity)
-        if looksAtAll(judge) {
+        if judge == .recency {
+            let newer = history.records[Int(slot)].newer
+            if newer != ObjectRecord.none { (runnerUp, next) = (newer, recency(of: newer)) }
+        } else if looksAtAll(judge) {
             if let second = worths.second { (runnerUp, next) = (second.entry, second.key.priority) }
         } else {
             for place in 0..<candidates.count where candidates.slots[place] != slot && candidates.scores[place] < next {
@@ -32,14 +37,15 @@ extension LearnedPolicy {
             request: Int(now), row: (0..<row.count).map { row[$0] }, logSize: record.logCost, weights: weights)
     }
 
-    /// Keeps what is known of the candidates, which have just been scored.
+    /// Keeps what is known of the candidates that have just been scored, beside what was known of the others when they were.
     @inline(never)
     mutating func keepScored() {
-        scored.removeAll(keepingCapacity: true)
+        var kept: [UInt32: VictimRecord.Scored] = [:]
         for place in 0..<candidates.count {
             let slot = candidates.slots[place]
-            scored[slot] = known(of: slot)
+            kept[slot] = candidates.age(at: place, scoring: scoring) == 0 ? known(of: slot) : scored[slot]
         }
+        scored = kept
     }
 
     /// Keeps what is known of the newcomer, which is being scored.

@@ -2,13 +2,13 @@ import HalcyonEviction
 
 /// Who goes: the judges, their scores and their trials.
 extension LearnedPolicy {
-    /// Draws new candidates to those that scored low, asks who is to judge, and scores all of them.
+    /// Asks who is to judge, and has that judge score new candidates.
     mutating func refill() {
         served = 0
-        refills &+= 1
+        scoring &+= 1
         newcomerScore = nil
-        drawCandidates()
         let isReady = learner.pointee.trainer.isReady && parameters.decider != .heuristic
+        let last = judge
         judge =
             switch parameters.decider {
             case .heuristic: .greedyDual
@@ -17,12 +17,14 @@ extension LearnedPolicy {
                 learner.pointee.trainer.contest.winner(
                     networkIsReady: isReady, costsDiffer: costsDiffer)
             }
-        if isSampling && refills % (learner.pointee.trainer.steps < 1_000 ? 1 : 4) == 0 {
-            hold(networkIsReady: isReady)
-            // The network is asked last in a trial, and its scores stand.
-            if judge != .network { score(judge) }
+        if judge == .network && last == .network && history.count > candidates.limit {
+            refresh()
         } else {
+            drawCandidates()
             score(judge)
+        }
+        if isSampling && scoring % (learner.pointee.trainer.steps < 1_000 ? 1 : 4) == 0 {
+            hold(networkIsReady: isReady)
         }
         if judge == .network && parameters.decider == .contest && candidates.count > 1 && !networkTellsApart {
             judge = learner.pointee.trainer.contest.winner(networkIsReady: false, costsDiffer: costsDiffer)
@@ -35,8 +37,7 @@ extension LearnedPolicy {
     mutating func hold(networkIsReady: Bool) {
         var choices: [(slot: UInt32, judges: UInt8)] = []
         for judge in [Contest.Judge.greedyDual, .recency, .network] where judge != .network || networkIsReady {
-            score(judge)
-            var (slot, least) = weakest(by: judge)
+            var (slot, least) = judge == .network ? choiceOfNetwork() : choice(of: judge)
             if newcomer != ObjectRecord.none && scoreOfNewcomer(by: judge) < least { slot = newcomer }
             if let known = choices.firstIndex(where: { $0.slot == slot }) {
                 choices[known].judges |= judge.choice
@@ -47,20 +48,44 @@ extension LearnedPolicy {
         for choice in choices { take(choice.slot, choices: choice.judges) }
     }
 
-    /// The resident that a judge holds for the least, and its score: the least of the candidates, which must have been
-    /// scored by that judge; for ``GreedyDual`` where costs differ the least of all residents.
+    /// Whom the network would evict, whoever judges.
+    private mutating func choiceOfNetwork() -> (slot: UInt32, score: Float) {
+        if judge == .network { return weakest(by: .network) }
+        score(.network)
+        let choice = weakest(by: .network)
+        score(judge)
+        return choice
+    }
+
+    /// The resident that the deciding judge holds for the least, and its score: the least of the candidates, for one that
+    /// ``looksAtAll(_:)`` of all residents.
     mutating func weakest(by judge: Contest.Judge) -> (slot: UInt32, score: Float) {
-        if looksAtAll(judge), let least = worths.smallest {
-            return (least.entry, least.key.priority)
+        if judge != .network { return choice(of: judge) }
+        var place = candidates.least()
+        // An older score only says who is to be looked at again.
+        while candidates.age(at: place, scoring: scoring) > 0 {
+            let slot = candidates.slots[place]
+            if learner.pointee.watch.isWaiting { scored[slot] = known(of: slot) }
+            candidates.rescore(at: place, score: scoreByNetwork(history.records[Int(slot)]), scoring: scoring)
+            place = candidates.least()
         }
-        let place = candidates.least()
         return (candidates.slots[place], candidates.scores[place])
     }
 
-    /// What ``Contest/Judge/recency`` gives an object; nothing if there is none.
-    func recency(of slot: UInt32) -> Float {
-        slot == ObjectRecord.none ? 0 : -Float(now &- history.records[Int(slot)].last)
+    /// The resident that a heuristic holds for the least, and its score, whatever scores the candidates have.
+    private func choice(of judge: Contest.Judge) -> (slot: UInt32, score: Float) {
+        if judge == .recency { return (history.oldest, recency(of: history.oldest)) }
+        if looksAtAll(judge), let least = worths.smallest { return (least.entry, least.key.priority) }
+        var (slot, score) = (ObjectRecord.none, Float.infinity)
+        for place in 0..<candidates.count {
+            let priority = history.records[Int(candidates.slots[place])].priority
+            if priority < score { (slot, score) = (candidates.slots[place], priority) }
+        }
+        return (slot, score)
     }
+
+    /// What ``Contest/Judge/recency`` gives an object.
+    func recency(of slot: UInt32) -> Float { -Float(now &- history.records[Int(slot)].last) }
 
     /// Evicts the least recent resident, in LRU's turn; see ``RecencyGuard``.
     mutating func leastRecent() -> EntryID {
@@ -68,44 +93,48 @@ extension LearnedPolicy {
         evictions += 1
         let learner = learner
         if learner.pointee.watch.isDue() {
-            let next = history.records[Int(slot)].newer
             observe(
                 slot, among: history.count, by: .recency, score: recency(of: slot),
-                runnerUp: (next, recency(of: next)), isScoredNow: true)
+                runnerUp: runnerUp(to: slot, by: .recency, newcomerScore: .infinity), isScoredNow: true)
         }
         return leave(slot)
     }
 
+    /// Has a judge score all candidates.
     mutating func score(_ judge: Contest.Judge) {
         let records = history.records.base
         let scores = candidates.scores.base
         let count = candidates.count
-        let learner = learner
-        candidates.scoresChanged()
         switch judge {
         case .greedyDual:
             for place in 0..<count { scores[place] = records[Int(candidates.slots[place])].priority }
         case .recency:
             for place in 0..<count { scores[place] = recency(of: candidates.slots[place]) }
         case .network:
-            let inputs = learner.pointee.trainer.inputs
-            learner.pointee.features.expect(candidates.slots.base, count: count, in: records)
-            learner.pointee.features.write(
-                candidates.slots.base, count: count, in: records, aged: heuristic.clock, now: now, second: second,
-                inputs: inputs)
-            learner.pointee.trainer.predict(count: count, user: correction, logits: scores)
-            var (least, most) = (Float.infinity, -Float.infinity)
-            var place = 0
-            while place < count {
-                let logit = scores[place]
-                if logit < least { least = logit }
-                if logit > most { most = logit }
-                let logSize = records[Int(candidates.slots[place])].logCost
-                scores[place] = missCost.value(logit: logit, logSize: logSize)
-                place &+= 1
-            }
-            networkTellsApart = most - least > Self.leastSpread
+            predict(candidates.slots.base, count: count, scores: scores)
         }
+        candidates.scoresChanged(scoring: scoring)
+    }
+
+    /// What the network gives so many residents, and whether it tells them apart.
+    mutating func predict(_ slots: UnsafePointer<UInt32>, count: Int, scores: UnsafeMutablePointer<Float>) {
+        let records = history.records.base
+        let learner = learner
+        learner.pointee.features.expect(slots, count: count, in: records)
+        learner.pointee.features.write(
+            slots, count: count, in: records, aged: heuristic.clock, now: now, second: second,
+            inputs: learner.pointee.trainer.inputs)
+        learner.pointee.trainer.predict(count: count, user: correction, logits: scores)
+        var (least, most) = (Float.infinity, -Float.infinity)
+        var place = 0
+        while place < count {
+            let logit = scores[place]
+            if logit < least { least = logit }
+            if logit > most { most = logit }
+            scores[place] = missCost.value(logit: logit, logSize: records[Int(slots[place])].logCost)
+            place &+= 1
+        }
+        networkTellsApart = most - least > Self.leastSpread
     }
 
     /// What the judge gives the newcomer; it can only be refused where it is less than a resident.
@@ -116,12 +145,16 @@ extension LearnedPolicy {
         switch judge {
         case .greedyDual: return record.priority
         case .recency: return 1
-        case .network:
-            let learner = learner
-            write(record, inputs: learner.pointee.trainer.inputs)
-            var logit: Float = 0
-            learner.pointee.trainer.predict(count: 1, user: correction, logits: &logit)
-            return missCost.value(logit: logit, logSize: record.logCost)
+        case .network: return scoreByNetwork(record)
         }
+    }
+
+    /// What the network gives an object now.
+    private mutating func scoreByNetwork(_ record: ObjectRecord) -> Float {
+        let learner = learner
+        write(record, inputs: learner.pointee.trainer.inputs)
+        var logit: Float = 0
+        learner.pointee.trainer.predict(count: 1, user: correction, logits: &logit)
+        return missCost.value(logit: logit, logSize: record.logCost)
     }
 }

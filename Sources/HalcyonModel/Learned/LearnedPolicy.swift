@@ -1,13 +1,14 @@
 import HalcyonEviction
 
-/// Keeps what will be asked for again, as an online learner sees it: of a few candidates the one goes whose chance to be
-/// asked for within a few turnovers of the cache is the least for the room that it takes.
+/// Keeps what will be asked for again, as an online learner sees it: of a few candidates the one goes that is to be asked for least
+/// often for the room that it takes (``MissCost``).
 ///
-/// - A small network (``Perceptron``) gives the chance from what is known of the object, its categories and its users
-///   (``Feature``). It learns from samples of residents and of accessed objects, labelled when the object is asked for
+/// - A small network (``Perceptron``) gives the chance that an object is asked for within a few turnovers of the cache from what is
+///   known of it, its categories and its users (``Feature``). It learns from samples of residents and of accessed objects, labelled when the object is asked for
 ///   again or when the horizon passes (``PendingSamples``, ``OnlineTrainer``).
-/// - Candidates are the least recent residents, random ones, and those that scored low before. They are scored in one
-///   product and serve several evictions. The newcomer is a candidate too: it may be refused.
+/// - Candidates are random residents and, where every object takes the same room, some of the least recent, scored in one product that
+///   serves several evictions, beside those that scored low before; one of these is scored anew before it goes. The newcomer is a
+///   candidate too: it may be refused.
 /// - From nothing it decides as ``GreedyDual``; the network takes over after ``OnlineTrainer/fewestSteps`` steps and
 ///   hands back while it loses so much more than a heuristic would that chance does not explain it (``Contest``). Where every object takes the same
 ///   room, LRU has its turns while it alone is right (``RecencyGuard``).
@@ -59,6 +60,7 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
     var second: UInt32 = 0
     var newcomer = ObjectRecord.none
     var newcomerScore: Float?
+    /// Who comes next at the least recent end, and how many came since it was the least recent; see ``refresh()``.
     var hand = ObjectRecord.none
     var handSteps = 0
     var judge = Contest.Judge.greedyDual
@@ -72,7 +74,8 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
     var served = 0
     /// An eviction counts as many of them as this, a refusal as one.
     static let evictionShares = 16
-    var refills = 0
+    /// The number of the latest scoring.
+    var scoring: UInt32 = 0
     var filled = 0.0
     var missRatio = 0.5
     /// The requests within which a sample must be asked for again to count as such; as of this request.
@@ -174,8 +177,8 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
         history.link(slot)
         newcomer = ObjectRecord.none
         if costsDiffer { worths.insert(slot, key: worth(of: slot)) }
-        if let score = newcomerScore, candidates.count < candidateCount, score < .infinity, judge == .network {
-            candidates.add(slot, score: score, records: history.records.base)
+        if let score = newcomerScore, !candidates.isFull, score < .infinity, judge == .network {
+            candidates.add(slot, score: score, scoring: scoring, records: history.records.base)
         }
         filled += Double(max(access.cost, 0))
         inserted += 1

@@ -1,7 +1,9 @@
 /// What a miss costs, as far as it matters to decisions, which a common factor does not change: a byte (or whatever an
 /// object's size is counted in) costs 1, and the miss itself as much as some bytes.
 ///
-/// An object is worth its chance to be asked for again times the cost of its miss, for each byte of room that it takes.
+/// An object is worth how often it is asked for times the cost of its miss, for each byte of room that it takes. Where requests come by
+/// chance at a steady rate, one that is asked for within the horizon with the chance p is asked for −ln(1 − p) times in it on average:
+/// a chance says no more of what is asked for all the time, but small objects are kept for much longer than the horizon.
 struct MissCost: Sendable, Equatable {
     /// How many bytes cost as much as a miss itself: 0 where only bytes count, infinite where only misses do.
     let overhead: Float
@@ -22,5 +24,5 @@ struct MissCost: Sendable, Equatable {
 
     /// The binary logarithm of what an object is worth for each byte of room that it takes.
     @inline(__always)
-    func value(logit: Float, logSize: Float) -> Float { FastMath.log2Sigmoid(logit) + density(logSize: logSize) }
+    func value(logit: Float, logSize: Float) -> Float { FastMath.log2Softplus(logit) + density(logSize: logSize) }
 }

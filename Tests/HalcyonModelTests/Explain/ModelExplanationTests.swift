@@ -141,6 +141,17 @@ struct ModelExplanationTests {
         }
     }
 
+    @Test("Where recency judges, the runner-up is the next least recent of all residents, whoever the candidates are")
+    func runnerUpOfRecency() {
+        let context = PolicyContext(capacity: 500, everyCostIsOne: true, seed: 1)
+        var index = BoundedIndex(policy: LearnedPolicy(LearnedParameters(), context: context), capacity: 500)
+        for number in 0..<502 { _ = index.access(Access(entry: EntryID(number % 500), index: number)) }
+        let (least, score) = index.policy.weakest(by: .recency)
+        let next = index.policy.runnerUp(to: least, by: .recency, newcomerScore: .infinity)
+        let entries = [least, next.slot].map { index.policy.history.records[Int($0)].entry }
+        #expect(entries == [2, 3] && score == next.score - 1)
+    }
+
     @Test("Watching one eviction changes no decision; asking for one that never comes gives none")
     func undisturbed() throws {
         let without = try explain("learned")

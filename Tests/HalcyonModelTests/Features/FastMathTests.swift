@@ -24,6 +24,20 @@ struct FastMathTests {
         #expect(FastMath.exp2(1_000).isFinite)
     }
 
+    @Test("How often for a chance, beside double precision; never less for a greater chance")
+    func softplus() {
+        var last = -Float.infinity
+        for step in -6_000...6_000 {
+            let logit = Double(step) / 100
+            let exact = Foundation.log2(Foundation.log1p(Foundation.exp(logit)))
+            let value = FastMath.log2Softplus(Float(logit))
+            #expect(abs(Double(value) - exact) < 0.02, "\(logit): \(value), exactly \(exact)")
+            #expect(value > last - 0.001)
+            last = value
+        }
+        #expect(FastMath.log2Softplus(-10_000).isFinite && FastMath.log2Softplus(10_000).isFinite)
+    }
+
     @Test func root() {
         for step in -1_200...1_200 {
             let value = Foundation.exp2(Float(step) / 10)

@@ -16,16 +16,22 @@ struct PretrainedServingTests {
         }
     }
 
+    private func defineCategories(_ cache: CacheRun) {
+        for set in UInt32(1)...2 { cache.define(set, [set - 1]) }
+    }
+
     private func trained(_ parameters: LearnedParameters = LearnedParameters()) throws -> PretrainedModel {
-        let context = PolicyContext(capacity: 150, seed: 1)
+        let context = PolicyContext(capacity: 150, everyCostIsOne: true, seed: 1)
         let model = LearnedModel.make(parameters, context: context, forFleet: false)
         let cache = model.makeCache(parameters, context: context)
+        defineCategories(cache)
         for access in accesses(12_000, seed: 1) { _ = cache.access(access) }
         return try #require(model.snapshot(parameters, producer: "test"))
     }
 
     private func hits(_ policy: ConfiguredPolicy, _ accesses: [Access]) -> (hits: Int, state: CacheState) {
-        let cache = policy.makeCache(PolicyContext(capacity: 150, seed: 3))
+        let cache = policy.makeCache(PolicyContext(capacity: 150, everyCostIsOne: true, seed: 3))
+        defineCategories(cache)
         return (accesses.count { cache.access($0) == .hit }, cache.state())
     }
 

@@ -176,19 +176,20 @@ struct LearnedPolicyTests {
     func refusals() {
         var parameters = LearnedParameters()
         parameters.decider = .heuristic
+        parameters.evictions = 1
         let context = PolicyContext(capacity: 200, everyCostIsOne: true)
         var index = BoundedIndex(policy: LearnedPolicy(parameters, context: context), capacity: 200)
         for round in 0..<50 {
             for entry in 0..<200 { _ = index.access(Access(entry: EntryID(entry), index: round * 200 + entry)) }
         }
         var refused = 0
-        let refills = index.policy.refills
+        let scorings = index.policy.scoring
         for number in 0..<40 {
             let outcome = index.access(Access(entry: EntryID(1_000 + number), index: 10_000 + number))
             if outcome == .refused { refused += 1 }
         }
         #expect(refused == 40)
-        #expect(index.policy.refills > refills + 1)
+        #expect(index.policy.scoring > scorings + 1)
     }
 
     @Test("Each group of features can be switched off")
