@@ -36,7 +36,8 @@ extension HalcyonManager {
 struct Prefetched: Sendable {
     /// What it costs in memory.
     let cost: Int
-    /// The bytes that were loaded, where the result was to have them; 0 for what was made of a kept original.
+    /// The bytes that were loaded, where the result was to have them; 0 for what was made of a kept original, or
+    /// comes from a provider on this machine.
     let bytes: Int
 
     /// One that was there and was loaded anew; nobody asked for its size.
@@ -46,6 +47,6 @@ struct Prefetched: Sendable {
 
     init(_ result: ImageResult) {
         cost = result.image.cacheCost
-        bytes = result.isFromOriginal ? 0 : result.originalData?.count ?? 0
+        bytes = result.isFromOriginal || result.source.url == nil ? 0 : result.originalData?.count ?? 0
     }
 }

@@ -90,8 +90,51 @@ struct PrefetchSpendingTests {
         spending.spend(cost: 1)
         spending.begin(request: 0)
         #expect(spending.objectsLeft == 0)
-        spending.begin(request: 659 * second)
+        spending.begin(request: 59 * second)
         #expect(spending.objectsLeft == 0)
+        // The next minute is one of the clock as it is now, not ten minutes later.
+        spending.begin(request: 60 * second)
+        #expect(spending.objectsLeft == 1)
+    }
+
+    @Test("Requests out of order by a minute or a day begin neither anew, there and back", arguments: [60, 86_400])
+    func outOfOrder(period: Int64) throws {
+        var spending = try spending(period == 60 ? "1/minute" : "1/day")
+        let border = 10 * period * second
+        spending.begin(request: border)
+        spending.spend(cost: 1)
+        for time in [border - 1, border, border - period * second, border + 1] {
+            spending.begin(request: time)
+            #expect(spending.objectsLeft == 0)
+        }
+    }
+
+    @Test func whatIsTakenBackIsLeftAgain() throws {
+        var spending = try spending("2/request,3/minute,4/day,5/total,100B/day")
+        spending.begin(request: 0)
+        let before = spending
+        let payment = spending.spend(cost: 60)
+        #expect(spending.bytesLeft == 40 && spending.objectsLeft == 1)
+        spending.refund(payment)
+        #expect(spending == before)
+        // Of periods that are over nothing is taken back but from the total.
+        let old = spending.spend(cost: 60)
+        spending.begin(request: 2 * 86_400 * second)
+        spending.spend(cost: 10)
+        spending.refund(old)
+        #expect(spending.objectsSpent == 1 && spending.bytesSpent == 10 && spending.bytesLeft == 90)
+        #expect(spending.objectsLeft == 1)
+    }
+
+    @Test func ofTwoBudgetsTheSmallerLimitOfEachPeriodHolds() throws {
+        func limited(_ one: String, by other: String) throws -> String {
+            try PrefetchBudget(parsing: one).limited(by: PrefetchBudget(parsing: other)).description
+        }
+        #expect(
+            try limited("2/request,20/minute,10MB/day", by: "1/request,5MB/day") == "1/request,20/minute,5MB/day")
+        #expect(try limited("1/total,1kB/day", by: "1/request,5MB/day") == "1/request,1kB/day,1/total")
+        #expect(try limited("unlimited", by: "0/total") == "0/total")
+        #expect(try limited("3/day", by: "unlimited") == "3/day")
     }
 
     @Test func theTotalNeverComesBack() throws {

@@ -53,7 +53,7 @@ struct PredictiveBudgetTests: PredictiveTests {
             for _ in 0..<starts {
                 let predictive = fixture.manager.startPredicting(
                     prediction { $0.budget = PrefetchBudget(perDay: .init(bytes: 2 * file.count)) })
-                predictive.announce((names + ["h"]).map { resource($0) })
+                predictive.announce((names + ["h"]).map { AnnouncedResource(resource($0), bytes: file.count) })
                 _ = try await fixture.manager.image(for: resource("a"))
                 await predictive.settle()
                 #expect(await predictive.modelFault == nil)

@@ -123,7 +123,7 @@ struct PredictivePrefetcherTests: PredictiveTests {
         #expect(await predictive.statistics.fetched == 2)
     }
 
-    @Test("The budget holds: objects a request, and bytes a day once their size is known")
+    @Test("The budget holds: objects a request, and bytes a day")
     func budget() async throws {
         let file = try Sample().file
         let transport = FakeTransport(answerAtOnce: file)
@@ -134,7 +134,7 @@ struct PredictivePrefetcherTests: PredictiveTests {
                     perRequest: .init(objects: 3), perDay: .init(bytes: file.count * 4 + file.count / 2))
             })
         let names = ["a", "b", "c", "d", "e", "f", "g", "h"]
-        predictive.announce(names.map { resource($0) })
+        predictive.announce(names.map { AnnouncedResource(resource($0), bytes: file.count) })
         for _ in 0..<4 {
             _ = try await fixture.manager.image(for: resource("a"))
             await predictive.settle()

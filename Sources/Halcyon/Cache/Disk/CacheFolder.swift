@@ -27,8 +27,10 @@ struct CacheFolder: Sendable {
         } catch {
             throw CacheError.cannotCreateDirectory(url, underlying: error)
         }
-        // Where this fails nothing can be written, but what is there can be read.
-        try? FileManager.default.createDirectory(at: hidden, withIntermediateDirectories: false)
+        // Where this fails nothing can be written, but what is there can be read. It names what is cached and what was asked for: as the
+        // values, that is for their owner alone.
+        mkdir(hidden.path, 0o700)
+        chmod(hidden.path, 0o700)
     }
 
     func path(_ name: String) -> String { url.path + "/" + name }

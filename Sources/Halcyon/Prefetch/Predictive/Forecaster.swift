@@ -6,16 +6,6 @@ import HalcyonModel
 /// Accesses are told to the policy one by one, in their order. It is asked for a plan only once those that came together are
 /// told, because only what is wanted next counts; a new plan takes the place of what the last one left to be fetched.
 actor Forecaster {
-    private struct Running {
-        let task: Task<Void, Never>
-        /// For whom it is fetched.
-        let user: UInt32
-        /// What was paid for it.
-        let payment: PrefetchSpending.Payment
-        let received: ReceivedBytes
-        var isWanted = false
-    }
-
     /// Made when the first is told, off the caller's path: a file may have to be read.
     private lazy var policy: any PrefetchPolicy = makePolicy()
     private let prediction: PrefetchPrediction
@@ -29,18 +19,20 @@ actor Forecaster {
     /// The latest accesses, which are kept with what the planner has learnt.
     private var memory = AccessMemory()
     private var spending: PrefetchSpending
+    private var sizes = FetchSizes()
     /// What of it is in the file.
     private var keptAccount: PrefetchAccount?
     private var isPrepared = false
     private var conditions: PrefetchConditions = []
+    /// Whether nothing is to be fetched any more: it was stopped, or nobody is there to fetch through.
     private var isStopped = false
     /// The last access, as long as nothing was planned after it.
     private var unplanned: Access?
     /// Who made the last access.
-    private var user: (number: UInt32, name: String?) = (.max, nil)
-    /// What is to be fetched, in this order.
-    private var wanted: ArraySlice<UInt32> = []
-    private var running: [UInt32: Running] = [:]
+    private var user = ForesightUser()
+    /// What is to be fetched, in this order, and for whom.
+    private var wanted: (objects: ArraySlice<UInt32>, user: ForesightUser) = ([], ForesightUser())
+    private var running: [UInt32: RunningFetch] = [:]
     /// What was fetched and not asked for yet, with its bytes and the number of the fetch.
     private var fetched: [UInt32: (bytes: Int, fetch: Int)] = [:]
     /// The same in turns, in which it is looked at again.
@@ -132,6 +124,7 @@ actor Forecaster {
         recall()
         guard let account = surroundings.folder().map(PrefetchAccountFile.init)?.read() else { return }
         spending.resume(account, at: surroundings.now())
+        sizes = FetchSizes(after: spending)
         keptAccount = account
     }
 
@@ -194,7 +187,9 @@ actor Forecaster {
         case .departed(let type, let departure): left(type, departure)
         case .conditions(let new):
             conditions = new
-            spending.budget = conditions.contains(.meteredNetwork) ? prediction.meteredBudget : prediction.budget
+            spending.budget =
+                conditions.contains(.meteredNetwork)
+                ? prediction.budget.limited(by: prediction.meteredBudget) : prediction.budget
             if isPaused { breakOff() }
         }
     }
@@ -232,7 +227,7 @@ actor Forecaster {
             catalogue[object].categories = catalogue.set(of: heard.categories, telling: policy)
         }
         catalogue.set(cost: heard.cost, of: object)
-        user = (catalogue.user(heard.user), heard.user)
+        user = ForesightUser(number: catalogue.user(heard.user), name: heard.user)
         let access = Access(
             entry: object, index: memory.recalledCount + counts.accesses, time: heard.time,
             cost: catalogue.expectedCost(of: object), categories: catalogue[object].categories, user: user.number,
@@ -277,7 +272,7 @@ actor Forecaster {
     private var isPaused: Bool { isStopped || !conditions.isDisjoint(with: prediction.pausing) }
 
     private func plan(after access: Access) {
-        wanted = []
+        wanted = ([], user)
         capacity = surroundings.capacity()
         // It is asked though nothing may be fetched: it may learn while it plans.
         let limit = isPaused ? 0 : spending.objectsLeft
@@ -292,7 +287,7 @@ actor Forecaster {
         }
         counts.plans += 1
         counts.proposed += plan.proposals.count
-        wanted = plan.proposals.prefix(limit).map(\.object)[...]
+        wanted.objects = plan.proposals.prefix(limit).map(\.object)[...]
     }
 
     /// Whether an object is cached or on its way, comes from nobody knows where or how, is too large for the cache, or was fetched in vain
@@ -313,18 +308,19 @@ actor Forecaster {
     private func waits(_ fetch: WaitingObjects.Fetch) -> Bool { fetched[fetch.object]?.fetch == fetch.number }
 
     private func begin() {
-        if isPaused { wanted = [] }
+        if isPaused { wanted.objects = [] }
         let begunBefore = counts.begun
-        while running.count < prediction.maxConcurrent, let object = wanted.popFirst() {
+        while running.count < prediction.maxConcurrent, let object = wanted.objects.popFirst() {
             guard !isOutOfQuestion(object), spending.objectsLeft > 0 else { continue }
             let known = catalogue[object]
-            let expected = known.bytes ?? meanBytes
-            guard spending.allows(cost: expected), let recipe = recipes.recipe(of: known), var resource = known.resource
-            else { continue }
-            resource.user = user.name
+            guard let recipe = recipes.recipe(of: known), var resource = known.resource else { continue }
+            let expected = known.bytes ?? (resource.source.url == nil ? 0 : sizes.mean)
+            guard spending.allows(cost: expected) else { continue }
+            resource.user = wanted.user.name
+            let left = spending.bytesLeft
             let payment = spending.spend(cost: expected)
             counts.begun += 1
-            let received = ReceivedBytes(after: known.partialBytes)
+            let received = ReceivedBytes(after: known.partialBytes, atMost: left ?? .max)
             var options = recipe.options
             options.callbackQueue = .untouch
             options.onProgress = { received.note($0.received) }
@@ -332,14 +328,12 @@ actor Forecaster {
                 let result = await surroundings.fetch(resource, options)
                 self.ended(object, result)
             }
-            running[object] = Running(task: task, user: user.number, payment: payment, received: received)
+            received.breaksOff(task)
+            running[object] = RunningFetch(task: task, user: wanted.user.number, payment: payment, received: received)
         }
         // Whatever becomes of the process, what it may spend now counts as spent.
         if counts.begun > begunBefore { keepAccount() }
     }
-
-    /// What an image of unknown size is taken to have: as many bytes as those that were fetched have on average.
-    private var meanBytes: Int { counts.fetched == 0 ? 0 : counts.bytes / counts.fetched }
 
     private func ended(_ object: UInt32, _ result: ForesightSurroundings.Fetched) {
         guard let ended = running.removeValue(forKey: object) else { return }
@@ -349,7 +343,11 @@ actor Forecaster {
             counts.fetched += 1
             counts.bytes += bytes
             let said = catalogue[object].bytes
-            catalogue[object].bytes = bytes
+            // What was made of what is on this machine says nothing of what it would be over the network.
+            if bytes > 0 {
+                sizes.note(bytes)
+                catalogue[object].bytes = bytes
+            }
             catalogue[object].partialBytes = 0
             catalogue.set(cost: cost, of: object)
             paid = bytes
@@ -369,6 +367,10 @@ actor Forecaster {
                 drop(bytes)
             }
         case .wasThere: setbacks[object] = nil
+        case .nobody:
+            counts.cancelled += 1
+            spending.refund(ended.payment)
+            isStopped = true
         case .failed, .rejected, .cancelled:
             if result == .cancelled {
                 counts.cancelled += 1
@@ -381,7 +383,7 @@ actor Forecaster {
             counts.partialBytes += paid
             catalogue[object].partialBytes = ended.received.held
         }
-        spending.correct(ended.payment, to: paid)
+        if result != .nobody { spending.correct(ended.payment, to: paid) }
         begin()
         guard running.isEmpty else { return }
         keepAccount()
@@ -395,7 +397,7 @@ actor Forecaster {
     }
 
     private func breakOff() {
-        wanted = []
+        wanted.objects = []
         for one in running.values { one.task.cancel() }
     }
 }

@@ -19,6 +19,8 @@ struct ForesightSurroundings: Sendable {
         /// It failed, and would again: the server says that the request is wrong.
         case rejected
         case cancelled
+        /// Nobody is there any more to fetch it.
+        case nobody
     }
 
     /// Whether a computed key is cached.

@@ -22,7 +22,7 @@ extension HalcyonManager {
             folder: { [weak cache] in cache?.diskStorage?.files.folder.hidden },
             now: { [clock = cache.clock] in clock.now },
             fetch: { [weak self] resource, options in
-                guard let self else { return .cancelled }
+                guard let self else { return .nobody }
                 do {
                     let loaded = try await prefetch(resource, options, toMemory: toMemory)
                     return loaded.map { .loaded(bytes: $0.bytes, cost: $0.cost) } ?? .wasThere

@@ -7,9 +7,12 @@ final class PredictingSlot: Sendable {
         var prefetcher: PredictivePrefetcher?
         /// Ends once the one before has kept what it learnt.
         var ending: Task<Void, Never>?
+        /// How the device was when the one before was stopped.
+        var conditions: PrefetchConditions = []
 
         mutating func stop() {
             guard let old = prefetcher else { return }
+            conditions = old.conditions
             prefetcher = nil
             ending = Task { await old.stop() }
         }
@@ -27,11 +30,13 @@ final class PredictingSlot: Sendable {
 
     /// Stops what is there, and puts another in its place.
     ///
-    /// - Parameter make: is given what ends once the one before has kept what it learnt.
+    /// - Parameter make: is given what ends once the one before has kept what it learnt. The device is taken to be as the one before was
+    ///   told last.
     func start(_ make: (Task<Void, Never>?) -> PredictivePrefetcher) -> PredictivePrefetcher {
         state.withLock { state in
             state.stop()
             let new = make(state.ending)
+            if !state.conditions.isEmpty { new.conditions = state.conditions }
             state.prefetcher = new
             hub.setObserver(new)
             isOn.store(true, ordering: .relaxed)
@@ -41,10 +46,14 @@ final class PredictingSlot: Sendable {
 
     /// Removes the accesses that were kept in a folder, and has what is there keep none of those until now.
     func forgetAccesses(in folder: URL) async {
-        await state.withLock { $0.ending }?.value
-        try? KeptAccessesFile(folder: folder).remove()
-        // Whoever starts from here on finds none.
-        await prefetcher?.forgetAccesses()
+        while true {
+            let (ending, prefetcher) = state.withLock { ($0.ending, $0.prefetcher) }
+            await ending?.value
+            await prefetcher?.forgetAccesses()
+            try? KeptAccessesFile(folder: folder).remove()
+            // Whoever was stopped meanwhile may have kept what it had heard before, and whoever started may have read it.
+            if state.withLock({ $0.ending == ending && $0.prefetcher === prefetcher }) { return }
+        }
     }
 
     /// Stops what is there.

@@ -36,6 +36,8 @@ public final class PredictivePrefetcher: Sendable {
         self.settleCache = settleCache
         inbox = ForesightInbox()
         forecaster = Forecaster(prediction, surroundings, inbox, usual: ForesightRecipe(options), after: ending)
+        // What an earlier start kept goes now, not with the first access.
+        if !prediction.remembersAccesses { Task { [forecaster] in await forecaster.takeIn() } }
     }
 
     deinit { timer.withLock { $0?.cancel() } }

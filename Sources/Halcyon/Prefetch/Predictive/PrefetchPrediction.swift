@@ -25,11 +25,11 @@ public struct PrefetchPrediction: Sendable {
     // MARK: How much, and when
 
     /// How much may be fetched: by default two images a request and 50 MB a day. Bytes are those that come over the network; a
-    /// fetch that brings no image counts as an object, with no bytes. What was spent is kept beside the cache's files: a new start, of
+    /// fetch that brings no image counts as an object, with the bytes that came all the same. What was spent is kept beside the cache's files: a new start, of
     /// predicting or of the app, goes on with what is left of the minute, of the day and in total.
     public var budget = PrefetchBudget(perRequest: .init(objects: 2), perDay: .init(bytes: 50_000_000))
-    /// How much may be fetched where the network is metered; by default one image a request and 5 MB a day. What was
-    /// fetched before on the same day counts.
+    /// How much may be fetched where the network is metered; by default one image a request and 5 MB a day. ``budget`` holds
+    /// there, too, and what was fetched before on the same day counts.
     public var meteredBudget = PrefetchBudget(perRequest: .init(objects: 1), perDay: .init(bytes: 5_000_000))
     /// Nothing is fetched while any of these holds.
     public var pausing: PrefetchConditions = [.lowDataMode, .lowBattery]

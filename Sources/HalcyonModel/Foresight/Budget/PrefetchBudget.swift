@@ -41,6 +41,17 @@ public struct PrefetchBudget: Sendable, Equatable {
 
     /// No limit at all.
     public static let unlimited = PrefetchBudget()
+
+    /// What both this and `other` allow: the smaller limit of each period.
+    public func limited(by other: PrefetchBudget) -> PrefetchBudget {
+        var both = self
+        for period in Period.allCases {
+            both[period] = Limit(
+                objects: [self[period].objects, other[period].objects].compactMap { $0 }.min(),
+                bytes: [self[period].bytes, other[period].bytes].compactMap { $0 }.min())
+        }
+        return both
+    }
 }
 
 extension PrefetchBudget {

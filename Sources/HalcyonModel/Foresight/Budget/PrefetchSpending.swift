@@ -3,7 +3,8 @@
 /// Minutes and days are those of the clock of the requests, not the last 60 seconds or 24 hours: one begins with the first
 /// request after its full minute or midnight UTC, and nothing is carried over. So four numbers each of objects and bytes are
 /// all there is to keep, and a replay and a live cache with the same clock agree exactly. A clock that is set back
-/// begins no new minute or day: what was spent stays spent.
+/// begins no new minute or day: what was spent stays spent, of the minute and the day that it then is. Requests that come out of order by
+/// no more than a minute or a day move nothing.
 ///
 /// Pure; every member is O(1).
 public struct PrefetchSpending: Sendable, Equatable {
@@ -36,10 +37,13 @@ public struct PrefetchSpending: Sendable, Equatable {
     public mutating func begin(request time: Int64) {
         request = Sum()
         requestNumber += 1
-        let newMinute = Self.floor(time, 60_000_000)
-        if newMinute > minuteNumber { (minuteNumber, minute) = (newMinute, Sum()) }
-        let newDay = Self.floor(time, 86_400_000_000)
-        if newDay > dayNumber { (dayNumber, day) = (newDay, Sum()) }
+        Self.move(&minuteNumber, &minute, to: Self.floor(time, 60_000_000))
+        Self.move(&dayNumber, &day, to: Self.floor(time, 86_400_000_000))
+    }
+
+    private static func move(_ number: inout Int64, _ sum: inout Sum, to new: Int64) {
+        if new > number { sum = Sum() }
+        if new > number || new < number - 1 { number = new }
     }
 
     /// Whether another object may be fetched, one of so many bytes.
@@ -56,6 +60,22 @@ public struct PrefetchSpending: Sendable, Equatable {
             min(request.left(budget.perRequest), minute.left(budget.perMinute)),
             min(day.left(budget.perDay), total.left(budget.inTotal)))
         return min(max(left, 0), Self.mostAtOnce)
+    }
+
+    /// How many more bytes may be fetched now, whatever the numbers of objects; `nil` without a limit.
+    public var bytesLeft: Int? {
+        zip([request, minute, day, total], [budget.perRequest, budget.perMinute, budget.perDay, budget.inTotal])
+            .compactMap { sum, limit in limit.bytes.map { max($0 - sum.bytes, 0) } }
+            .min()
+    }
+
+    /// Takes back what was paid for an object that nobody was asked for after all, in those of the periods that are not over.
+    public mutating func refund(_ payment: Payment) {
+        correct(payment, to: 0)
+        if payment.requestNumber == requestNumber { request.objects -= 1 }
+        if payment.minuteNumber == minuteNumber { minute.objects = max(minute.objects - 1, 0) }
+        if payment.dayNumber == dayNumber { day.objects = max(day.objects - 1, 0) }
+        total.objects -= 1
     }
 
     /// Pays for one object.

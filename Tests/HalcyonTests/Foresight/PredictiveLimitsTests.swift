@@ -1,0 +1,192 @@
+import Foundation
+import HalcyonModel
+import HalcyonTestSupport
+import Testing
+
+@testable import Halcyon
+
+@Suite("Predictive prefetcher: limits that hold whatever happens", .timeLimit(.minutes(1)))
+struct PredictiveLimitsTests: PredictiveTests {
+    let notes = ScriptedPolicy.Notes()
+
+    /// A manager whose prefetcher is told of images "a" to "e" and asked for "a" at each of these seconds; what it asked the network for.
+    private func started(
+        at seconds: [Double], conditions: PrefetchConditions = [], budget: String, metered: String? = nil,
+        from source: (String) -> Resource
+    ) async throws -> (names: [String], statistics: PrefetchPredictionStatistics) {
+        let transport = FakeTransport(answerAtOnce: try Sample().file)
+        let fixture = try ManagerFixture(transport, clock: ManualClock(seconds: seconds[0]))
+        let budget = try PrefetchBudget(parsing: budget)
+        let meteredBudget = try metered.map { try PrefetchBudget(parsing: $0) }
+        let predictive = fixture.manager.startPredicting(
+            prediction {
+                $0.budget = budget
+                $0.meteredBudget = meteredBudget ?? $0.meteredBudget
+            })
+        predictive.announce(["a", "b", "c", "d", "e"].map(source))
+        predictive.conditions = conditions
+        for second in seconds {
+            fixture.clock.set(Int64(second * 1e6))
+            _ = try await fixture.manager.image(for: resource("a"))
+            await predictive.settle()
+        }
+        return (started(transport), await predictive.statistics)
+    }
+
+    @Test("Where the network is metered both budgets hold")
+    func metered() async throws {
+        let times = [100.0, 101, 102, 103]
+        for (budget, metered, expected) in [
+            ("1/total", nil, ["a", "b"]), ("2/request,2/minute", "1/request", ["a", "b", "c"]),
+            ("9/request", "1/request,3/total", ["a", "b", "c", "d"]),
+        ] {
+            let found = try await started(
+                at: times, conditions: [.meteredNetwork], budget: budget, metered: metered, from: { resource($0) })
+            #expect(found.names == expected, "\(budget)")
+        }
+    }
+
+    @Test("After a clock that was ahead is set back, the next day has its budget")
+    func clock() async throws {
+        let days = [40.0, 12, 13, 14, 14.5, 15].map { $0 * 86_400 }
+        let found = try await started(at: days, budget: "1/day", from: { resource($0) })
+        #expect(found.names == ["a", "b", "c", "d", "e"])
+    }
+
+    @Test("What comes from a provider on this machine is no byte of the budget")
+    func provider() async throws {
+        let file = try Sample().file
+        let found = try await started(at: [100, 101], budget: "10B/day") {
+            $0 == "a" ? resource($0) : Resource(.data(file, cacheKey: $0), user: "u")
+        }
+        #expect(found.names == ["a"] && found.statistics.bytes == 0 && found.statistics.fetched == 4)
+    }
+
+    @Test(
+        "An image of unknown size takes no more than is left of the bytes, and another start knows how large they are")
+    func unknownSizes() async throws {
+        let file = try Sample().file
+        let large = file + Data(repeating: 0, count: 250_000)
+        let (transport, folder) = (FakeTransport(), try TemporaryFolder())
+        transport.answer("a", file)
+        // More than the budget is on its way when it is found out.
+        transport.fail("b", .transportClosed, after: large)
+        let fixture = try ManagerFixture(transport, folder: folder, clock: ManualClock(seconds: 86_400))
+        let budget = PrefetchBudget(perDay: .init(bytes: 200_000))
+        let predictive = fixture.manager.startPredicting(prediction { $0.budget = budget })
+        predictive.announce(["a", "b", "c", "d"].map { resource($0) })
+        _ = try await fixture.manager.image(for: resource("a"))
+        await predictive.settle()
+        let statistics = await predictive.statistics
+        #expect(started(transport) == ["a", "b"])
+        #expect(statistics.cancelled + statistics.failed == 1 && statistics.partialBytes >= 200_000)
+        // The next day begins with what was learnt of sizes: one of 250,000 bytes is too large for it.
+        fixture.clock.advance(by: 86_400)
+        let next = fixture.manager.startPredicting(prediction { $0.budget = budget })
+        next.announce(["c", "d"].map { resource($0) })
+        _ = try await fixture.manager.image(for: resource("a"))
+        await next.settle()
+        #expect(started(transport) == ["a", "b"])
+        #expect(FetchSizes().mean == 100_000)
+    }
+
+    @Test(
+        "A load is broken off once more bytes have come than may, also if they came before it was known which load it is"
+    )
+    func brokenOff() async {
+        for comesFirst in [false, true] {
+            let received = ReceivedBytes(after: 10, atMost: 100)
+            let load = Task { while !Task.isCancelled { await Task.yield() } }
+            if comesFirst { received.note(111) }
+            received.breaksOff(load)
+            received.note(110)
+            #expect(load.isCancelled == comesFirst)
+            received.note(111)
+            #expect(load.isCancelled)
+            await load.value
+        }
+    }
+
+    @Test("Where nobody is there any more to fetch through, nothing is spent")
+    func gone() async throws {
+        let transport = FakeTransport(answerAtOnce: try Sample().file)
+        let fixture = try ManagerFixture(transport)
+        func start() -> PredictivePrefetcher {
+            let other = HalcyonManager(cache: fixture.cache, downloader: fixture.downloader)
+            return other.startPredicting(prediction { $0.budget = PrefetchBudget(inTotal: .init(objects: 6)) })
+        }
+        let predictive = start()
+        predictive.announce(["a", "b", "c", "d", "e"].map { resource($0) })
+        for _ in 0..<3 {
+            fixture.clock.advance(by: 1)
+            _ = try await fixture.manager.image(for: resource("a"))
+            await predictive.settle()
+        }
+        await predictive.save()
+        let file = PrefetchAccountFile(folder: try #require(fixture.cache.diskStorage).files.folder.hidden)
+        #expect(started(transport) == ["a"])
+        #expect(await predictive.statistics.begun == 1)
+        var spending = PrefetchSpending(PrefetchBudget(inTotal: .init(objects: 6)))
+        if let account = file.read() { spending.resume(account, at: fixture.clock.now) }
+        #expect(spending.objectsLeft == 6)
+    }
+
+    @Test("How the device is, is known to the next that starts, after a stop, too", arguments: [false, true])
+    func conditions(stops: Bool) async throws {
+        let transport = FakeTransport(answerAtOnce: try Sample().file)
+        let fixture = try ManagerFixture(transport)
+        fixture.manager.startPredicting(prediction()).conditions = [.lowDataMode]
+        if stops { fixture.manager.stopPredicting() }
+        let second = fixture.manager.startPredicting(prediction())
+        second.announce(["a", "b", "c"].map { resource($0) })
+        _ = try await fixture.manager.image(for: resource("a"))
+        await second.settle()
+        #expect(second.conditions == [.lowDataMode] && started(transport) == ["a"])
+        second.conditions = []
+        _ = try await fixture.manager.image(for: resource("a"))
+        await second.settle()
+        #expect(started(transport) == ["a", "b", "c"])
+    }
+
+    @Test("Without keeping them, accesses that were kept before are gone though nothing happens")
+    func removed() async throws {
+        let fixture = try ManagerFixture(FakeTransport(answerAtOnce: try Sample().file))
+        let first = fixture.manager.startPredicting(prediction())
+        _ = try await fixture.manager.image(for: resource("a"))
+        await first.settle()
+        fixture.manager.stopPredicting()
+        let file = KeptAccessesFile(folder: try #require(fixture.cache.diskStorage).files.folder.hidden)
+        while !FileManager.default.fileExists(atPath: file.url.path) { await Task.yield() }
+        let second = fixture.manager.startPredicting(prediction { $0.keepsAccesses = false })
+        while FileManager.default.fileExists(atPath: file.url.path) { await Task.yield() }
+        #expect(await second.statistics.accesses == 0)
+    }
+
+    @Test("Accesses stay forgotten where the disk is cleared while predicting is stopped")
+    func cleared() async throws {
+        for round in 0..<200 {
+            let fixture = try ManagerFixture(FakeTransport(answerAtOnce: try Sample().file))
+            let first = fixture.manager.startPredicting(prediction())
+            _ = try await fixture.manager.image(for: resource("a"))
+            await first.settle()
+            let file = KeptAccessesFile(folder: try #require(fixture.cache.diskStorage).files.folder.hidden)
+            async let clear: Void = fixture.cache.clearDiskCache()
+            for _ in 0..<(round % 20) { await Task.yield() }
+            fixture.manager.stopPredicting()
+            await clear
+            // It waits for the one that was stopped.
+            _ = await fixture.manager.startPredicting(prediction()).metrics
+            guard FileManager.default.fileExists(atPath: file.url.path) else { continue }
+            Issue.record("round \(round)")
+            return
+        }
+    }
+
+    @Test("What is kept beside the images is for their owner alone")
+    func readable() async throws {
+        let fixture = try ManagerFixture(FakeTransport(answerAtOnce: try Sample().file))
+        let hidden = try #require(fixture.cache.diskStorage).files.folder.hidden
+        let attributes = try FileManager.default.attributesOfItem(atPath: hidden.path)
+        #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o700)
+    }
+}
