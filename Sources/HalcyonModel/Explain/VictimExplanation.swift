@@ -64,7 +64,10 @@ public struct VictimExplanation: Sendable, Codable {
                 return changed
             }
             let logits = judgement.logits([row] + variants)
-            let scores = logits.map { Double(parameters.missCost.value(logit: $0, logSize: scored.logSize)) }
+            let scores = logits.map {
+                Double(
+                    parameters.missCost.score(logit: $0, logSize: scored.logSize, costsDiffer: record.costsDiffer))
+            }
             let features = groups.flatMap(\.features).filter { $0.place < inputs }
             return Candidate(
                 entry: observed.entry, object: observed.object, user: observed.user == .max ? nil : observed.user,

@@ -36,6 +36,8 @@ struct VictimRecord {
     let runnerUp: Observation?
     /// How many residents were looked at; all of them where the judge keeps all in order.
     let candidates: Int
+    /// Whether objects may cost different amounts; see ``MissCost/score(logit:logSize:costsDiffer:)``.
+    let costsDiffer: Bool
 }
 
 /// Waits for one eviction, counted from 1 over all caches that share a model.

@@ -50,7 +50,7 @@ enum FastMath {
     @inline(__always)
     static func log2Sigmoid(_ value: Float) -> Float { -log2(1 + exp2(-1.442_695 * value)) }
 
-    /// The binary logarithm of ln(1 + e^value), within 0.02: of −ln(1 − p) where `sigmoid(value)` is p.
+    /// The binary logarithm of ln(1 + e^value), within 0.02 up to ±400,000: of −ln(1 − p) where `sigmoid(value)` is p.
     @inline(__always)
     static func log2Softplus(_ value: Float) -> Float {
         let size = 1.442_695 * abs(value)

@@ -90,7 +90,14 @@ struct CandidateSet: ~Copyable {
         records[Int(slots[place])].candidate = UInt8(truncatingIfNeeded: place)
     }
 
-    /// Lets the best go until at most `most` are left, to a 256th of the range of the scores.
+    /// Lets those go whose score is above the mean.
+    mutating func dropBetterHalf(records: UnsafeMutablePointer<ObjectRecord>) {
+        var sum: Float = 0
+        for place in 0..<count { sum += scores[place] }
+        drop(from: sum / Float(max(count, 1)), leaving: 0, records: records)
+    }
+
+    /// Lets the best go until at most `most` are left, to a 256th of the range of the scores; where that is not finite, any.
     mutating func dropBest(leaving most: Int, records: UnsafeMutablePointer<ObjectRecord>) {
         if count <= most { return }
         let values = scores.base
@@ -107,7 +114,7 @@ struct CandidateSet: ~Copyable {
         }
         drop(from: high, leaving: most, records: records)
         drop(from: low, leaving: most, records: records)
-        // What is not a number is neither.
+        // What is not a number is neither, nor is anything where the range is not finite.
         while count > most { remove(at: count - 1, records: records) }
     }
 

@@ -56,7 +56,8 @@ public struct LearnedParameters: PolicyParameters {
             "the label: asked for again within so many turnovers of the cache (capacity over miss ratio)"),
         .integer("hidden", \.hidden, in: 4...256, "hidden units of the network"),
         .integer("candidates", \.candidates, in: 8...128, "residents scored together"),
-        .integer("evictions", \.evictions, in: 1...32, "evictions served from one scoring"),
+        .integer(
+            "evictions", \.evictions, in: 1...32, "evictions served from one scoring, half as many where costs differ"),
         .real("sampling", \.sampling, in: 0...4, "samples a request before the network has settled"),
         .real("rate", \.rate, in: 0.00001...0.1, "step size of the optimizer"),
         .real("history", \.history, in: 0...64, "objects remembered after they left, for each resident"),

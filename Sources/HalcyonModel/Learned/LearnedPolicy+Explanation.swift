@@ -3,22 +3,27 @@ import HalcyonEviction
 /// Why someone went.
 extension LearnedPolicy {
     /// Whether a judge looks at all residents, not at some of them; see ``weakest(by:)``.
-    func looksAtAll(_ judge: Contest.Judge) -> Bool {
-        judge == .recency || (judge == .greedyDual && costsDiffer)
-    }
+    func looksAtAll(_ judge: Contest.Judge) -> Bool { judge == .greedyDual && costsDiffer }
 
     /// Who would go if `slot` did not, which a judge holds for the least: another of those that it looks at or the newcomer,
-    /// with its score.
-    func runnerUp(to slot: UInt32, by judge: Contest.Judge, newcomerScore: Float) -> (slot: UInt32, score: Float) {
+    /// with its score. Scores that are out of date are looked at again, as ``weakest(by:)`` does, but stay as they are;
+    /// looked at again, it may have less than the victim had.
+    mutating func runnerUp(
+        to slot: UInt32, by judge: Contest.Judge, newcomerScore: Float
+    ) -> (slot: UInt32, score: Float) {
         var (runnerUp, next) = (ObjectRecord.none, Float.infinity)
-        if judge == .recency {
-            let newer = history.records[Int(slot)].newer
-            if newer != ObjectRecord.none { (runnerUp, next) = (newer, recency(of: newer)) }
-        } else if looksAtAll(judge) {
+        if looksAtAll(judge) {
             if let second = worths.second { (runnerUp, next) = (second.entry, second.key.priority) }
         } else {
-            for place in 0..<candidates.count where candidates.slots[place] != slot && candidates.scores[place] < next {
-                (runnerUp, next) = (candidates.slots[place], candidates.scores[place])
+            var scores = (0..<candidates.count).map { candidates.scores[$0] }
+            var isOld = (0..<candidates.count).map { candidates.age(at: $0, scoring: scoring) > 0 }
+            let others = scores.indices.filter { candidates.slots[$0] != slot }
+            while let place = others.min(by: { scores[$0] < scores[$1] }) {
+                (runnerUp, next) = (candidates.slots[place], scores[place])
+                if !isOld[place] { break }
+                isOld[place] = false
+                scored[runnerUp] = known(of: runnerUp)
+                scores[place] = scoreByNetwork(history.records[Int(runnerUp)])
             }
         }
         return newcomer != ObjectRecord.none && newcomerScore < next ? (newcomer, newcomerScore) : (runnerUp, next)
@@ -69,7 +74,7 @@ extension LearnedPolicy {
         learner.pointee.watch.record = VictimRecord(
             request: Int(now), judge: judge, victim: observation(slot, score),
             runnerUp: runnerUp.slot == ObjectRecord.none ? nil : observation(runnerUp.slot, runnerUp.score),
-            candidates: residents)
+            candidates: residents, costsDiffer: costsDiffer)
         scored = [:]
     }
 }

@@ -17,12 +17,7 @@ extension LearnedPolicy {
                 learner.pointee.trainer.contest.winner(
                     networkIsReady: isReady, costsDiffer: costsDiffer)
             }
-        if judge == .network && last == .network && history.count > candidates.limit {
-            refresh()
-        } else {
-            drawCandidates()
-            score(judge)
-        }
+        renewCandidates(wereScored: last == .network)
         if isSampling && scoring % (learner.pointee.trainer.steps < 1_000 ? 1 : 4) == 0 {
             hold(networkIsReady: isReady)
         }
@@ -57,10 +52,10 @@ extension LearnedPolicy {
         return choice
     }
 
-    /// The resident that the deciding judge holds for the least, and its score: the least of the candidates, for one that
-    /// ``looksAtAll(_:)`` of all residents.
+    /// The resident that the deciding judge holds for the least, and its score: the least of the candidates, which it has scored; for
+    /// ``GreedyDual`` where costs differ the least of all residents.
     mutating func weakest(by judge: Contest.Judge) -> (slot: UInt32, score: Float) {
-        if judge != .network { return choice(of: judge) }
+        if looksAtAll(judge), let least = worths.smallest { return (least.entry, least.key.priority) }
         var place = candidates.least()
         // An older score only says who is to be looked at again.
         while candidates.age(at: place, scoring: scoring) > 0 {
@@ -72,20 +67,23 @@ extension LearnedPolicy {
         return (candidates.slots[place], candidates.scores[place])
     }
 
-    /// The resident that a heuristic holds for the least, and its score, whatever scores the candidates have.
-    private func choice(of judge: Contest.Judge) -> (slot: UInt32, score: Float) {
-        if judge == .recency { return (history.oldest, recency(of: history.oldest)) }
-        if looksAtAll(judge), let least = worths.smallest { return (least.entry, least.key.priority) }
-        var (slot, score) = (ObjectRecord.none, Float.infinity)
+    /// The resident that a heuristic holds for the least, and its score, whoever has scored the candidates.
+    private func choice(of heuristic: Contest.Judge) -> (slot: UInt32, score: Float) {
+        if looksAtAll(heuristic), let least = worths.smallest { return (least.entry, least.key.priority) }
+        var (slot, least) = (ObjectRecord.none, Float.infinity)
         for place in 0..<candidates.count {
-            let priority = history.records[Int(candidates.slots[place])].priority
-            if priority < score { (slot, score) = (candidates.slots[place], priority) }
+            let candidate = candidates.slots[place]
+            let score =
+                heuristic == .recency ? recency(of: candidate) : history.records[Int(candidate)].priority
+            if score < least { (slot, least) = (candidate, score) }
         }
-        return (slot, score)
+        return (slot, least)
     }
 
-    /// What ``Contest/Judge/recency`` gives an object.
-    func recency(of slot: UInt32) -> Float { -Float(now &- history.records[Int(slot)].last) }
+    /// What ``Contest/Judge/recency`` gives an object; nothing if there is none.
+    func recency(of slot: UInt32) -> Float {
+        slot == ObjectRecord.none ? 0 : -Float(now &- history.records[Int(slot)].last)
+    }
 
     /// Evicts the least recent resident, in LRU's turn; see ``RecencyGuard``.
     mutating func leastRecent() -> EntryID {
@@ -93,9 +91,10 @@ extension LearnedPolicy {
         evictions += 1
         let learner = learner
         if learner.pointee.watch.isDue() {
+            let next = history.records[Int(slot)].newer
             observe(
                 slot, among: history.count, by: .recency, score: recency(of: slot),
-                runnerUp: runnerUp(to: slot, by: .recency, newcomerScore: .infinity), isScoredNow: true)
+                runnerUp: (next, recency(of: next)), isScoredNow: true)
         }
         return leave(slot)
     }
@@ -116,7 +115,7 @@ extension LearnedPolicy {
         candidates.scoresChanged(scoring: scoring)
     }
 
-    /// What the network gives so many residents, and whether it tells them apart.
+    /// What the network gives so many residents, at least one, and whether it tells them apart.
     mutating func predict(_ slots: UnsafePointer<UInt32>, count: Int, scores: UnsafeMutablePointer<Float>) {
         let records = history.records.base
         let learner = learner
@@ -131,7 +130,8 @@ extension LearnedPolicy {
             let logit = scores[place]
             if logit < least { least = logit }
             if logit > most { most = logit }
-            scores[place] = missCost.value(logit: logit, logSize: records[Int(slots[place])].logCost)
+            let logSize = records[Int(slots[place])].logCost
+            scores[place] = missCost.score(logit: logit, logSize: logSize, costsDiffer: costsDiffer)
             place &+= 1
         }
         networkTellsApart = most - least > Self.leastSpread
@@ -150,11 +150,11 @@ extension LearnedPolicy {
     }
 
     /// What the network gives an object now.
-    private mutating func scoreByNetwork(_ record: ObjectRecord) -> Float {
+    mutating func scoreByNetwork(_ record: ObjectRecord) -> Float {
         let learner = learner
         write(record, inputs: learner.pointee.trainer.inputs)
         var logit: Float = 0
         learner.pointee.trainer.predict(count: 1, user: correction, logits: &logit)
-        return missCost.value(logit: logit, logSize: record.logCost)
+        return missCost.score(logit: logit, logSize: record.logCost, costsDiffer: costsDiffer)
     }
 }

@@ -6,9 +6,9 @@ import HalcyonEviction
 /// - A small network (``Perceptron``) gives the chance that an object is asked for within a few turnovers of the cache from what is
 ///   known of it, its categories and its users (``Feature``). It learns from samples of residents and of accessed objects, labelled when the object is asked for
 ///   again or when the horizon passes (``PendingSamples``, ``OnlineTrainer``).
-/// - Candidates are random residents and, where every object takes the same room, some of the least recent, scored in one product that
-///   serves several evictions, beside those that scored low before; one of these is scored anew before it goes. The newcomer is a
-///   candidate too: it may be refused.
+/// - Candidates are the least recent residents, random ones, and those that scored low before. They are scored in one
+///   product and serve several evictions; where costs differ only new ones are, and the least is scored anew before it goes. The
+///   newcomer is a candidate too: it may be refused.
 /// - From nothing it decides as ``GreedyDual``; the network takes over after ``OnlineTrainer/fewestSteps`` steps and
 ///   hands back while it loses so much more than a heuristic would that chance does not explain it (``Contest``). Where every object takes the same
 ///   room, LRU has its turns while it alone is right (``RecencyGuard``).
@@ -60,7 +60,6 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
     var second: UInt32 = 0
     var newcomer = ObjectRecord.none
     var newcomerScore: Float?
-    /// Who comes next at the least recent end, and how many came since it was the least recent; see ``refresh()``.
     var hand = ObjectRecord.none
     var handSteps = 0
     var judge = Contest.Judge.greedyDual
@@ -177,7 +176,7 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
         history.link(slot)
         newcomer = ObjectRecord.none
         if costsDiffer { worths.insert(slot, key: worth(of: slot)) }
-        if let score = newcomerScore, !candidates.isFull, score < .infinity, judge == .network {
+        if let score = newcomerScore, hasRoomForNewcomer, score < .infinity, judge == .network {
             candidates.add(slot, score: score, scoring: scoring, records: history.records.base)
         }
         filled += Double(max(access.cost, 0))

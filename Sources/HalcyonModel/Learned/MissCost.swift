@@ -25,4 +25,11 @@ struct MissCost: Sendable, Equatable {
     /// The binary logarithm of what an object is worth for each byte of room that it takes.
     @inline(__always)
     func value(logit: Float, logSize: Float) -> Float { FastMath.log2Softplus(logit) + density(logSize: logSize) }
+
+    /// What the network gives an object: ``value(logit:logSize:)``, or where all cost the same the binary logarithm of its chance, which
+    /// orders them as that does, for less work.
+    @inline(__always)
+    func score(logit: Float, logSize: Float, costsDiffer: Bool) -> Float {
+        costsDiffer ? value(logit: logit, logSize: logSize) : FastMath.log2Sigmoid(logit)
+    }
 }

@@ -176,7 +176,6 @@ struct LearnedPolicyTests {
     func refusals() {
         var parameters = LearnedParameters()
         parameters.decider = .heuristic
-        parameters.evictions = 1
         let context = PolicyContext(capacity: 200, everyCostIsOne: true)
         var index = BoundedIndex(policy: LearnedPolicy(parameters, context: context), capacity: 200)
         for round in 0..<50 {
