@@ -77,6 +77,8 @@ import Testing
         await #expect(throws: ExitCode(64)) { try await run(options + ["--prefetch", "markov"]) }
         await #expect(throws: ExitCode(64)) { try await run(options + ["--prefetch", "planner,planner"]) }
         await #expect(throws: ExitCode(64)) { try await run(options + ["--prefetch-budget", "3/request"]) }
+        let inBytes = ["--prefetch", "planner", "--prefetch-budget", "1kB/day"]
+        await #expect(throws: ExitCode(64)) { try await run(options + inBytes) }
     }
 
     @Test func aTraceWithoutCategoriesIsBadData() async throws {

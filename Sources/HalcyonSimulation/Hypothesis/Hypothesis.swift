@@ -26,12 +26,14 @@ public struct Hypothesis: Sendable {
 
     /// A test. O(requests).
     ///
-    /// - Throws: ``ReplayError`` if an option is out of its range or the warm-up leaves nothing to count.
+    /// - Throws: ``ReplayError`` if an option is out of its range, the warm-up leaves nothing to count, or a budget to prefetch is in bytes where objects
+    ///   are counted.
     public init(
         fields: [HypothesisField], learner: HypothesisLearner, options: HypothesisOptions = HypothesisOptions()
     ) throws(ReplayError) {
         try options.validate()
         for field in fields {
+            try learner.prefetch?.withCategories.verify(unit: field.trace.costUnit)
             let warmup = ReplayOptions(warmup: options.warmup).warmupRequests(of: field.trace.count)
             if field.trace.count - warmup < ResamplingUnits.stretches {
                 throw .data(

@@ -1,5 +1,6 @@
 import HalcyonEviction
 import HalcyonModel
+import HalcyonTrace
 
 /// What is fetched ahead of need in a replay, by whom, and within which limits.
 public struct PrefetchOptions: Sendable, Equatable {
@@ -37,6 +38,15 @@ public struct PrefetchOptions: Sendable, Equatable {
         policy = spec
         self.budget = budget
         self.fetchLatency = max(0, fetchLatency)
+    }
+
+    /// Refuses a budget in bytes where objects are counted.
+    func verify(unit: CostUnit) throws(ReplayError) {
+        if unit == .objects && budget.countsBytes {
+            throw .usage(
+                "The budget \(budget) is in bytes, and objects are counted here: give it in objects, such as 2/request."
+            )
+        }
     }
 
     /// Whether the policy is the planner.

@@ -22,16 +22,16 @@ public struct TraceSummary: Sendable, Codable {
     public var notes: [String]
 
     /// A summary of a stream that has been read to its end.
-    init(_ stream: TraceStream, path: String, requests: Int, distinctCost: Int, fingerprint: String) {
+    init(_ stream: TraceStream, path: String, requests: Int, identity: StreamIdentity, notes: [String]) {
         self.path = path
-        self.fingerprint = fingerprint
+        fingerprint = identity.fingerprint
         self.requests = requests
-        objects = stream.objectCount
-        self.distinctCost = distinctCost
+        objects = identity.objects.count
+        distinctCost = identity.distinctCost
         costUnit = stream.costUnit
-        users = stream.userCount
-        categories = stream.categoryCount
-        notes = stream.report.sentences
+        users = identity.users.count
+        categories = identity.categoryCount(stream.categorySets)
+        self.notes = stream.report.sentences + notes
     }
 
     /// A summary of `trace`. O(requests), for the fingerprint.

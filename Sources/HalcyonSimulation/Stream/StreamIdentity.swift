@@ -1,26 +1,39 @@
 import HalcyonEviction
 import HalcyonTrace
 
-/// What tells a stream apart and what its distinct objects cost, found request by request.
+/// What tells a stream apart, and what is in the requests of it that are replayed, found request by request. A byte for each object, user
+/// and set of categories that was read.
 struct StreamIdentity {
     private var hash: UInt64 = 0x9e37_79b9_7f4a_7c15
-    private var objects = 0
+    private(set) var objects = SeenNumbers()
+    private(set) var users = SeenNumbers()
+    private(set) var categorySets = SeenNumbers()
     private(set) var distinctCost = 0
 
     mutating func add(_ batch: StreamBatch) {
         for index in batch.entries.indices {
             let entry = batch.entries[index]
             let cost = index < batch.costs.count ? batch.costs[index] : 1
-            if Int(entry) == objects {
-                objects += 1
-                distinctCost &+= Int(clamping: cost)
-            }
+            if objects.insert(entry) { distinctCost &+= Int(clamping: cost) }
             add(UInt64(entry))
             add(cost)
             add(UInt64(bitPattern: batch.times[index]))
-            add(UInt64(index < batch.users.count ? batch.users[index] : Trace.noUser))
-            add(UInt64(index < batch.categorySets.count ? batch.categorySets[index] : 0))
+            let user = index < batch.users.count ? batch.users[index] : Trace.noUser
+            if user != Trace.noUser { users.insert(user) }
+            add(UInt64(user))
+            let categories = index < batch.categorySets.count ? batch.categorySets[index] : 0
+            categorySets.insert(categories)
+            add(UInt64(categories))
         }
+    }
+
+    /// How many categories these sets have.
+    func categoryCount(_ sets: CategorySets) -> Int {
+        var categories = SeenNumbers()
+        for set in 0..<UInt32(sets.count) where categorySets.contains(set) {
+            for category in sets[set] { categories.insert(category) }
+        }
+        return categories.count
     }
 
     /// 17 characters: an `s`, because a loaded trace is hashed column by column and has another, and 16 digits.
@@ -34,4 +47,23 @@ struct StreamIdentity {
         let product = (hash ^ value).multipliedFullWidth(by: 0xa076_1d64_78bd_642f)
         hash = product.high ^ product.low &+ 0x2d35_8dcc_aa6c_78a5
     }
+}
+
+/// Which of the numbers from 0 on have come, a byte each.
+struct SeenNumbers {
+    private var isSeen: [Bool] = []
+    private(set) var count = 0
+
+    /// Takes a number in; whether it is new. O(1) amortized where numbers are given in order.
+    @discardableResult
+    mutating func insert(_ number: UInt32) -> Bool {
+        let place = Int(number)
+        while isSeen.count <= place { isSeen.append(false) }
+        if isSeen[place] { return false }
+        isSeen[place] = true
+        count += 1
+        return true
+    }
+
+    func contains(_ number: UInt32) -> Bool { Int(number) < isSeen.count && isSeen[Int(number)] }
 }

@@ -35,9 +35,10 @@ public struct StreamReplay {
 
     /// Reads the trace once and serves every policy at every capacity on the way.
     ///
+    /// - Parameter notes: what else the reader should know.
     /// - Throws: ``HalcyonTrace/TraceError`` where the trace cannot be read, ``ReplayError`` if it is empty or a capacity
     ///   in bytes was asked for and no size is known.
-    public func run() throws -> ReplayReport {
+    public func run(notes: [String] = []) throws -> ReplayReport {
         var stream = try TraceStream(path, load)
         var batch = StreamBatch()
         var members: [Member] = []
@@ -61,9 +62,10 @@ public struct StreamReplay {
         for capacity in capacities { _ = try capacity.resolved(unit: stream.costUnit, distinct: nil) }
         return ReplayReport(
             trace: TraceSummary(
-                stream, path: path, requests: requests, distinctCost: identity.distinctCost,
-                fingerprint: identity.fingerprint),
-            runs: members.map { $0.result(unit: stream.costUnit, requests: requests, entries: stream.objectCount) })
+                stream, path: path, requests: requests, identity: identity, notes: notes),
+            runs: members.map {
+                $0.result(unit: stream.costUnit, requests: requests, entries: identity.objects.count)
+            })
     }
 
     private var costsAreOne: Bool { load.sizes == .unit }

@@ -53,11 +53,7 @@ public struct Sweep: Sendable {
         }
         distinct = Int(clamping: trace.distinctCost)
         if let prefetch = options.prefetch {
-            if trace.costUnit == .objects && prefetch.budget.countsBytes {
-                throw ReplayError.usage(
-                    "The budget \(prefetch.budget) is in bytes, and objects are counted here: give it in objects, such as 2/request."
-                )
-            }
+            try prefetch.verify(unit: trace.costUnit)
             if let offline = policies.first(where: { $0.card.traits.contains(.needsFuture) }) {
                 throw ReplayError.usage(
                     "\(offline.card.name) knows which requests come, not what is fetched ahead of them: leave it out.")

@@ -193,7 +193,7 @@ struct RunCommand: AsyncParsableCommand {
         return try StreamReplay(
             path: trace.path, load: load, policies: try chosenPolicies(from: pretrained.catalogue()),
             capacities: try capacities(), seed: seed
-        ).run()
+        ).run(notes: pretrained.notes)
     }
 
     private func chosenPolicies(from catalogue: PolicyCatalogue) throws -> [ConfiguredPolicy] {

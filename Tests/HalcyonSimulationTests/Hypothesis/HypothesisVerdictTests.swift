@@ -82,7 +82,18 @@ import Testing
         let cells = hits.cells(1, seed: 2)
         var options = options
         options.margin = 0.02
-        #expect(HypothesisVerdict(try hits.evidence(cells, options: options)[0]) == .notSupported)
+        let evidence = try hits.evidence(cells, options: options)[0]
+        #expect(HypothesisVerdict(evidence) == .notSupported)
+        // The sentence names the control whose interval rules the gain out.
+        let bounds = [
+            "the same learner without them": evidence.overWithout.familyInterval.high,
+            "permuted labels": evidence.overPermuted.familyInterval.high,
+        ]
+        let least = try #require(bounds.min { $0.value < $1.value })
+        let points = (max(least.value * 100, 0.01) * 100).rounded() / 100
+        let gain = least.value > 0 ? "a gain of \(points) points or more" : "any gain"
+        let sentence = HypothesisSentence(evidence, verdict: .notSupported).text
+        #expect(sentence.hasPrefix("Not supported: \(gain) over \(least.key) is ruled out"), "\(sentence)")
         options.margin = 0
         #expect(HypothesisVerdict(try hits.evidence(cells, options: options)[0]) == .undecided)
     }

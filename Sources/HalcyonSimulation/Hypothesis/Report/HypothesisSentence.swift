@@ -22,10 +22,13 @@ struct HypothesisSentence {
                 "\(verdict.words): knowing the categories changes the hit ratio by \(figures); "
                 + "the data could have shown \(shown)."
         case .notSupported:
-            let bound = min(without.familyInterval.high, permuted.familyInterval.high)
+            let isByLabels = permuted.familyInterval.high < without.familyInterval.high
+            let bound = isByLabels ? permuted.familyInterval.high : without.familyInterval.high
             let ruledOut = bound > 0 ? "a gain of \(max(bound * 100, 0.01).decimals(2)) points or more" : "any gain"
+            let control = isByLabels ? "permuted labels" : "the same learner without them"
             text =
-                "\(verdict.words): \(ruledOut) is ruled out; measured are \(figures). "
+                "\(verdict.words): \(ruledOut) over \(control) is ruled out, by the interval that holds for all cells; "
+                + "measured are \(figures). "
                 + "The data could have shown \(shown)."
         case .undecided:
             let fewest = Int((1 / evidence.options.level).rounded(.up)) - 1
