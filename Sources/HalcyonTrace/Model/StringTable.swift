@@ -58,9 +58,25 @@ public struct StringTable: Sendable {
         }
     }
 
-    /// Name `number`; bytes that are not UTF-8 are repaired with U+FFFD.
+    /// Name `number`; bytes that are not UTF-8 are told as `\xE9`, so that different names stay different.
     public subscript(number: UInt32) -> String {
-        String(decoding: utf8(number), as: UTF8.self)
+        let utf8 = utf8(number)
+        if let name = String(validating: utf8, as: UTF8.self) { return name }
+        var (name, parser, bytes) = ("", Unicode.UTF8.ForwardParser(), utf8.makeIterator())
+        var place = utf8.startIndex
+        while true {
+            switch parser.parseScalar(from: &bytes) {
+            case .emptyInput: return name
+            case .valid(let scalar):
+                name.unicodeScalars.append(Unicode.UTF8.decode(scalar))
+                place += scalar.count
+            case .error(let length):
+                for byte in utf8[place..<place + length] {
+                    name += "\\x" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+                }
+                place += length
+            }
+        }
     }
 
     /// The heap bytes the table holds.
