@@ -20,7 +20,9 @@ extension LearnedPolicy {
     /// Whether a newcomer that came in may join the candidates with the score that it has.
     var hasRoomForNewcomer: Bool { candidates.count < (keepsScores ? candidates.limit : candidateCount) }
 
-    /// Has the judge score new candidates; the network has scored `wereScored` the last time if it is to keep scores.
+    /// Has the judge score candidates for the next evictions.
+    ///
+    /// - Parameter wereScored: whether the network has scored the present ones, so that it may keep their scores.
     mutating func renewCandidates(wereScored: Bool) {
         if judge == .network && wereScored && keepsScores { return refresh() }
         drawCandidates()
