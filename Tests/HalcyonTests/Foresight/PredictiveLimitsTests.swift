@@ -182,6 +182,23 @@ struct PredictiveLimitsTests: PredictiveTests {
         }
     }
 
+    private struct Numbered: ImageProcessor {
+        let identifier: String
+        func process(_ item: ImageProcessItem, decoder: ImageDecoder) throws -> Bitmap { throw CancellationError() }
+    }
+
+    @Test("Of however many processors there are, it is told of so many how their images are loaded")
+    func processors() {
+        let inbox = ForesightInbox()
+        for number in 0..<ForesightInbox.mostProcessors + 9 {
+            var options = ImageOptions()
+            options.processor = Numbered(identifier: "\(number)")
+            for _ in 0..<2 { inbox.want(resource("a"), options) }
+        }
+        let told = inbox.take().events.count { if case .recipe = $0 { true } else { false } }
+        #expect(told == ForesightInbox.mostProcessors)
+    }
+
     @Test("What is kept beside the images is for their owner alone")
     func readable() async throws {
         let fixture = try ManagerFixture(FakeTransport(answerAtOnce: try Sample().file))

@@ -8,6 +8,9 @@ final class ForesightInbox: Sendable {
     /// The most events that wait.
     static let bound = 1 << 16
 
+    /// The most processors of which it is told how their images are loaded; what others make is foreseen only where it was announced.
+    static let mostProcessors = 1 << 10
+
     /// What was not taken in.
     struct Lost: Equatable {
         var accesses = 0
@@ -56,7 +59,9 @@ final class ForesightInbox: Sendable {
     func want(_ resource: Resource, _ options: ImageOptions) {
         let processor = options.processor.identifier
         state.withLock { state in
-            if state.recipes.insert(processor).inserted { state.events.append(.recipe(ForesightRecipe(options))) }
+            if state.recipes.count < Self.mostProcessors, state.recipes.insert(processor).inserted {
+                state.events.append(.recipe(ForesightRecipe(options)))
+            }
         }
         put(.wanted(resource, processor: processor))
     }
