@@ -59,7 +59,7 @@ acceptance: release
 
 # The same in half a minute: two seeds, smaller traces, a cache for each user. Then with the traces named the wrong way round,
 # which must be missed in both respects: a check that cannot fail would say nothing.
-SHORT := --requests 30000 --per user
+SHORT := --requests 30000
 acceptance-short: release
 	@$(PYTHON) Experiments/acceptance.py --replay $(REPLAY) $(SHORT) --seeds 2
 	@$(PYTHON) Experiments/acceptance.py --replay $(REPLAY) $(SHORT) --seeds 1 --informative uninformative \

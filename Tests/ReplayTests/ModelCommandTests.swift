@@ -142,6 +142,9 @@ struct ModelCommandTests {
             #expect(outcome.code == code, "\(arguments): \(outcome.errors)")
             #expect(outcome.text.isEmpty && outcome.errors.hasPrefix("replay: "), "\(arguments): \(outcome.errors)")
             #expect(outcome.errors.split(separator: "\n").count == 1, "\(arguments): \(outcome.errors)")
+            // Of a fault in the data it is told where that is.
+            let names = arguments.filter { $0.hasSuffix(".csv") || $0.hasSuffix(".safetensors") }
+            if code == 65 { #expect(names.contains { outcome.errors.contains($0) }, "\(outcome.errors)") }
         }
         #expect(folder.contents == ["foreign.safetensors", "short.csv", "t.csv"])
     }

@@ -63,7 +63,7 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
     var hand = ObjectRecord.none
     var handSteps = 0
     var judge = Contest.Judge.greedyDual
-    /// Whether the candidates that the network scored last have not all got the same chance. One that is told nothing, or only what is
+    /// Whether those that the network scored together last have not all got the same chance. One that is told nothing, or only what is
     /// the same of all, has nothing to decide by; then the better heuristic does.
     var networkTellsApart = true
     /// Logits within so little of one another are the same but for rounding.

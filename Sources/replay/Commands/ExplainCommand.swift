@@ -38,8 +38,10 @@ struct ExplainCommand: AsyncParsableCommand {
             try CommandFiles(reads: [("trace", trace.path)], writes: [("--output", output)]).verify()
             let (replay, notes) = try learner.load(trace, names: victim == nil ? [] : [.keys, .users])
             let progress = replay.makeProgress()
-            let report = try await showingProgress(progress) {
-                try replay.explain(victim: victim ?? 0, path: trace.path, notes: notes, progress: progress)
+            let report = try await trace.naming {
+                try await showingProgress(progress) {
+                    try replay.explain(victim: victim ?? 0, path: trace.path, notes: notes, progress: progress)
+                }
             }
             try Output.write(
                 format == .json ? try JSONReport.data(report) : Data(report.table().utf8), to: output)

@@ -23,7 +23,7 @@ struct HypothesisCommand: AsyncParsableCommand {
             replay hypothesis Traces/shop.csv --per user --prefetch planner --prefetch-budget 2/request
             """)
 
-    @Argument(help: "The traces: CSV with a header, or any other format with categories.")
+    @Argument(help: "The traces: CSV with a header, or any other format with categories; - is standard input.")
     var traces: [String]
 
     @OptionGroup(title: "Reading") var reading: ReadingArguments
@@ -186,7 +186,7 @@ struct HypothesisCommand: AsyncParsableCommand {
     }
 
     private func question(of path: String, _ learner: HypothesisLearner) throws -> Question {
-        let trace = try Trace.load(path, reading.options(names: []))
+        let trace = try Trace.load(ReadingArguments.path(of: path), reading.options(of: path, names: []))
         guard trace.hasUsers || per == .shared || per == nil else {
             throw ReplayError.data("\(path) names no user, so that there is no cache for each.")
         }

@@ -31,7 +31,9 @@ struct TrainCommand: AsyncParsableCommand {
             for sentence in notes { Terminal.say("note: \(sentence)") }
             if planner { return try await trainPlanner(replay) }
             let progress = replay.makeProgress()
-            let training = try await showingProgress(progress) { try replay.train(progress: progress) }
+            let training = try await trace.naming {
+                try await showingProgress(progress) { try replay.train(progress: progress) }
+            }
             try Output.write(try training.model.data(), to: output)
             Terminal.say(
                 "\(output): learnt from \(training.model.trainingSamples.counted("sample")) in "
@@ -43,7 +45,9 @@ struct TrainCommand: AsyncParsableCommand {
     private func trainPlanner(_ replay: LearnerReplay) async throws {
         let options = try PrefetchOptions(policy: "planner", budget: try PrefetchBudget(parsing: "2/request"))
         let progress = replay.makeProgress()
-        let training = try await showingProgress(progress) { try replay.trainPlanner(options, progress: progress) }
+        let training = try await trace.naming {
+            try await showingProgress(progress) { try replay.trainPlanner(options, progress: progress) }
+        }
         try Output.write(try training.planner.data(), to: output)
         Terminal.say(
             "\(output): learnt in \(training.planner.trainingSteps.counted("step")); the replay hit "

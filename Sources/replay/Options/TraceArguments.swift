@@ -17,18 +17,31 @@ struct TraceArguments: ParsableArguments {
     @OptionGroup(title: "Reading") var reading: ReadingArguments
 
     /// The file to read.
-    var path: String { trace == "-" ? "/dev/stdin" : trace }
+    var path: String { ReadingArguments.path(of: trace) }
 
-    /// The options for the reader; standard input is CSV unless told otherwise.
-    func options(names: NameKinds) throws -> LoadOptions {
-        var options = try reading.options(names: names)
-        if trace == "-", options.format == nil { options.format = .csv }
-        return options
+    /// The options for the reader.
+    func options(names: NameKinds) throws -> LoadOptions { try reading.options(of: trace, names: names) }
+
+    /// Does something with the trace; of a fault in its data it is told where that is.
+    func naming<Result>(_ body: () async throws -> Result) async throws -> Result {
+        do { return try await body() } catch ReplayError.data(let sentence) {
+            throw ReplayError.data("\(trace): \(sentence)")
+        }
     }
 }
 
 /// How a trace is read.
 struct ReadingArguments: ParsableArguments {
+    /// The file to read for a trace as it was named: `-` is standard input.
+    static func path(of trace: String) -> String { trace == "-" ? "/dev/stdin" : trace }
+
+    /// The options for the reader of a trace as it was named; standard input is CSV unless told otherwise.
+    func options(of trace: String, names: NameKinds) throws -> LoadOptions {
+        var options = try options(names: names)
+        if trace == "-", options.format == nil { options.format = .csv }
+        return options
+    }
+
     @Option(help: "The format of the trace; by default by its name's extension.")
     var traceFormat: TraceFormat?
 
