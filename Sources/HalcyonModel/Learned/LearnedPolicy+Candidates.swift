@@ -51,8 +51,7 @@ extension LearnedPolicy {
         }
     }
 
-    /// Adds the next residents from the least recent end. Those that were looked at and stay are passed over until the
-    /// hand has gone through a part of the list.
+    /// Adds the next residents from the least recent end.
     private mutating func drawFromTail(_ number: Int) {
         let records = history.records.base
         for _ in 0..<number where !candidates.isFull {
@@ -61,6 +60,8 @@ extension LearnedPolicy {
         }
     }
 
+    /// The next resident from the least recent end, where there is one at all. Those that were looked at and stay are passed over until
+    /// the hand has gone through a part of the list.
     private mutating func nextOfTail() -> UInt32 {
         if hand == ObjectRecord.none || handSteps * 4 > history.count {
             hand = history.oldest

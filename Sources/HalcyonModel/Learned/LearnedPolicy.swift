@@ -7,8 +7,8 @@ import HalcyonEviction
 ///   known of it, its categories and its users (``Feature``). It learns from samples of residents and of accessed objects, labelled when the object is asked for
 ///   again or when the horizon passes (``PendingSamples``, ``OnlineTrainer``).
 /// - Candidates are the least recent residents, random ones, and those that scored low before. They are scored in one
-///   product and serve several evictions; where costs differ only new ones are, and the least is scored anew before it goes. The
-///   newcomer is a candidate too: it may be refused.
+///   product and serve several evictions; in larger caches where costs differ only new ones are, and the least is scored anew before it
+///   goes. The newcomer is a candidate too: it may be refused.
 /// - From nothing it decides as ``GreedyDual``; the network takes over after ``OnlineTrainer/fewestSteps`` steps and
 ///   hands back while it loses so much more than a heuristic would that chance does not explain it (``Contest``). Where every object takes the same
 ///   room, LRU has its turns while it alone is right (``RecencyGuard``).

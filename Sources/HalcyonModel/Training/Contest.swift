@@ -1,6 +1,6 @@
 /// Who decides: a heuristic until the network is ready, then the network, unless it makes more mistakes.
 ///
-/// Now and then all judges are asked whom they would evict among the same candidates. When it is known whether that object
+/// Now and then all judges are asked whom they would evict, among the same candidates (``GreedyDual`` where costs differ: among all residents). When it is known whether that object
 /// was asked for again within the horizon, it counts for those who chose it: hits lost, over the room that was made, as
 /// moving sums over some thousand choices. The network hands back only where it has lost more than the better heuristic
 /// by more than chance explains (four standard deviations of counts): measured, a network that was made to prove itself

@@ -22,7 +22,7 @@ struct StreamIdentity {
             if user != Trace.noUser { users.insert(user) }
             add(UInt64(user))
             let categories = index < batch.categorySets.count ? batch.categorySets[index] : 0
-            categorySets.insert(categories)
+            if categories != 0 { categorySets.insert(categories) }
             add(UInt64(categories))
         }
     }
@@ -47,23 +47,4 @@ struct StreamIdentity {
         let product = (hash ^ value).multipliedFullWidth(by: 0xa076_1d64_78bd_642f)
         hash = product.high ^ product.low &+ 0x2d35_8dcc_aa6c_78a5
     }
-}
-
-/// Which of the numbers from 0 on have come, a byte each.
-struct SeenNumbers {
-    private var isSeen: [Bool] = []
-    private(set) var count = 0
-
-    /// Takes a number in; whether it is new. O(1) amortized where numbers are given in order.
-    @discardableResult
-    mutating func insert(_ number: UInt32) -> Bool {
-        let place = Int(number)
-        while isSeen.count <= place { isSeen.append(false) }
-        if isSeen[place] { return false }
-        isSeen[place] = true
-        count += 1
-        return true
-    }
-
-    func contains(_ number: UInt32) -> Bool { Int(number) < isSeen.count && isSeen[Int(number)] }
 }

@@ -18,12 +18,6 @@ public struct TraceStream {
     public private(set) var report = LoadReport()
     /// What the numbers of category sets mean, so far.
     public var categorySets: CategorySets { splitter.sets }
-    /// The distinct objects so far.
-    public var objectCount: Int { worker.tables.keys.count }
-    /// The distinct users so far.
-    public var userCount: Int { worker.tables.users.count }
-    /// The distinct categories so far.
-    public var categoryCount: Int { splitter.names.count }
     /// What costs count: bytes as soon as a size was met.
     public var costUnit: CostUnit { costs.unit }
 

@@ -182,6 +182,41 @@ struct PredictiveLimitsTests: PredictiveTests {
         }
     }
 
+    @Test("What is left of a plan is fetched in the name of whom it was made for, though another has asked since")
+    func user() async throws {
+        let (fetches, fetched) = AsyncStream.makeStream(of: String.self)
+        let (gates, gate) = AsyncStream.makeStream(of: Void.self)
+        let surroundings = ForesightSurroundings(
+            holds: { _ in false }, capacity: { CacheCapacity(memory: 1_000, disk: 0) }, room: { 1_000 },
+            reconsider: { _, _ in }, fileName: { _ in nil }, folder: { nil }, now: { 0 },
+            fetch: { resource, _ in
+                fetched.yield("\(resource.cacheKey) for \(resource.user ?? "nobody")")
+                for await _ in gates { break }
+                return .loaded(bytes: 1, cost: 1)
+            })
+        let inbox = ForesightInbox()
+        let recipe = ForesightRecipe(ImageOptions())
+        let forecaster = Forecaster(
+            prediction { $0.budget = .unlimited }, surroundings, inbox, usual: recipe, after: nil)
+        inbox.put(.announced(["a", "b", "c"].map { AnnouncedResource(resource($0)) }, recipe, time: 0))
+        func access(by user: String) async {
+            inbox.put(
+                .accessed(
+                    RecordedAccess(time: 0, key: "a", cost: 1, categories: [], user: user, outcome: .memory)))
+            await forecaster.takeIn()
+        }
+        await access(by: "u")
+        await forecaster.plan()
+        await access(by: "v")
+        var names: [String] = []
+        for await name in fetches {
+            names.append(name)
+            gate.yield()
+            if names.count == 2 { break }
+        }
+        #expect(names == ["b for u", "c for u"])
+    }
+
     private struct Numbered: ImageProcessor {
         let identifier: String
         func process(_ item: ImageProcessItem, decoder: ImageDecoder) throws -> Bitmap { throw CancellationError() }

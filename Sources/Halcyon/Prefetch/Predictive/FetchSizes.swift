@@ -10,7 +10,8 @@ struct FetchSizes {
 
     init() {}
 
-    /// Goes on from what was paid for before; fetches that brought nothing make the mean too small, never too large.
+    /// Goes on from what was paid for before. That is near enough: fetches that brought nothing are among it, and what was under way when
+    /// a process was killed counts as what it was taken to have.
     init(after spending: PrefetchSpending) {
         if spending.bytesSpent > 0 { (count, bytes) = (max(spending.objectsSpent, 1), spending.bytesSpent) }
     }

@@ -18,8 +18,8 @@ actor Forecaster {
     private var recipes: ForesightRecipes
     /// The latest accesses, which are kept with what the planner has learnt.
     private var memory = AccessMemory()
-    private var spending: PrefetchSpending
     private var sizes = FetchSizes()
+    private var spending: PrefetchSpending
     /// What of it is in the file.
     private var keptAccount: PrefetchAccount?
     private var isPrepared = false
