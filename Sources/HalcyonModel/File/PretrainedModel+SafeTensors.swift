@@ -16,6 +16,7 @@ extension PretrainedModel {
         file.metadata["feature_groups"] = groups.names.joined(separator: ",")
         file.metadata["normalisation"] = PretrainedModel.normalisation
         file.metadata["horizon"] = "\(horizon)"
+        file.metadata["horizon_stretch"] = "\(stretch)"
         file.metadata["objective"] = objective.rawValue
         file.metadata["training_samples"] = "\(trainingSamples)"
         if objective == .cost {
@@ -54,11 +55,15 @@ extension PretrainedModel {
         guard let horizon = Double(try texts.text("horizon")), Horizon.range.contains(horizon) else {
             throw ModelFileError(reason: .inconsistent("The horizon is not a number from 0.05 to 16"))
         }
+        let stretch = try texts.number("horizon_stretch", in: 1...Horizon.mostStretch)
+        guard stretch.nonzeroBitCount == 1 else {
+            throw ModelFileError(reason: .inconsistent("The horizon_stretch is not one of 1, 2, 4, 8, 16"))
+        }
         let hidden = try texts.number("hidden", in: 4...PretrainedModel.mostHidden)
         self.init(
             weights: try file.network(inputs: inputs, hidden: hidden), inputs: inputs, hidden: hidden, groups: groups,
             objective: objective,
-            perMiss: prices.perMiss, perByte: prices.perByte, horizon: horizon,
+            perMiss: prices.perMiss, perByte: prices.perByte, horizon: horizon, stretch: stretch,
             trainingSteps: try texts.count("training_steps"),
             trainingSamples: try texts.count("training_samples"),
             producer: try texts.text("halcyon_version"))

@@ -38,6 +38,8 @@ public struct PretrainedModel: Sendable, Equatable {
     let perByte: Double
     /// The label's horizon in turnovers of the cache; see the parameter `horizon` of ``LearnedPolicy``.
     public let horizon: Double
+    /// How many times that far the labels looked ahead at last, because too little came back within it; see ``Horizon``.
+    let stretch: Int
     /// The steps of training that the weights have behind them.
     public let trainingSteps: Int
     /// The labelled samples that were seen.
@@ -50,7 +52,8 @@ public struct PretrainedModel: Sendable, Equatable {
 
     init(
         weights: [Float], inputs: Int, hidden: Int, groups: FeatureGroups, objective: Objective,
-        perMiss: Double = 1, perByte: Double = 0, horizon: Double, trainingSteps: Int, trainingSamples: Int,
+        perMiss: Double = 1, perByte: Double = 0, horizon: Double, stretch: Int = 1, trainingSteps: Int,
+        trainingSamples: Int,
         producer: String
     ) {
         self.weights = weights
@@ -61,6 +64,7 @@ public struct PretrainedModel: Sendable, Equatable {
         self.perMiss = perMiss
         self.perByte = perByte
         self.horizon = horizon
+        self.stretch = stretch
         self.trainingSteps = trainingSteps
         self.trainingSamples = trainingSamples
         self.producer = producer

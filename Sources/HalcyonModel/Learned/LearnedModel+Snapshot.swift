@@ -27,7 +27,8 @@ extension LearnedModel {
             weights: learner.pointee.trainer.network.weights, inputs: learner.pointee.trainer.network.inputs,
             hidden: parameters.hidden, groups: parameters.groups, objective: parameters.objective,
             perMiss: parameters.perMiss, perByte: parameters.perByte,
-            horizon: parameters.horizon, trainingSteps: learner.pointee.trainer.steps,
+            horizon: parameters.horizon, stretch: learner.pointee.horizon.stretch,
+            trainingSteps: learner.pointee.trainer.steps,
             trainingSamples: learner.pointee.trainer.samples, producer: producer)
     }
 }

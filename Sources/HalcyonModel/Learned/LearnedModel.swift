@@ -25,6 +25,7 @@ struct Learner: ~Copyable {
 
     var features: FeatureAssembler
     var trainer: OnlineTrainer
+    var horizon: Horizon
     /// Residents that are scored together, and what they are given.
     var drawn: HeapArray<UInt32>
     var scores: HeapArray<Float>
@@ -36,6 +37,7 @@ struct Learner: ~Copyable {
         trainer = OnlineTrainer(
             hidden: parameters.hidden, bufferBound: Learner.bufferBound, missCost: parameters.missCost,
             rate: Float(parameters.rate), patience: 1_000, seed: seed)
+        horizon = Horizon(reach: parameters.horizon, stretch: parameters.start?.stretch ?? 1)
         drawn = HeapArray(repeating: ObjectRecord.none, count: parameters.candidates)
         scores = HeapArray(repeating: 0, count: parameters.candidates)
         if let pretrained = parameters.start {

@@ -53,7 +53,8 @@ public struct LearnedParameters: PolicyParameters {
             "with objective=cost: what each byte of a missed object costs besides"),
         .real(
             "horizon", \.horizon, in: Horizon.range,
-            "the label: asked for again within so many turnovers of the cache (capacity over miss ratio)"),
+            "the label: asked for again within so many turnovers of the cache (capacity over miss ratio), or up to 16 times as many while next to nothing is"
+        ),
         .integer("hidden", \.hidden, in: 4...256, "hidden units of the network"),
         .integer("candidates", \.candidates, in: 8...128, "residents scored together"),
         .integer(

@@ -7,9 +7,9 @@ extension LearnedPolicy {
         now &+= 1
         missRatio += ((isMiss ? 1 : 0) - missRatio) * max(0.001, 1 / Double(100 + now))
         second = UInt32(truncatingIfNeeded: access.time / 1_000_000)
-        let residents = inserted > 0 ? capacity * inserted / max(filled, 1) : 0
-        horizon = Horizon(reach: parameters.horizon).requests(residents: residents, missRatio: missRatio)
         let learner = learner
+        let residents = inserted > 0 ? capacity * inserted / max(filled, 1) : 0
+        horizon = learner.pointee.horizon.requests(residents: residents, missRatio: missRatio)
         learner.pointee.features.habits.expect(access)
         while let due = pending.popDue(now: now, horizon: horizon) {
             if !due.isSettled { learner.pointee.trainer.add(due.row, isPositive: false, user: correction) }
@@ -30,6 +30,10 @@ extension LearnedPolicy {
         if isGuarded {
             let last = isNew ? nil : record.pointee.last
             recencyGuard.note(last: last, now: now, isMiss: isMiss, residents: history.count)
+        }
+        if !isNew {
+            let gap = now &- record.pointee.last
+            learner.pointee.horizon.note(gap: gap, horizon: horizon, residents: history.count)
         }
         // Of one that left it is not known who asked; then whoever asks again counts as the one who did.
         let isRepeat = !isNew && (record.pointee.user == access.user || record.pointee.user == .max)

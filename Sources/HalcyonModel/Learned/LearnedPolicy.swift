@@ -232,6 +232,7 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
             PolicyMetric("loss_network", Double(contest.loss(.network))),
             PolicyMetric("loss_gdsf", Double(contest.loss(.greedyDual))),
             PolicyMetric("loss_lru", Double(contest.loss(.recency))),
+            PolicyMetric("horizon_stretch", Double(learner.pointee.horizon.stretch)),
             PolicyMetric("turns_of_lru", Double(recencyGuard.turns)),
             PolicyMetric("evictions_by_network", Double(evictionsByNetwork) / Double(max(evictions, 1))),
         ] + adaptation

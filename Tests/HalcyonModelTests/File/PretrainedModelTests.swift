@@ -12,7 +12,8 @@ struct PretrainedModelTests {
         return PretrainedModel(
             weights: (0..<count).map { Float($0) / 64 - 1 }, inputs: Feature.width, hidden: hidden,
             groups: [.recency, .size],
-            objective: .bytes, horizon: 0.75, trainingSteps: trainingSteps, trainingSamples: 30_000, producer: "9.9")
+            objective: .bytes, horizon: 0.75, stretch: 4, trainingSteps: trainingSteps, trainingSamples: 30_000,
+            producer: "9.9")
     }
 
     private func fault(_ change: (inout SafeTensors) -> Void) throws -> ModelFileError? {
@@ -35,6 +36,17 @@ struct PretrainedModelTests {
         #expect(file.tensors["output.bias"]?.values == [model.weights[Feature.width * 4 + 4]])
         #expect(file.metadata["feature_groups"] == "recency,size")
         #expect(file.metadata["features"]?.split(separator: ",").count == Feature.width)
+    }
+
+    @Test("How far the labels looked comes back, and must make sense")
+    func stretch() throws {
+        let parameters = LearnedParameters(serving: try PretrainedModel(parsing: model().data()), mode: .continuing)
+        let learnt = LearnedModel(parameters, seed: 1)
+        #expect(learnt.learner.pointee.horizon.stretch == 4)
+        #expect(learnt.snapshot(parameters, producer: "9.9")?.stretch == 4)
+        for wrong in ["0", "3", "32", "far", ""] {
+            #expect(try fault { $0.metadata["horizon_stretch"] = wrong } != nil, "\(wrong)")
+        }
     }
 
     @Test("What misses cost comes back too, and must make sense")
