@@ -3,8 +3,8 @@ import HalcyonEviction
 /// Keeps what will be asked for again, as an online learner sees it: of a few candidates the one goes that is to be asked for least
 /// often for the room that it takes (``MissCost``).
 ///
-/// - A small network (``Perceptron``) gives the chance that an object is asked for within a few turnovers of the cache from what is
-///   known of it, its categories and its users (``Feature``). It learns from samples of residents and of accessed objects, labelled when the object is asked for
+/// - A small network (``Perceptron``) gives the chance that an object is asked for within a part of a turnover of the cache, or within more
+///   where little comes back so soon (``Horizon``), from what is known of it, its categories and its users (``Feature``). It learns from samples of residents and of accessed objects, labelled when the object is asked for
 ///   again or when the horizon passes (``PendingSamples``, ``OnlineTrainer``).
 /// - Candidates are the least recent residents, random ones, and those that scored low before. They are scored in one
 ///   product and serve several evictions; in larger caches where costs differ only new ones are, and the least is scored anew before it
