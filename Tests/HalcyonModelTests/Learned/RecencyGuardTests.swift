@@ -102,7 +102,8 @@ struct RecencyGuardTests {
     func change() throws {
         let (lru, guarded) = (try hits("lru", from: 12_000), try hits("learned", from: 12_000))
         let network = try hits("learned(decider=network)", from: 12_000)
-        // LRU has every second request; the network, whose label does not look so far ahead, none.
-        #expect(lru > 3_900 && network < 100 && guarded > 1_500, "\(lru), \(network), \(guarded)")
+        // LRU has every second request. The network sees none of them at first, and most once its label looks further; LRU's turns save
+        // what it misses until then.
+        #expect(lru > 3_900 && guarded > 3_200 && guarded > network + 50, "\(lru), \(network), \(guarded)")
     }
 }
