@@ -2,12 +2,11 @@ import HalcyonEviction
 
 /// What the entry is worth that must leave for a fetch: how probably it would have been asked for while the fetch takes its place.
 ///
-/// It is the share of evicted entries that were asked for again soon, for as many of them as cost what the fetch does. Where each
-/// user has a cache, soon is within the planner's horizon of the user's requests. Where one cache serves all, anybody may ask for what
-/// left, and many requests go by between two of a user; there soon is while what was fetched stays on average until it is asked for or has
-/// to leave itself, what was fetched anew meanwhile counts, too, since a fetch that brings back what had to leave for another gains nothing,
-/// and a fetch must promise more in proportion to how much of what was promised was not kept: what leaves before it is asked for promised too
-/// much.
+/// It is the share of evicted entries that were asked for again soon, for as many of them as cost what the fetch does. What was fetched anew
+/// meanwhile counts, too, since a fetch that brings back what had to leave for another gains nothing. Where each user has a cache, soon is
+/// within the planner's horizon of the user's requests. Where one cache serves all, anybody may ask for what left, and many requests go by
+/// between two of a user; there soon is while what was fetched stays on average until it is asked for or has to leave itself, and a fetch must
+/// promise more in proportion to how much of what was promised was not kept: what leaves before it is asked for promised too much.
 ///
 /// All operations O(1). Bytes: 12 for each object up to the last that was fetched or left, where one cache serves all.
 struct DisplacedWorth: ~Copyable {

@@ -71,8 +71,7 @@ struct PlannerState: ~Copyable {
         users.prepare(slot)
         if access.object < PlannerObjects.bound { successions.expect(access.object) }
         settle(access, slot)
-        let isBack =
-            !isHit && users.takeEviction(of: access.object, slot: slot, horizon: UInt32(parameters.horizon))
+        let isBack = users.takeEviction(of: access.object, slot: slot, horizon: UInt32(parameters.horizon))
         if isBack && cachesPerUser { displaced.returned() }
         guard access.object < PlannerObjects.bound else { return }
         if !cachesPerUser { displaced.asked(for: access.object, isHit: isHit, now: now) }

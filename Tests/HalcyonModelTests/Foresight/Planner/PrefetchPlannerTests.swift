@@ -96,7 +96,8 @@ struct PrefetchPlannerTests {
     @Test("A fetch that costs more than it gains is not made: large objects, evicted entries that come back")
     func prices() {
         func fetches(
-            _ parameters: PlannerParameters, room: Int, capacity: Int = .max, cost: Int = 1, regret: Bool = false
+            _ parameters: PlannerParameters, room: Int, capacity: Int = .max, cost: Int = 1, regret: Bool = false,
+            isHit: Bool = false
         ) -> Int {
             let planner = PrefetchPlanner(parameters)
             var count = 0
@@ -104,7 +105,7 @@ struct PrefetchPlannerTests {
                 if regret { planner.evicted(object, from: 0) }
                 var access = access(object, index)
                 access.cost = cost
-                planner.note(access, isHit: false)
+                planner.note(access, isHit: isHit)
                 var plan = PrefetchPlan()
                 let outlook = PrefetchOutlook(limit: 2, room: room, capacity: capacity) { _ in false }
                 planner.plan(after: access, outlook: outlook, into: &plan)
@@ -118,6 +119,9 @@ struct PrefetchPlannerTests {
         #expect(fetches(PlannerParameters(), room: 0) > 1_500)
         // Whoever is evicted is asked for at once: nothing is worth more than that.
         #expect(fetches(PlannerParameters(), room: 0, regret: true) == 0)
+        // The same if a fetch has brought it back by then, since that fetch gained nothing.
+        #expect(fetches(PlannerParameters(), room: 0, regret: true, isHit: true) == 0)
+        #expect(fetches(PlannerParameters(), room: 0, isHit: true) > 1_500)
         // Where it finds room nobody has to leave, and what is too large for the cache does not come in.
         #expect(fetches(PlannerParameters(), room: 3, cost: 3, regret: true) > 1_500)
         #expect(fetches(PlannerParameters(), room: 2, cost: 3, regret: true) == 0)
