@@ -126,6 +126,19 @@ struct ProcessTests {
         #expect(try fixture.faults() == [])
     }
 
+    @Test("a file that several make at once is a log to all of them")
+    func madeAtOnce() async throws {
+        for round in 0..<150 {
+            let path = fixture.folder.path + "/new-\(round).sqlite"
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<3 {
+                    group.addTask { try LogFile(path: path, AccessLog.Configuration()).close() }
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+
     @Test("two logs on one file in turn, with deletions and bounds: what each remembers of names stays true")
     func twoLogs() async throws {
         let logs = [fixture.log(), fixture.log { $0.bounds = AccessLog.Bounds(rows: 2_000, bytes: nil, days: nil) }]

@@ -33,9 +33,9 @@ public final class AccessLogReader {
         do {
             let queue = try AccessLogReader.open(path, header)
             (count, users, sets) = try queue.inDatabase { db in
-                if try LogSchema.current.version(of: db, path: path) == 0 { throw AccessLogError.empty(path) }
                 // A transaction that stays open until the reader is gone: all batches show the same state.
                 try db.beginTransaction(.deferred)
+                if try LogSchema.current.version(of: db, path: path) == 0 { throw AccessLogError.empty(path) }
                 let count = try Int.fetchOne(db, sql: "SELECT count(*) FROM access") ?? 0
                 return (count, try AccessLogReader.users(db), try AccessLogReader.categorySets(db))
             }

@@ -22,7 +22,7 @@ struct LogSchema: Sendable {
     /// - Throws: ``AccessLogError`` if the file is another program's or of a later version, which are left as they are;
     ///   `DatabaseError` if it cannot be written.
     func migrate(_ queue: DatabaseQueue, path: String) throws {
-        while try queue.inDatabase({ try version(of: $0, path: path) }) < latest {
+        while try version(of: queue, path: path) < latest {
             try queue.inTransaction(.immediate) { db in
                 let version = try version(of: db, path: path)
                 if version < latest {
@@ -35,7 +35,20 @@ struct LogSchema: Sendable {
         }
     }
 
-    /// The version of a file; 0 if it holds nothing yet.
+    /// The version of a file at one moment; 0 if it holds nothing yet.
+    ///
+    /// - Throws: ``AccessLogError`` if it is another program's or of a later version; `DatabaseError` if it cannot be read.
+    func version(of queue: DatabaseQueue, path: String) throws -> Int {
+        var version = 0
+        try queue.inTransaction(.deferred) { db in
+            version = try self.version(of: db, path: path)
+            return .commit
+        }
+        return version
+    }
+
+    /// The version of a file; 0 if it holds nothing yet. To be asked in a transaction, without which another process may make the
+    /// tables between two of the looks that it takes.
     ///
     /// - Throws: ``AccessLogError`` if it is another program's or of a later version.
     func version(of db: Database, path: String) throws -> Int {

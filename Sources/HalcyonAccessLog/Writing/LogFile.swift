@@ -40,13 +40,12 @@ struct LogFile {
         }
         let queue = try DatabaseQueue(path: path, configuration: options)
         do {
-            try queue.inDatabase { db in
-                // Empty pages can be given back only by a file that was made so.
-                if try schema.version(of: db, path: path) == 0 {
-                    try db.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL")
-                }
+            // Empty pages can be given back only by a file that was made so.
+            if try schema.version(of: queue, path: path) == 0 {
+                try queue.inDatabase { try $0.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL") }
             }
-            try queue.inDatabase { try LogFile.useWriteAheadLog($0, Retention(configuration.bounds).walBytes) }
+            try LogFile.useWriteAheadLog(
+                queue, bytes: Retention(configuration.bounds).walBytes, waiting: configuration.lockTimeout)
             try schema.migrate(queue, path: path)
         } catch {
             try? queue.close()
@@ -70,13 +69,24 @@ struct LogFile {
         }
     }
 
-    private static func useWriteAheadLog(_ db: Database, _ bytes: Int) throws {
-        let mode = try String.fetchOne(db, sql: "PRAGMA journal_mode = WAL")
-        guard mode == "wal" else {
-            throw DatabaseError(resultCode: .SQLITE_CANTOPEN, message: "no write-ahead log can be kept there")
+    /// Has SQLite keep a write-ahead log. It does not wait by itself for another process that opens the file just then.
+    private static func useWriteAheadLog(_ queue: DatabaseQueue, bytes: Int, waiting timeout: Duration) throws {
+        let end = ContinuousClock.now + timeout
+        while true {
+            do {
+                return try queue.inDatabase { db in
+                    let mode = try String.fetchOne(db, sql: "PRAGMA journal_mode = WAL")
+                    guard mode == "wal" else {
+                        throw DatabaseError(
+                            resultCode: .SQLITE_CANTOPEN, message: "no write-ahead log can be kept there")
+                    }
+                    try db.execute(sql: "PRAGMA wal_autocheckpoint = \(bytes / 4_096)")
+                    try db.execute(sql: "PRAGMA journal_size_limit = \(bytes)")
+                }
+            } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY && .now < end {
+                Thread.sleep(forTimeInterval: 0.005)
+            }
         }
-        try db.execute(sql: "PRAGMA wal_autocheckpoint = \(bytes / 4_096)")
-        try db.execute(sql: "PRAGMA journal_size_limit = \(bytes)")
     }
 
     /// Whether the file that is open is the one at the path.
