@@ -71,7 +71,10 @@ struct PlannerState: ~Copyable {
         users.prepare(slot)
         if access.object < PlannerObjects.bound { successions.expect(access.object) }
         settle(access, slot)
-        let isBack = users.takeEviction(of: access.object, slot: slot, horizon: UInt32(parameters.horizon))
+        // A hit on what had left means that it was fetched anew; by whom is not known where others ask the same cache.
+        let isBack =
+            (cachesPerUser || !isHit)
+            && users.takeEviction(of: access.object, slot: slot, horizon: UInt32(parameters.horizon))
         if isBack && cachesPerUser { displaced.returned() }
         guard access.object < PlannerObjects.bound else { return }
         if !cachesPerUser { displaced.asked(for: access.object, isHit: isHit, now: now) }
