@@ -78,11 +78,13 @@ public struct LRUK: ~Copyable, CataloguedPolicy {
     public var metadataBytes: Int { lists.byteCount + history.byteCount + heap.byteCount }
 
     /// The time of the K-th last access; where there is none, the time of the last one, before all those.
+    @inline(__always)
     private func rank(_ access: Access) -> Int {
         let earliest = history[slot(access.entry, k - 1)]
         return earliest != LRUK.unknown ? earliest : Int.min + access.index
     }
 
+    @inline(__always)
     private func slot(_ entry: EntryID, _ age: Int) -> UInt32 { UInt32(truncatingIfNeeded: Int(entry) * k + age) }
 
     private mutating func record(_ access: Access) {

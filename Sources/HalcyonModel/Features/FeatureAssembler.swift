@@ -37,7 +37,7 @@ struct FeatureAssembler: ~Copyable {
     /// Writes the features of an object as of `now`, in requests of its cache, as bytes.
     ///
     /// - Parameter aged: the clock of ``GreedyDual``.
-    func write(
+    mutating func write(
         _ record: ObjectRecord, aged: Float, now: UInt32, second: UInt32, into row: UnsafeMutablePointer<UInt8>
     ) {
         describe(record, aged: aged, now: now, second: second)
@@ -45,7 +45,7 @@ struct FeatureAssembler: ~Copyable {
     }
 
     /// Writes them as inputs of a network; the same as those of the bytes.
-    func write(
+    mutating func write(
         _ record: ObjectRecord, aged: Float, now: UInt32, second: UInt32, inputs: UnsafeMutablePointer<Float>
     ) {
         describe(record, aged: aged, now: now, second: second)
@@ -77,7 +77,7 @@ struct FeatureAssembler: ~Copyable {
     }
 
     /// Has what the rows of some records need on its way from memory, which is what they would wait for otherwise.
-    func expect(_ slots: UnsafePointer<UInt32>, count: Int, in records: UnsafePointer<ObjectRecord>) {
+    mutating func expect(_ slots: UnsafePointer<UInt32>, count: Int, in records: UnsafePointer<ObjectRecord>) {
         guard uses.user || uses.session else { return }
         var index = 0
         while index < count {
@@ -89,7 +89,7 @@ struct FeatureAssembler: ~Copyable {
 
     /// Sets ``numbers`` to what is known of an object.
     @inline(__always)
-    private func describe(
+    private mutating func describe(
         _ record: ObjectRecord, aged: Float, now: UInt32, second: UInt32, withHabits: Bool = true
     ) {
         let row = numbers.base

@@ -7,6 +7,9 @@ import HalcyonEviction
 /// a candidate (``CandidateInputs``). Each keeps account of the accesses that it hears of itself, because they need not be the same: a cache
 /// may serve some of the users whom the planner foresees. It knows nothing but those accesses. O(categories of
 /// the object + categories in use).
+///
+/// Methods that change nothing are `mutating` here and where else they are called for each candidate: what is lent to a method that is not
+/// inlined is copied first by Swift 6.3 where it is noncopyable and large, once a call.
 struct HabitFeatures: ~Copyable {
     /// How much is remembered; each a power of two. See ``UserProfiles``, ``CategoryProfiles``, ``CategoryTransitions``.
     struct Bounds {
@@ -90,7 +93,7 @@ struct HabitFeatures: ~Copyable {
 
     /// Has what ``expect(_:user:)`` looks at on its way from memory.
     @inline(__always)
-    func expectPlaces(_ set: CategorySetID, user: UInt32) {
+    mutating func expectPlaces(_ set: CategorySetID, user: UInt32) {
         guard user != .max, uses.user || uses.session else { return }
         let members = sets[set]
         if members.count == 0 { return }
@@ -100,7 +103,7 @@ struct HabitFeatures: ~Copyable {
 
     /// Has what ``write(_:user:into:)`` needs on its way from memory.
     @inline(__always)
-    func expect(_ set: CategorySetID, user: UInt32) {
+    mutating func expect(_ set: CategorySetID, user: UInt32) {
         guard user != .max, uses.user || uses.session else { return }
         let members = sets[set]
         if members.count == 0 { return }
@@ -110,7 +113,7 @@ struct HabitFeatures: ~Copyable {
 
     /// Writes what is known of the categories of a set and of a user into a row, if there are any.
     @inline(__always)
-    func write(_ set: CategorySetID, user: UInt32, into row: UnsafeMutablePointer<Float>) {
+    mutating func write(_ set: CategorySetID, user: UInt32, into row: UnsafeMutablePointer<Float>) {
         if set == 0 && user == .max { return }
         let members = sets[set]
         if members.count > 0 && uses.category { categories.write(members, now: clock, into: row) }
@@ -137,7 +140,7 @@ struct HabitFeatures: ~Copyable {
     }
 
     @inline(__always)
-    private func writeSession(
+    private mutating func writeSession(
         _ set: CategorySetID, active: CategorySetID, members: UnsafeBufferPointer<UInt32>,
         into row: UnsafeMutablePointer<Float>
     ) {

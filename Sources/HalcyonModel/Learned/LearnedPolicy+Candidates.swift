@@ -5,6 +5,7 @@ extension LearnedPolicy {
     /// How many evictions one scoring serves: at most one for every ten residents, because the last of them is chosen by scores that are
     /// as old. Where costs differ half as many as elsewhere: what objects are worth ranges over octaves there, and much is to be gained by
     /// looking at more of them. Otherwise fewer where misses are rare, so that the effort for each request stays.
+    @inline(__always)
     var evictionsAScoring: Int {
         let most = min(parameters.evictions, history.count / 10)
         let wanted = costsDiffer ? 0.5 : missRatio * 4

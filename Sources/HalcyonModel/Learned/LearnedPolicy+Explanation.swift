@@ -3,6 +3,7 @@ import HalcyonEviction
 /// Why someone went.
 extension LearnedPolicy {
     /// Whether a judge looks at all residents, not at some of them; see ``weakest(by:)``.
+    @inline(__always)
     func looksAtAll(_ judge: Contest.Judge) -> Bool { judge == .greedyDual && costsDiffer }
 
     /// Who would go if `slot` did not, which a judge holds for the least: another of those that it looks at or the newcomer,
@@ -30,7 +31,7 @@ extension LearnedPolicy {
     }
 
     /// What is known of an object now.
-    func known(of slot: UInt32) -> VictimRecord.Scored {
+    mutating func known(of slot: UInt32) -> VictimRecord.Scored {
         let record = history.records[Int(slot)]
         let row = HeapArray<UInt8>(repeating: 0, count: Sample.width)
         write(record, into: row.base)

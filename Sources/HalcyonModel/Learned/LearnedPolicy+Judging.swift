@@ -68,7 +68,7 @@ extension LearnedPolicy {
     }
 
     /// The resident that a heuristic holds for the least, and its score, whoever has scored the candidates.
-    private func choice(of heuristic: Contest.Judge) -> (slot: UInt32, score: Float) {
+    private mutating func choice(of heuristic: Contest.Judge) -> (slot: UInt32, score: Float) {
         if looksAtAll(heuristic), let least = worths.smallest { return (least.entry, least.key.priority) }
         var (slot, least) = (ObjectRecord.none, Float.infinity)
         for place in 0..<candidates.count {

@@ -39,12 +39,12 @@ extension LearnedPolicy {
     }
 
     /// The features of an object as inputs of the network.
-    func write(_ record: ObjectRecord, inputs: UnsafeMutablePointer<Float>) {
+    mutating func write(_ record: ObjectRecord, inputs: UnsafeMutablePointer<Float>) {
         learner.pointee.features.write(record, aged: heuristic.clock, now: now, second: second, inputs: inputs)
     }
 
     /// An object as a sample without its outcome.
-    func write(_ record: ObjectRecord, into row: UnsafeMutablePointer<UInt8>) {
+    mutating func write(_ record: ObjectRecord, into row: UnsafeMutablePointer<UInt8>) {
         learner.pointee.features.write(record, aged: heuristic.clock, now: now, second: second, into: row)
         row[Sample.worth] = GreedyDual.octaves(record.priority - heuristic.clock)
         row[Sample.age] = FastMath.octaves(now &- record.last)

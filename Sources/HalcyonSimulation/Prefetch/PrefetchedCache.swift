@@ -10,44 +10,48 @@ final class PrefetchedCache {
         var isCounted: Bool
     }
 
+    /// What changes.
+    private struct Contents: ~Copyable {
+        var met = MetObjects()
+        var arrivals: [Arrival] = []
+        var victims: [EntryID] = []
+        var waiting = WaitingObjects()
+        /// Those that wait whose turn it is.
+        var due: [UInt32] = []
+        var requests = 0
+        var spending: PrefetchSpending
+    }
+
     private let run: CacheRun
     private let capacity: Int
     private let latency: Int64
     private let seen: SeenObjects
     /// Kept behind a pointer, so that it is reached without exclusivity checks.
-    private let met: UnsafeMutablePointer<MetObjects>
+    private let contents: UnsafeMutablePointer<Contents>
     /// What policies are given to ask whether an object is held; made once, and never kept by them.
     private let holds: (UInt32) -> Bool
     /// Whether what was fetched once has not been asked for yet.
     private let waits: (WaitingObjects.Fetch) -> Bool
-    private var arrivals: [Arrival] = []
-    private var victims: [EntryID] = []
-    private var waiting = WaitingObjects()
-    /// Those that wait whose turn it is.
-    private var due: [UInt32] = []
-    private var requests = 0
-    private var spending: PrefetchSpending
 
     init(_ run: CacheRun, capacity: Int, budget: PrefetchBudget, latency: Int64, seen: SeenObjects) {
         self.seen = seen
         self.run = run
         self.capacity = capacity
         self.latency = latency
-        let met = UnsafeMutablePointer<MetObjects>.allocate(capacity: 1)
-        met.initialize(to: MetObjects())
-        self.met = met
+        let contents = UnsafeMutablePointer<Contents>.allocate(capacity: 1)
+        contents.initialize(to: Contents(spending: PrefetchSpending(budget)))
+        self.contents = contents
         let containsFresh = run.containsFresh
         holds =
             run.entriesExpire
-            ? { object in met.pointee.holds(object) { containsFresh($0, met.pointee.now) } }
-            : { met.pointee.holds($0) }
-        waits = { met.pointee.waits($0.object, since: $0.number) }
-        spending = PrefetchSpending(budget)
+            ? { object in contents.pointee.met.holds(object) { containsFresh($0, contents.pointee.met.now) } }
+            : { contents.pointee.met.holds($0) }
+        waits = { contents.pointee.met.waits($0.object, since: $0.number) }
     }
 
     deinit {
-        met.deinitialize(count: 1)
-        met.deallocate()
+        contents.deinitialize(count: 1)
+        contents.deallocate()
     }
 
     var state: CacheState { run.state() }
@@ -60,27 +64,27 @@ final class PrefetchedCache {
     func serve(
         _ access: Access, isCounted: Bool, counts: inout PrefetchCounts, policy: (any PrefetchPolicy)?
     ) -> AccessOutcome {
-        let entry = met.pointee.assign(access.object)
-        met.pointee.now = access.time
+        let entry = contents.pointee.met.assign(access.object)
+        contents.pointee.met.now = access.time
         arrive(by: access.time, &counts, policy)
         var access = access
         access.entry = entry
-        access.index = requests
-        requests += 1
-        let before = met.pointee[entry]
-        if before == .onTheWay, let joined = arrivals.firstIndex(where: { $0.access.entry == entry }) {
+        access.index = contents.pointee.requests
+        contents.pointee.requests += 1
+        let before = contents.pointee.met[entry]
+        if before == .onTheWay, let joined = contents.pointee.arrivals.firstIndex(where: { $0.access.entry == entry }) {
             // Whoever asks for it joins the fetch, and waits.
-            let fetch = arrivals.remove(at: joined)
+            let fetch = contents.pointee.arrivals.remove(at: joined)
             if fetch.isCounted { counts.join(cost: fetch.access.cost) }
         }
         let outcome = run.access(access)
-        met.pointee[entry] = outcome == .refused ? .absent : .ordinary
+        contents.pointee.met[entry] = outcome == .refused ? .absent : .ordinary
         if before == .waiting || before == .waitingUncounted {
             if outcome == .hit && isCounted {
                 counts.hitsOwed += 1
                 if before == .waiting {
                     counts.used += 1
-                    counts.requestsUntilUse += requests - met.pointee.fetch(of: entry)
+                    counts.requestsUntilUse += contents.pointee.requests - contents.pointee.met.fetch(of: entry)
                 }
             } else if outcome != .hit && before == .waiting {
                 counts.waste(cost: seen.cost(of: access.object))
@@ -102,14 +106,17 @@ final class PrefetchedCache {
         after access: Access, isCounted: Bool, counts: inout PrefetchCounts, policy: any PrefetchPolicy,
         plan: inout PrefetchPlan
     ) {
-        spending.begin(request: access.time)
+        contents.pointee.spending.begin(request: access.time)
         plan.removeAll()
-        let (limit, room) = (spending.objectsLeft, capacity - run.used())
-        due.removeAll(keepingCapacity: true)
-        if access.cost > room { waiting.next(of: access.user, into: &due, waits: waits) }
+        let (limit, room) = (contents.pointee.spending.objectsLeft, capacity - run.used())
+        contents.pointee.due.removeAll(keepingCapacity: true)
+        if access.cost > room {
+            contents.pointee.waiting.next(of: access.user, into: &contents.pointee.due, waits: waits)
+        }
         policy.plan(
             after: access,
-            outlook: PrefetchOutlook(limit: limit, room: room, capacity: capacity, waiting: due, holds: holds),
+            outlook: PrefetchOutlook(
+                limit: limit, room: room, capacity: capacity, waiting: contents.pointee.due, holds: holds),
             into: &plan)
         for judgement in plan.judgements {
             run.reconsider(fetch(judgement.object, after: access), judgement.isLikely)
@@ -117,18 +124,21 @@ final class PrefetchedCache {
         for proposal in plan.proposals.prefix(limit) {
             let cost = seen.cost(of: proposal.object)
             // What the cache could never let in is not fetched, whoever proposes it.
-            guard cost <= capacity, spending.allows(cost: cost), !holds(proposal.object) else { continue }
-            spending.spend(cost: cost)
+            guard cost <= capacity, contents.pointee.spending.allows(cost: cost), !holds(proposal.object) else {
+                continue
+            }
+            contents.pointee.spending.spend(cost: cost)
             let fetch = fetch(proposal.object, after: access)
             // It has expired before anybody asked for it.
-            if met.pointee[fetch.entry] == .waiting { counts.waste(cost: cost) }
+            if contents.pointee.met[fetch.entry] == .waiting { counts.waste(cost: cost) }
             if isCounted { counts.fetch(cost: cost) }
             if latency == 0 {
                 place(fetch, isCounted: isCounted, &counts, policy)
             } else {
-                met.pointee[fetch.entry] = .onTheWay
+                contents.pointee.met[fetch.entry] = .onTheWay
                 let (time, isNever) = access.time.addingReportingOverflow(latency)
-                arrivals.append(Arrival(access: fetch, time: isNever ? .max : time, isCounted: isCounted))
+                contents.pointee.arrivals.append(
+                    Arrival(access: fetch, time: isNever ? .max : time, isCounted: isCounted))
             }
         }
     }
@@ -136,16 +146,17 @@ final class PrefetchedCache {
     /// What is fetched ahead, as an access.
     private func fetch(_ object: UInt32, after access: Access) -> Access {
         Access(
-            entry: met.pointee.assign(object), index: requests, time: access.time, cost: seen.cost(of: object),
+            entry: contents.pointee.met.assign(object), index: contents.pointee.requests, time: access.time,
+            cost: seen.cost(of: object),
             categories: seen.categories(of: object), user: access.user, object: object, isPrefetch: true)
     }
 
     private func arrive(by time: Int64, _ counts: inout PrefetchCounts, _ policy: (any PrefetchPolicy)?) {
         // Each fetch takes the same time, so that they arrive in their order.
-        while let first = arrivals.first, first.time <= time {
-            arrivals.removeFirst()
+        while let first = contents.pointee.arrivals.first, first.time <= time {
+            contents.pointee.arrivals.removeFirst()
             var access = first.access
-            access.index = requests
+            access.index = contents.pointee.requests
             access.time = first.time
             place(access, isCounted: first.isCounted, &counts, policy)
         }
@@ -155,13 +166,14 @@ final class PrefetchedCache {
         _ access: Access, isCounted: Bool, _ counts: inout PrefetchCounts, _ policy: (any PrefetchPolicy)?
     ) {
         if run.access(access) == .refused {
-            met.pointee[access.entry] = .absent
+            contents.pointee.met[access.entry] = .absent
             policy?.dropped(access.object)
             if isCounted { counts.waste(cost: access.cost) }
         } else {
-            met.pointee.arrived(access.entry, request: requests, isCounted: isCounted)
-            waiting.add(
-                WaitingObjects.Fetch(object: access.object, user: access.user, number: requests), waits: waits)
+            contents.pointee.met.arrived(access.entry, request: contents.pointee.requests, isCounted: isCounted)
+            contents.pointee.waiting.add(
+                WaitingObjects.Fetch(object: access.object, user: access.user, number: contents.pointee.requests),
+                waits: waits)
         }
         release(&counts, policy, user: access.user)
     }
@@ -170,27 +182,27 @@ final class PrefetchedCache {
     private func release(
         _ counts: inout PrefetchCounts, _ policy: (any PrefetchPolicy)?, user: UInt32
     ) {
-        run.takeVictims(&victims)
-        for victim in victims {
-            switch met.pointee[victim] {
-            case .ordinary: policy?.evicted(met.pointee.object(victim), from: user)
+        run.takeVictims(&contents.pointee.victims)
+        for victim in contents.pointee.victims {
+            switch contents.pointee.met[victim] {
+            case .ordinary: policy?.evicted(contents.pointee.met.object(victim), from: user)
             case .waiting:
-                counts.waste(cost: seen.cost(of: met.pointee.object(victim)))
-                policy?.dropped(met.pointee.object(victim))
-            case .waitingUncounted: policy?.dropped(met.pointee.object(victim))
+                counts.waste(cost: seen.cost(of: contents.pointee.met.object(victim)))
+                policy?.dropped(contents.pointee.met.object(victim))
+            case .waitingUncounted: policy?.dropped(contents.pointee.met.object(victim))
             case .absent: break
             case .onTheWay: continue
             }
-            met.pointee[victim] = .absent
+            contents.pointee.met[victim] = .absent
         }
-        victims.removeAll(keepingCapacity: true)
+        contents.pointee.victims.removeAll(keepingCapacity: true)
     }
 
     /// What was fetched ahead and is not used at the end, what is still on its way included.
     func finish(_ counts: inout PrefetchCounts) {
-        for arrival in arrivals where arrival.isCounted { counts.waste(cost: arrival.access.cost) }
-        for entry in 0..<met.pointee.count where met.pointee[entry] == .waiting {
-            counts.waste(cost: seen.cost(of: met.pointee.object(entry)))
+        for arrival in contents.pointee.arrivals where arrival.isCounted { counts.waste(cost: arrival.access.cost) }
+        for entry in 0..<contents.pointee.met.count where contents.pointee.met[entry] == .waiting {
+            counts.waste(cost: seen.cost(of: contents.pointee.met.object(entry)))
         }
     }
 }

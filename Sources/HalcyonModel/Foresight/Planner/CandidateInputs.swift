@@ -37,7 +37,7 @@ struct CandidateInputs: ~Copyable {
     mutating func describe(
         _ candidates: borrowing CandidateList, _ context: PlannerContext, into matrix: UnsafeMutablePointer<Float>,
         leanings: UnsafeMutablePointer<Float>, objects: borrowing PlannerObjects,
-        successions: borrowing Successions, users: borrowing PlannerUsers, habits: borrowing HabitFeatures
+        successions: borrowing Successions, users: inout PlannerUsers, habits: inout HabitFeatures
     ) {
         self.matrix = matrix
         count = candidates.count
@@ -46,8 +46,8 @@ struct CandidateInputs: ~Copyable {
         afterEarlier.look(in: successions.pairs, context.user.earlier, candidates.all, count: count)
         visits.look(in: users.visits, UInt32(context.slot), candidates.all, count: count)
         columns.begin()
-        for index in 0..<count { columns.add(records[index].categories, at: index, context, habits) }
-        addSituation(context, columns.complete(context, habits))
+        for index in 0..<count { columns.add(records[index].categories, at: index, context, &habits) }
+        addSituation(context, columns.complete(context, &habits))
         row(PlannerInput.onward).update(repeating: users.onward.share(after: context.user.pause) * 2 - 1, count: count)
         addVisits(context)
         addRates(context)
@@ -64,7 +64,7 @@ struct CandidateInputs: ~Copyable {
     // MARK: - Groups of inputs
 
     /// Session, how much the user is doing, time of day and of the week.
-    private func addSituation(_ context: PlannerContext, _ told: UnsafePointer<Float>) {
+    private mutating func addSituation(_ context: PlannerContext, _ told: UnsafePointer<Float>) {
         for (place, feature) in PlannerInput.activityFeatures.enumerated() {
             row(PlannerInput.activity + place).update(repeating: told[feature], count: count)
         }
@@ -77,7 +77,7 @@ struct CandidateInputs: ~Copyable {
     }
 
     /// The user's own history with the object; as if it had been long ago where there is none, as with most.
-    private func addVisits(_ context: PlannerContext) {
+    private mutating func addVisits(_ context: PlannerContext) {
         row(PlannerInput.visited).update(repeating: 0, count: 2 * count)
         row(PlannerInput.visit + 1).update(repeating: 1.5, count: 2 * count)
         row(PlannerInput.visit + 3).update(repeating: 0, count: 3 * count)
@@ -116,7 +116,7 @@ struct CandidateInputs: ~Copyable {
     }
 
     /// How popular the object is now, over all users.
-    private func addRates(_ context: PlannerContext) {
+    private mutating func addRates(_ context: PlannerContext) {
         let (rates, counts) = (row(PlannerInput.rates), row(PlannerInput.counts))
         let ages = counts + 2 * count
         for index in 0..<count {
@@ -153,14 +153,16 @@ struct CandidateInputs: ~Copyable {
 
     /// Turns counts of so many requests ago into rates of now.
     @inline(__always)
-    private func decay(_ counts: UnsafeMutablePointer<Float>, _ ages: UnsafeMutablePointer<Float>, _ halfLife: Float) {
+    private mutating func decay(
+        _ counts: UnsafeMutablePointer<Float>, _ ages: UnsafeMutablePointer<Float>, _ halfLife: Float
+    ) {
         for index in 0..<count {
             counts[index] = counts[index] * FastMath.exp2(-ages[index] / halfLife) / halfLife
         }
     }
 
     /// Its categories, and its share in them.
-    private func addCategories() {
+    private mutating func addCategories() {
         let (habits, share, outlook) = (
             row(PlannerInput.habits), row(PlannerInput.share), row(PlannerInput.shareOfOutlook)
         )
@@ -177,7 +179,7 @@ struct CandidateInputs: ~Copyable {
     }
 
     /// Whether it uses to come after the user's last objects, and has lately.
-    private func addSuccession(_ context: PlannerContext, _ successions: borrowing Successions) {
+    private mutating func addSuccession(_ context: PlannerContext, _ successions: borrowing Successions) {
         let (ever, late) = (row(PlannerInput.succession), row(PlannerInput.recentSuccession))
         let recent = successions[context.user.recent]
         row(PlannerInput.followed).update(repeating: PlannerInput.count(recent.followed), count: count)

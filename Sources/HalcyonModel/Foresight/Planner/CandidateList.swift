@@ -13,6 +13,9 @@ struct CandidateList: ~Copyable {
     /// How many of them may be fetched: the first.
     private(set) var newCount = 0
 
+    /// Whether no more can be added that may be fetched.
+    var isFull: Bool { count >= Self.mostNew }
+
     var byteCount: Int { objects.byteCount + places.byteCount }
 
     subscript(index: Int) -> UInt32 {
@@ -38,7 +41,7 @@ struct CandidateList: ~Copyable {
     /// Adds an object, unless it is there or in the cache.
     @inline(__always)
     mutating func add(_ object: UInt32, unless isHeld: (UInt32) -> Bool) {
-        guard count < Self.mostNew, object < PlannerObjects.bound, places.place(of: object) == nil else { return }
+        guard !isFull, object < PlannerObjects.bound, places.place(of: object) == nil else { return }
         if isHeld(object) { return places.mark(object, at: MarkedPlaces.nowhere) }
         append(object)
         newCount &+= 1

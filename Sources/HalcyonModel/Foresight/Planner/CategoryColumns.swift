@@ -38,8 +38,7 @@ struct CategoryColumns: ~Copyable {
 
     /// The `index`-th candidate has the categories of a set.
     @inline(__always)
-    mutating func add(_ set: CategorySetID, at index: Int, _ context: PlannerContext, _ habits: borrowing HabitFeatures)
-    {
+    mutating func add(_ set: CategorySetID, at index: Int, _ context: PlannerContext, _ habits: inout HabitFeatures) {
         let set = set < CategorySetTable.bound ? set : 0
         if let place = places.place(of: set) {
             ofCandidates[index] = place
@@ -53,7 +52,7 @@ struct CategoryColumns: ~Copyable {
     }
 
     /// Works out the columns, and returns how much the user is doing and the time as they are told for any set.
-    mutating func complete(_ context: PlannerContext, _ habits: borrowing HabitFeatures) -> UnsafePointer<Float> {
+    mutating func complete(_ context: PlannerContext, _ habits: inout HabitFeatures) -> UnsafePointer<Float> {
         for column in 0..<count { habits.expect(sets[column], user: context.inhabitant) }
         let weight = (habits.profile(of: context.inhabitant)?.weight ?? 0) + 8
         let told = PlannerInput.habitFeatures

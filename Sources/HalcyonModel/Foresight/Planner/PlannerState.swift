@@ -131,7 +131,7 @@ struct PlannerState: ~Copyable {
         let (logits, leanings) = (plans.logits(plans.upcoming), plans.leanings(plans.upcoming))
         inputs.describe(
             candidates, context, into: plans.inputs(plans.upcoming), leanings: leanings, objects: objects,
-            successions: successions, users: users, habits: habits)
+            successions: successions, users: &users, habits: &habits)
         trainer.predict(inputs.matrix, count: candidates.count, logits: logits)
         for index in 0..<candidates.count { logits[index] += leanings[index] }
         var chosen: UInt32 = 0
@@ -188,7 +188,7 @@ struct PlannerState: ~Copyable {
     }
 
     /// The categories of the user's last request that had any.
-    private func active(_ inhabitant: UInt32) -> UnsafeBufferPointer<UInt32> {
+    private mutating func active(_ inhabitant: UInt32) -> UnsafeBufferPointer<UInt32> {
         habits.sets[usesCategories ? habits.profile(of: inhabitant)?.active ?? 0 : 0]
     }
 
@@ -230,7 +230,7 @@ struct PlannerState: ~Copyable {
         addSuccessors(of: user.earlier, most: 1, isHeld)
         expect(from: 0, context)
         let successors = candidates.count
-        if usesCategories {
+        if usesCategories && !candidates.isFull {
             for last in context.active.prefix(2) {
                 let slot = PlannerCategories.slot(last)
                 candidates.add(categories.popular[slot], most: 4, unless: isHeld)
@@ -243,9 +243,10 @@ struct PlannerState: ~Copyable {
             }
             expect(from: successors, context)
         }
+        if candidates.isFull { return }
         let others = candidates.count
         for index in 0..<6 {
-            let object = users.eviction(index, slot: context.slot).object
+            let object = users.evicted(index, slot: context.slot)
             if object != .max { candidates.add(object, unless: isHeld) }
         }
         for list in [Self.byFast, Self.byMiddle, Self.byInside] {
@@ -288,7 +289,7 @@ struct PlannerState: ~Copyable {
 
     /// Has what will be looked up of the candidates from `first` on on its way from memory, while others are gathered.
     @inline(__always)
-    private func expect(from first: Int, _ context: PlannerContext) {
+    private mutating func expect(from first: Int, _ context: PlannerContext) {
         let (recent, earlier) = (successions.pairs[context.user.recent], successions.pairs[context.user.earlier])
         let visits = users.visits[UInt32(context.slot)]
         for index in first..<candidates.count {
@@ -345,7 +346,7 @@ struct PlannerState: ~Copyable {
     ///
     /// A fetch costs no less than one of mean size does, because it takes one of the few that may be made.
     @inline(__always)
-    private func asked(of object: UInt32, at price: Float, _ outlook: PrefetchOutlook) -> Float {
+    private mutating func asked(of object: UInt32, at price: Float, _ outlook: PrefetchOutlook) -> Float {
         let cost = Int(objects[object].cost)
         if cost > outlook.capacity { return .infinity }
         let fetch = price * max(size(of: object), 1)
@@ -357,7 +358,7 @@ struct PlannerState: ~Copyable {
 
     /// What an object costs, in those of mean size.
     @inline(__always)
-    private func size(of object: UInt32) -> Float {
+    private mutating func size(of object: UInt32) -> Float {
         meanCost > 0 ? FastMath.float(objects[object].cost) / meanCost : 1
     }
 }

@@ -38,24 +38,20 @@ struct PlannerUsers: ~Copyable {
         var weight: Float = 0
     }
 
-    struct Eviction: BitwiseCopyable {
-        var object = UInt32.max
-        /// The user's request at which it left.
-        var request: UInt32 = 0
-    }
-
     private(set) var records = HeapArray(repeating: Record(), count: 0)
     private(set) var visits = PairRows(repeating: Visit(), bound: pairBound)
     /// The categories that a user asks for most, by ``HabitFeatures/weight(_:_:)``, brought to a common time.
     private(set) var favourites = RankedLists(width: favouriteWidth)
-    /// ``evictedWidth`` places for each user from whose cache anything was evicted.
-    private var evictions = HeapArray(repeating: Eviction(), count: 0)
+    /// ``evictedWidth`` places for each user from whose cache anything was evicted: the objects, and the user's requests at which they left.
+    private var evicted = HeapArray(repeating: UInt32.max, count: 0)
+    private var departures = HeapArray<UInt32>(repeating: 0, count: 0)
     private var ringCount: UInt32 = 0
     /// Whether users go on, by how long they had paused.
     private(set) var onward = OnwardRates()
 
     var byteCount: Int {
-        records.byteCount + visits.byteCount + favourites.byteCount + evictions.byteCount + onward.byteCount
+        records.byteCount + visits.byteCount + favourites.byteCount + evicted.byteCount
+            + departures.byteCount + onward.byteCount
     }
 
     /// The place of a user; one who is unknown has one, too.
@@ -98,28 +94,32 @@ struct PlannerUsers: ~Copyable {
     /// An object left the user's cache.
     mutating func evicted(_ object: UInt32, slot: Int) {
         if records[slot].ring == .max { addRing(slot) }
-        let place = Int(records[slot].evicted) % Self.evictedWidth
-        evictions[ring(slot) + place] = Eviction(object: object, request: records[slot].requests)
+        let place = ring(slot) + Int(records[slot].evicted) % Self.evictedWidth
+        evicted[place] = object
+        departures[place] = records[slot].requests
         records[slot].evicted &+= 1
     }
 
-    /// The `index`-th last object that left, if it is remembered.
+    /// The `index`-th last object that left, if it is remembered; otherwise `UInt32.max`.
     @inline(__always)
-    func eviction(_ index: Int, slot: Int) -> Eviction {
+    func evicted(_ index: Int, slot: Int) -> UInt32 {
         let number = Int(records[slot].evicted) - 1 - index
-        guard number >= 0 && index < Self.evictedWidth else { return Eviction() }
-        return evictions[ring(slot) + number % Self.evictedWidth]
+        guard number >= 0 && index < Self.evictedWidth else { return .max }
+        return evicted[ring(slot) + number % Self.evictedWidth]
     }
 
     /// Whether an object that the user asks for now left within the user's last `horizon` requests; it is then forgotten.
     mutating func takeEviction(of object: UInt32, slot: Int, horizon: UInt32) -> Bool {
         guard records[slot].ring != .max else { return false }
-        let first = ring(slot)
-        for place in first..<first + Self.evictedWidth where evictions[place].object == object {
-            evictions[place].object = .max
-            return records[slot].requests &- evictions[place].request < horizon
+        let objects = evicted.base + ring(slot)
+        // Mostly it is none of them: seen without a branch for each.
+        var isThere: UInt32 = 0
+        for place in 0..<Self.evictedWidth { isThere |= objects[place] == object ? 1 : 0 }
+        guard isThere != 0, let place = (0..<Self.evictedWidth).first(where: { objects[$0] == object }) else {
+            return false
         }
-        return false
+        objects[place] = .max
+        return records[slot].requests &- departures[ring(slot) + place] < horizon
     }
 
     @inline(__always)
@@ -129,7 +129,10 @@ struct PlannerUsers: ~Copyable {
         records[slot].ring = ringCount
         ringCount += 1
         let end = Int(ringCount) * Self.evictedWidth
-        if end > evictions.count { evictions.grow(to: max(end, evictions.count * 2), filling: Eviction()) }
+        guard end > evicted.count else { return }
+        let count = max(end, evicted.count * 2)
+        evicted.grow(to: count, filling: .max)
+        departures.grow(to: count, filling: 0)
     }
 }
 
