@@ -52,7 +52,7 @@ struct CategoryFeatureTests {
 
     @Test("An undefined set and the empty one have no members")
     func unknown() {
-        let assembler = FeatureAssembler.withSets()
+        var assembler = FeatureAssembler.withSets()
         let members = assembler.habits.sets[0].count + assembler.habits.sets[99].count
         #expect(members == 0)
         #expect(assembler.row(set: 99)[Feature.categorySlow] == 0)

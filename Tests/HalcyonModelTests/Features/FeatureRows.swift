@@ -13,7 +13,7 @@ extension FeatureAssembler {
     }
 
     /// What it writes of an object that was asked for once.
-    func row(set: CategorySetID, user: UInt32 = 7, object: UInt32 = 1) -> [UInt8] {
+    mutating func row(set: CategorySetID, user: UInt32 = 7, object: UInt32 = 1) -> [UInt8] {
         var record = ObjectRecord()
         record.note(Access(entry: 1, categories: set, user: user, object: object), now: 1, second: 0)
         var row = [UInt8](repeating: 0, count: Sample.width)

@@ -19,7 +19,7 @@ struct PlannerUsers: ~Copyable {
         /// none.
         var seconds: UInt32 = 0
         var pause: UInt32 = 0
-        /// The last objects, the latest first.
+        /// The last two objects, the latest first; the same one again counts once.
         var recent = UInt32.max
         var earlier = UInt32.max
         /// How many entries were evicted from the user's cache, and where the last of them are, once there was one.
@@ -86,8 +86,11 @@ struct PlannerUsers: ~Copyable {
         onward.note(record.pause)
         record.requests &+= 1
         record.seconds = seconds
-        record.earlier = record.recent
-        record.recent = access.object
+        // A repeated access to one object is no step.
+        if record.recent != access.object {
+            record.earlier = record.recent
+            record.recent = access.object
+        }
         records[slot] = record
     }
 

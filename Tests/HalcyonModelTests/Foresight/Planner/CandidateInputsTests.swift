@@ -55,7 +55,7 @@ struct CandidateInputsTests {
                 let object = state.candidates[candidate]
                 let expected =
                     Reference(requests, user, object).inputs
-                    + told(by: eviction, of: object, user: inhabited.user, seconds: UInt32(seconds))
+                    + told(by: &eviction, of: object, user: inhabited.user, seconds: UInt32(seconds))
                 var told = [Float](repeating: -1, count: PlannerInput.width)
                 for input in told.indices {
                     told[input] = state.inputs.matrix[input * state.candidates.count + candidate]
@@ -75,7 +75,7 @@ struct CandidateInputsTests {
 
     /// What the eviction model is told of an object of the same categories that the user asked for last: what both models share.
     private func told(
-        by eviction: borrowing FeatureAssembler, of object: UInt32, user: UInt32, seconds: UInt32
+        by eviction: inout FeatureAssembler, of object: UInt32, user: UInt32, seconds: UInt32
     ) -> [(Int, Double)] {
         var record = ObjectRecord()
         (record.categories, record.user) = (Self.set(of: object), user)
