@@ -21,7 +21,7 @@ from safetensors.numpy import save_file
 
 SHAPES = {
     "halcyon.model": {"hidden.weight": (38, 32), "output.weight": (32,), "output.bias": (1,)},
-    "halcyon.planner": {"hidden.weight": (47, 16), "output.weight": (16,), "output.bias": (1,), "calibration": (2,)},
+    "halcyon.planner": {"hidden.weight": (40, 16), "output.weight": (16,), "output.bias": (1,), "calibration": (2,)},
 }
 
 

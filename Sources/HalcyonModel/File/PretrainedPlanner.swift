@@ -10,7 +10,7 @@ import Foundation
 /// logit as in ``PretrainedModel``.
 public struct PretrainedPlanner: Sendable, Equatable {
     /// The version of the files that this release writes, and the only one that it reads: planners before it were told other things.
-    public static let formatVersion = 3
+    public static let formatVersion = 4
     private static let format = "halcyon.planner"
     private static let inputs = PlannerInput.width
 

@@ -15,8 +15,8 @@ struct CandidateInputs: ~Copyable {
     private var afterRecent = PairFindings(repeating: Successions.Pair(), count: CandidateList.bound)
     private var afterEarlier = PairFindings(repeating: Successions.Pair(), count: CandidateList.bound)
     private var columns = CategoryColumns()
-    private var scratch = HeapArray<Float>(repeating: 0, count: 6 * CandidateList.bound)
-    private var whole = HeapArray<UInt32>(repeating: 0, count: 5 * CandidateList.bound)
+    private var scratch = HeapArray<Float>(repeating: 0, count: 4 * CandidateList.bound)
+    private var whole = HeapArray<UInt32>(repeating: 0, count: 4 * CandidateList.bound)
     /// The candidates that the user has asked for before.
     private var visited = HeapArray<Int>(repeating: 0, count: CandidateList.bound)
 
@@ -49,6 +49,7 @@ struct CandidateInputs: ~Copyable {
         for index in 0..<count { columns.add(records[index].categories, at: index, context, &habits) }
         addSituation(context, columns.complete(context, &habits))
         row(PlannerInput.onward).update(repeating: users.onward.share(after: context.user.pause) * 2 - 1, count: count)
+        addFollowers(candidates, context)
         addVisits(context)
         addRates(context)
         addCategories()
@@ -63,7 +64,7 @@ struct CandidateInputs: ~Copyable {
 
     // MARK: - Groups of inputs
 
-    /// Session, how much the user is doing, time of day and of the week.
+    /// Session, how much the user is doing, time of day.
     private mutating func addSituation(_ context: PlannerContext, _ told: UnsafePointer<Float>) {
         for (place, feature) in PlannerInput.activityFeatures.enumerated() {
             row(PlannerInput.activity + place).update(repeating: told[feature], count: count)
@@ -71,16 +72,29 @@ struct CandidateInputs: ~Copyable {
         for (place, feature) in PlannerInput.timeFeatures.enumerated() {
             row(PlannerInput.time + place).update(repeating: PlannerInput.phase(told[feature]), count: count)
         }
-        let pause = context.user.pause == OnwardRates.first ? 0 : context.user.pause
-        row(PlannerInput.pause).update(repeating: PlannerInput.count(FastMath.float(pause) / 60), count: count)
         row(PlannerInput.one).update(repeating: 1, count: count)
+    }
+
+    /// Whether it is what the user asked for after the last object before, or what came after the last two over all users.
+    private mutating func addFollowers(_ candidates: borrowing CandidateList, _ context: PlannerContext) {
+        let (own, third) = (row(PlannerInput.own), row(PlannerInput.third))
+        let (first, second, after) = (context.own.first.object, context.own.second.object, context.third.object)
+        let ahead = (
+            PlannerInput.count(FastMath.float(context.own.first.lead)),
+            PlannerInput.count(FastMath.float(context.third.lead))
+        )
+        for index in 0..<count {
+            let candidate = candidates[index]
+            own[index] = candidate == first ? 1 + ahead.0 : candidate == second ? 0.5 : 0
+            third[index] = candidate == after ? 0.5 + ahead.1 : 0
+        }
     }
 
     /// The user's own history with the object; as if it had been long ago where there is none, as with most.
     private mutating func addVisits(_ context: PlannerContext) {
         row(PlannerInput.visited).update(repeating: 0, count: 2 * count)
-        row(PlannerInput.visit + 1).update(repeating: 1.5, count: 2 * count)
-        row(PlannerInput.visit + 3).update(repeating: 0, count: 3 * count)
+        row(PlannerInput.visit + 1).update(repeating: 1.5, count: count)
+        row(PlannerInput.visit + 2).update(repeating: 0, count: 2 * count)
         var found = 0
         for index in 0..<count where visits.isFound(index) {
             visited[found] = index
@@ -89,66 +103,58 @@ struct CandidateInputs: ~Copyable {
         if found == 0 { return }
         // Worked out side by side, then put where they belong.
         let numbers = scratch.base
-        let (ages, gaps, weights) = (numbers + found, numbers + 2 * found, numbers + 3 * found)
-        let (minutes, rhythms) = (numbers + 4 * found, numbers + 5 * found)
+        let (ages, weights, minutes) = (numbers + found, numbers + 2 * found, numbers + 3 * found)
         let requests = context.user.requests
         for place in 0..<found {
             let visit = visits.values[visited[place]]
             whole[place] = visit.count
             whole[place &+ found] = requests &- visit.last
-            whole[place &+ 2 &* found] = visit.gap
-            whole[place &+ 3 &* found] = context.seconds &- visit.seconds
+            whole[place &+ 2 &* found] = context.seconds &- visit.seconds
             weights[place] = visit.weight
         }
-        for place in 0..<3 * found { numbers[place] = FastMath.float(whole[place]) }
-        for place in 0..<found { minutes[place] = FastMath.float(whole[place &+ 3 &* found]) / 60 }
-        for place in 0..<found { rhythms[place] = FastMath.log2((1 + ages[place]) / (1 + gaps[place])) * 0.15 }
-        for place in 0..<found where gaps[place] <= 0 { rhythms[place] = 0 }
+        for place in 0..<2 * found { numbers[place] = FastMath.float(whole[place]) }
+        for place in 0..<found { minutes[place] = FastMath.float(whole[place &+ 2 &* found]) / 60 }
         for place in 0..<found {
             weights[place] = weights[place] * FastMath.exp2(-ages[place] / PlannerUsers.objectHalfLife) * 4
         }
-        for place in 0..<5 * found { numbers[place] = PlannerInput.count(numbers[place]) }
+        for place in 0..<4 * found { numbers[place] = PlannerInput.count(numbers[place]) }
         for place in 0..<found {
             let column = row(PlannerInput.visited) + visited[place]
             column.pointee = 1
-            for input in 0..<6 { column[(input &+ 1) &* count] = numbers[input &* found &+ place] }
+            for input in 0..<4 { column[(input &+ 1) &* count] = numbers[input &* found &+ place] }
         }
     }
 
     /// How popular the object is now, over all users.
     private mutating func addRates(_ context: PlannerContext) {
         let (rates, counts) = (row(PlannerInput.rates), row(PlannerInput.counts))
-        let ages = counts + 2 * count
+        let ages = scratch.base
         for index in 0..<count {
             let record = records[index]
             rates[index] = record.fast
             rates[index &+ count] = record.middle
             rates[index &+ 2 &* count] = record.slow
-            rates[index &+ 3 &* count] = record.shortest
-            rates[index &+ 4 &* count] = record.fastInside
-            rates[index &+ 5 &* count] = record.middleInside
+            rates[index &+ 3 &* count] = record.middleInside
             whole[index] = context.now &- record.first
-            whole[index &+ count] = record.count
-            whole[index &+ 2 &* count] = context.now &- record.last
-            whole[index &+ 3 &* count] = record.users
-            whole[index &+ 4 &* count] = context.seconds &- record.since
+            whole[index &+ count] = record.users
+            whole[index &+ 2 &* count] = context.seconds &- record.since
+            whole[index &+ 3 &* count] = context.now &- record.last
         }
-        for index in 0..<5 * count { counts[index] = FastMath.float(whole[index]) }
+        for index in 0..<3 * count { counts[index] = FastMath.float(whole[index]) }
+        for index in 0..<count { ages[index] = FastMath.float(whole[index &+ 3 &* count]) }
         let (fast, middle, slow) = PlannerObjects.halfLives
-        let (byFast, byMiddle) = (scratch.base, scratch.base + count)
-        for index in 0..<count { byFast[index] = FastMath.exp2(-ages[index] / fast) / fast }
-        for index in 0..<count { byMiddle[index] = FastMath.exp2(-ages[index] / middle) / middle }
-        // The first two rows by one factor each, and so the last two.
-        for index in 0..<2 * count { rates[index] *= byFast[index] }
-        for index in 0..<2 * count { rates[index &+ 4 &* count] *= byFast[index] }
+        decay(rates, ages, fast)
         decay(rates + 2 * count, ages, slow)
-        decay(rates + 3 * count, ages, PlannerObjects.shortest)
-        let minutes = counts + 4 * count
+        let byMiddle = ages + count
+        for index in 0..<count { byMiddle[index] = FastMath.exp2(-ages[index] / middle) / middle }
+        for index in 0..<count { rates[index &+ count] *= byMiddle[index] }
+        for index in 0..<count { rates[index &+ 3 &* count] *= byMiddle[index] }
+        let minutes = counts + 2 * count
         for index in 0..<count { minutes[index] /= 60 }
         // The share in the categories needs the rate itself.
         row(PlannerInput.share).update(from: rates + 2 * count, count: count)
-        for index in 0..<6 * count { rates[index] = PlannerInput.rate(rates[index]) }
-        for index in 0..<5 * count { counts[index] = PlannerInput.count(counts[index]) }
+        for index in 0..<4 * count { rates[index] = PlannerInput.rate(rates[index]) }
+        for index in 0..<3 * count { counts[index] = PlannerInput.count(counts[index]) }
     }
 
     /// Turns counts of so many requests ago into rates of now.

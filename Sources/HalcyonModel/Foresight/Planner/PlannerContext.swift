@@ -10,6 +10,10 @@ struct PlannerContext {
     var inhabitant: UInt32
     /// The members of the categories of the user's last request that had any.
     var active: UnsafeBufferPointer<UInt32>
+    /// What the user asked for after the last object before, and then.
+    var own: (first: Follower, second: Follower)
+    /// What came after the user's last two objects, over all users.
+    var third: Follower
 
     /// The number of a user among the ``HabitFeatures``.
     @inline(__always)

@@ -3,13 +3,11 @@ import HalcyonEviction
 
 /// What is known of each object over all users.
 ///
-/// Objects with numbers beyond ``bound`` are not known. O(1) an access. Bytes: 52 an object.
+/// Objects with numbers beyond ``bound`` are not known. O(1) an access. Bytes: 48 an object.
 struct PlannerObjects: ~Copyable {
     static let bound: UInt32 = 1 << 22
     /// Half-lives of the counts, in requests.
     static let halfLives: (Float, Float, Float) = (500, 5_000, 50_000)
-    /// The half-life of the count for what is sought this minute.
-    static let shortest: Float = 100
 
     struct Record: BitwiseCopyable {
         var categories: CategorySetID = 0
@@ -25,8 +23,6 @@ struct PlannerObjects: ~Copyable {
         var fast: Float = 0
         var middle: Float = 0
         var slow: Float = 0
-        /// Accesses, decayed with ``shortest``.
-        var shortest: Float = 0
         /// Accesses that were not a user's first, decayed like ``fast`` and ``middle``.
         var fastInside: Float = 0
         var middleInside: Float = 0
@@ -76,7 +72,6 @@ struct PlannerObjects: ~Copyable {
         record.fast = record.fast * fast + 1
         record.middle = record.middle * middle + 1
         record.slow = record.slow * FastMath.exp2(time / Self.halfLives.2) + 1
-        record.shortest = record.shortest * FastMath.exp2(time / Self.shortest) + 1
         record.fastInside = record.fastInside * fast + (isInside ? 1 : 0)
         record.middleInside = record.middleInside * middle + (isInside ? 1 : 0)
         record.categories = access.categories

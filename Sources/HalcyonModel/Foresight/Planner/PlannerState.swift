@@ -91,11 +91,8 @@ struct PlannerState: ~Copyable {
         let gap = visit.map { min(FastMath.octaves(user.requests &- $0.last), 254) }
         habits.note(inhabited, second: seconds, gap: gap ?? .max, isRepeat: gap != nil)
         if usesCategories { rankCategories(access, slot) }
-        if user.recent < PlannerObjects.bound {
-            successions.note(access.object, after: user.recent, distance: 1, now: now)
-        }
-        if user.earlier < PlannerObjects.bound {
-            successions.note(access.object, after: user.earlier, distance: 2, now: now)
+        if access.object != user.recent {
+            successions.note(access.object, after: user.recent, and: user.earlier, now: now)
         }
         users.finish(slot, access: access, seconds: seconds)
         now &+= 1
@@ -123,7 +120,8 @@ struct PlannerState: ~Copyable {
         let inhabitant = PlannerContext.inhabitant(access.user)
         let context = PlannerContext(
             now: now, seconds: UInt32(truncatingIfNeeded: access.time / 1_000_000), slot: slot, user: user,
-            inhabitant: inhabitant, active: active(inhabitant))
+            inhabitant: inhabitant, active: active(inhabitant), own: users.followers(slot),
+            third: successions.pairs.value(user.earlier, user.recent)?.pointee.follower ?? Follower())
         gather(context, outlook.holds)
         for object in outlook.waiting { candidates.add(waiting: object) }
         guard candidates.count > 0 else { return }
@@ -225,6 +223,9 @@ struct PlannerState: ~Copyable {
     private mutating func gather(_ context: PlannerContext, _ isHeld: (UInt32) -> Bool) {
         candidates.begin()
         let user = context.user
+        for follower in [context.own.first, context.own.second, context.third] {
+            candidates.add(follower.object, unless: isHeld)
+        }
         addSuccessors(of: user.recent, most: 4, isHeld)
         if announcements > 0 { addAnnounced(context, isHeld) }
         addSuccessors(of: user.earlier, most: 1, isHeld)

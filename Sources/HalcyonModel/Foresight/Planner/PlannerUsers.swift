@@ -31,11 +31,12 @@ struct PlannerUsers: ~Copyable {
 
     struct Visit: BitwiseCopyable {
         var count: UInt32 = 0
-        /// The user's request of the last access, how many requests after the one before, and when.
+        /// The user's request of the last access, and when that was.
         var last: UInt32 = 0
-        var gap: UInt32 = 0
         var seconds: UInt32 = 0
         var weight: Float = 0
+        /// What the user asked for after it.
+        var follower = Follower()
     }
 
     private(set) var records = HeapArray(repeating: Record(), count: 0)
@@ -69,13 +70,24 @@ struct PlannerUsers: ~Copyable {
         favourites.raise(category, to: FastMath.log2(weight) + time, in: slot)
     }
 
+    /// What the user asked for after the last object before, and then.
+    func followers(_ slot: Int) -> (first: Follower, second: Follower) {
+        let first = follower(of: records[slot].recent, slot)
+        return (first, follower(of: first.object, slot))
+    }
+
+    /// What the user asked for after an object, as long as that is known.
+    @inline(__always)
+    private func follower(of object: UInt32, _ slot: Int) -> Follower {
+        object == .max ? Follower() : visits.value(UInt32(slot), object)?.pointee.follower ?? Follower()
+    }
+
     /// Takes an access to an object into account, and makes it the user's last.
     mutating func finish(_ slot: Int, access: Access, seconds: UInt32) {
         let requests = records[slot].requests
         visits.update(UInt32(slot), access.object) { visit in
             let age = requests &- visit.last
             visit.weight = visit.weight * FastMath.exp2(-FastMath.float(age) / Self.objectHalfLife) + 1
-            if visit.count > 0 { visit.gap = age }
             visit.count &+= 1
             visit.last = requests
             visit.seconds = seconds
@@ -88,6 +100,9 @@ struct PlannerUsers: ~Copyable {
         record.seconds = seconds
         // A repeated access to one object is no step.
         if record.recent != access.object {
+            if record.recent != .max {
+                visits.updateKnown(UInt32(slot), record.recent) { $0.follower.note(access.object) }
+            }
             record.earlier = record.recent
             record.recent = access.object
         }

@@ -2,8 +2,8 @@ import HalcyonEviction
 
 /// The learned prefetch policy: it fetches what the user will probably ask for, and only where that is worth the fetch.
 ///
-/// After each access it gathers candidates from seven sources: what uses to come after the user's last two objects and has
-/// lately, what is popular in the categories that are active, that use to come next and that the user likes best, what is
+/// After each access it gathers candidates from nine sources: what the user asked for after the last object before, what came after
+/// the last two over all users (``Follower``), what uses to come after each of these two and has lately, what is popular in the categories that are active, that use to come next and that the user likes best, what is
 /// popular over all (at two time scales, and among requests that were not a user's first), what was announced and nobody has asked
 /// for yet (the newest in the categories that are active and that the user likes best, and of all), and what left the user's cache
 /// last. A network scores them in one product: the probability that the user asks for the object within ``PlannerParameters/horizon`` of
@@ -19,8 +19,8 @@ import HalcyonEviction
 ///
 /// Of users, categories and time the network is told what the eviction model is told (``HabitFeatures``).
 ///
-/// O(candidates × categories of each) a plan, at most ``CandidateList/bound`` of them. Bytes: 6 MB beside 290 an object (302 where one cache serves all), 280 a
-/// category, 112 to 240 a user, 40 for each pair of user and object and for each of objects that came one after the other, 36 for each of user and category, 28 for each of a set of categories and one
+/// O(candidates × categories of each) a plan, at most ``CandidateList/bound`` of them. Bytes: 6 MB beside 286 an object (298 where one cache serves all), 280 a
+/// category, 112 to 240 a user, 40 for each pair of user and object, 47 for each of objects that came one after the other, 36 for each of user and category, 28 for each of a set of categories and one
 /// that came after it.
 public final class PrefetchPlanner: PrefetchPolicy {
     /// Kept behind a pointer, so that it is reached without exclusivity checks.

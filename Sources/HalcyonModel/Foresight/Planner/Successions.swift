@@ -3,9 +3,9 @@ import HalcyonEviction
 /// Which objects come after which, over all users, and how wrong the network is about it.
 ///
 /// Every pair of objects that came one after the other is counted, ever and as of late; the best successors of an object are
-/// listed besides, to be candidates. A pair also has a ``Pair/leaning``: what the network says too little or too much of it.
+/// listed besides, to be candidates, and of each pair what came after both (``Pair/follower``). A pair also has a ``Pair/leaning``: what the network says too little or too much of it.
 /// The network sees what pairs have in common, and few of them have samples enough to be learnt by; this is what is left.
-/// O(1) an access. Bytes: 28 an object and 224 for its lists; 24 a place of ``PairRows``, of which there are at most
+/// O(1) an access. Bytes: 28 an object and 224 for its lists; 28 a place of ``PairRows``, of which there are at most
 /// ``pairBound``.
 struct Successions: ~Copyable {
     static let pairBound = 3 << 20
@@ -36,6 +36,8 @@ struct Successions: ~Copyable {
         /// Over samples of the pair: labels less what the network said, and how much such a sample tells.
         private var error: Float = 0
         private var information: Float = 0
+        /// What came after both.
+        var follower = Follower()
 
         /// By how much the logit of the pair is greater than the network says: one step of Newton's method towards the
         /// likeliest, from samples that the network alone is asked about.
@@ -62,7 +64,14 @@ struct Successions: ~Copyable {
         @inline(__always) get { Int(object) < records.count ? records[Int(object)] : Record() }
     }
 
-    /// `next` came after `object` with request `now`, `distance` requests of the user later (1: at once).
+    /// A user asked for `next` with request `now`, after `object`, and before that for `earlier`, where there were any.
+    mutating func note(_ next: UInt32, after object: UInt32, and earlier: UInt32, now: UInt32) {
+        note(next, after: object, distance: 1, now: now)
+        note(next, after: earlier, distance: 2, now: now)
+        if earlier < PlannerObjects.bound { pairs.updateKnown(earlier, object) { $0.follower.note(next) } }
+    }
+
+    /// `next` came after `object`, `distance` steps of the user later (1: at once).
     mutating func note(_ next: UInt32, after object: UInt32, distance: Int, now: UInt32) {
         guard object < PlannerObjects.bound, next != object else { return }
         let (place, weight) = (Int(object), distance == 1 ? 1 : Float(0.5))

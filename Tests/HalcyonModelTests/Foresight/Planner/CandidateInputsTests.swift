@@ -85,7 +85,7 @@ struct CandidateInputsTests {
             (PlannerInput.habits + $0, Double(features[$1]))
         }
         let activity = [Feature.sessionLength, Feature.userAccesses].enumerated().map { ($0, Double(features[$1])) }
-        let time = (Feature.dayPhase...Feature.weekQuadrature).enumerated().map {
+        let time = (Feature.dayPhase...Feature.dayQuadrature).enumerated().map {
             (2 + $0, (Double(features[$1]) - 1) * 0.15)
         }
         return habits + activity + time
@@ -117,21 +117,17 @@ struct CandidateInputsTests {
 
         var inputs: [(Int, Double)] {
             let seconds = all[now - 1].seconds
-            let pause = turn > 1 ? Double(seconds - own[turn - 2].seconds) : 0
-            var inputs: [(Int, Double)] = [(6, count(pause / 60)), (7, 1)]
+            var inputs: [(Int, Double)] = [(4, 1)]
             // The user's own requests of the object.
             let visits = own.filter { $0.object == object }
             if let last = visits.last {
-                let age = Double(turn - last.number)
-                let gap = visits.count > 1 ? Double(last.number - visits[visits.count - 2].number) : 0
                 inputs += [
-                    (8, 1), (9, count(Double(visits.count))), (10, count(age)), (11, count(gap)),
-                    (12, count(4 * decayed(visits.map { turn - $0.number }, 100))),
-                    (13, count(Double(seconds - last.seconds) / 60)),
-                    (14, gap > 0 ? log2((1 + age) / (1 + gap)) * 0.15 : 0),
+                    (5, 1), (6, count(Double(visits.count))), (7, count(Double(turn - last.number))),
+                    (8, count(4 * decayed(visits.map { turn - $0.number }, 100))),
+                    (9, count(Double(seconds - last.seconds) / 60)),
                 ]
             } else {
-                inputs += [(8, 0), (9, 0), (10, 1.5), (11, 1.5), (12, 0), (13, 0), (14, 0)]
+                inputs += [(5, 0), (6, 0), (7, 1.5), (8, 0), (9, 0)]
             }
             // Everybody's.
             let ages = ages { $0.object == object }
@@ -139,14 +135,12 @@ struct CandidateInputsTests {
             let users = Set(all.filter { $0.object == object }.map(\.user)).count
             let first = all.first { $0.object == object }?.seconds ?? 0
             inputs += [
-                (15, rate(decayed(ages, 500) / 500)), (16, rate(decayed(ages, 5_000) / 5_000)),
-                (17, rate(decayed(ages, 50_000) / 50_000)), (18, rate(decayed(ages, 100) / 100)),
-                (19, rate(decayed(inside, 500) / 500)), (20, rate(decayed(inside, 5_000) / 5_000)),
-                (21, count(Double(ages.max() ?? 0))), (22, count(Double(ages.count))),
-                (23, count(Double(ages.min() ?? 0))), (24, count(Double(users))),
-                (25, count(Double(seconds - first) / 60)),
+                (10, rate(decayed(ages, 500) / 500)), (11, rate(decayed(ages, 5_000) / 5_000)),
+                (12, rate(decayed(ages, 50_000) / 50_000)), (13, rate(decayed(inside, 5_000) / 5_000)),
+                (14, count(Double(ages.max() ?? 0))), (15, count(Double(users))),
+                (16, count(Double(seconds - first) / 60)),
             ]
-            return inputs + categories(decayed(ages, 50_000)) + succession + [(46, onward)]
+            return inputs + categories(decayed(ages, 50_000)) + succession + [(37, onward)] + followers
         }
 
         private func members(_ request: Request) -> [UInt32] { sets[Int(set(of: request.object))] }
@@ -167,7 +161,7 @@ struct CandidateInputsTests {
             let weight = decayed(own.map { turn - 1 - $0.number }, 200) + 8
             let share = accesses / (slow + 0.01)
             let outlook = 0.5 * (mine + 8 * fast / 1_000) / weight + 0.5 * chance
-            return [(39, rate(share)), (40, rate(outlook * share))]
+            return [(30, rate(share)), (31, rate(outlook * share))]
         }
 
         /// How often a category came after a set, by how often anything did.
@@ -188,13 +182,48 @@ struct CandidateInputsTests {
         }
 
         private var succession: [(Int, Double)] {
-            let followers = own.suffix(2).reversed().map { follow($0.object) }
+            let followers = steps(of: own[0].user).suffix(2).reversed().map { follow(all[$0].object) }
             func inputs(_ number: Int, _ share: (Following) -> Double) -> [(Int, Double)] {
                 let shares = followers.map(share)
                 return [(number, rate(shares[0])), (number + 1, rate(shares.reduce(0, +)))]
             }
-            return inputs(41) { $0.score / ($0.followed + 3) } + inputs(43) { $0.late / ($0.lateFollowed + 2) }
-                + [(45, count(followers[0].followed))]
+            return inputs(32) { $0.score / ($0.followed + 3) } + inputs(34) { $0.late / ($0.lateFollowed + 2) }
+                + [(36, count(followers[0].followed))]
+        }
+
+        /// The places of a user's requests that are not for the same object as the one before.
+        private func steps(of user: UInt32) -> [Int] {
+            let places = all.indices.filter { all[$0].user == user }
+            return places.enumerated().filter { turn, place in
+                turn == 0 || all[places[turn - 1]].object != all[place].object
+            }.map(\.element)
+        }
+
+        /// Whether the object is what comes next by majority, for the user after the last object, and for all after the last two.
+        private var followers: [(Int, Double)] {
+            let mine = steps(of: own[0].user).map { all[$0].object }
+            guard let last = mine.last else { return [] }
+            let (first, lead) = vote(zip(mine, mine.dropFirst()).filter { $0.0 == last }.map(\.1))
+            let second = first.flatMap { first in
+                vote(zip(mine, mine.dropFirst()).filter { $0.0 == first }.map(\.1)).object
+            }
+            // What came after both of any user, in the order of time.
+            let triples = Set(all.map(\.user)).flatMap { user in
+                let steps = steps(of: user)
+                return steps.indices.dropFirst(2).map { (steps[$0], steps[($0 - 2)..<$0].map { all[$0].object }) }
+            }.sorted { $0.0 < $1.0 }
+            let (third, ahead) = vote(triples.filter { $0.1 == mine.suffix(2) }.map { all[$0.0].object })
+            return [
+                (38, object == first ? 1 + count(Double(lead)) : object == second ? 0.5 : 0),
+                (39, object == third ? 0.5 + count(Double(ahead)) : 0),
+            ]
+        }
+
+        /// The majority's choice by Boyer and Moore, and how many votes it has left but one.
+        private func vote(_ votes: [UInt32]) -> (object: UInt32?, lead: Int) {
+            votes.reduce((nil, 0)) { state, vote in
+                state.0 == vote ? (vote, state.1 + 1) : state.1 > 0 ? (state.0, state.1 - 1) : (vote, 0)
+            }
         }
 
         private struct Following {
@@ -205,7 +234,7 @@ struct CandidateInputsTests {
         private func follow(_ other: UInt32) -> Following {
             var following = Following()
             for user in Set(all.map(\.user)) {
-                let places = all.indices.filter { all[$0].user == user }
+                let places = steps(of: user)
                 for (turn, place) in places.enumerated() where all[place].object != other {
                     let rest = exp2(-Double(now - place) / 2_000)
                     for (distance, weight) in [(1, 1.0), (2, 0.5)]
