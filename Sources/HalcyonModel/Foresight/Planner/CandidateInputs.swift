@@ -75,7 +75,7 @@ struct CandidateInputs: ~Copyable {
         row(PlannerInput.one).update(repeating: 1, count: count)
     }
 
-    /// Whether it is what the user asked for after the last object before, or what came after the last two over all users.
+    /// Whether it is what the user went on to from the last object in the past, or what came after the last two over all users.
     private mutating func addFollowers(_ candidates: borrowing CandidateList, _ context: PlannerContext) {
         let (own, third) = (row(PlannerInput.own), row(PlannerInput.third))
         let (first, second, after) = (context.own.first.object, context.own.second.object, context.third.object)

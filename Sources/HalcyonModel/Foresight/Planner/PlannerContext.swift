@@ -10,7 +10,7 @@ struct PlannerContext {
     var inhabitant: UInt32
     /// The members of the categories of the user's last request that had any.
     var active: UnsafeBufferPointer<UInt32>
-    /// What the user asked for after the last object before, and then.
+    /// What the user went on to from the last object in the past, and from that.
     var own: (first: Follower, second: Follower)
     /// What came after the user's last two objects, over all users.
     var third: Follower

@@ -31,7 +31,8 @@ enum PlannerInput {
     static let followed = 36
     /// How often users went on after the user's last pause: −1 never, 1 always.
     static let onward = 37
-    /// Whether it is what the user asked for after the last object before (``Follower``), more the further that is ahead; ½ if after one other.
+    /// Whether it is what the user went on to from the last object in the past (``Follower``), more the further that is ahead; ½ for what
+    /// the user went on to from that.
     static let own = 38
     /// Whether it is what came after the user's last two objects, over all users, more the further that is ahead.
     static let third = 39

@@ -223,9 +223,9 @@ struct PlannerState: ~Copyable {
     private mutating func gather(_ context: PlannerContext, _ isHeld: (UInt32) -> Bool) {
         candidates.begin()
         let user = context.user
-        for follower in [context.own.first, context.own.second, context.third] {
-            candidates.add(follower.object, unless: isHeld)
-        }
+        candidates.add(context.own.first.object, unless: isHeld)
+        candidates.add(context.own.second.object, unless: isHeld)
+        candidates.add(context.third.object, unless: isHeld)
         addSuccessors(of: user.recent, most: 4, isHeld)
         if announcements > 0 { addAnnounced(context, isHeld) }
         addSuccessors(of: user.earlier, most: 1, isHeld)

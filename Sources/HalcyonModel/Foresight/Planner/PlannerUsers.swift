@@ -35,7 +35,7 @@ struct PlannerUsers: ~Copyable {
         var last: UInt32 = 0
         var seconds: UInt32 = 0
         var weight: Float = 0
-        /// What the user asked for after it.
+        /// What the user went on to from it.
         var follower = Follower()
     }
 
@@ -70,13 +70,13 @@ struct PlannerUsers: ~Copyable {
         favourites.raise(category, to: FastMath.log2(weight) + time, in: slot)
     }
 
-    /// What the user asked for after the last object before, and then.
+    /// What the user went on to from the last object in the past, and from that.
     func followers(_ slot: Int) -> (first: Follower, second: Follower) {
         let first = follower(of: records[slot].recent, slot)
         return (first, follower(of: first.object, slot))
     }
 
-    /// What the user asked for after an object, as long as that is known.
+    /// What the user went on to from an object, as long as that is known.
     @inline(__always)
     private func follower(of object: UInt32, _ slot: Int) -> Follower {
         object == .max ? Follower() : visits.value(UInt32(slot), object)?.pointee.follower ?? Follower()

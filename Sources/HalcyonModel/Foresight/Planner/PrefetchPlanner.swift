@@ -2,9 +2,9 @@ import HalcyonEviction
 
 /// The learned prefetch policy: it fetches what the user will probably ask for, and only where that is worth the fetch.
 ///
-/// After each access it gathers candidates from nine sources: what the user asked for after the last object before, what came after
-/// the last two over all users (``Follower``), what uses to come after each of these two and has lately, what is popular in the categories that are active, that use to come next and that the user likes best, what is
-/// popular over all (at two time scales, and among requests that were not a user's first), what was announced and nobody has asked
+/// After each access it gathers candidates from nine sources: what the user went on to from the last object in the past, what
+/// came after the last two over all users (``Follower``), what uses to come after each of these two and has lately, what is popular in
+/// the categories that are active, that use to come next and that the user likes best, what is popular over all (at two time scales, and among requests that were not a user's first), what was announced and nobody has asked
 /// for yet (the newest in the categories that are active and that the user likes best, and of all), and what left the user's cache
 /// last. A network scores them in one product: the probability that the user asks for the object within ``PlannerParameters/horizon`` of
 /// the user's requests. To its logit comes by how much it was wrong about the object after the user's last one (``Successions``). Once it is known what became of them it learns online from those that were asked for and a sample of the others

@@ -221,13 +221,18 @@ struct PrefetchPlannerTests {
         #expect(throws: ModelFileError.self) { try PretrainedPlanner(parsing: data.dropLast(9)) }
         #expect(throws: ModelFileError.self) { try PretrainedModel(parsing: data) }
         var newer = try SafeTensors(parsing: data)
-        newer.metadata["format_version"] = "4"
+        let known = PretrainedPlanner.formatVersion
+        newer.metadata["format_version"] = String(known + 1)
         let bytes = try newer.data()
-        #expect(throws: ModelFileError(reason: .newer(version: 4, known: 3))) { try PretrainedPlanner(parsing: bytes) }
-        // Planners of the first two versions were told other things of users and categories.
-        newer.metadata["format_version"] = "2"
+        #expect(throws: ModelFileError(reason: .newer(version: known + 1, known: known))) {
+            try PretrainedPlanner(parsing: bytes)
+        }
+        // Planners of the versions before were told other things of users and objects.
+        newer.metadata["format_version"] = String(known - 1)
         let older = try newer.data()
-        #expect(throws: ModelFileError(reason: .older(version: 2, oldest: 3))) { try PretrainedPlanner(parsing: older) }
+        #expect(throws: ModelFileError(reason: .older(version: known - 1, oldest: known))) {
+            try PretrainedPlanner(parsing: older)
+        }
         var old = try SafeTensors(parsing: data)
         old.metadata["training_steps"] = "9223372036854775807"
         let oldBytes = try old.data()
