@@ -26,10 +26,10 @@ struct CategoryTransitions: ~Copyable {
 
     /// All that followed on each set.
     private var totals = SlotArray(repeating: Count())
-    private var counts: PairTable<Count>
+    private var counts: PairRows<Count>
 
     /// - Parameter bound: the most pairs of a set and a category that came after it, a power of two.
-    init(bound: Int) { counts = PairTable(repeating: Count(), bound: bound) }
+    init(bound: Int) { counts = PairRows(repeating: Count(), bound: bound) }
 
     var byteCount: Int { totals.byteCount + counts.byteCount }
 
@@ -41,28 +41,37 @@ struct CategoryTransitions: ~Copyable {
         for category in members { counts.update(from, category) { $0.add(in: epoch) } }
     }
 
-    /// Has what ``expect(_:_:)`` looks at on its way from memory.
+    /// What followed on a set.
     @inline(__always)
-    func expectPlace(_ from: CategorySetID, _ category: UInt32) { counts.expectPlace(from, category) }
+    func followers(of from: CategorySetID) -> PairRow { counts[from] }
 
-    /// Has what followed on `from` on its way from memory, as far as it went to `category`.
+    /// How often anything followed on a set.
     @inline(__always)
-    func expect(_ from: CategorySetID, _ category: UInt32) { counts.expect(from, category) }
+    func followed(_ from: CategorySetID, now: UInt32) -> Float {
+        totals[from].weight(in: now >> CategoryTransitions.epochShift)
+    }
 
-    /// The chance that the access after one to `from` goes to the likeliest of `members`, by the counts so far with five
-    /// more that went elsewhere.
+    /// Has what followed on a set on its way from memory, as far as it went to `category`.
     @inline(__always)
-    func chance(from: CategorySetID, to members: UnsafeBufferPointer<UInt32>, now: UInt32) -> Float {
-        if from == 0 { return 0 }
+    func expect(_ category: UInt32, in followers: PairRow) { counts.expect(category, in: followers) }
+
+    /// The chance that the access after one to a set goes to the likeliest of `members`, by the counts so far with five more that
+    /// went elsewhere.
+    ///
+    /// - Parameter followed: how often anything followed on the set.
+    @inline(__always)
+    func chance(
+        _ followers: PairRow, _ followed: Float, to members: UnsafeBufferPointer<UInt32>, now: UInt32
+    ) -> Float {
         let epoch = now >> CategoryTransitions.epochShift
         var most: Float = 0
         var index = 0
         while index < members.count {
-            if let count = counts.value(from, members[index])?.pointee, count.weight(in: epoch) > most {
+            if let count = counts.value(members[index], in: followers)?.pointee, count.weight(in: epoch) > most {
                 most = count.weight(in: epoch)
             }
             index &+= 1
         }
-        return most / (totals[from].weight(in: epoch) + 5)
+        return most / (followed + 5)
     }
 }

@@ -12,8 +12,9 @@ struct FeatureAssembler: ~Copyable {
     private let scales = FeatureScales()
     /// The row that is being written, as plain numbers.
     private let numbers = HeapArray<Float>(repeating: 0, count: Feature.width)
-    /// Of several rows: the first that has a set of categories.
+    /// Of several rows: the first that has a set of categories, and who asked for each.
     private var firstRows = MarkedPlaces()
+    private let askers = HeapArray(repeating: KnownUser(), count: CandidateSet.bound)
 
     init(groups: FeatureGroups) {
         uses = FeatureSwitches(groups)
@@ -22,6 +23,7 @@ struct FeatureAssembler: ~Copyable {
 
     var byteCount: Int {
         habits.byteCount + fleet.byteCount + scales.byteCount + numbers.byteCount + firstRows.byteCount
+            + askers.byteCount
     }
 
     /// Takes an access into account.
@@ -40,7 +42,7 @@ struct FeatureAssembler: ~Copyable {
     mutating func write(
         _ record: ObjectRecord, aged: Float, now: UInt32, second: UInt32, into row: UnsafeMutablePointer<UInt8>
     ) {
-        describe(record, aged: aged, now: now, second: second)
+        describe(record, habits.known(record.user), aged: aged, now: now, second: second)
         scales.pack(numbers.base, into: row)
     }
 
@@ -48,17 +50,19 @@ struct FeatureAssembler: ~Copyable {
     mutating func write(
         _ record: ObjectRecord, aged: Float, now: UInt32, second: UInt32, inputs: UnsafeMutablePointer<Float>
     ) {
-        describe(record, aged: aged, now: now, second: second)
+        describe(record, habits.known(record.user), aged: aged, now: now, second: second)
         scales.encode(numbers.base, into: inputs)
     }
 
-    /// Writes them of several objects, a row each. What habits tell of a set of categories is worked out once for the objects of one user.
+    /// Writes them of several objects, at most ``CandidateSet/bound``, a row each. What habits tell of a set of categories is worked
+    /// out once for the objects of one user.
     mutating func write(
         _ slots: UnsafePointer<UInt32>, count: Int, in records: UnsafePointer<ObjectRecord>, aged: Float, now: UInt32,
         second: UInt32, inputs: UnsafeMutablePointer<Float>
     ) {
         guard count > 0 else { return }
         let user = records[Int(slots[0])].user
+        expect(slots, count: count, in: records)
         firstRows.begin()
         for place in 0..<count {
             let record = records + Int(slots[place])
@@ -66,7 +70,8 @@ struct FeatureAssembler: ~Copyable {
             let set = record.pointee.categories
             let isMarked = record.pointee.user == user && set < CategorySetTable.bound
             let first = isMarked ? firstRows.place(of: set) : nil
-            describe(record.pointee, aged: aged, now: now, second: second, withHabits: first == nil)
+            describe(
+                record.pointee, askers[place], aged: aged, now: now, second: second, withHabits: first == nil)
             scales.encode(numbers.base, into: row)
             if let first {
                 Feature.copyHabits(from: inputs + first &* Feature.width, to: row)
@@ -76,13 +81,15 @@ struct FeatureAssembler: ~Copyable {
         }
     }
 
-    /// Has what the rows of some records need on its way from memory, which is what they would wait for otherwise.
-    mutating func expect(_ slots: UnsafePointer<UInt32>, count: Int, in records: UnsafePointer<ObjectRecord>) {
-        guard uses.user || uses.session else { return }
+    /// Looks up who asked for some objects, and has what their rows need on its way from memory, which is what they would wait for
+    /// otherwise.
+    private mutating func expect(_ slots: UnsafePointer<UInt32>, count: Int, in records: UnsafePointer<ObjectRecord>) {
         var index = 0
         while index < count {
             let record = records + Int(slots[index])
-            habits.expect(record.pointee.categories, user: record.pointee.user)
+            let user = record.pointee.user
+            askers[index] = index > 0 && askers[index - 1].user == user ? askers[index - 1] : habits.known(user)
+            habits.expect(record.pointee.categories, askers[index])
             index &+= 1
         }
     }
@@ -90,7 +97,7 @@ struct FeatureAssembler: ~Copyable {
     /// Sets ``numbers`` to what is known of an object.
     @inline(__always)
     private mutating func describe(
-        _ record: ObjectRecord, aged: Float, now: UInt32, second: UInt32, withHabits: Bool = true
+        _ record: ObjectRecord, _ asker: KnownUser, aged: Float, now: UInt32, second: UInt32, withHabits: Bool = true
     ) {
         let row = numbers.base
         row.update(repeating: 0, count: Feature.width)
@@ -122,6 +129,6 @@ struct FeatureAssembler: ~Copyable {
             habits.writeTime(into: row)
         }
         if uses.fleet { fleet.write(record.object, now: habits.clock, into: row) }
-        if withHabits { habits.write(record.categories, user: record.user, into: row) }
+        if withHabits { habits.write(record.categories, asker, into: row) }
     }
 }

@@ -88,41 +88,47 @@ struct HabitFeatures: ~Copyable {
     func expect(_ access: Access) {
         guard uses.user, access.user != .max else { return }
         let members = sets[access.categories]
-        if members.count > 0 { users.expect(access.user, members[0]) }
+        if members.count > 0 { users.expect(members[0], in: users.habits(of: access.user)) }
     }
 
-    /// Has what ``expect(_:user:)`` looks at on its way from memory.
+    /// What is known of a user, as far as it is told.
     @inline(__always)
-    mutating func expectPlaces(_ set: CategorySetID, user: UInt32) {
-        guard user != .max, uses.user || uses.session else { return }
-        let members = sets[set]
-        if members.count == 0 { return }
-        if uses.user { users.expectPlace(user, members[0]) }
-        if uses.session, let profile = users.profile(of: user) { transitions.expectPlace(profile.active, members[0]) }
+    mutating func known(_ user: UInt32) -> KnownUser {
+        var known = KnownUser()
+        known.user = user
+        guard uses.user || uses.session || uses.activity else { return known }
+        known.profile = users.profile(of: user)
+        if uses.user && known.profile != nil { known.habits = users.habits(of: user) }
+        guard uses.session else { return known }
+        known.active = known.profile?.active ?? (user == .max ? current : 0)
+        guard known.active != 0 else { return known }
+        known.followers = transitions.followers(of: known.active)
+        known.followed = transitions.followed(known.active, now: clock)
+        return known
     }
 
-    /// Has what ``write(_:user:into:)`` needs on its way from memory.
+    /// Has what ``write(_:_:into:)`` needs on its way from memory.
     @inline(__always)
-    mutating func expect(_ set: CategorySetID, user: UInt32) {
-        guard user != .max, uses.user || uses.session else { return }
+    mutating func expect(_ set: CategorySetID, _ known: KnownUser) {
+        guard uses.user || uses.session else { return }
         let members = sets[set]
         if members.count == 0 { return }
-        if uses.user { users.expect(user, members[0]) }
-        if uses.session, let profile = users.profile(of: user) { transitions.expect(profile.active, members[0]) }
+        users.expect(members[0], in: known.habits)
+        transitions.expect(members[0], in: known.followers)
     }
 
     /// Writes what is known of the categories of a set and of a user into a row, if there are any.
     @inline(__always)
-    mutating func write(_ set: CategorySetID, user: UInt32, into row: UnsafeMutablePointer<Float>) {
-        if set == 0 && user == .max { return }
+    mutating func write(_ set: CategorySetID, _ known: KnownUser, into row: UnsafeMutablePointer<Float>) {
+        if set == 0 && known.user == .max { return }
         let members = sets[set]
         if members.count > 0 && uses.category { categories.write(members, now: clock, into: row) }
-        guard (uses.user || uses.session || uses.activity), let profile = users.profile(of: user) else {
-            if uses.session && user == .max { writeSession(set, active: current, members: members, into: row) }
+        guard let profile = known.profile else {
+            if uses.session && known.user == .max { writeSession(set, known, members: members, into: row) }
             return
         }
-        if members.count > 0 && uses.user { users.write(profile, members: members, into: row) }
-        if uses.session { writeSession(set, active: profile.active, members: members, into: row) }
+        if members.count > 0 && uses.user { users.write(profile, known.habits, members: members, into: row) }
+        if uses.session { writeSession(set, known, members: members, into: row) }
         if uses.activity {
             row[Feature.sinceUser] = FastMath.float(clock &- profile.last)
             row[Feature.sessionLength] = FastMath.float(profile.sessionLength)
@@ -141,12 +147,12 @@ struct HabitFeatures: ~Copyable {
 
     @inline(__always)
     private mutating func writeSession(
-        _ set: CategorySetID, active: CategorySetID, members: UnsafeBufferPointer<UInt32>,
+        _ set: CategorySetID, _ known: KnownUser, members: UnsafeBufferPointer<UInt32>,
         into row: UnsafeMutablePointer<Float>
     ) {
-        row[Feature.active] = sets.overlap(of: set, with: active)
+        row[Feature.active] = sets.overlap(of: set, with: known.active)
         // Told in sixteenths of an octave down to 2⁻¹⁶.
-        let chance = transitions.chance(from: active, to: members, now: clock)
+        let chance = transitions.chance(known.followers, known.followed, to: members, now: clock)
         row[Feature.transition] = chance * 0x1p16
     }
 }

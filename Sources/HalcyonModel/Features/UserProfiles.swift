@@ -38,7 +38,7 @@ struct UserProfiles: ~Copyable {
     }
 
     private var profiles = SlotArray(repeating: Profile())
-    private var pairs: PairTable<Pair>
+    private var pairs: PairRows<Pair>
     private let mask: UInt32
 
     /// - Parameters:
@@ -46,7 +46,7 @@ struct UserProfiles: ~Copyable {
     ///   - pairs: the most pairs of a user and a category, a power of two.
     init(users: UInt32, pairs: Int) {
         mask = users - 1
-        self.pairs = PairTable(repeating: Pair(), bound: pairs)
+        self.pairs = PairRows(repeating: Pair(), bound: pairs)
     }
 
     var byteCount: Int { profiles.byteCount + pairs.byteCount }
@@ -58,17 +58,19 @@ struct UserProfiles: ~Copyable {
         return profile.user == user && user != .max ? profile : nil
     }
 
-    /// Has what ``expect(_:_:)`` looks at on its way from memory.
+    /// The history of a user of whom something is known with categories.
     @inline(__always)
-    func expectPlace(_ user: UInt32, _ category: UInt32) { pairs.expectPlace(user, category) }
+    func habits(of user: UInt32) -> PairRow { pairs[user & mask] }
 
-    /// Has the history of a user with a category on its way from memory.
+    /// Has the history with a category on its way from memory.
     @inline(__always)
-    func expect(_ user: UInt32, _ category: UInt32) { pairs.expect(user, category) }
+    func expect(_ category: UInt32, in habits: PairRow) { pairs.expect(category, in: habits) }
 
     /// The user's accesses to a category, decayed, as of the last of them; 0 if there was none.
     @inline(__always)
-    func weight(_ user: UInt32, _ category: UInt32) -> Float { pairs.value(user, category)?.pointee.weight ?? 0 }
+    func weight(_ user: UInt32, _ category: UInt32) -> Float {
+        profile(of: user) == nil ? 0 : pairs.value(user & mask, category)?.pointee.weight ?? 0
+    }
 
     /// Takes an access of `access.user` into account.
     ///
@@ -83,6 +85,7 @@ struct UserProfiles: ~Copyable {
         if profile.user != access.user {
             profile = Profile()
             profile.user = access.user
+            pairs.forget(slot)
         }
         profile.accesses &+= 1
         profile.weight = profile.weight * FastMath.exp2(-UserProfiles.forgetting) + 1
@@ -93,7 +96,7 @@ struct UserProfiles: ~Copyable {
         if access.categories != 0 { profile.active = access.categories }
         profiles[slot] = profile
         for category in members {
-            pairs.update(access.user, category) { $0.note(at: profile.accesses, isRepeat: isRepeat) }
+            pairs.update(slot, category) { $0.note(at: profile.accesses, isRepeat: isRepeat) }
         }
     }
 
@@ -101,13 +104,13 @@ struct UserProfiles: ~Copyable {
     /// them, the shortest of their times, the mean of their shares.
     @inline(__always)
     func write(
-        _ profile: Profile, members: UnsafeBufferPointer<UInt32>, into row: UnsafeMutablePointer<Float>
+        _ profile: Profile, _ habits: PairRow, members: UnsafeBufferPointer<UInt32>, into row: UnsafeMutablePointer<Float>
     ) {
         var (weight, accesses, distinct): (Float, Float, Float) = (0, 0, 0)
         var (nearest, gap) = (UInt32(1 << 24), Pair.never)
         var index = 0
         while index < members.count {
-            if let pair = pairs.value(profile.user, members[index])?.pointee {
+            if let pair = pairs.value(members[index], in: habits)?.pointee {
                 let age = profile.accesses &- pair.last
                 weight += pair.weight * FastMath.exp2(-FastMath.float(age) * UserProfiles.forgetting)
                 accesses += FastMath.float(small: UInt32(pair.accesses))

@@ -119,7 +119,6 @@ extension LearnedPolicy {
     mutating func predict(_ slots: UnsafePointer<UInt32>, count: Int, scores: UnsafeMutablePointer<Float>) {
         let records = history.records.base
         let learner = learner
-        learner.pointee.features.expect(slots, count: count, in: records)
         learner.pointee.features.write(
             slots, count: count, in: records, aged: heuristic.clock, now: now, second: second,
             inputs: learner.pointee.trainer.inputs)

@@ -45,9 +45,9 @@ struct CandidateInputs: ~Copyable {
         afterRecent.look(in: successions.pairs, context.user.recent, candidates.all, count: count)
         afterEarlier.look(in: successions.pairs, context.user.earlier, candidates.all, count: count)
         visits.look(in: users.visits, UInt32(context.slot), candidates.all, count: count)
-        columns.begin()
-        for index in 0..<count { columns.add(records[index].categories, at: index, context, &habits) }
-        addSituation(context, columns.complete(context, &habits))
+        columns.begin(habits.known(context.inhabitant))
+        for index in 0..<count { columns.add(records[index].categories, at: index, &habits) }
+        addSituation(columns.complete(&habits))
         row(PlannerInput.onward).update(repeating: users.onward.share(after: context.user.pause) * 2 - 1, count: count)
         addFollowers(candidates, context)
         addVisits(context)
@@ -65,7 +65,7 @@ struct CandidateInputs: ~Copyable {
     // MARK: - Groups of inputs
 
     /// Session, how much the user is doing, time of day.
-    private mutating func addSituation(_ context: PlannerContext, _ told: UnsafePointer<Float>) {
+    private mutating func addSituation(_ told: UnsafePointer<Float>) {
         for (place, feature) in PlannerInput.activityFeatures.enumerated() {
             row(PlannerInput.activity + place).update(repeating: told[feature], count: count)
         }

@@ -17,6 +17,7 @@ struct CategoryColumns: ~Copyable {
     private var sets = HeapArray<CategorySetID>(repeating: 0, count: bound)
     private var places = MarkedPlaces()
     private var count = 0
+    private var known = KnownUser()
     /// The column of each candidate.
     private var ofCandidates = HeapArray<Int>(repeating: 0, count: CandidateList.bound)
     private let scales = FeatureScales()
@@ -31,14 +32,15 @@ struct CategoryColumns: ~Copyable {
     }
 
     /// Forgets those of the plan before.
-    mutating func begin() {
+    mutating func begin(_ known: KnownUser) {
         places.begin()
         count = 0
+        self.known = known
     }
 
     /// The `index`-th candidate has the categories of a set.
     @inline(__always)
-    mutating func add(_ set: CategorySetID, at index: Int, _ context: PlannerContext, _ habits: inout HabitFeatures) {
+    mutating func add(_ set: CategorySetID, at index: Int, _ habits: inout HabitFeatures) {
         let set = set < CategorySetTable.bound ? set : 0
         if let place = places.place(of: set) {
             ofCandidates[index] = place
@@ -47,20 +49,19 @@ struct CategoryColumns: ~Copyable {
         places.mark(set, at: count)
         ofCandidates[index] = count
         sets[count] = set
-        habits.expectPlaces(set, user: context.inhabitant)
+        habits.expect(set, known)
         count &+= 1
     }
 
     /// Works out the columns, and returns how much the user is doing and the time as they are told for any set.
-    mutating func complete(_ context: PlannerContext, _ habits: inout HabitFeatures) -> UnsafePointer<Float> {
-        for column in 0..<count { habits.expect(sets[column], user: context.inhabitant) }
-        let weight = (habits.profile(of: context.inhabitant)?.weight ?? 0) + 8
+    mutating func complete(_ habits: inout HabitFeatures) -> UnsafePointer<Float> {
+        let weight = (known.profile?.weight ?? 0) + 8
         let told = PlannerInput.habitFeatures
         // Nothing of the user before, of whom more may be known.
         numbers.base.update(repeating: 0, count: Feature.width)
         for column in 0..<count {
             (numbers.base + told.lowerBound).update(repeating: 0, count: told.count)
-            habits.write(sets[column], user: context.inhabitant, into: numbers.base)
+            habits.write(sets[column], known, into: numbers.base)
             let to = values.base + column
             for place in 0..<told.count { to[place &* Self.bound] = numbers[told.lowerBound &+ place] }
             to[Self.slow &* Self.bound] = numbers[Feature.categorySlow]

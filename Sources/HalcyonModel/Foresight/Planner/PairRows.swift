@@ -79,6 +79,11 @@ struct PairRows<Value: BitwiseCopyable>: ~Copyable {
         change(&values(of: row)[place])
     }
 
+    /// Forgets the pairs of a first number.
+    mutating func forget(_ first: UInt32) {
+        if Int(first) < rows.count { clear(Int(first)) }
+    }
+
     @inline(__always)
     private func values(of row: PairRow) -> UnsafeMutablePointer<Value> {
         UnsafeMutableRawPointer(row.seconds + row.places).assumingMemoryBound(to: Value.self)
@@ -126,7 +131,11 @@ struct PairRows<Value: BitwiseCopyable>: ~Copyable {
     private mutating func forget(except kept: Int) {
         let index = hand
         hand = index + 1 < rows.count ? index + 1 : 0
-        guard index != kept, let memory = rows[index].memory else { return }
+        if index != kept { clear(index) }
+    }
+
+    private mutating func clear(_ index: Int) {
+        guard let memory = rows[index].memory else { return }
         places -= rows[index].places
         memory.deallocate()
         rows[index] = PairRow()
