@@ -2,8 +2,8 @@ import HalcyonEviction
 
 /// Which categories follow on which: how often the next access went to each category after an access to each set of them.
 ///
-/// Pairs are kept in a table of bounded size, in which a newer one takes the place of an older one. All operations O(1) a
-/// category of the object. Bytes: 20 a pair, up to the bound, and 8 a set.
+/// What followed on a set lies together (``PairRows``). All operations O(1) a category of the object. Bytes: 12 a place for a pair, up
+/// to the bound, and 24 a set.
 struct CategoryTransitions: ~Copyable {
     /// Counts halve every 2¹⁷ requests.
     private static let epochShift: UInt32 = 17
@@ -28,7 +28,7 @@ struct CategoryTransitions: ~Copyable {
     private var totals = SlotArray(repeating: Count())
     private var counts: PairRows<Count>
 
-    /// - Parameter bound: the most pairs of a set and a category that came after it, a power of two.
+    /// - Parameter bound: the most places for pairs of a set and a category that came after it.
     init(bound: Int) { counts = PairRows(repeating: Count(), bound: bound) }
 
     var byteCount: Int { totals.byteCount + counts.byteCount }

@@ -15,14 +15,14 @@ struct HabitFeatures: ~Copyable {
     struct Bounds {
         var users: UInt32
         var categories: UInt32
-        /// Pairs of a user and a category.
+        /// Places for pairs of a user and a category.
         var habits: Int
-        /// Pairs of a set of categories and one that came after it.
+        /// Places for pairs of a set of categories and one that came after it.
         var transitions: Int
 
-        /// For one cache, or a fleet that shares a model: at most 2.4 MB.
-        static let cache = Bounds(users: 1 << 14, categories: 1 << 14, habits: 1 << 15, transitions: 1 << 15)
-        /// For all users that there are: at most 111 MB.
+        /// For one cache, or a fleet that shares a model: at most 5.1 MB, and 24 bytes for each set of categories.
+        static let cache = Bounds(users: 1 << 14, categories: 1 << 14, habits: 1 << 17, transitions: 1 << 16)
+        /// For all users that there are: at most 111 MB, and 24 bytes for each set of categories.
         static let everybody = Bounds(users: 1 << 20, categories: 1 << 16, habits: 1 << 21, transitions: 1 << 20)
     }
 

@@ -2,8 +2,9 @@ import HalcyonEviction
 
 /// What each user did last, and how often with each category.
 ///
-/// Users, and pairs of user and category, are kept in tables of bounded size in which a newer one takes the place of an
-/// older one; what was displaced counts as never seen. All operations O(1) a category. Bytes: 28 a user and 28 a pair, up to the bounds.
+/// Users are kept in a table of bounded size in which a newer one takes the place of an older one; what was displaced counts as
+/// never seen. What a user did with each category lies together (``PairRows``). All operations O(1) a category. Bytes: 44 a user and
+/// 24 a place for a pair, up to the bounds.
 struct UserProfiles: ~Copyable {
     /// What a count loses with each access of the user, in octaves: half of it in 200.
     static let forgetting: Float = 1 / 200
@@ -43,7 +44,7 @@ struct UserProfiles: ~Copyable {
 
     /// - Parameters:
     ///   - users: the most users, a power of two.
-    ///   - pairs: the most pairs of a user and a category, a power of two.
+    ///   - pairs: the most places for pairs of a user and a category.
     init(users: UInt32, pairs: Int) {
         mask = users - 1
         self.pairs = PairRows(repeating: Pair(), bound: pairs)
@@ -104,7 +105,8 @@ struct UserProfiles: ~Copyable {
     /// them, the shortest of their times, the mean of their shares.
     @inline(__always)
     func write(
-        _ profile: Profile, _ habits: PairRow, members: UnsafeBufferPointer<UInt32>, into row: UnsafeMutablePointer<Float>
+        _ profile: Profile, _ habits: PairRow, members: UnsafeBufferPointer<UInt32>,
+        into row: UnsafeMutablePointer<Float>
     ) {
         var (weight, accesses, distinct): (Float, Float, Float) = (0, 0, 0)
         var (nearest, gap) = (UInt32(1 << 24), Pair.never)

@@ -34,6 +34,30 @@ struct UserFeatureTests {
         #expect(assembler.row(set: 1)[Feature.userDistinct] > FastMath.fineOctaves(32_000))
     }
 
+    @Test("A user who takes another's place begins without that one's habits, and so does the other who comes back")
+    func displaced() {
+        var users = UserProfiles(users: 2, pairs: 64)
+        let categories: [UInt32] = [5, 6]
+        func ask(_ user: UInt32, _ count: Int) {
+            categories.withUnsafeBufferPointer { members in
+                for _ in 0..<count {
+                    users.note(
+                        Access(entry: 1, categories: 1, user: user), isRepeat: true,
+                        members: .init(rebasing: members[..<1]), now: 1, second: 1)
+                }
+            }
+        }
+        ask(0, 3)
+        ask(1, 2)
+        #expect(users.weight(0, 5) > 2.9 && users.weight(1, 5) > 1.9 && users.weight(0, 6) == 0)
+        // 2 has the place of 0.
+        #expect(users.weight(2, 5) == 0)
+        ask(2, 1)
+        #expect(users.weight(2, 5) == 1 && users.weight(0, 5) == 0 && users.weight(1, 5) > 1.9)
+        ask(0, 1)
+        #expect(users.weight(0, 5) == 1 && users.weight(2, 5) == 0)
+    }
+
     @Test("A session ends after half an hour without an access; the accesses in all go on")
     func sessions() {
         var assembler = FeatureAssembler.withSets()

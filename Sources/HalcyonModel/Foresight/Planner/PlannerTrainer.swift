@@ -5,7 +5,7 @@ import HalcyonEviction
 ///
 /// Every ``interval`` samples a batch is learnt, of which a quarter are the newest. Its probabilities are then corrected by a
 /// scale and a shift that are learnt from what was predicted before the label was known (Platt: Probabilistic outputs for
-/// support vector machines, 1999), because the network runs after what users want. Bytes: 196 a sample in the buffer.
+/// support vector machines, 1999), because the network runs after what users want. Bytes: 168 a sample in the buffer.
 struct PlannerTrainer: ~Copyable {
     static let batch = 32
     static let interval = 8

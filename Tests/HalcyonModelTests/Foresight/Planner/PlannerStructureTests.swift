@@ -41,25 +41,6 @@ struct PlannerStructureTests {
         #expect(lists[0].map(\.item) == [8, 5])
     }
 
-    @Test("Pairs are found again as in a dictionary, through every enlargement")
-    func pairs() {
-        var generator = SplitMix64(seed: 3)
-        var table = PairTable(repeating: UInt32(0), bound: 1 << 16)
-        var book: [UInt64: UInt32] = [:]
-        for _ in 0..<20_000 {
-            let (first, second) = (UInt32(generator.next(below: 40)), UInt32(generator.next(below: 300)))
-            table.update(first, second) { $0 += 1 }
-            book[UInt64(first) << 32 | UInt64(second), default: 0] += 1
-        }
-        let wrong = (0..<40).reduce(0) { sum, first in
-            sum
-                + (0..<300).count { second in
-                    table.value(UInt32(first), UInt32(second))?.pointee != book[UInt64(first) << 32 | UInt64(second)]
-                }
-        }
-        #expect(wrong == 0)
-    }
-
     @Test("Many pairs looked up together are found as one by one")
     func findings() {
         var generator = SplitMix64(seed: 4)
@@ -118,6 +99,19 @@ struct PlannerStructureTests {
         #expect(rows.value(5, 0) == nil && rows.value(5, 7)?.pointee == 57 && rows.value(4, 0)?.pointee == 40)
     }
 
+    @Test("A row that is forgotten leaves its places to others, and begins anew")
+    func forgottenRow() {
+        var rows = PairRows(repeating: UInt32(0), bound: 16)
+        for first in UInt32(0)..<4 { rows.update(first, 1) { $0 = first } }
+        let full = rows.byteCount
+        rows.forget(2)
+        rows.forget(2)
+        rows.forget(9)
+        #expect(rows.byteCount == full - 4 * 8 && rows.value(2, 1) == nil)
+        rows.update(4, 1) { $0 = 4 }
+        #expect((0..<5).map { rows.value($0, 1)?.pointee } == [0, 1, nil, 3, 4])
+    }
+
     @Test("Marked numbers have their places until all are forgotten")
     func marks() {
         var places = MarkedPlaces()
@@ -157,15 +151,6 @@ struct PlannerStructureTests {
         #expect(abs(price.now - 0.012) < 0.0002, "two wasted for each used")
         for _ in 0..<20_000 { price.note(isUsed: true) }
         #expect(price.now == 0.001)
-    }
-
-    @Test("A full table forgets and stays within its bound")
-    func bounded() {
-        var table = PairTable(repeating: UInt32(0), bound: 1 << 9)
-        for pair in UInt32(0)..<5_000 { table.update(pair, 1) { $0 = pair } }
-        // At most as many pairs as places, in whole blocks of 256, and where the blocks are.
-        #expect(table.byteCount <= 4 << 9 + (8 + 4) << 9 + 64)
-        #expect(table.value(4_999, 1)?.pointee == 4_999)
     }
 
     @Test("Bins count what was predicted beside what happened; the best prove themselves")
