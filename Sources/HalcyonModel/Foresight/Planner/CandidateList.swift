@@ -2,19 +2,19 @@ import HalcyonEviction
 
 /// What one plan is about, each object once: candidates to be fetched, and after them those that wait to be asked for.
 struct CandidateList: ~Copyable {
-    /// The most candidates to be fetched.
-    static let mostNew = 12
     /// The most of all.
-    static let bound = mostNew + WaitingObjects.mostAtOnce
+    static let bound = 12
 
     private var objects = HeapArray<UInt32>(repeating: 0, count: bound)
     private var places = MarkedPlaces()
     private(set) var count = 0
     /// How many of them may be fetched: the first.
     private(set) var newCount = 0
+    /// The most that may.
+    private var mostNew = bound
 
     /// Whether no more can be added that may be fetched.
-    var isFull: Bool { count >= Self.mostNew }
+    var isFull: Bool { count >= mostNew }
 
     var byteCount: Int { objects.byteCount + places.byteCount }
 
@@ -26,9 +26,12 @@ struct CandidateList: ~Copyable {
     var all: UnsafePointer<UInt32> { UnsafePointer(objects.base) }
 
     /// Forgets those of the plan before.
-    mutating func begin() {
+    ///
+    /// - Parameter waiting: how many places are kept for what waits.
+    mutating func begin(waiting: Int) {
         places.begin()
         (count, newCount) = (0, 0)
+        mostNew = Self.bound - min(waiting, WaitingObjects.mostAtOnce)
     }
 
     /// The place of an object among them, if it has one.

@@ -122,7 +122,7 @@ struct PlannerState: ~Copyable {
             now: now, seconds: UInt32(truncatingIfNeeded: access.time / 1_000_000), slot: slot, user: user,
             inhabitant: inhabitant, active: active(inhabitant), own: users.followers(slot),
             third: successions.pairs.value(user.earlier, user.recent)?.pointee.follower ?? Follower())
-        gather(context, outlook.holds)
+        gather(context, waiting: outlook.waiting.count, outlook.holds)
         for object in outlook.waiting { candidates.add(waiting: object) }
         guard candidates.count > 0 else { return }
         makeRoom()
@@ -220,8 +220,8 @@ struct PlannerState: ~Copyable {
 
     // MARK: - Choosing
 
-    private mutating func gather(_ context: PlannerContext, _ isHeld: (UInt32) -> Bool) {
-        candidates.begin()
+    private mutating func gather(_ context: PlannerContext, waiting: Int, _ isHeld: (UInt32) -> Bool) {
+        candidates.begin(waiting: waiting)
         let user = context.user
         candidates.add(context.own.first.object, unless: isHeld)
         candidates.add(context.own.second.object, unless: isHeld)

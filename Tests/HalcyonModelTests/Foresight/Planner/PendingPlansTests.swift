@@ -84,7 +84,7 @@ struct PendingPlansTests {
             let user = generator.next(below: 1_500) == 0 ? 2 : Int(generator.next(below: 2))
             list.settle(user, object: UInt32(generator.next(below: 50)), request: requests[user])
             requests[user] += 1
-            candidates.begin()
+            candidates.begin(waiting: 0)
             for _ in 0..<generator.next(below: 6) + 1 {
                 candidates.add(UInt32(generator.next(below: 50)), unless: { _ in false })
             }

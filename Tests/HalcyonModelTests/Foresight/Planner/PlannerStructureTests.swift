@@ -112,6 +112,24 @@ struct PlannerStructureTests {
         #expect((0..<5).map { rows.value($0, 1)?.pointee } == [0, 1, nil, 3, 4])
     }
 
+    @Test("Twelve candidates at most, each once and none that is held; what waits has its place kept")
+    func candidates() {
+        var list = CandidateList()
+        for waiting in [0, 1] {
+            list.begin(waiting: waiting)
+            for object in UInt32(0)..<40 {
+                list.add(object / 2, unless: { $0 % 3 == 0 })
+            }
+            #expect(list.isFull && list.newCount == 12 - waiting)
+            let isHeldThere = list.place(of: 3) != nil
+            #expect(!isHeldThere)
+            for object in UInt32(50)..<50 + UInt32(waiting) { list.add(waiting: object) }
+            #expect(list.count == 12 && list.newCount == 12 - waiting)
+            let last = list[11]
+            #expect(last == (waiting == 1 ? 50 : 17))
+        }
+    }
+
     @Test("Marked numbers have their places until all are forgotten")
     func marks() {
         var places = MarkedPlaces()
