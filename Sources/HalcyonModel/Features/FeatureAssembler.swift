@@ -14,7 +14,7 @@ struct FeatureAssembler: ~Copyable {
     private let numbers = HeapArray<Float>(repeating: 0, count: Feature.width)
     /// Of several rows: the first that has a set of categories, and who asked for each.
     private var firstRows = MarkedPlaces()
-    private let askers = HeapArray(repeating: KnownUser(), count: CandidateSet.bound)
+    private var askers = HeapArray(repeating: KnownUser(), count: 0)
 
     init(groups: FeatureGroups) {
         uses = FeatureSwitches(groups)
@@ -54,8 +54,7 @@ struct FeatureAssembler: ~Copyable {
         scales.encode(numbers.base, into: inputs)
     }
 
-    /// Writes them of several objects, at most ``CandidateSet/bound``, a row each. What habits tell of a set of categories is worked
-    /// out once for the objects of one user.
+    /// Writes them of several objects, a row each. What habits tell of a set of categories is worked out once for the objects of one user.
     mutating func write(
         _ slots: UnsafePointer<UInt32>, count: Int, in records: UnsafePointer<ObjectRecord>, aged: Float, now: UInt32,
         second: UInt32, inputs: UnsafeMutablePointer<Float>
@@ -84,6 +83,7 @@ struct FeatureAssembler: ~Copyable {
     /// Looks up who asked for some objects, and has what their rows need on its way from memory, which is what they would wait for
     /// otherwise.
     private mutating func expect(_ slots: UnsafePointer<UInt32>, count: Int, in records: UnsafePointer<ObjectRecord>) {
+        if count > askers.count { askers.grow(to: max(count, askers.count * 2), filling: KnownUser()) }
         var index = 0
         while index < count {
             let record = records + Int(slots[index])
