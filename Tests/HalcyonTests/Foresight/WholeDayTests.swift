@@ -115,5 +115,11 @@ struct WholeDayTests {
         #expect(run.windows.map { $0.hits == 1 } == live)
         #expect(came.fetched == statistics.fetched && came.used == statistics.used)
         #expect(came.hitsOwed == outcomes.count { $0 == .prefetched })
+        print(
+            """
+            a whole day, \(predictor.name): \(live.count) requests, \(live.count { $0 }) hits, \(came.hitsOwed) of them owed to \
+            prefetching; \(statistics.fetched) fetched ahead, \(statistics.used) used; \
+            \(outcomes.count { $0 == .network }) loads and \(day.server.visits.count) GETs
+            """)
     }
 }
