@@ -42,7 +42,7 @@ struct FeatureAssembler: ~Copyable {
     mutating func write(
         _ record: ObjectRecord, aged: Float, now: UInt32, second: UInt32, into row: UnsafeMutablePointer<UInt8>
     ) {
-        describe(record, habits.known(record.user), aged: aged, now: now, second: second)
+        describe(record, aged: aged, now: now, second: second)
         scales.pack(numbers.base, into: row)
     }
 
@@ -50,7 +50,7 @@ struct FeatureAssembler: ~Copyable {
     mutating func write(
         _ record: ObjectRecord, aged: Float, now: UInt32, second: UInt32, inputs: UnsafeMutablePointer<Float>
     ) {
-        describe(record, habits.known(record.user), aged: aged, now: now, second: second)
+        describe(record, aged: aged, now: now, second: second)
         scales.encode(numbers.base, into: inputs)
     }
 
@@ -70,7 +70,7 @@ struct FeatureAssembler: ~Copyable {
             let isMarked = record.pointee.user == user && set < CategorySetTable.bound
             let first = isMarked ? firstRows.place(of: set) : nil
             describe(
-                record.pointee, askers[place], aged: aged, now: now, second: second, withHabits: first == nil)
+                record.pointee, aged: aged, now: now, second: second, withHabits: first == nil, askers[place])
             scales.encode(numbers.base, into: row)
             if let first {
                 Feature.copyHabits(from: inputs + first &* Feature.width, to: row)
@@ -97,7 +97,8 @@ struct FeatureAssembler: ~Copyable {
     /// Sets ``numbers`` to what is known of an object.
     @inline(__always)
     private mutating func describe(
-        _ record: ObjectRecord, _ asker: KnownUser, aged: Float, now: UInt32, second: UInt32, withHabits: Bool = true
+        _ record: ObjectRecord, aged: Float, now: UInt32, second: UInt32, withHabits: Bool = true,
+        _ asker: KnownUser? = nil
     ) {
         let row = numbers.base
         row.update(repeating: 0, count: Feature.width)
@@ -129,6 +130,9 @@ struct FeatureAssembler: ~Copyable {
             habits.writeTime(into: row)
         }
         if uses.fleet { fleet.write(record.object, now: habits.clock, into: row) }
-        if withHabits { habits.write(record.categories, asker, into: row) }
+        // Where there is neither a user nor a category nobody need be looked up.
+        if withHabits && (record.categories != 0 || record.user != .max) {
+            habits.write(record.categories, asker ?? habits.known(record.user), into: row)
+        }
     }
 }

@@ -4,9 +4,9 @@ import HalcyonEviction
 ///
 /// After each access it gathers candidates from nine sources: what the user went on to from the last object in the past, what
 /// came after the last two over all users (``Follower``), what uses to come after each of these two and has lately, what is popular in
-/// the categories that are active, that use to come next and that the user likes best, what is popular over all (at two time scales, and among requests that were not a user's first), what was announced and nobody has asked
-/// for yet (the newest in the categories that are active and that the user likes best, and of all), and what left the user's cache
-/// last. A network scores them in one product: the probability that the user asks for the object within ``PlannerParameters/horizon`` of
+/// the categories that are active, that use to come next and that the user likes best, what is popular over all (at two time
+/// scales, and among requests that were not a user's first), what was announced and nobody has asked for yet (the newest in the
+/// categories that are active and that the user likes best, and of all), and what left the user's cache last. A network scores them in one product: the probability that the user asks for the object within ``PlannerParameters/horizon`` of
 /// the user's requests. To its logit comes by how much it was wrong about the object after the user's last one (``Successions``). Once it is known what became of them it learns online from those that were asked for and a sample of the others
 /// (``CaseControl``).
 ///
@@ -20,7 +20,7 @@ import HalcyonEviction
 /// Of users, categories and time the network is told what the eviction model is told (``HabitFeatures``).
 ///
 /// O(candidates × categories of each) a plan, at most ``CandidateList/bound`` of them. Bytes: 6 MB beside 286 an object (298 where one cache serves all), 280 a
-/// category, 112 to 240 a user, 40 for each pair of user and object, 47 for each of objects that came one after the other, 36 for each of user and category, 28 for each of a set of categories and one
+/// category, 128 to 256 a user, 40 for each pair of user and object, 47 for each of objects that came one after the other, 40 for each of user and category, 20 for each of a set of categories and one
 /// that came after it.
 public final class PrefetchPlanner: PrefetchPolicy {
     /// Kept behind a pointer, so that it is reached without exclusivity checks.
