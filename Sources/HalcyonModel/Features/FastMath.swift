@@ -73,6 +73,19 @@ enum FastMath {
     @inline(__always)
     static func byte(_ value: Float) -> UInt8 { value > 0 ? UInt8((value < 254.5 ? value : 254.5) + 0.5) : 0 }
 
+    /// The same as a number, without a branch.
+    @inline(__always)
+    static func nearestByte(_ value: Float) -> Float {
+        let above = (value > 0 ? (value < 254.5 ? value : 254.5) : 0) + 0.5
+        // Adding 2²³ rounds to the nearest whole number, which may be the one above.
+        let nearest = (above + 8_388_608) - 8_388_608
+        return nearest > above ? nearest - 1 : nearest
+    }
+
+    /// A whole number below 2²³ that is one already.
+    @inline(__always)
+    static func whole(_ value: Float) -> UInt32 { (value + 8_388_608).bitPattern & 0x7F_FFFF }
+
     /// A count or a distance as a byte: eight steps an octave, 0 for 0.
     @inline(__always)
     static func octaves(_ value: UInt32) -> UInt8 { byte(log2(float(value) + 1) * 8) }

@@ -12,9 +12,8 @@ struct FeatureAssembler: ~Copyable {
     private let scales = FeatureScales()
     /// The row that is being written, as plain numbers.
     private let numbers = HeapArray<Float>(repeating: 0, count: Feature.width)
-    /// Of several rows: the first that has a set of categories, and who asked for each.
-    private var firstRows = MarkedPlaces()
-    private var askers = HeapArray(repeating: KnownUser(), count: 0)
+    /// What is known of the users and categories of several objects.
+    private var columns = HabitColumns()
 
     init(groups: FeatureGroups) {
         uses = FeatureSwitches(groups)
@@ -22,8 +21,7 @@ struct FeatureAssembler: ~Copyable {
     }
 
     var byteCount: Int {
-        habits.byteCount + fleet.byteCount + scales.byteCount + numbers.byteCount + firstRows.byteCount
-            + askers.byteCount
+        habits.byteCount + fleet.byteCount + scales.byteCount + numbers.byteCount + columns.byteCount
     }
 
     /// Takes an access into account.
@@ -54,85 +52,102 @@ struct FeatureAssembler: ~Copyable {
         scales.encode(numbers.base, into: inputs)
     }
 
-    /// Writes them of several objects, a row each. What habits tell of a set of categories is worked out once for the objects of one user.
+    /// Writes them of several objects as inputs of a network that are the columns of a matrix.
     mutating func write(
         _ slots: UnsafePointer<UInt32>, count: Int, in records: UnsafePointer<ObjectRecord>, aged: Float, now: UInt32,
-        second: UInt32, inputs: UnsafeMutablePointer<Float>
+        second: UInt32, columns matrix: UnsafeMutablePointer<Float>
     ) {
         guard count > 0 else { return }
-        let user = records[Int(slots[0])].user
-        expect(slots, count: count, in: records)
-        firstRows.begin()
-        for place in 0..<count {
-            let record = records + Int(slots[place])
-            let row = inputs + place &* Feature.width
-            let set = record.pointee.categories
-            let isMarked = record.pointee.user == user && set < CategorySetTable.bound
-            let first = isMarked ? firstRows.place(of: set) : nil
-            describe(
-                record.pointee, aged: aged, now: now, second: second, withHabits: first == nil, askers[place])
-            scales.encode(numbers.base, into: row)
-            if let first {
-                Feature.copyHabits(from: inputs + first &* Feature.width, to: row)
-            } else if isMarked {
-                firstRows.mark(set, at: place)
+        columns.begin(records[Int(slots[0])].user, bound: count)
+        for index in 0..<count {
+            let record = records + Int(slots[index])
+            columns.add(record.pointee.categories, of: record.pointee.user, at: index, &habits)
+            write(record.pointee, aged: aged, now: now, second: second, into: matrix + index, stride: count)
+        }
+        if uses.frequency {
+            DecayedCounts.decay(
+                matrix + Feature.count0 * count, by: matrix + Feature.age * count, count: count)
+            GreedyDual.octaves(matrix + Feature.worth * count, count: count)
+        }
+        encode(Feature.age..<Feature.count0, of: matrix, count: count, isTold: uses.recency)
+        encode(Feature.count0..<Feature.size, of: matrix, count: count, isTold: uses.frequency)
+        encode(Feature.size..<Feature.userChanges, of: matrix, count: count, isTold: uses.size)
+        encode(Feature.userChanges..<Feature.habits.lowerBound, of: matrix, count: count, isTold: uses.popularity)
+        columns.write(&habits, objects: count, scales: scales, into: matrix)
+        encode(Feature.seconds..<Feature.dayPhase, of: matrix, count: count, isTold: uses.time)
+        numbers.base.update(repeating: 0, count: Feature.width)
+        if uses.time { habits.writeTime(into: numbers.base) }
+        for feature in Feature.timeOfDay { fill(feature, of: matrix, count: count, with: numbers[feature]) }
+        encode(Feature.fleetRate..<Feature.one, of: matrix, count: count, isTold: uses.fleet)
+        (matrix + Feature.one * count).update(repeating: 1, count: count)
+    }
+
+    /// Turns the plain numbers of some features into inputs, a row of `count` each; what is not told is 0.
+    private func encode(_ features: Range<Int>, of matrix: UnsafeMutablePointer<Float>, count: Int, isTold: Bool) {
+        for feature in features {
+            let row = matrix + feature * count
+            if isTold {
+                scales.encode(row, count: count, of: feature)
+            } else {
+                fill(feature, of: matrix, count: count, with: 0)
             }
         }
     }
 
-    /// Looks up who asked for some objects, and has what their rows need on its way from memory, which is what they would wait for
-    /// otherwise.
-    private mutating func expect(_ slots: UnsafePointer<UInt32>, count: Int, in records: UnsafePointer<ObjectRecord>) {
-        if count > askers.count { askers.grow(to: max(count, askers.count * 2), filling: KnownUser()) }
-        var index = 0
-        while index < count {
-            let record = records + Int(slots[index])
-            let user = record.pointee.user
-            askers[index] = index > 0 && askers[index - 1].user == user ? askers[index - 1] : habits.known(user)
-            habits.expect(record.pointee.categories, askers[index])
-            index &+= 1
-        }
+    /// Writes a feature that is the same for all.
+    private func fill(_ feature: Int, of matrix: UnsafeMutablePointer<Float>, count: Int, with number: Float) {
+        var number = number
+        scales.encode(&number, count: 1, of: feature)
+        (matrix + feature * count).update(repeating: number, count: count)
     }
 
     /// Sets ``numbers`` to what is known of an object.
     @inline(__always)
-    private mutating func describe(
-        _ record: ObjectRecord, aged: Float, now: UInt32, second: UInt32, withHabits: Bool = true,
-        _ asker: KnownUser? = nil
-    ) {
+    private mutating func describe(_ record: ObjectRecord, aged: Float, now: UInt32, second: UInt32) {
         let row = numbers.base
         row.update(repeating: 0, count: Feature.width)
-        let age = now &- record.last
+        write(record, aged: aged, now: now, second: second, into: row, stride: 1)
+        if uses.frequency {
+            DecayedCounts.decay(row + Feature.count0, by: row + Feature.age, count: 1)
+            GreedyDual.octaves(row + Feature.worth, count: 1)
+        }
+        if !uses.recency { row[Feature.age] = 0 }
+        if uses.time { habits.writeTime(into: row) }
+        // Where there is neither a user nor a category nobody need be looked up.
+        if record.categories != 0 || record.user != .max {
+            habits.write(record.categories, habits.known(record.user), into: row)
+        }
+    }
+
+    /// Writes what is known of an object itself as plain numbers that are `stride` apart: its age in any case, counts as of its last
+    /// access, its worth as it is.
+    @inline(__always)
+    private mutating func write(
+        _ record: ObjectRecord, aged: Float, now: UInt32, second: UInt32, into row: UnsafeMutablePointer<Float>,
+        stride: Int
+    ) {
+        row[Feature.age * stride] = FastMath.float(now &- record.last)
         if uses.recency {
-            row[Feature.age] = FastMath.float(age)
-            row[Feature.gap1] = FastMath.float(small: UInt32(record.gap1))
-            row[Feature.gap2] = FastMath.float(small: UInt32(record.gap2))
-            row[Feature.gap3] = FastMath.float(small: UInt32(record.gap3))
-            row[Feature.sinceFirst] = FastMath.float(now &- record.first)
+            row[Feature.gap1 * stride] = FastMath.float(small: UInt32(record.gap1))
+            row[Feature.gap2 * stride] = FastMath.float(small: UInt32(record.gap2))
+            row[Feature.gap3 * stride] = FastMath.float(small: UInt32(record.gap3))
+            row[Feature.sinceFirst * stride] = FastMath.float(now &- record.first)
         }
         if uses.frequency {
-            var counts = record.counts.counts
-            counts.decay(by: age)
-            row[Feature.count0] = counts.c0
-            row[Feature.count1] = counts.c1
-            row[Feature.count2] = counts.c2
-            row[Feature.count3] = counts.c3
-            row[Feature.accesses] = FastMath.float(small: UInt32(record.accesses))
-            row[Feature.residentAccesses] = FastMath.float(small: UInt32(record.residentAccesses))
-            row[Feature.worth] = FastMath.float(small: UInt32(GreedyDual.octaves(record.priority - aged)))
+            let counts = record.counts.counts
+            row[Feature.count0 * stride] = counts.c0
+            row[Feature.count1 * stride] = counts.c1
+            row[Feature.count2 * stride] = counts.c2
+            row[Feature.count3 * stride] = counts.c3
+            row[Feature.accesses * stride] = FastMath.float(small: UInt32(record.accesses))
+            row[Feature.residentAccesses * stride] = FastMath.float(small: UInt32(record.residentAccesses))
+            row[Feature.worth * stride] = record.priority - aged
         }
-        if uses.size { row[Feature.size] = record.logCost }
+        if uses.size { row[Feature.size * stride] = record.logCost }
         if uses.popularity {
-            row[Feature.userChanges] = FastMath.float(small: UInt32(record.userChanges))
+            row[Feature.userChanges * stride] = FastMath.float(small: UInt32(record.userChanges))
         }
-        if uses.time {
-            row[Feature.seconds] = FastMath.float(second &- record.lastSecond)
-            habits.writeTime(into: row)
-        }
-        if uses.fleet { fleet.write(record.object, now: habits.clock, into: row) }
-        // Where there is neither a user nor a category nobody need be looked up.
-        if withHabits && (record.categories != 0 || record.user != .max) {
-            habits.write(record.categories, asker ?? habits.known(record.user), into: row)
-        }
+        if uses.time { row[Feature.seconds * stride] = FastMath.float(second &- record.lastSecond) }
+        if uses.fleet { fleet.write(record.object, now: habits.clock, into: row, stride: stride) }
     }
 }

@@ -48,11 +48,24 @@ enum Feature {
     @inline(__always)
     static func input(_ level: Float) -> Float { level * 0.015_625 - 1 }
 
-    /// Copies what depends on the user and the categories alone.
+    /// What depends on the user and the categories alone, in two runs.
+    static let habits = categoryFast..<transition + 1
+    static let activity = sinceUser..<userAccesses + 1
+
+    /// The time of day and of the week.
+    static let timeOfDay = dayPhase..<weekQuadrature + 1
+
+    /// The feature at a place of ``habits`` and, after them, ``activity``.
     @inline(__always)
-    static func copyHabits(from row: UnsafePointer<Float>, to other: UnsafeMutablePointer<Float>) {
-        (other + categoryFast).update(from: row + categoryFast, count: transition + 1 - categoryFast)
-        (other + sinceUser).update(from: row + sinceUser, count: userAccesses + 1 - sinceUser)
+    static func habit(_ place: Int) -> Int {
+        place < habits.count ? habits.lowerBound + place : activity.lowerBound + place - habits.count
+    }
+
+    /// Nothing is known of the user and the categories.
+    @inline(__always)
+    static func clearHabits(of row: UnsafeMutablePointer<Float>) {
+        (row + habits.lowerBound).update(repeating: 0, count: habits.count)
+        (row + activity.lowerBound).update(repeating: 0, count: activity.count)
     }
 
     /// A row of bytes as ``input(_:)``s; the constant becomes 1.

@@ -41,7 +41,7 @@ struct FeatureScales: ~Copyable {
         var place = 0
         while place < Feature.width {
             let level = Self.level(numbers[place], steps[place], slopes[place])
-            row[place] = UInt8(truncatingIfNeeded: (level + Self.shift).bitPattern)
+            row[place] = UInt8(truncatingIfNeeded: FastMath.whole(level))
             place &+= 1
         }
     }
@@ -61,21 +61,21 @@ struct FeatureScales: ~Copyable {
     func encode(_ numbers: UnsafeMutablePointer<Float>, count: Int, of feature: Int) {
         let (steps, slope) = (steps[feature], slopes[feature])
         var index = 0
-        while index < count {
-            numbers[index] = Feature.input(Self.level(numbers[index], steps, slope))
-            index &+= 1
+        if steps == 0 {
+            while index < count {
+                numbers[index] = Feature.input(FastMath.nearestByte(numbers[index] * slope))
+                index &+= 1
+            }
+        } else {
+            while index < count {
+                numbers[index] = Feature.input(FastMath.nearestByte(FastMath.log2(numbers[index] + 1) * steps))
+                index &+= 1
+            }
         }
     }
 
-    /// The nearest byte, upwards from half, as ``FastMath/byte(_:)`` has it.
     @inline(__always)
     private static func level(_ number: Float, _ steps: Float, _ slope: Float) -> Float {
-        let value = FastMath.log2(number + 1) * steps + number * slope
-        let above = (value > 0 ? (value < 254.5 ? value : 254.5) : 0) + 0.5
-        // Adding 2²³ rounds to the nearest whole number, which may be the one above.
-        let nearest = (above + shift) - shift
-        return nearest > above ? nearest - 1 : nearest
+        FastMath.nearestByte(FastMath.log2(number + 1) * steps + number * slope)
     }
-
-    private static let shift: Float = 8_388_608
 }

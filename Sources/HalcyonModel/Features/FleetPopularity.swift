@@ -31,12 +31,12 @@ struct FleetPopularity: ~Copyable {
         counts[object] = count
     }
 
-    /// Writes what is known of an object as of `now` into a row.
+    /// Writes what is known of an object as of `now` into a row of numbers that are `stride` apart.
     @inline(__always)
-    func write(_ object: UInt32, now: UInt32, into row: UnsafeMutablePointer<Float>) {
+    func write(_ object: UInt32, now: UInt32, into row: UnsafeMutablePointer<Float>, stride: Int) {
         let count = counts[object]
-        row[Feature.fleetRate] = rate(count, now: now)
-        row[Feature.fleetAccesses] = FastMath.float(count.accesses)
+        row[Feature.fleetRate * stride] = rate(count, now: now)
+        row[Feature.fleetAccesses * stride] = FastMath.float(count.accesses)
     }
 
     @inline(__always)

@@ -18,6 +18,28 @@ struct DecayedCounts: BitwiseCopyable {
         c3 *= FastMath.exp2(time * 0.000_01)
     }
 
+    /// Lets time pass for the counts of several objects: four rows of `count`, each with the counts of one time scale.
+    ///
+    /// - Parameter requests: how many pass for each object.
+    @inline(__always)
+    static func decay(_ counts: UnsafeMutablePointer<Float>, by requests: UnsafePointer<Float>, count: Int) {
+        decay(counts, by: requests, 0.01, count: count)
+        decay(counts + count, by: requests, 0.001, count: count)
+        decay(counts + 2 * count, by: requests, 0.000_1, count: count)
+        decay(counts + 3 * count, by: requests, 0.000_01, count: count)
+    }
+
+    @inline(__always)
+    private static func decay(
+        _ counts: UnsafeMutablePointer<Float>, by requests: UnsafePointer<Float>, _ rate: Float, count: Int
+    ) {
+        var index = 0
+        while index < count {
+            counts[index] *= FastMath.exp2(-requests[index] * rate)
+            index &+= 1
+        }
+    }
+
     /// Counts one event now.
     @inline(__always)
     mutating func increment() {

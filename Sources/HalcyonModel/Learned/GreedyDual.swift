@@ -27,6 +27,18 @@ struct GreedyDual: BitwiseCopyable {
         if worth < 0x1p-16 { return 0 }
         return FastMath.byte(FastMath.log2(worth) * 8 + 128)
     }
+
+    /// Replaces worths by these bytes as numbers.
+    @inline(__always)
+    static func octaves(_ worths: UnsafeMutablePointer<Float>, count: Int) {
+        var index = 0
+        while index < count {
+            let worth = worths[index]
+            let octaves = FastMath.nearestByte(FastMath.log2(worth) * 8 + 128)
+            worths[index] = worth < 0x1p-16 ? 0 : octaves
+            index &+= 1
+        }
+    }
 }
 
 /// What an object is worth to ``GreedyDual``, beside the request as of which it was: the older goes first among equals. 8 bytes.

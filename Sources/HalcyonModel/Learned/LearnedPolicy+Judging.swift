@@ -121,8 +121,8 @@ extension LearnedPolicy {
         let learner = learner
         learner.pointee.features.write(
             slots, count: count, in: records, aged: heuristic.clock, now: now, second: second,
-            inputs: learner.pointee.trainer.inputs)
-        learner.pointee.trainer.predict(count: count, user: correction, logits: scores)
+            columns: learner.pointee.trainer.inputs)
+        learner.pointee.trainer.predict(columns: count, user: correction, logits: scores)
         var (least, most) = (Float.infinity, -Float.infinity)
         var place = 0
         while place < count {
@@ -152,8 +152,7 @@ extension LearnedPolicy {
     mutating func scoreByNetwork(_ record: ObjectRecord) -> Float {
         let learner = learner
         write(record, inputs: learner.pointee.trainer.inputs)
-        var logit: Float = 0
-        learner.pointee.trainer.predict(count: 1, user: correction, logits: &logit)
+        let logit = learner.pointee.trainer.predict(user: correction)
         return missCost.score(logit: logit, logSize: record.logCost, costsDiffer: costsDiffer)
     }
 }

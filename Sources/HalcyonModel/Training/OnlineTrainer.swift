@@ -91,20 +91,27 @@ struct OnlineTrainer: ~Copyable {
         if freshCount == OnlineTrainer.group { digest() }
     }
 
-    /// Where what ``predict(count:user:logits:)`` is asked for is to be written: at most ``batch`` rows of features.
+    /// Where what is asked for is to be written: at most ``batch`` rows or columns of features.
     var inputs: UnsafeMutablePointer<Float> { input.base }
 
-    /// The logits for the first `count` rows of ``inputs``: the network's, corrected for `user`.
-    mutating func predict(count: Int, user: UInt32, logits: UnsafeMutablePointer<Float>) {
-        network.forward(input.base, rows: count, logits: logits)
-        if user != UserCorrections.none { corrections.correct(user, input.base, rows: count, logits: logits) }
+    /// The logit for the first row of ``inputs``: the network's, corrected for `user`.
+    mutating func predict(user: UInt32) -> Float {
+        var logit: Float = 0
+        network.forward(input.base, rows: 1, logits: &logit)
+        return logit + corrections.correction(user, input.base)
+    }
+
+    /// The logits where ``inputs`` has a row for each feature and `count` columns.
+    mutating func predict(columns count: Int, user: UInt32, logits: UnsafeMutablePointer<Float>) {
+        network.forward(columns: input.base, rows: count, logits: logits)
+        corrections.correct(user, columns: input.base, count: count, logits: logits)
     }
 
     private mutating func digest() {
         for index in 0..<freshCount {
             Feature.decode(fresh.base + index * Sample.width, into: input.base + index * Feature.width)
         }
-        predict(count: freshCount, user: UserCorrections.none, logits: logits.base)
+        network.forward(input.base, rows: freshCount, logits: logits.base)
         for index in 0..<freshCount where freshUsers[index] != UserCorrections.none {
             adapt(index)
         }
@@ -140,7 +147,7 @@ struct OnlineTrainer: ~Copyable {
     private mutating func adapt(_ index: Int) {
         let inputs = input.base + index * Feature.width
         let (user, logit) = (freshUsers[index], logits[index])
-        corrections.correct(user, inputs, rows: 1, logits: logits.base + index)
+        logits[index] += corrections.correction(user, inputs)
         let isPositive = fresh[index * Sample.width + Sample.outcome] & 1 == 1
         corrections.learn(user, inputs, logit: logit, isPositive: isPositive)
     }

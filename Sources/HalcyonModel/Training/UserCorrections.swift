@@ -61,17 +61,28 @@ struct UserCorrections: ~Copyable {
         return losses[2] >= UserCorrections.fewestSamples && losses[1] < losses[0] * (1 - UserCorrections.margin)
     }
 
-    /// Adds a correction to the network's logits, if it counts.
+    /// What a correction adds to the network's logit of a sample: nothing unless it counts.
+    func correction(_ number: UInt32, _ inputs: UnsafePointer<Float>) -> Float {
+        counts(number) ? sum(weights(number), inputs) : 0
+    }
+
+    /// Adds a correction to the network's logits of several samples, if it counts.
     ///
-    /// - Parameter inputs: `rows` × the network's inputs.
-    func correct(_ number: UInt32, _ inputs: UnsafePointer<Float>, rows: Int, logits: UnsafeMutablePointer<Float>) {
+    /// - Parameter columns: the network's inputs × `count`.
+    func correct(_ number: UInt32, columns: UnsafePointer<Float>, count: Int, logits: UnsafeMutablePointer<Float>) {
         guard counts(number) else { return }
-        BLAS.multiply(inputs, vector: weights(number), into: sums.base, m: rows, n: UserCorrections.width)
-        var row = 0
-        while row < rows {
-            logits[row] += sums[row]
-            row &+= 1
+        BLAS.multiplyTransposed(columns, vector: weights(number), into: sums.base, m: UserCorrections.width, n: count)
+        for column in 0..<count { logits[column] += sums[column] }
+    }
+
+    private func sum(_ weights: UnsafePointer<Float>, _ inputs: UnsafePointer<Float>) -> Float {
+        var sum: Float = 0
+        var index = 0
+        while index < UserCorrections.width {
+            sum += weights[index] * inputs[index]
+            index &+= 1
         }
+        return sum
     }
 
     /// Predicts a sample, holds the prediction against its label, then learns from it.
@@ -79,13 +90,7 @@ struct UserCorrections: ~Copyable {
     /// - Parameter logit: what the network alone gave.
     mutating func learn(_ number: UInt32, _ inputs: UnsafePointer<Float>, logit: Float, isPositive: Bool) {
         let (weights, losses) = (weights(number), losses(number))
-        var sum: Float = 0
-        var index = 0
-        while index < UserCorrections.width {
-            sum += weights[index] * inputs[index]
-            index &+= 1
-        }
-        let corrected = logit + sum
+        let corrected = logit + sum(weights, inputs)
         // The mean of the first samples, then a moving one.
         losses[2] += 1
         let share = max(1 / losses[2], 1 - UserCorrections.keep)
@@ -95,7 +100,7 @@ struct UserCorrections: ~Copyable {
         let error = (isPositive ? 1 : 0) - probability
         let curvature = probability * (1 - probability)
         let precisions = weights + UserCorrections.width
-        index = 0
+        var index = 0
         while index < UserCorrections.width {
             let input = inputs[index]
             precisions[index] = min(precisions[index] + curvature * input * input, UserCorrections.mostPrecision)

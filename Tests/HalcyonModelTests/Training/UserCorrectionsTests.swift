@@ -13,9 +13,7 @@ struct UserCorrectionsTests {
     }
 
     private func corrected(_ corrections: borrowing UserCorrections, _ user: UInt32, _ value: Float) -> Float {
-        var logit: Float = 0
-        corrections.correct(user, inputs(value), rows: 1, logits: &logit)
-        return logit
+        corrections.correction(user, inputs(value))
     }
 
     @Test("Two users learn opposite things of the same input, each from their own samples")
@@ -62,5 +60,29 @@ struct UserCorrectionsTests {
         for _ in 0..<60 { corrections.learn(user, inputs(1), logit: 0, isPositive: false) }
         let after = corrected(corrections, user, 1)
         #expect(before > 0 && after == 0)
+    }
+
+    @Test("What it adds to several samples that lie in columns is what it adds to each")
+    func columns() {
+        var corrections = UserCorrections()
+        let (user, idle) = (corrections.open(), corrections.open())
+        for index in 0..<1_000 {
+            let value: Float = index % 2 == 0 ? 1 : -1
+            corrections.learn(user, inputs(value), logit: 0, isPositive: value > 0)
+        }
+        let values: [Float] = [-2, -0.5, 0, 0.25, 1]
+        var matrix = [Float](repeating: 0, count: Feature.width * values.count)
+        for (column, value) in values.enumerated() {
+            for (row, input) in inputs(value).enumerated() { matrix[row * values.count + column] = input }
+        }
+        var logits = [Float](repeating: 3, count: values.count)
+        corrections.correct(user, columns: matrix, count: values.count, logits: &logits)
+        for (logit, value) in zip(logits, values) {
+            let alone = corrected(corrections, user, value)
+            #expect(abs(logit - 3 - alone) < 1e-5 && (value == 0 || alone != 0))
+        }
+        corrections.correct(idle, columns: matrix, count: values.count, logits: &logits)
+        corrections.correct(UserCorrections.none, columns: matrix, count: values.count, logits: &logits)
+        #expect(abs(logits[4] - 3 - corrected(corrections, user, 1)) < 1e-5)
     }
 }

@@ -61,57 +61,6 @@ struct PlannerStructureTests {
         #expect(wrong == 0)
     }
 
-    @Test("Rows of pairs find them again as a dictionary does, while they grow")
-    func rows() {
-        var generator = SplitMix64(seed: 5)
-        var rows = PairRows(repeating: UInt32(0), bound: 1 << 16)
-        var book: [UInt64: UInt32] = [:]
-        for _ in 0..<20_000 {
-            let (first, second) = (UInt32(generator.next(below: 40)), UInt32(generator.next(below: 300)))
-            rows.update(first, second) { $0 += 1 }
-            book[UInt64(first) << 32 | UInt64(second), default: 0] += 1
-        }
-        rows.updateKnown(0, 300) { _ in Issue.record("a pair that nobody gave a value") }
-        rows.updateKnown(40, 0) { _ in Issue.record("a row that nobody gave a value") }
-        var wrong = 0
-        for first in UInt32(0)..<41 {
-            for second in UInt32(0)..<300 {
-                if rows.value(first, second)?.pointee != book[UInt64(first) << 32 | UInt64(second)] { wrong += 1 }
-            }
-        }
-        #expect(wrong == 0)
-    }
-
-    @Test("Rows of pairs stay within their bound, and those whose turn it is are forgotten whole")
-    func boundedRows() {
-        // Rows of three pairs take four places, so that four of them fit.
-        var rows = PairRows(repeating: UInt32(0), bound: 16)
-        for first in UInt32(0)..<6 {
-            for second in UInt32(0)..<3 { rows.update(first, second) { $0 = 10 * first + second } }
-            #expect(rows.byteCount <= 64 * 16 + 16 * 8)
-        }
-        for first in UInt32(0)..<6 {
-            let kept = (0..<3).map { rows.value(first, $0)?.pointee }
-            #expect(kept == (first < 2 ? [nil, nil, nil] : (0..<3).map { 10 * first + $0 }))
-        }
-        // A row that would take more than a quarter of the places begins anew.
-        rows.update(5, 7) { $0 = 57 }
-        #expect(rows.value(5, 0) == nil && rows.value(5, 7)?.pointee == 57 && rows.value(4, 0)?.pointee == 40)
-    }
-
-    @Test("A row that is forgotten leaves its places to others, and begins anew")
-    func forgottenRow() {
-        var rows = PairRows(repeating: UInt32(0), bound: 16)
-        for first in UInt32(0)..<4 { rows.update(first, 1) { $0 = first } }
-        let full = rows.byteCount
-        rows.forget(2)
-        rows.forget(2)
-        rows.forget(9)
-        #expect(rows.byteCount == full - 4 * 8 && rows.value(2, 1) == nil)
-        rows.update(4, 1) { $0 = 4 }
-        #expect((0..<5).map { rows.value($0, 1)?.pointee } == [0, 1, nil, 3, 4])
-    }
-
     @Test("Twelve candidates at most, each once and none that is held; what waits has its place kept")
     func candidates() {
         var list = CandidateList()
@@ -128,22 +77,6 @@ struct PlannerStructureTests {
             let last = list[11]
             #expect(last == (waiting == 1 ? 50 : 17))
         }
-    }
-
-    @Test("Marked numbers have their places until all are forgotten")
-    func marks() {
-        var places = MarkedPlaces()
-        places.begin()
-        places.mark(7, at: 3)
-        places.mark(900, at: MarkedPlaces.nowhere)
-        #expect(places.place(of: 7) == 3 && places.place(of: 900) == MarkedPlaces.nowhere)
-        #expect(places.place(of: 8) == nil && places.place(of: .max) == nil)
-        places.begin()
-        #expect(places.place(of: 7) == nil)
-        // Its marks are told apart by a stamp of 24 bits, which begins anew.
-        places.mark(7, at: 1)
-        for _ in 0..<1 << 24 { places.begin() }
-        #expect(places.place(of: 7) == nil)
     }
 
     @Test("A fetch costs the square of what the best promise on average by 4 %, between its bounds")

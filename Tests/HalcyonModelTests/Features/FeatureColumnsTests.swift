@@ -3,8 +3,8 @@ import Testing
 
 @testable import HalcyonModel
 
-@Suite("Rows that are written together")
-struct RowsTogetherTests {
+@Suite("Features that are written together")
+struct FeatureColumnsTests {
     /// What both know: two users, who go through the sets by habits of their own.
     private static func taught(_ groups: FeatureGroups) -> FeatureAssembler {
         var assembler = FeatureAssembler.withSets(groups)
@@ -39,13 +39,14 @@ struct RowsTogetherTests {
                 return record
             }
             let slots = (0..<UInt32(generator.next(below: 40))).map { _ in UInt32(generator.next(below: 30)) }
-            var rows = [Float](repeating: -9, count: slots.count * Feature.width)
+            var matrix = [Float](repeating: -9, count: slots.count * Feature.width)
             assembler.write(
-                slots, count: slots.count, in: records, aged: 2, now: 60, second: 6_000, inputs: &rows)
+                slots, count: slots.count, in: records, aged: 2, now: 60, second: 6_000, columns: &matrix)
             for (place, slot) in slots.enumerated() {
                 var alone = [Float](repeating: 0, count: Feature.width)
                 assembler.write(records[Int(slot)], aged: 2, now: 60, second: 6_000, inputs: &alone)
-                #expect(Array(rows[place * Feature.width..<(place + 1) * Feature.width]) == alone)
+                let together = (0..<Feature.width).map { matrix[$0 * slots.count + place] }
+                #expect(together == alone)
             }
         }
     }
