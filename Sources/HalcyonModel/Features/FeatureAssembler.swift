@@ -73,11 +73,16 @@ struct FeatureAssembler: ~Copyable {
         encode(Feature.count0..<Feature.size, of: matrix, count: count, isTold: uses.frequency)
         encode(Feature.size..<Feature.userChanges, of: matrix, count: count, isTold: uses.size)
         encode(Feature.userChanges..<Feature.habits.lowerBound, of: matrix, count: count, isTold: uses.popularity)
-        columns.write(&habits, objects: count, scales: scales, into: matrix)
+        columns.complete(&habits)
+        for place in 0..<HabitColumns.rows {
+            let feature = Feature.habit(place)
+            columns.encode(feature, objects: count, scales: scales, into: matrix + feature * count)
+        }
         encode(Feature.seconds..<Feature.dayPhase, of: matrix, count: count, isTold: uses.time)
-        numbers.base.update(repeating: 0, count: Feature.width)
         if uses.time { habits.writeTime(into: numbers.base) }
-        for feature in Feature.timeOfDay { fill(feature, of: matrix, count: count, with: numbers[feature]) }
+        for feature in Feature.timeOfDay {
+            fill(feature, of: matrix, count: count, with: uses.time ? numbers[feature] : 0)
+        }
         encode(Feature.fleetRate..<Feature.one, of: matrix, count: count, isTold: uses.fleet)
         (matrix + Feature.one * count).update(repeating: 1, count: count)
     }

@@ -61,6 +61,12 @@ enum Feature {
         place < habits.count ? habits.lowerBound + place : activity.lowerBound + place - habits.count
     }
 
+    /// Where ``habit(_:)`` has a feature.
+    @inline(__always)
+    static func habitPlace(_ feature: Int) -> Int {
+        feature < habits.upperBound ? feature - habits.lowerBound : feature - activity.lowerBound + habits.count
+    }
+
     /// Nothing is known of the user and the categories.
     @inline(__always)
     static func clearHabits(of row: UnsafeMutablePointer<Float>) {

@@ -3,16 +3,17 @@ import HalcyonEviction
 /// What habits tell of several objects, worked out once for those of one user that have the same categories: a matrix with a row for
 /// each feature and a column for each user and set of categories.
 ///
-/// What has to be looked up is looked up for all of them first, so that the processor waits for many places at once. O(categories) a
-/// column.
+/// Both models are told these of their candidates. What has to be looked up is looked up for all of them first, so that the processor
+/// waits for many places at once. O(categories) a column.
 struct HabitColumns: ~Copyable {
-    private static let rows = Feature.habits.count + Feature.activity.count
+    /// The features that there are, by ``Feature/habit(_:)``.
+    static let rows = Feature.habits.count + Feature.activity.count
 
     /// Row by row, ``bound`` numbers each.
     private var values = HeapArray<Float>(repeating: 0, count: 0)
     /// The most columns there may be: one for each object.
     private var bound = 0
-    private var count = 0
+    private(set) var count = 0
     private var sets = HeapArray<CategorySetID>(repeating: 0, count: 0)
     /// Who asked, each as often as somebody else asked in between, and for each column the place of the one who did.
     private var askers = HeapArray(repeating: KnownUser(), count: 0)
@@ -71,11 +72,12 @@ struct HabitColumns: ~Copyable {
         count &+= 1
     }
 
-    /// Writes the features of the first `objects` objects as inputs of a network: `matrix` has a row for each ``Feature``.
-    mutating func write(
-        _ habits: inout HabitFeatures, objects: Int, scales: borrowing FeatureScales,
-        into matrix: UnsafeMutablePointer<Float>
-    ) {
+    /// The plain numbers of a feature, one a column, once they are complete and until they are encoded.
+    @inline(__always)
+    subscript(feature: Int) -> UnsafeMutablePointer<Float> { values.base + Feature.habitPlace(feature) &* bound }
+
+    /// Works out the columns.
+    mutating func complete(_ habits: inout HabitFeatures) {
         let numbers = numbers.base
         for column in 0..<count {
             Feature.clearHabits(of: numbers)
@@ -83,12 +85,20 @@ struct HabitColumns: ~Copyable {
             let to = values.base + column
             for row in 0..<Self.rows { to[row &* bound] = numbers[Feature.habit(row)] }
         }
-        for row in 0..<Self.rows {
-            let feature = Feature.habit(row)
-            let from = values.base + row &* bound
-            scales.encode(from, count: count, of: feature)
-            let target = matrix + feature &* objects
-            for index in 0..<objects { target[index] = from[ofObjects[index]] }
-        }
+    }
+
+    /// Writes a feature of the first `objects` objects as an input of a network.
+    @inline(__always)
+    func encode(_ feature: Int, objects: Int, scales: borrowing FeatureScales, into target: UnsafeMutablePointer<Float>)
+    {
+        let row = self[feature]
+        scales.encode(row, count: count, of: feature)
+        copy(row, objects: objects, into: target)
+    }
+
+    /// Writes what each of the first `objects` objects has of numbers that there is one of for each column.
+    @inline(__always)
+    func copy(_ numbers: UnsafePointer<Float>, objects: Int, into target: UnsafeMutablePointer<Float>) {
+        for index in 0..<objects { target[index] = numbers[ofObjects[index]] }
     }
 }

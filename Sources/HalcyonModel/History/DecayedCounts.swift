@@ -3,6 +3,11 @@ struct DecayedCounts: BitwiseCopyable {
     /// The half-lives, in requests.
     static let halfLives: (Float, Float, Float, Float) = (100, 1_000, 10_000, 100_000)
 
+    /// How many octaves each loses with a request: the inverse of ``halfLives``.
+    private static var rates: (Float, Float, Float, Float) {
+        @inline(__always) get { (0.01, 0.001, 0.000_1, 0.000_01) }
+    }
+
     private(set) var c0: Float = 0
     private(set) var c1: Float = 0
     private(set) var c2: Float = 0
@@ -11,11 +16,11 @@ struct DecayedCounts: BitwiseCopyable {
     /// Lets `requests` pass.
     @inline(__always)
     mutating func decay(by requests: UInt32) {
-        let time = -FastMath.float(requests)
-        c0 *= FastMath.exp2(time * 0.01)
-        c1 *= FastMath.exp2(time * 0.001)
-        c2 *= FastMath.exp2(time * 0.000_1)
-        c3 *= FastMath.exp2(time * 0.000_01)
+        let (time, rates) = (FastMath.float(requests), Self.rates)
+        c0 *= FastMath.exp2(-time * rates.0)
+        c1 *= FastMath.exp2(-time * rates.1)
+        c2 *= FastMath.exp2(-time * rates.2)
+        c3 *= FastMath.exp2(-time * rates.3)
     }
 
     /// Lets time pass for the counts of several objects: four rows of `count`, each with the counts of one time scale.
@@ -23,10 +28,10 @@ struct DecayedCounts: BitwiseCopyable {
     /// - Parameter requests: how many pass for each object.
     @inline(__always)
     static func decay(_ counts: UnsafeMutablePointer<Float>, by requests: UnsafePointer<Float>, count: Int) {
-        decay(counts, by: requests, 0.01, count: count)
-        decay(counts + count, by: requests, 0.001, count: count)
-        decay(counts + 2 * count, by: requests, 0.000_1, count: count)
-        decay(counts + 3 * count, by: requests, 0.000_01, count: count)
+        decay(counts, by: requests, rates.0, count: count)
+        decay(counts + count, by: requests, rates.1, count: count)
+        decay(counts + 2 * count, by: requests, rates.2, count: count)
+        decay(counts + 3 * count, by: requests, rates.3, count: count)
     }
 
     @inline(__always)

@@ -24,8 +24,13 @@ struct GreedyDual: BitwiseCopyable {
     /// A worth above the clock as a byte: eight steps an octave, from 2⁻¹⁶ to 2¹⁶.
     @inline(__always)
     static func octaves(_ worth: Float) -> UInt8 {
-        if worth < 0x1p-16 { return 0 }
-        return FastMath.byte(FastMath.log2(worth) * 8 + 128)
+        UInt8(truncatingIfNeeded: FastMath.whole(level(worth)))
+    }
+
+    @inline(__always)
+    private static func level(_ worth: Float) -> Float {
+        let octaves = FastMath.nearestByte(FastMath.log2(worth) * 8 + 128)
+        return worth < 0x1p-16 ? 0 : octaves
     }
 
     /// Replaces worths by these bytes as numbers.
@@ -33,9 +38,7 @@ struct GreedyDual: BitwiseCopyable {
     static func octaves(_ worths: UnsafeMutablePointer<Float>, count: Int) {
         var index = 0
         while index < count {
-            let worth = worths[index]
-            let octaves = FastMath.nearestByte(FastMath.log2(worth) * 8 + 128)
-            worths[index] = worth < 0x1p-16 ? 0 : octaves
+            worths[index] = level(worths[index])
             index &+= 1
         }
     }

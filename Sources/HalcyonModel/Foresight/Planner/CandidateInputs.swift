@@ -45,7 +45,7 @@ struct CandidateInputs: ~Copyable {
         afterRecent.look(in: successions.pairs, context.user.recent, candidates.all, count: count)
         afterEarlier.look(in: successions.pairs, context.user.earlier, candidates.all, count: count)
         visits.look(in: users.visits, UInt32(context.slot), candidates.all, count: count)
-        columns.begin(habits.known(context.inhabitant))
+        columns.begin(context.inhabitant, habits)
         for index in 0..<count { columns.add(records[index].categories, at: index, &habits) }
         addSituation(columns.complete(&habits))
         row(PlannerInput.onward).update(repeating: users.onward.share(after: context.user.pause) * 2 - 1, count: count)
@@ -172,12 +172,10 @@ struct CandidateInputs: ~Copyable {
         let (habits, share, outlook) = (
             row(PlannerInput.habits), row(PlannerInput.share), row(PlannerInput.shareOfOutlook)
         )
-        for place in 0..<PlannerInput.habitFeatures.count {
-            columns.copy(place, candidates: count, to: habits + place * count)
-        }
+        columns.writeHabits(candidates: count, to: habits)
         let slow = scratch.base
-        columns.copy(CategoryColumns.outlook, candidates: count, to: outlook)
-        columns.copy(CategoryColumns.slow, candidates: count, to: slow)
+        columns.copyOutlook(candidates: count, to: outlook)
+        columns.copySlow(candidates: count, to: slow)
         let halfLife = PlannerObjects.halfLives.2
         for index in 0..<count { share[index] *= halfLife / (slow[index] + 0.01) }
         for index in 0..<count { outlook[index] = PlannerInput.rate(outlook[index] * share[index]) }
