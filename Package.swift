@@ -43,12 +43,14 @@ let package = Package(
 
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("curl")]),
         .target(name: "CProcessor"),
+        // Compiled for speed in debug builds, too: tests train networks.
+        .target(name: "CPortableBLAS", cSettings: [.unsafeFlags(["-O3", "-ffp-contract=off"])]),
 
         .target(name: "HalcyonEviction", swiftSettings: strict),
         .target(
             name: "HalcyonModel",
             dependencies: [
-                "HalcyonEviction", "CProcessor", .target(name: "COpenBLAS", condition: .when(platforms: [.linux])),
+                "HalcyonEviction", "CProcessor", "CPortableBLAS", .target(name: "COpenBLAS", condition: .when(platforms: [.linux])),
             ],
             // The interface of Accelerate that is not deprecated, and the type of its sizes.
             cSettings: [

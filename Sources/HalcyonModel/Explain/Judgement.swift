@@ -5,8 +5,8 @@ struct Judgement: ~Copyable {
     private var network: Perceptron
 
     /// The network with these weights.
-    init(weights: [Float], inputs: Int, hidden: Int) {
-        network = Perceptron(inputs: inputs, hidden: hidden, largestBatch: OnlineTrainer.batch, seed: 0)
+    init(weights: [Float], inputs: Int, hidden: Int, blas: BLAS) {
+        network = Perceptron(inputs: inputs, hidden: hidden, largestBatch: OnlineTrainer.batch, blas: blas, seed: 0)
         network.load(weights)
     }
 

@@ -24,7 +24,8 @@ extension LearnedModel {
         guard learner.pointee.trainer.isReady, !kept.isEmpty else { return nil }
         let inputs = learner.pointee.trainer.network.inputs
         var judgement = Judgement(
-            weights: learner.pointee.trainer.network.weights, inputs: inputs, hidden: parameters.hidden)
+            weights: learner.pointee.trainer.network.weights, inputs: inputs, hidden: parameters.hidden,
+            blas: parameters.blas)
         var rows: [[Float]] = []
         for sample in kept { rows.append(judgement.inputs(sample.row)) }
         let labels = kept.map { $0.row[Sample.outcome] & 1 == 1 }

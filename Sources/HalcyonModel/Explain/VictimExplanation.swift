@@ -54,7 +54,8 @@ public struct VictimExplanation: Sendable, Codable {
         let explained = record.judge == .network ? groups : []
         func candidate(_ observed: VictimRecord.Observation) -> Candidate {
             let scored = observed.scored
-            var judgement = Judgement(weights: scored.weights, inputs: inputs, hidden: parameters.hidden)
+            var judgement = Judgement(
+                weights: scored.weights, inputs: inputs, hidden: parameters.hidden, blas: parameters.blas)
             let row = judgement.inputs(scored.row)
             let variants = explained.map { group in
                 var changed = row

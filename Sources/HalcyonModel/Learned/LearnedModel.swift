@@ -36,7 +36,8 @@ struct Learner: ~Copyable {
         features = FeatureAssembler(groups: parameters.groups)
         trainer = OnlineTrainer(
             hidden: parameters.hidden, bufferBound: Learner.bufferBound, missCost: parameters.missCost,
-            rate: Float(parameters.rate), patience: 1_000, seed: seed)
+            rate: Float(parameters.rate), patience: 1_000,
+            blas: parameters.blas, seed: seed)
         horizon = Horizon(reach: parameters.horizon, stretch: parameters.start?.stretch ?? 1)
         drawn = HeapArray(repeating: ObjectRecord.none, count: parameters.candidates)
         scores = HeapArray(repeating: 0, count: parameters.candidates)

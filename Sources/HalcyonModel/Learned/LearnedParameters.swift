@@ -35,11 +35,14 @@ public struct LearnedParameters: PolicyParameters {
     var time = Switch.on
     var activity = Switch.on
     var fleet = Switch.off
+    var kernels = Kernels.portable
 
     /// Whether it starts with ``pretrained``.
     var model = Start.none
     /// A trained model, which no text can give.
     var pretrained: PretrainedModel?
+    /// The instruction set of the portable kernels, which no text can give; `nil` for the one in force.
+    var kernelLevel: String?
 
     /// The defaults.
     public init() {}
@@ -76,10 +79,16 @@ public struct LearnedParameters: PolicyParameters {
         .choice(
             "fleet", \.fleet, "feature group: how often the users of all caches that share the model ask for the object"
         ),
+        .choice(
+            "kernels", \.kernels,
+            "matrix routines: portable gives the same bits on every processor, system is the machine's BLAS"),
     ]
 
     /// Whether a network is trained at all.
     public var learns: Bool { decider != .heuristic }
+
+    /// The matrix routines of its network.
+    var blas: BLAS { BLAS(kernels, level: kernelLevel) }
 
     /// What a miss costs under the objective.
     var missCost: MissCost {

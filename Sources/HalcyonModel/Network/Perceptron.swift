@@ -19,11 +19,12 @@ struct Perceptron: ~Copyable {
     private var activations: HeapArray<Float>
     private var deltas: HeapArray<Float>
     private var residuals: HeapArray<Float>
+    private let blas: BLAS
 
     /// A network with weights drawn from `seed`: the first layer uniform with variance 2 / inputs (He et al., 2015), the
     /// second small, so that it starts near indifference.
-    init(inputs: Int, hidden: Int, largestBatch: Int, seed: UInt64) {
-        BLAS.prepare()
+    init(inputs: Int, hidden: Int, largestBatch: Int, blas: BLAS, seed: UInt64) {
+        self.blas = blas
         self.inputs = inputs
         self.hidden = hidden
         self.largestBatch = largestBatch
@@ -60,52 +61,14 @@ struct Perceptron: ~Copyable {
     /// Writes the logit of each of `rows` inputs. O(rows × inputs × hidden).
     mutating func forward(_ input: UnsafePointer<Float>, rows: Int, logits: UnsafeMutablePointer<Float>) {
         precondition(rows <= largestBatch, "a batch larger than the network was made for")
-        if rows == 1 { return logits[0] = forward(input) }
-        BLAS.multiply(input, parameters.base, into: activations.base, m: rows, n: hidden, k: inputs)
+        blas.multiply(input, parameters.base, into: activations.base, m: rows, n: hidden, k: inputs)
         finish(rows: rows, logits: logits)
-    }
-
-    /// The logit of a single row, for which a product takes the library longer to prepare than to do. Sums of several hidden units
-    /// are kept in registers while all inputs are added to them.
-    private func forward(_ input: UnsafePointer<Float>) -> Float {
-        let (activation, weights, width) = (activations.base, parameters.base, hidden)
-        var unit = 0
-        while unit &+ 16 <= width {
-            var sums = SIMD16<Float>.zero
-            var index = 0
-            while index < inputs {
-                let row = UnsafeRawPointer(weights + (index &* width &+ unit)).loadUnaligned(as: SIMD16<Float>.self)
-                sums += input[index] * row
-                index &+= 1
-            }
-            UnsafeMutableRawPointer(activation + unit).storeBytes(of: sums, as: SIMD16<Float>.self)
-            unit &+= 16
-        }
-        while unit < width {
-            var sum: Float = 0
-            var index = 0
-            while index < inputs {
-                sum += input[index] * weights[index &* width &+ unit]
-                index &+= 1
-            }
-            activation[unit] = sum
-            unit &+= 1
-        }
-        let output = weights + inputs * width
-        var logit = output[width]
-        unit = 0
-        while unit < width {
-            let value = activation[unit]
-            logit += (value > 0 ? value : Perceptron.leak * value) * output[unit]
-            unit &+= 1
-        }
-        return logit
     }
 
     /// The same for inputs that lie in the columns of a matrix, not in its rows; nothing can be learnt from them then.
     mutating func forward(columns: UnsafePointer<Float>, rows: Int, logits: UnsafeMutablePointer<Float>) {
         precondition(rows <= largestBatch, "a batch larger than the network was made for")
-        BLAS.multiplyTransposed(columns, parameters.base, into: activations.base, m: rows, n: hidden, k: inputs)
+        blas.multiplyTransposed(columns, parameters.base, into: activations.base, m: rows, n: hidden, k: inputs)
         finish(rows: rows, logits: logits)
     }
 
@@ -119,7 +82,7 @@ struct Perceptron: ~Copyable {
             activation[index] = value > 0 ? value : leak * value
             index &+= 1
         }
-        BLAS.multiply(activation, vector: weights + inputs * hidden, into: logits, m: rows, n: hidden)
+        blas.multiply(activation, vector: weights + inputs * hidden, into: logits, m: rows, n: hidden)
         let bias = weights[inputs * hidden + hidden]
         index = 0
         while index < rows {
@@ -150,7 +113,7 @@ struct Perceptron: ~Copyable {
             loss -= FastMath.log2(max(likelihood, 1e-12)) * 0.693_147_2
             row &+= 1
         }
-        BLAS.multiplyTransposed(activation, vector: residual, into: gradient + inputs * hidden, m: rows, n: hidden)
+        blas.multiplyTransposed(activation, vector: residual, into: gradient + inputs * hidden, m: rows, n: hidden)
         gradient[inputs * hidden + hidden] = total
         let (width, leak) = (hidden, Perceptron.leak)
         row = 0
@@ -165,7 +128,7 @@ struct Perceptron: ~Copyable {
             }
             row &+= 1
         }
-        BLAS.multiplyTransposed(input, delta, into: gradient, m: inputs, n: hidden, k: rows)
+        blas.multiplyTransposed(input, delta, into: gradient, m: inputs, n: hidden, k: rows)
         return loss * scale
     }
 }

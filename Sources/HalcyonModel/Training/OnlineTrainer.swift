@@ -19,7 +19,7 @@ struct OnlineTrainer: ~Copyable {
     /// Whether the network stays as it is.
     private(set) var isFrozen = false
     /// What single users add to the network.
-    var corrections = UserCorrections()
+    var corrections: UserCorrections
     /// Samples that are kept from training, to judge it by; none unless asked for.
     var heldBack = HeldBackSamples(every: 0, bound: 0, seed: 0)
 
@@ -39,12 +39,13 @@ struct OnlineTrainer: ~Copyable {
     private let rate: Float
     private let patience: Int
 
-    init(hidden: Int, bufferBound: Int, missCost: MissCost, rate: Float, patience: Int, seed: UInt64) {
+    init(hidden: Int, bufferBound: Int, missCost: MissCost, rate: Float, patience: Int, blas: BLAS, seed: UInt64) {
         self.missCost = missCost
         self.rate = rate
         self.patience = patience
         network = Perceptron(
-            inputs: Feature.width, hidden: hidden, largestBatch: OnlineTrainer.batch, seed: seed)
+            inputs: Feature.width, hidden: hidden, largestBatch: OnlineTrainer.batch, blas: blas, seed: seed)
+        corrections = UserCorrections(blas: blas)
         descent = StandardizedDescent(of: network, one: Feature.one)
         buffer = ReplayBuffer(bound: bufferBound)
         fresh = HeapArray(repeating: 0, count: OnlineTrainer.group * Sample.width)

@@ -32,6 +32,9 @@ struct UserCorrections: ~Copyable {
     private var values = HeapArray<Float>(repeating: 0, count: 0)
     private(set) var count = 0
     private let sums = HeapArray<Float>(repeating: 0, count: OnlineTrainer.batch)
+    private let blas: BLAS
+
+    init(blas: BLAS) { self.blas = blas }
 
     var byteCount: Int { values.byteCount + sums.byteCount }
 
@@ -71,7 +74,7 @@ struct UserCorrections: ~Copyable {
     /// - Parameter columns: the network's inputs × `count`.
     func correct(_ number: UInt32, columns: UnsafePointer<Float>, count: Int, logits: UnsafeMutablePointer<Float>) {
         guard counts(number) else { return }
-        BLAS.multiplyTransposed(columns, vector: weights(number), into: sums.base, m: UserCorrections.width, n: count)
+        blas.multiplyTransposed(columns, vector: weights(number), into: sums.base, m: UserCorrections.width, n: count)
         for column in 0..<count { logits[column] += sums[column] }
     }
 

@@ -28,6 +28,12 @@ public struct PlannerParameters: PolicyParameters, Equatable {
     public var rate = 0.003
     /// Whether categories are looked at.
     public var categories = Switch.on
+    /// The matrix routines of the network.
+    public var kernels = Kernels.portable
+    /// The instruction set of the portable kernels, which no text can give; `nil` for the one in force.
+    var kernelLevel: String?
+
+    var blas: BLAS { BLAS(kernels, level: kernelLevel) }
 
     /// The defaults.
     public init() {}
@@ -44,5 +50,8 @@ public struct PlannerParameters: PolicyParameters, Equatable {
         .real("sampling", \.sampling, in: 0.01...100, "the most samples a request that it learns from"),
         .real("rate", \.rate, in: 0.00001...0.1, "step size of the optimizer"),
         .choice("categories", \.categories, "whether categories are looked at"),
+        .choice(
+            "kernels", \.kernels,
+            "matrix routines: portable gives the same bits on every processor, system is the machine's BLAS"),
     ]
 }

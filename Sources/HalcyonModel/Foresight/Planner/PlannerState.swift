@@ -44,7 +44,8 @@ struct PlannerState: ~Copyable {
             usesCategories ? .all : .all.subtracting([.category, .user, .session]), bounds: .everybody)
         inputs = CandidateInputs(matrix: plans.inputs(0))
         price = FetchPrice(least: parameters.price, most: parameters.mostPrice)
-        trainer = PlannerTrainer(hidden: parameters.hidden, rate: Float(parameters.rate), seed: seed)
+        trainer = PlannerTrainer(
+            hidden: parameters.hidden, rate: Float(parameters.rate), blas: parameters.blas, seed: seed)
         cases = CaseControl(controls: parameters.controls, sampling: parameters.sampling, seed: seed ^ 0x9E7F)
     }
 

@@ -37,10 +37,10 @@ struct PlannerTrainer: ~Copyable {
     private var generator: SplitMix64
     private let rate: Float
 
-    init(hidden: Int, rate: Float, seed: UInt64) {
+    init(hidden: Int, rate: Float, blas: BLAS, seed: UInt64) {
         let width = PlannerInput.width
-        network = Perceptron(inputs: width, hidden: hidden, largestBatch: Self.batch, seed: seed)
-        served = Perceptron(inputs: width, hidden: hidden, largestBatch: CandidateList.bound, seed: seed)
+        network = Perceptron(inputs: width, hidden: hidden, largestBatch: Self.batch, blas: blas, seed: seed)
+        served = Perceptron(inputs: width, hidden: hidden, largestBatch: CandidateList.bound, blas: blas, seed: seed)
         // Few candidates are wanted: the network begins by saying so.
         network.parameters[network.parameters.count - 1] = -4
         served.load(network.weights)

@@ -1,0 +1,58 @@
+// A small reproducible BLAS: the level-2 and level-3 routines in single precision that the networks need.
+//
+// Every routine gives the same bits on every processor. The order of its operations is fixed and does not depend on the width
+// of the processor's registers: an element of a matrix product, and of the product of a transposed matrix and a vector, is summed
+// in the order of the inner index; a dot product is summed in sixteen lanes, which are then added by a fixed tree. No product is
+// fused with an addition, and no approximate instruction is used. The caller sees to the floating-point environment
+// (halcyon_float_enter).
+#ifndef HALCYON_PORTABLE_BLAS_H
+#define HALCYON_PORTABLE_BLAS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// One compilation of the routines. Matrices are dense and row-major, and no output overlaps an input. The sizes are at least 0; an
+// inner size of 0 gives zeros.
+struct halcyon_blas {
+    // The instruction set that it was compiled for: sse2, avx2, avx512; neon; generic.
+    const char *_Nonnull name;
+    // C := A · B, where A is m × k, B is k × n and C is m × n.
+    void (*_Nonnull gemm)(
+        const float *_Nonnull a, const float *_Nonnull b, float *_Nonnull c, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k);
+    // C := Aᵀ · B, where A is k × m, B is k × n and C is m × n.
+    void (*_Nonnull gemm_transposed)(
+        const float *_Nonnull a, const float *_Nonnull b, float *_Nonnull c, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k);
+    // y := A · x, where A is m × n.
+    void (*_Nonnull gemv)(
+        const float *_Nonnull a, const float *_Nonnull x, float *_Nonnull y, ptrdiff_t m, ptrdiff_t n);
+    // y := Aᵀ · x, where A is m × n.
+    void (*_Nonnull gemv_transposed)(
+        const float *_Nonnull a, const float *_Nonnull x, float *_Nonnull y, ptrdiff_t m, ptrdiff_t n);
+};
+
+// The number of instruction sets that the routines were compiled for.
+int halcyon_blas_level_count(void);
+
+// The routines for instruction set `level`, from 0 (every processor has it) upwards to the widest registers; null where this
+// processor lacks its instructions.
+const struct halcyon_blas *_Nullable halcyon_blas_level(int level);
+
+// The name of instruction set `level`, whether the processor has it or not.
+const char *_Nonnull halcyon_blas_level_name(int level);
+
+// Sets this thread's floating-point environment to that of IEEE 754 (round to nearest, ties to even; subnormal numbers honoured)
+// and returns the control bits that were in force, for halcyon_float_leave.
+uint64_t halcyon_float_enter(void);
+
+// Restores the control bits that halcyon_float_enter returned.
+void halcyon_float_leave(uint64_t control);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
