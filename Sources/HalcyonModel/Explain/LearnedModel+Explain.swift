@@ -20,6 +20,8 @@ extension LearnedModel {
     ///   - victim: the number given to ``observe(every:bound:victim:seed:)``.
     ///   - seed: of permutations and bootstrap.
     public func explanation(_ parameters: LearnedParameters, victim: Int = 0, seed: UInt64) -> ModelExplanation? {
+        let environment = FloatEnvironment.enter()
+        defer { environment.leave() }
         let kept = learner.pointee.trainer.heldBack.inOrder()
         guard learner.pointee.trainer.isReady, !kept.isEmpty else { return nil }
         let inputs = learner.pointee.trainer.network.inputs

@@ -8,6 +8,8 @@ public final class LearnedModel {
 
     /// A model that has learnt nothing yet.
     init(_ parameters: LearnedParameters, seed: UInt64) {
+        let environment = FloatEnvironment.enter()
+        defer { environment.leave() }
         learner = .allocate(capacity: 1)
         learner.initialize(to: Learner(parameters, seed: seed))
     }

@@ -28,6 +28,8 @@ public final class PrefetchPlanner: PrefetchPolicy {
 
     /// A planner that has learnt nothing yet.
     public init(_ parameters: PlannerParameters = PlannerParameters(), context: PrefetchContext = PrefetchContext()) {
+        let environment = FloatEnvironment.enter()
+        defer { environment.leave() }
         state = .allocate(capacity: 1)
         state.initialize(to: PlannerState(parameters, context))
     }
@@ -65,15 +67,33 @@ public final class PrefetchPlanner: PrefetchPolicy {
         state.pointee.habits.sets.define(categorySet, members: members)
     }
 
-    public func announce(_ object: AnnouncedObject) { state.pointee.announce(object) }
+    public func announce(_ object: AnnouncedObject) {
+        let environment = FloatEnvironment.enter()
+        defer { environment.leave() }
+        state.pointee.announce(object)
+    }
 
-    public func note(_ access: Access, isHit: Bool) { state.pointee.note(access, isHit: isHit) }
+    public func note(_ access: Access, isHit: Bool) {
+        let environment = FloatEnvironment.enter()
+        defer { environment.leave() }
+        state.pointee.note(access, isHit: isHit)
+    }
 
-    public func evicted(_ object: UInt32, from user: UInt32) { state.pointee.evicted(object, from: user) }
+    public func evicted(_ object: UInt32, from user: UInt32) {
+        let environment = FloatEnvironment.enter()
+        defer { environment.leave() }
+        state.pointee.evicted(object, from: user)
+    }
 
-    public func dropped(_ object: UInt32) { state.pointee.dropped(object) }
+    public func dropped(_ object: UInt32) {
+        let environment = FloatEnvironment.enter()
+        defer { environment.leave() }
+        state.pointee.dropped(object)
+    }
 
     public func plan(after access: Access, outlook: PrefetchOutlook, into plan: inout PrefetchPlan) {
+        let environment = FloatEnvironment.enter()
+        defer { environment.leave() }
         state.pointee.plan(after: access, outlook: outlook, into: &plan)
     }
 
