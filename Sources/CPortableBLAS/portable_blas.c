@@ -74,39 +74,3 @@ const struct halcyon_blas *halcyon_blas_level(int level) {
 const char *halcyon_blas_level_name(int level) {
     return level >= 0 && level < level_count ? levels[level]->name : "";
 }
-
-#if defined(__x86_64__)
-
-// MXCSR: the exception flags are in bits 0 to 5. What remains is 0x1F80 by default: all exceptions masked, round to nearest,
-// neither flush-to-zero nor denormals-are-zero.
-uint64_t halcyon_float_enter(void) {
-    unsigned control = __builtin_ia32_stmxcsr();
-    if ((control & 0xFFC0) != 0x1F80) __builtin_ia32_ldmxcsr(0x1F80);
-    return control;
-}
-
-void halcyon_float_leave(uint64_t control) {
-    if ((control & 0xFFC0) != 0x1F80) __builtin_ia32_ldmxcsr((unsigned)control);
-}
-
-#elif defined(__aarch64__)
-
-// FPCR: 0 is round to nearest, no flush-to-zero, no trap.
-uint64_t halcyon_float_enter(void) {
-    uint64_t control;
-    __asm__ volatile("mrs %0, fpcr" : "=r"(control) : : "memory");
-    if (control != 0) __asm__ volatile("msr fpcr, %0" : : "r"((uint64_t)0) : "memory");
-    return control;
-}
-
-void halcyon_float_leave(uint64_t control) {
-    if (control != 0) __asm__ volatile("msr fpcr, %0" : : "r"(control) : "memory");
-}
-
-#else
-
-uint64_t halcyon_float_enter(void) { return 0; }
-
-void halcyon_float_leave(uint64_t control) { (void)control; }
-
-#endif

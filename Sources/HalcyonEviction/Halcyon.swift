@@ -2,4 +2,6 @@
 package enum Halcyon {
     /// The version, which every result and every file of a model carries.
     package static let version = "0.1.0"
+    /// Raised by every change that moves a result of any policy; results of one version are the same on every machine.
+    package static let resultVersion = 1
 }

@@ -3,8 +3,8 @@
 // Every routine gives the same bits on every processor. The order of its operations is fixed and does not depend on the width
 // of the processor's registers: an element of a matrix product, and of the product of a transposed matrix and a vector, is summed
 // in the order of the inner index; a dot product is summed in sixteen lanes, which are then added by a fixed tree. No product is
-// fused with an addition, and no approximate instruction is used. The caller sees to the floating-point environment
-// (halcyon_float_enter).
+// fused with an addition, and no approximate instruction is used. The floating-point environment must be that of IEEE 754: round to
+// nearest, subnormal numbers honoured.
 #ifndef HALCYON_PORTABLE_BLAS_H
 #define HALCYON_PORTABLE_BLAS_H
 
@@ -43,13 +43,6 @@ const struct halcyon_blas *_Nullable halcyon_blas_level(int level);
 
 // The name of instruction set `level`, whether the processor has it or not.
 const char *_Nonnull halcyon_blas_level_name(int level);
-
-// Sets this thread's floating-point environment to that of IEEE 754 (round to nearest, ties to even; subnormal numbers honoured)
-// and returns the control bits that were in force, for halcyon_float_leave.
-uint64_t halcyon_float_enter(void);
-
-// Restores the control bits that halcyon_float_enter returned.
-void halcyon_float_leave(uint64_t control);
 
 #ifdef __cplusplus
 }

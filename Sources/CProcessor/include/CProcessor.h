@@ -1,4 +1,5 @@
-// Which processor a thread runs on, waiting for another one to do something at once, and asking for memory ahead.
+// Which processor a thread runs on, waiting for another one to do something at once, asking for memory ahead, and the
+// floating-point environment.
 #ifndef HALCYON_CPROCESSOR_H
 #define HALCYON_CPROCESSOR_H
 
@@ -18,5 +19,12 @@ void halcyon_wait(unsigned tries);
 
 // Has the processor fetch what lies at an address into its cache, without waiting for it; of an address that is not valid nothing comes.
 static inline void halcyon_prefetch(const void *_Nonnull address) { __builtin_prefetch(address); }
+
+// Sets this thread's floating-point environment to that of IEEE 754 (round to nearest, ties to even; subnormal numbers honoured)
+// and returns the control bits that were in force, for halcyon_float_leave.
+uint64_t halcyon_float_enter(void);
+
+// Restores the control bits that halcyon_float_enter returned.
+void halcyon_float_leave(uint64_t control);
 
 #endif

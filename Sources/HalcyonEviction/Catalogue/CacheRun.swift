@@ -35,13 +35,25 @@ public struct CacheRun {
             BoundedIndex(
                 policy: policy, capacity: context.capacity, everyCostIsOne: context.everyCostIsOne,
                 entries: context.entries, lifetime: context.lifetime, keepsVictims: context.prefetches))
-        replay = { batch, outcomes in box.index.pointee.replay(batch, outcomes: outcomes) }
-        access = { access in box.index.pointee.access(access) }
+        replay = { batch, outcomes in
+            let environment = FloatEnvironment.enter()
+            defer { environment.leave() }
+            box.index.pointee.replay(batch, outcomes: outcomes)
+        }
+        access = { access in
+            let environment = FloatEnvironment.enter(if: Policy.computesInFloatingPoint)
+            defer { environment.leave() }
+            return box.index.pointee.access(access)
+        }
         contains = { entry in box.index.pointee.contains(entry) }
         containsFresh = { entry, time in box.index.pointee.contains(entry, freshAt: time) }
         entriesExpire = box.index.pointee.entriesExpire
         remembers = { entry in box.index.pointee.policy.remembers(entry) }
-        remove = { entry in box.index.pointee.remove(entry) }
+        remove = { entry in
+            let environment = FloatEnvironment.enter(if: Policy.computesInFloatingPoint)
+            defer { environment.leave() }
+            box.index.pointee.remove(entry)
+        }
         reconsider = { access, isLikely in box.index.pointee.reconsider(access, isLikely: isLikely) }
         define = { set, members in box.index.pointee.policy.define(categorySet: set, members: members) }
         state = {

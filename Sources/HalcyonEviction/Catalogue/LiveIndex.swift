@@ -36,11 +36,15 @@ public final class LiveIndex {
         let index = box.index
         owner = box
         storing = { access, deadline, victims in
+            let environment = FloatEnvironment.enter(if: Policy.computesInFloatingPoint)
+            defer { environment.leave() }
             let outcome = index.pointee.access(access, deadline: deadline, renews: true)
             index.pointee.takeVictims(into: &victims)
             return outcome
         }
         hitting = { access, deadline, victims in
+            let environment = FloatEnvironment.enter(if: Policy.computesInFloatingPoint)
+            defer { environment.leave() }
             guard index.pointee.hit(access, deadline: deadline) else { return false }
             index.pointee.takeVictims(into: &victims)
             return true
@@ -51,14 +55,22 @@ public final class LiveIndex {
         remembering = { index.pointee.policy.remembers($0) }
         costing = { index.pointee.lastCost(of: $0) }
         ending = { index.pointee.deadline(of: $0) }
-        removing = { index.pointee.remove($0) }
+        removing = { entry in
+            let environment = FloatEnvironment.enter(if: Policy.computesInFloatingPoint)
+            defer { environment.leave() }
+            index.pointee.remove(entry)
+        }
         reconsidering = { index.pointee.reconsider($0, isLikely: $1) }
         defining = { index.pointee.policy.define(categorySet: $0, members: $1) }
         limiting = { capacity, count, now, victims in
+            let environment = FloatEnvironment.enter()
+            defer { environment.leave() }
             index.pointee.limit(capacity: capacity, count: count, at: now)
             index.pointee.takeVictims(into: &victims)
         }
         trimming = { cost, count, now, victims in
+            let environment = FloatEnvironment.enter()
+            defer { environment.leave() }
             index.pointee.trim(to: cost, count: count, at: now)
             index.pointee.takeVictims(into: &victims)
         }

@@ -112,14 +112,24 @@ public struct ConfiguredPolicy: Sendable {
     /// An empty cache under this policy, compiled for the policy's type.
     ///
     /// - Parameter times: where the cache notes how long its accesses and evictions take; `nil` for one that is not timed.
-    public func makeCache(_ context: PolicyContext, times: CacheTimes? = nil) -> CacheRun { makeRun(context, times) }
+    public func makeCache(_ context: PolicyContext, times: CacheTimes? = nil) -> CacheRun {
+        let environment = FloatEnvironment.enter()
+        defer { environment.leave() }
+        return makeRun(context, times)
+    }
 
     /// An empty cache under this policy, for a storage that holds values.
-    public func makeLiveIndex(_ context: PolicyContext) -> LiveIndex { makeLive(context) }
+    public func makeLiveIndex(_ context: PolicyContext) -> LiveIndex {
+        let environment = FloatEnvironment.enter()
+        defer { environment.leave() }
+        return makeLive(context)
+    }
 
     /// An empty cache under this policy with something around it; slower, because not compiled for the policy's type.
     public func makeCache(_ context: PolicyContext, decorator: some PolicyDecorator) -> CacheRun {
-        makeDecoratedRun(context, decorator)
+        let environment = FloatEnvironment.enter()
+        defer { environment.leave() }
+        return makeDecoratedRun(context, decorator)
     }
 
     /// What makes the caches of a fleet that share one model; `nil` for a policy that has none.

@@ -53,6 +53,10 @@ public protocol EvictionPolicy: ~Copyable {
     /// leaves for it; so a policy that implements the one implements the other. By default not.
     static var mayOverflow: Bool { get }
 
+    /// Whether ``hit(_:)``, ``admit(_:)``, ``victim(for:)``, ``insert(_:)`` or ``remove(_:)`` compute with floating-point numbers. If
+    /// so, a live cache sets the standard ``FloatEnvironment`` for each call, which takes some nanoseconds. True by default.
+    static var computesInFloatingPoint: Bool { get }
+
     /// The cache has another capacity from now on, and holds no more than that: a policy that gives parts of it shares takes
     /// them anew. By default of no account.
     mutating func resize(to capacity: Int)
@@ -94,6 +98,10 @@ extension EvictionPolicy where Self: ~Copyable {
     /// It never does.
     @inlinable
     public static var mayOverflow: Bool { false }
+
+    /// It may.
+    @inlinable
+    public static var computesInFloatingPoint: Bool { true }
 
     /// Gives nothing a share.
     @inlinable

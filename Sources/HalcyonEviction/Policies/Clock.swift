@@ -4,6 +4,7 @@
 /// With `bits` above 1 a small counter takes the place of the bit (GCLOCK): each hit adds one, each time round takes one
 /// away. A hit is O(1); an eviction passes over as many entries as were hit since, amortised O(1). Bytes an entry: 9.
 public struct Clock: ~Copyable, CataloguedPolicy {
+    public static let computesInFloatingPoint = false
     /// What can be set.
     public struct Parameters: PolicyParameters {
         /// The bits of the reference counter.

@@ -4,6 +4,7 @@
 /// An evicted entry's accesses are forgotten (in-cache LFU), as in libCacheSim. Every verb is O(1). Bytes an entry: 12,
 /// and 32 for each frequency that occurs at once.
 public struct LFU: ~Copyable, CataloguedPolicy {
+    public static let computesInFloatingPoint = false
     public static let card = PolicyCard(
         name: "lfu", summary: "least frequently used since it came in",
         source: "Coffman, Denning: Operating systems theory, 1973; in O(1) after Shah, Mitra, Matani, 2010")

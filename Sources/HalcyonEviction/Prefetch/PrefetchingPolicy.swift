@@ -126,6 +126,7 @@ public struct PrefetchingPolicy<Wrapped: EvictionPolicy & ~Copyable>: ~Copyable,
     public var overflows: Bool { wrapped.overflows }
     @inlinable
     public static var mayOverflow: Bool { Wrapped.mayOverflow }
+    public static var computesInFloatingPoint: Bool { Wrapped.computesInFloatingPoint }
 
     @inlinable
     public var behaviour: CacheBehaviour { wrapped.behaviour }

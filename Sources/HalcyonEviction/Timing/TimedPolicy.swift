@@ -47,6 +47,8 @@ struct TimedPolicy<Wrapped: EvictionPolicy & ~Copyable>: ~Copyable, EvictionPoli
     var overflows: Bool { wrapped.overflows }
     @inlinable
     static var mayOverflow: Bool { Wrapped.mayOverflow }
+    @inlinable
+    static var computesInFloatingPoint: Bool { Wrapped.computesInFloatingPoint }
 
     @inlinable
     var behaviour: CacheBehaviour { wrapped.behaviour }

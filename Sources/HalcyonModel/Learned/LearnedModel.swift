@@ -1,3 +1,5 @@
+import HalcyonEviction
+
 /// What a ``LearnedPolicy`` learns, apart from the cache that it serves, so that the caches of a fleet can share it: the
 /// network and its training, and what is known of categories and users.
 ///

@@ -113,8 +113,6 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
     }
 
     public mutating func hit(_ access: Access) {
-        let environment = FloatEnvironment.enter()
-        defer { environment.leave() }
         abandonNewcomer()
         let slot = history.resident(access.entry)
         begin(access, isMiss: false)
@@ -130,8 +128,6 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
     }
 
     public mutating func admit(_ access: Access) -> Bool {
-        let environment = FloatEnvironment.enter()
-        defer { environment.leave() }
         abandonNewcomer()
         begin(access, isMiss: true)
         let slot = history.open(access.entry)
@@ -145,8 +141,6 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
     }
 
     public mutating func victim(for access: Access) -> EntryID {
-        let environment = FloatEnvironment.enter()
-        defer { environment.leave() }
         if history.oldest != ObjectRecord.none && recencyGuard.decides() { return leastRecent() }
         if served >= Self.evictionShares * evictionsAScoring || candidates.count == 0 { refill() }
         let (slot, least) = weakest(by: judge)
@@ -178,8 +172,6 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
     }
 
     public mutating func insert(_ access: Access) {
-        let environment = FloatEnvironment.enter()
-        defer { environment.leave() }
         let slot = newcomer
         history.link(slot)
         newcomer = ObjectRecord.none
@@ -192,8 +184,6 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
     }
 
     public mutating func remove(_ entry: EntryID) {
-        let environment = FloatEnvironment.enter()
-        defer { environment.leave() }
         abandonNewcomer()
         let slot = history.resident(entry)
         if isGuarded { recencyGuard.forget(history.records[Int(slot)].last) }

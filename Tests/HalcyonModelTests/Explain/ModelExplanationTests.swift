@@ -96,7 +96,8 @@ struct ModelExplanationTests {
             let observed = try [record.victim, #require(record.runnerUp)]
             for (seen, candidate) in zip(observed, try [explained.victim, #require(explained.runnerUp)]) {
                 var judgement = Judgement(
-                    weights: seen.scored.weights, inputs: Feature.width, hidden: parameters.hidden)
+                    weights: seen.scored.weights, inputs: Feature.width, hidden: parameters.hidden,
+                    blas: parameters.blas)
                 let logit = judgement.logits([judgement.inputs(seen.scored.row)])[0]
                 let value = parameters.missCost.score(
                     logit: logit, logSize: seen.scored.logSize, costsDiffer: !everyCostIsOne)

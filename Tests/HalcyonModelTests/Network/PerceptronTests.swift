@@ -30,7 +30,7 @@ struct PerceptronTests {
 
     @Test("Gradients equal finite differences")
     func gradients() {
-        var network = Perceptron(inputs: Self.inputs, hidden: Self.hidden, largestBatch: Self.rows, seed: 4)
+        var network = Perceptron(inputs: Self.inputs, hidden: Self.hidden, largestBatch: Self.rows, blas: BLAS(.portable), seed: 4)
         var generator = SplitMix64(seed: 9)
         let input = (0..<Self.rows * Self.inputs).map { _ in Float(generator.nextUnit() * 2 - 1) }
         let labels = (0..<Self.rows).map { Float($0 % 2) }
@@ -54,7 +54,7 @@ struct PerceptronTests {
 
     @Test("A row by itself gets the logit that it gets in a batch", arguments: [4, 16, 21, 32])
     func single(hidden: Int) {
-        var network = Perceptron(inputs: 38, hidden: hidden, largestBatch: Self.rows, seed: 4)
+        var network = Perceptron(inputs: 38, hidden: hidden, largestBatch: Self.rows, blas: BLAS(.portable), seed: 4)
         var generator = SplitMix64(seed: 9)
         let input = (0..<Self.rows * 38).map { _ in Float(generator.nextUnit() * 2 - 1) }
         network.parameters[network.parameters.count - 1] = 0.75
@@ -70,7 +70,7 @@ struct PerceptronTests {
     @Test("The same seed gives the same network, another seed another")
     func seeds() {
         func first(_ seed: UInt64) -> [Float] {
-            let network = Perceptron(inputs: 3, hidden: 2, largestBatch: 1, seed: seed)
+            let network = Perceptron(inputs: 3, hidden: 2, largestBatch: 1, blas: BLAS(.portable), seed: seed)
             return (0..<network.parameters.count).map { network.parameters[$0] }
         }
         #expect(first(1) == first(1))

@@ -24,8 +24,8 @@ struct StandardizedDescentTests {
 
     @Test("The network is the one that plain Adam makes of inputs that were standardized before")
     func reference() {
-        var network = Perceptron(inputs: Self.inputs, hidden: Self.hidden, largestBatch: Self.rows, seed: 4)
-        var plain = Perceptron(inputs: Self.inputs, hidden: Self.hidden, largestBatch: Self.rows, seed: 4)
+        var network = Perceptron(inputs: Self.inputs, hidden: Self.hidden, largestBatch: Self.rows, blas: BLAS(.portable), seed: 4)
+        var plain = Perceptron(inputs: Self.inputs, hidden: Self.hidden, largestBatch: Self.rows, blas: BLAS(.portable), seed: 4)
         var descent = StandardizedDescent(of: network, one: Self.one)
         var adam = Adam(parameters: plain.parameters.count)
         var generator = SplitMix64(seed: 9)
@@ -63,9 +63,9 @@ struct StandardizedDescentTests {
 
     @Test("Weights that are adopted say what they said before, and go on from there")
     func adopted() {
-        var network = Perceptron(inputs: Self.inputs, hidden: Self.hidden, largestBatch: Self.rows, seed: 4)
+        var network = Perceptron(inputs: Self.inputs, hidden: Self.hidden, largestBatch: Self.rows, blas: BLAS(.portable), seed: 4)
         var descent = StandardizedDescent(of: network, one: Self.one)
-        let other = Perceptron(inputs: Self.inputs, hidden: Self.hidden, largestBatch: Self.rows, seed: 5)
+        let other = Perceptron(inputs: Self.inputs, hidden: Self.hidden, largestBatch: Self.rows, blas: BLAS(.portable), seed: 5)
         network.load(other.weights)
         descent.adopt()
         var generator = SplitMix64(seed: 9)
@@ -83,7 +83,7 @@ struct StandardizedDescentTests {
 
     @Test("Old batches are forgotten: after a change the weights follow the new spread")
     func forgets() {
-        var network = Perceptron(inputs: 2, hidden: 1, largestBatch: 2, seed: 4)
+        var network = Perceptron(inputs: 2, hidden: 1, largestBatch: 2, blas: BLAS(.portable), seed: 4)
         var descent = StandardizedDescent(of: network, one: 1)
         let drawn = network.parameters[0]
         for _ in 0..<5_000 { descent.observe([9, 1, 11, 1], rows: 2, for: &network) }

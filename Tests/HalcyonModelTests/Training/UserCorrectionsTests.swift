@@ -18,7 +18,7 @@ struct UserCorrectionsTests {
 
     @Test("Two users learn opposite things of the same input, each from their own samples")
     func apart() {
-        var corrections = UserCorrections()
+        var corrections = UserCorrections(blas: BLAS(.portable))
         let users = [corrections.open(), corrections.open(), corrections.open()]
         for index in 0..<2_000 {
             let value: Float = index % 2 == 0 ? 1 : -1
@@ -33,7 +33,7 @@ struct UserCorrectionsTests {
 
     @Test("A correction counts only once it has predicted better than the network alone, and enough samples")
     func trust() {
-        var corrections = UserCorrections()
+        var corrections = UserCorrections(blas: BLAS(.portable))
         let (young, idle) = (corrections.open(), corrections.open())
         for index in 0..<Int(UserCorrections.fewestSamples) {
             let countsEarly = corrections.counts(young)
@@ -53,7 +53,7 @@ struct UserCorrectionsTests {
 
     @Test("A correction that served gives way when habits turn")
     func turning() {
-        var corrections = UserCorrections()
+        var corrections = UserCorrections(blas: BLAS(.portable))
         let user = corrections.open()
         for _ in 0..<400 { corrections.learn(user, inputs(1), logit: 0, isPositive: true) }
         let before = corrected(corrections, user, 1)
@@ -64,7 +64,7 @@ struct UserCorrectionsTests {
 
     @Test("What it adds to several samples that lie in columns is what it adds to each")
     func columns() {
-        var corrections = UserCorrections()
+        var corrections = UserCorrections(blas: BLAS(.portable))
         let (user, idle) = (corrections.open(), corrections.open())
         for index in 0..<1_000 {
             let value: Float = index % 2 == 0 ? 1 : -1

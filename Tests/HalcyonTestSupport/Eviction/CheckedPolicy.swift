@@ -100,6 +100,7 @@ public struct CheckedPolicy<Wrapped: EvictionPolicy & ~Copyable>: ~Copyable, Evi
         return wrapped.overflows
     }
     public static var mayOverflow: Bool { Wrapped.mayOverflow }
+    public static var computesInFloatingPoint: Bool { Wrapped.computesInFloatingPoint }
     public var behaviour: CacheBehaviour { wrapped.behaviour }
     public var metadataBytes: Int { wrapped.metadataBytes }
     public var metrics: [PolicyMetric] { wrapped.metrics }

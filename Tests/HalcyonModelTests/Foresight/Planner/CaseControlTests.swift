@@ -40,7 +40,7 @@ struct CaseControlTests {
     func unbiased() {
         // One input tells two kinds of candidates apart, of which 2 % and 30 % are asked for.
         let probabilities = [0.02, 0.3]
-        var trainer = PlannerTrainer(hidden: 8, rate: 0.003, seed: 1)
+        var trainer = PlannerTrainer(hidden: 8, rate: 0.003, blas: BLAS(.portable), seed: 1)
         var cases = CaseControl(controls: 2, sampling: 100, seed: 2)
         var generator = SplitMix64(seed: 3)
         var column = [Float](repeating: 0, count: PlannerInput.width)

@@ -1,0 +1,56 @@
+import Foundation
+import HalcyonEviction
+import HalcyonTestSupport
+import Testing
+
+@testable import HalcyonModel
+
+/// Every decision of the learner and of the planner: hits, refusals, victims, fetches, and the weights every 1,000 requests, to
+/// the bit.
+@Suite("Decisions are the same on every processor")
+struct DecisionDigestTests {
+    static let table = packageFolder.appending(path: "Tests/HalcyonSimulationTests/Exactness/decisions.txt")
+
+    @Test(
+        "Each instruction set of the kernels decides as the committed table says", arguments: DecisionCase.allCases,
+        PortableKernels.availableLevels)
+    func levels(_ decisions: DecisionCase, level: String) throws {
+        let (found, expected) = (try decisions.line(level: level), try expected(decisions))
+        #expect(
+            found == expected,
+            "A change that moves decisions needs a new result version, and this line in \(Self.table.lastPathComponent).")
+    }
+
+    @Test(
+        "A rounding mode and flush-to-zero of the host change no decision, and are in force again afterwards",
+        arguments: DecisionCase.allCases)
+    func hostEnvironment(_ decisions: DecisionCase) throws {
+        let expected = try expected(decisions)
+        for control in Self.hostEnvironments {
+            let found = try decisions.line(level: nil, hostControl: control)
+            #expect(found == expected, "\(control)")
+        }
+    }
+
+    @Test("The table has a line for each case, and was made by this result version")
+    func wholeTable() throws {
+        let lines = try String(contentsOf: Self.table, encoding: .utf8).split(separator: "\n").map(String.init)
+        #expect(lines.first == "result version \(Halcyon.resultVersion)")
+        #expect(lines.dropFirst().map { String($0.prefix { $0 != " " }) } == DecisionCase.allCases.map(\.rawValue))
+    }
+
+    private func expected(_ decisions: DecisionCase) throws -> String? {
+        try String(contentsOf: Self.table, encoding: .utf8).split(separator: "\n")
+            .first { $0.hasPrefix(decisions.rawValue + " ") }.map(String.init)
+    }
+
+    #if arch(x86_64)
+        /// MXCSR: rounding up; rounding towards zero with flush-to-zero and denormals-are-zero.
+        private static let hostEnvironments: [UInt64] = [0x5F80, 0xFFC0]
+    #elseif arch(arm64)
+        /// FPCR: rounding up; rounding towards zero with flush-to-zero.
+        private static let hostEnvironments: [UInt64] = [1 << 22, 3 << 22 | 1 << 24]
+    #else
+        private static let hostEnvironments: [UInt64] = []
+    #endif
+}
