@@ -44,11 +44,13 @@ let package = Package(
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("curl")]),
         .target(name: "CProcessor"),
 
-        .target(name: "HalcyonEviction", swiftSettings: strict),
+        .target(name: "HalcyonSupport", swiftSettings: strict),
+        .target(name: "HalcyonEviction", dependencies: ["HalcyonSupport"], swiftSettings: strict),
         .target(
             name: "HalcyonModel",
             dependencies: [
-                "HalcyonEviction", "CProcessor", .target(name: "COpenBLAS", condition: .when(platforms: [.linux])),
+                "HalcyonEviction", "HalcyonSupport", "CProcessor",
+                .target(name: "COpenBLAS", condition: .when(platforms: [.linux])),
             ],
             // The interface of Accelerate that is not deprecated, and the type of its sizes.
             cSettings: [
@@ -71,11 +73,14 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"), .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),
-        .target(name: "HalcyonTrace", dependencies: ["CZlib", "CZstd", "HalcyonAccessLog"], swiftSettings: strict),
+        .target(
+            name: "HalcyonTrace", dependencies: ["CZlib", "CZstd", "HalcyonAccessLog", "HalcyonSupport"],
+            swiftSettings: strict),
         .target(
             name: "HalcyonSimulation",
             dependencies: [
-                "HalcyonEviction", "HalcyonModel", "HalcyonTrace", .product(name: "Yams", package: "Yams"),
+                "HalcyonEviction", "HalcyonModel", "HalcyonSupport", "HalcyonTrace",
+                .product(name: "Yams", package: "Yams"),
             ],
             swiftSettings: strict),
         .executableTarget(
@@ -89,6 +94,7 @@ let package = Package(
             name: "HalcyonTestSupport",
             dependencies: ["HalcyonEviction", "HalcyonTrace", "HalcyonSimulation", "CChildProcess"],
             path: "Tests/HalcyonTestSupport", swiftSettings: strict),
+        .testTarget(name: "HalcyonSupportTests", dependencies: ["HalcyonSupport"], swiftSettings: strict),
         .testTarget(
             name: "HalcyonEvictionTests", dependencies: ["HalcyonEviction", "HalcyonTestSupport"],
             swiftSettings: strict),
@@ -141,7 +147,7 @@ let package = Package(
         .testTarget(
             name: "HalcyonTraceTests",
             dependencies: [
-                "HalcyonTrace", "HalcyonAccessLog", "HalcyonTestSupport", "CZlib", "CZstd",
+                "HalcyonTrace", "HalcyonSupport", "HalcyonAccessLog", "HalcyonTestSupport", "CZlib", "CZstd",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
