@@ -73,6 +73,26 @@ enum PortableMathResults {
         (0x1.5ep9, 0x1.d945df4f8ec8ep1009),
     ]
 
+    static let fastExp: [(Double, Double)] = [
+        (-0x1.5ep9, 0x1.14f2b0fb9307fp-1010), (-0x1.5df3333333333p9, 0x1.32132bfae6577p-1010),
+        (-0x1.599999999999ap8, 0x1.52df10f35391fp-499), (-0x1.9p6, 0x1.a8c1f14e2af5cp-145),
+        (-0x1.68p5, 0x1.0e5b73d1ff53dp-65), (-0x1.4333333333333p3, 0x1.5899ac5129ae3p-15),
+        (-0x1.5317a1b949c53p2, 0x1.47ae147ae147dp-8), (-0x1p1, 0x1.152aaa3bf81ccp-3),
+        (-0x1p0, 0x1.78b56362cef38p-2), (-0x1.62e42fefa39efp-1, 0x1p-1),
+        (-0x1.ccccccccccccdp-2, 0x1.4677327472ea8p-1), (-0x1.62e42fefa39fp-2, 0x1.6a09e667f3bccp-1),
+        (-0x1.62e42fefa39eep-2, 0x1.6a09e667f3bcdp-1), (-0x1.999999999999ap-4, 0x1.cf46d99d52b3ap-1),
+        (-0x1.0624dd2f1a9fcp-10, 0x1.ff7cfe56f1a9ep-1), (-0x1.70ef54646d497p-57, 0x1p0),
+        (0x1.56e1fc2f8f359p-997, 0x1p0), (0x1.12e0be826d695p-30, 0x1.000000044b83p0),
+        (0x1.47ae147ae147bp-7, 0x1.0292a5d2f2226p0), (0x1.999999999999ap-3, 0x1.38add9e58ac8dp0),
+        (0x1.62e42fefa39eep-2, 0x1.6a09e667f3bccp0), (0x1.62e42fefa39fp-2, 0x1.6a09e667f3bcdp0),
+        (0x1p-1, 0x1.a61298e1e069cp0), (0x1.ccccccccccccdp-1, 0x1.3ad44655c78bcp1), (0x1p0, 0x1.5bf0a8b14576ap1),
+        (0x1.8p0, 0x1.1ed3fe64fc541p2), (0x1p1, 0x1.d8e64b8d4ddaep2), (0x1.a666666666666p1, 0x1.b1cd5e7807b7bp4),
+        (0x1.4p3, 0x1.5829dcf95056p14), (0x1.48p4, 0x1.7d6c4f0bcdd5cp29),
+        (0x1.62ccccccccccdp6, 0x1.f4705bbffae5cp127), (0x1.2c4p8, 0x1.1fda3eaeb3d0ep433),
+        (0x1.45p9, 0x1.af11c8c4dd193p937), (0x1.5dfeb851eb852p9, 0x1.d49054d269b94p1009),
+        (0x1.5ep9, 0x1.d945df4f8ec8ep1009),
+    ]
+
     static let cbrt: [(Double, Double)] = [
         (0x0.0000000000001p-1022, 0x1p-358), (0x0.012688b70e62bp-1022, 0x1.a9d1b0b5d7427p-344),
         (0x1.56e1fc2f8f359p-997, 0x1.bff2ee48e053p-333), (0x1.b7cdfd9d7bdbbp-34, 0x1.e6b4b396428e8p-12),

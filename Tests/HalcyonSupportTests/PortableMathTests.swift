@@ -37,6 +37,7 @@ struct PortableMathTests {
     @Test("powers and roots are within the stated error")
     func powers() {
         #expect(error(PortableMath.exp, Foundation.exp, grid(-700, 700) + grid(-1, 1)) <= 1.7)
+        #expect(error(PortableMath.fastExp, Foundation.exp, grid(-700, 700) + grid(-1, 1)) <= 1.7)
         #expect(error(PortableMath.cbrt, Foundation.cbrt, octaves(-1_074, 1_023.9)) <= 2)
         #expect((0...200_000).allSatisfy { PortableMath.cbrt(Double($0 * $0 * $0)) == Double($0) })
         for exponent in [-2.5, -1, -0.8, 1.0 / 3, 0.5, 1, 3, 17] {
@@ -61,6 +62,7 @@ struct PortableMathTests {
             ("ln", PortableMath.ln, PortableMathResults.ln), ("log10", PortableMath.log10, PortableMathResults.log10),
             ("log1p", PortableMath.log1p, PortableMathResults.log1p),
             ("exp", PortableMath.exp, PortableMathResults.exp),
+            ("fastExp", PortableMath.fastExp, PortableMathResults.fastExp),
             ("cbrt", PortableMath.cbrt, PortableMathResults.cbrt),
             ("erfc", PortableMath.erfc, PortableMathResults.erfc),
         ]
@@ -84,6 +86,8 @@ struct PortableMathTests {
         #expect(rises(grid(-0.99, 3).map(PortableMath.log1p)))
         #expect(rises(grid(-700, 700).map(PortableMath.exp)))
         #expect(rises(grid(0.34, 0.35).map(PortableMath.exp)))
+        #expect(rises(grid(-700, 700).map(PortableMath.fastExp)))
+        #expect(rises(grid(0.34, 0.35).map(PortableMath.fastExp)))
         #expect(rises(octaves(-1_070, 1_023).map(PortableMath.cbrt)))
         #expect(rises(grid(-26, 5).map { PortableMath.erfc(-$0) }))
         #expect(rises(grid(-1.26, -1.24).map { PortableMath.erfc(-$0) }))
@@ -110,14 +114,16 @@ struct PortableMathTests {
 
     @Test("powers and roots at their limits")
     func specialPowers() {
-        #expect(PortableMath.exp(0) == 1)
-        #expect(PortableMath.exp(-0.0) == 1)
-        #expect(PortableMath.exp(.leastNonzeroMagnitude) == 1)
-        #expect(PortableMath.exp((-700.0).nextDown) == 0)
-        #expect(PortableMath.exp((700.0).nextUp) == .infinity)
-        #expect(PortableMath.exp(-.infinity) == 0)
-        #expect(PortableMath.exp(.infinity) == .infinity)
-        #expect(PortableMath.exp(.nan).isNaN)
+        for exponential in [PortableMath.exp, PortableMath.fastExp] {
+            #expect(exponential(0) == 1)
+            #expect(exponential(-0.0) == 1)
+            #expect(exponential(.leastNonzeroMagnitude) == 1)
+            #expect(exponential((-700.0).nextDown) == 0)
+            #expect(exponential((700.0).nextUp) == .infinity)
+            #expect(exponential(-.infinity) == 0)
+            #expect(exponential(.infinity) == .infinity)
+            #expect(exponential(.nan).isNaN)
+        }
         #expect(PortableMath.pow(5, 0) == 1)
         #expect(PortableMath.pow(1, .infinity) == 1)
         #expect(PortableMath.pow(0, 2) == 0)

@@ -55,7 +55,7 @@ public struct Cacheus: ~Copyable, CataloguedPolicy {
         rate.count(isHit: false, residents: frequency.count, generator: &generator)
         let list = ghosts.list(of: access.entry)
         if list == ListFamily.none { return true }
-        let factor = PortableMath.exp(-rate.value)
+        let factor = PortableMath.fastExp(-rate.value)
         let lru = list == Cacheus.lruGhosts ? lruWeight * factor : lruWeight
         let lfu = list == Cacheus.lfuGhosts ? (1 - lruWeight) * factor : 1 - lruWeight
         lruWeight = lru / (lru + lfu)

@@ -112,8 +112,8 @@ public struct LeCaR: ~Copyable, CataloguedPolicy {
 
     /// The weight of the expert that erred is multiplied by e^(-rate · discount^age); then both are made to sum to 1.
     private mutating func learn(lruErred: Bool, age: UInt32) {
-        let regret = PortableMath.exp(fading * Double(age))
-        let factor = PortableMath.exp(-learningRate * regret)
+        let regret = PortableMath.fastExp(fading * Double(age))
+        let factor = PortableMath.fastExp(-learningRate * regret)
         let lru = lruErred ? lruWeight * factor : lruWeight
         let lfu = lruErred ? 1 - lruWeight : (1 - lruWeight) * factor
         // Neither weight vanishes altogether, so that an expert can come back.
