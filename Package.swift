@@ -46,11 +46,13 @@ let package = Package(
         // Compiled for speed in debug builds, too: tests train networks.
         .target(name: "CPortableBLAS", cSettings: [.unsafeFlags(["-O3", "-ffp-contract=off"])]),
 
-        .target(name: "HalcyonEviction", dependencies: ["CProcessor"], swiftSettings: strict),
+        .target(name: "HalcyonSupport", swiftSettings: strict),
+        .target(name: "HalcyonEviction", dependencies: ["HalcyonSupport", "CProcessor"], swiftSettings: strict),
         .target(
             name: "HalcyonModel",
             dependencies: [
-                "HalcyonEviction", "CProcessor", "CPortableBLAS", .target(name: "COpenBLAS", condition: .when(platforms: [.linux])),
+                "HalcyonEviction", "HalcyonSupport", "CProcessor", "CPortableBLAS",
+                .target(name: "COpenBLAS", condition: .when(platforms: [.linux])),
             ],
             // The interface of Accelerate that is not deprecated, and the type of its sizes.
             cSettings: [
@@ -73,11 +75,14 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"), .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),
-        .target(name: "HalcyonTrace", dependencies: ["CZlib", "CZstd", "HalcyonAccessLog"], swiftSettings: strict),
+        .target(
+            name: "HalcyonTrace", dependencies: ["CZlib", "CZstd", "HalcyonAccessLog", "HalcyonSupport"],
+            swiftSettings: strict),
         .target(
             name: "HalcyonSimulation",
             dependencies: [
-                "HalcyonEviction", "HalcyonModel", "HalcyonTrace", .product(name: "Yams", package: "Yams"),
+                "HalcyonEviction", "HalcyonModel", "HalcyonSupport", "HalcyonTrace",
+                .product(name: "Yams", package: "Yams"),
             ],
             swiftSettings: strict),
         .executableTarget(
@@ -91,6 +96,7 @@ let package = Package(
             name: "HalcyonTestSupport",
             dependencies: ["HalcyonEviction", "HalcyonTrace", "HalcyonSimulation", "CChildProcess"],
             path: "Tests/HalcyonTestSupport", swiftSettings: strict),
+        .testTarget(name: "HalcyonSupportTests", dependencies: ["HalcyonSupport"], swiftSettings: strict),
         .testTarget(
             name: "HalcyonEvictionTests", dependencies: ["HalcyonEviction", "HalcyonTestSupport"],
             swiftSettings: strict),
@@ -144,7 +150,7 @@ let package = Package(
         .testTarget(
             name: "HalcyonTraceTests",
             dependencies: [
-                "HalcyonTrace", "HalcyonAccessLog", "HalcyonTestSupport", "CZlib", "CZstd",
+                "HalcyonTrace", "HalcyonSupport", "HalcyonAccessLog", "HalcyonTestSupport", "CZlib", "CZstd",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),

@@ -1,3 +1,5 @@
+import HalcyonSupport
+
 /// Cacheus: as ``LeCaR``, with experts of another kind and a learning rate that adapts. SR-LRU resists scans: newcomers
 /// pass through SR, and R holds what was asked for again; CR-LFU resists churn: among the least frequent the latest goes, and
 /// an entry that comes back keeps its frequency.
@@ -53,7 +55,7 @@ public struct Cacheus: ~Copyable, CataloguedPolicy {
         rate.count(isHit: false, residents: frequency.count, generator: &generator)
         let list = ghosts.list(of: access.entry)
         if list == ListFamily.none { return true }
-        let factor = Double.exponential(-rate.value)
+        let factor = PortableMath.fastExp(-rate.value)
         let lru = list == Cacheus.lruGhosts ? lruWeight * factor : lruWeight
         let lfu = list == Cacheus.lfuGhosts ? (1 - lruWeight) * factor : 1 - lruWeight
         lruWeight = lru / (lru + lfu)

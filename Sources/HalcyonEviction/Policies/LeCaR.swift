@@ -1,3 +1,5 @@
+import HalcyonSupport
+
 /// Learning cache replacement: an LRU and an LFU expert each name a victim, and a draw by their weights decides; when what
 /// one of them threw out comes back, its weight falls, the more the sooner that was.
 ///
@@ -58,7 +60,7 @@ public struct LeCaR: ~Copyable, CataloguedPolicy {
     }
 
     public mutating func resize(to capacity: Int) {
-        fading = Double.naturalLogarithm(discount) / Double(max(capacity, 1))
+        fading = PortableMath.ln(discount) / Double(max(capacity, 1))
         ghostLimit = capacity / 2
     }
 
@@ -110,8 +112,8 @@ public struct LeCaR: ~Copyable, CataloguedPolicy {
 
     /// The weight of the expert that erred is multiplied by e^(-rate · discount^age); then both are made to sum to 1.
     private mutating func learn(lruErred: Bool, age: UInt32) {
-        let regret = Double.exponential(fading * Double(age))
-        let factor = Double.exponential(-learningRate * regret)
+        let regret = PortableMath.fastExp(fading * Double(age))
+        let factor = PortableMath.fastExp(-learningRate * regret)
         let lru = lruErred ? lruWeight * factor : lruWeight
         let lfu = lruErred ? 1 - lruWeight : (1 - lruWeight) * factor
         // Neither weight vanishes altogether, so that an expert can come back.

@@ -1,3 +1,5 @@
+import HalcyonSupport
+
 /// The learning rate of ``Cacheus``: changed once a window, further in the direction in which the hit ratio rose, back if
 /// it fell; drawn anew after ten windows in which nothing was gained.
 struct AdaptiveLearningRate {
@@ -11,7 +13,7 @@ struct AdaptiveLearningRate {
 
     /// The cache is full for the first time: the rate is √(2 ln 2 / N). Nothing happens if it was before.
     mutating func start(residents: Int) {
-        if value == 0 { value = min(max((2 * Double.naturalLogarithm(2) / Double(residents)).squareRoot(), 0.001), 1) }
+        if value == 0 { value = min(max((2 * PortableMath.ln(2) / Double(residents)).squareRoot(), 0.001), 1) }
     }
 
     /// Counts an access; a window is over after as many of them as there are residents.

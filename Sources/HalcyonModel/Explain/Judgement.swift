@@ -1,4 +1,4 @@
-import Foundation
+import HalcyonSupport
 
 /// A network held against samples that it has not learnt from.
 struct Judgement: ~Copyable {
@@ -41,9 +41,9 @@ struct Judgement: ~Copyable {
     /// The logistic loss of one sample, in nats.
     static func loss(logit: Float, isPositive: Bool) -> Double {
         let value = Double(logit)
-        return max(value, 0) - (isPositive ? value : 0) + log1p(exp(-abs(value)))
+        return max(value, 0) - (isPositive ? value : 0) + PortableMath.log1p(PortableMath.exp(-abs(value)))
     }
 
     /// The chance that a logit stands for.
-    static func probability(_ logit: Float) -> Double { 1 / (1 + exp(-Double(logit))) }
+    static func probability(_ logit: Float) -> Double { 1 / (1 + PortableMath.exp(-Double(logit))) }
 }

@@ -97,7 +97,8 @@ private struct Header {
         else {
             throw ModelFileError(reason: .malformed("The header is not a JSON object of types, shapes and places"))
         }
-        for (name, entry) in entries {
+        // In order of names, so that of several faults the same one is reported in every run.
+        for (name, entry) in entries.sorted(by: { $0.key < $1.key }) {
             switch entry {
             case .metadata(let texts) where name == "__metadata__": metadata = texts
             case .metadata: throw ModelFileError(reason: .malformed("The header says no type and shape for '\(name)'"))

@@ -1,4 +1,4 @@
-import Foundation
+import HalcyonSupport
 import HalcyonTrace
 
 /// The miss ratio of LRU at every capacity.
@@ -64,7 +64,7 @@ public struct MissRatioCurve: Sendable, Codable, Equatable {
         let ratio = Double(last.capacity) / low
         var chosen: [Point] = []
         for step in 0..<count {
-            let capacity = low * pow(ratio, Double(step) / Double(count - 1))
+            let capacity = low * PortableMath.pow(ratio, Double(step) / Double(count - 1))
             guard let point = point(atCapacity: step == count - 1 ? last.capacity : UInt64(capacity)) else { continue }
             if chosen.last?.capacity != point.capacity { chosen.append(point) }
         }

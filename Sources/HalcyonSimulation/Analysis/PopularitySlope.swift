@@ -1,4 +1,4 @@
-import Foundation
+import HalcyonSupport
 
 /// The slope α of Zipf's law, fitted to a trace.
 ///
@@ -26,8 +26,8 @@ public struct PopularitySlope: Sendable, Codable, Equatable {
         for (index, count) in frequent.enumerated() {
             let weight = 1 / Double(index + 1)
             weights += weight
-            meanX += weight * log(Double(index + 1))
-            meanY += weight * log(Double(count))
+            meanX += weight * PortableMath.ln(Double(index + 1))
+            meanY += weight * PortableMath.ln(Double(count))
         }
         meanX /= weights
         meanY /= weights
@@ -36,8 +36,8 @@ public struct PopularitySlope: Sendable, Codable, Equatable {
         var yy = 0.0
         for (index, count) in frequent.enumerated() {
             let weight = 1 / Double(index + 1)
-            let x = log(Double(index + 1)) - meanX
-            let y = log(Double(count)) - meanY
+            let x = PortableMath.ln(Double(index + 1)) - meanX
+            let y = PortableMath.ln(Double(count)) - meanY
             xx += weight * x * x
             xy += weight * x * y
             yy += weight * y * y

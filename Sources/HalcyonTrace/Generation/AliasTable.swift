@@ -1,3 +1,5 @@
+import HalcyonSupport
+
 /// Draws from a fixed discrete distribution in O(1), whatever its shape.
 ///
 /// Walker's alias method, built by Vose's linear algorithm ("A linear algorithm for generating random numbers with a

@@ -1,3 +1,5 @@
+import HalcyonSupport
+
 /// How objects get their sizes.
 public enum SizeRule: Sendable, Equatable {
     /// An object keeps the size of its first request; later ones that differ are counted.

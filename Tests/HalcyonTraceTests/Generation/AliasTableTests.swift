@@ -1,3 +1,4 @@
+import HalcyonSupport
 import Testing
 
 @testable import HalcyonTrace

@@ -1,4 +1,4 @@
-import Foundation
+import HalcyonSupport
 
 /// How long the blocks of a block bootstrap must be so that they keep the dependence of a series.
 enum BlockLength {
@@ -11,7 +11,7 @@ enum BlockLength {
     static func automatic(_ series: [Double]) -> Int {
         let n = series.count
         guard n >= 8 else { return 1 }
-        let least = Int(pow(Double(n), 1.0 / 3).rounded(.up))
+        let least = Int(PortableMath.cbrt(Double(n)).rounded(.up))
         let most = max(least, n / 4)
         let mean = series.reduce(0, +) / Double(n)
         func covariance(_ lag: Int) -> Double {
@@ -22,10 +22,10 @@ enum BlockLength {
         let variance = covariance(0)
         guard variance > 0 else { return least }
 
-        let quiet = max(5, Int(log10(Double(n)).squareRoot()))
+        let quiet = max(5, Int(PortableMath.log10(Double(n)).squareRoot()))
         let lastLag = min(n - 1, Int(Double(n).squareRoot().rounded(.up)) + quiet)
         let correlations = (0...lastLag).map { covariance($0) / variance }
-        let threshold = 2 * (log10(Double(n)) / Double(n)).squareRoot()
+        let threshold = 2 * (PortableMath.log10(Double(n)) / Double(n)).squareRoot()
         let significant = (1...lastLag).last { abs(correlations[$0]) > threshold }
         let firstQuiet = (1...lastLag).first { lag in
             lag + quiet <= lastLag + 1 && (lag..<lag + quiet).allSatisfy { abs(correlations[$0]) < threshold }
@@ -41,7 +41,7 @@ enum BlockLength {
         }
         guard spectrum > 0 else { return most }
         let ratio = slope * slope / (4.0 / 3 * spectrum * spectrum)
-        let length = Int(pow(2 * ratio * Double(n), 1.0 / 3).rounded(.up))
+        let length = Int(PortableMath.cbrt(2 * ratio * Double(n)).rounded(.up))
         return min(most, max(least, length))
     }
 }

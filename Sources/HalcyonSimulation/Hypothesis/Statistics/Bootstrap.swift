@@ -1,4 +1,3 @@
-import Foundation
 import HalcyonTrace
 
 /// Draws units with replacement, and for each draw gives the ratio of sums of several series: all of them from the very

@@ -1,9 +1,9 @@
-import Foundation
+import HalcyonSupport
 
 /// The quantiles that intervals and detectable effects are made from.
 enum Distributions {
     /// The probability that a standard normal variable is at most `x`. O(1).
-    static func normalProbability(_ x: Double) -> Double { 0.5 * erfc(-x / 2.0.squareRoot()) }
+    static func normalProbability(_ x: Double) -> Double { 0.5 * PortableMath.erfc(-x / 2.0.squareRoot()) }
 
     /// The value that a standard normal variable exceeds with probability 1 − `probability`, to 1e-12. O(1).
     ///
@@ -42,7 +42,8 @@ enum Distributions {
         if x <= 0 { return 0 }
         if x >= 1 { return 1 }
         if x > (a + 1) / (a + b + 2) { return 1 - betaRatio(1 - x, b, a) }
-        let front = exp(logGamma(a + b) - logGamma(a) - logGamma(b) + a * log(x) + b * log(1 - x)) / a
+        let scale = logGamma(a + b) - logGamma(a) - logGamma(b)
+        let front = PortableMath.exp(scale + a * PortableMath.ln(x) + b * PortableMath.ln(1 - x)) / a
         let smallest = 1e-300
         var (c, d) = (1.0, 1 - (a + b) * x / (a + 1))
         d = 1 / (abs(d) < smallest ? smallest : d)
@@ -69,11 +70,11 @@ enum Distributions {
         // Stirling's series, after moving the argument to where its first terms suffice.
         var (x, shift) = (x, 0.0)
         while x < 12 {
-            shift += log(x)
+            shift += PortableMath.ln(x)
             x += 1
         }
         let square = 1 / (x * x)
         let series = (1 / 12.0 - square * (1 / 360.0 - square * (1 / 1260.0 - square / 1680.0))) / x
-        return (x - 0.5) * log(x) - x + 0.5 * log(2 * Double.pi) + series - shift
+        return (x - 0.5) * PortableMath.ln(x) - x + 0.5 * PortableMath.ln(2 * Double.pi) + series - shift
     }
 }

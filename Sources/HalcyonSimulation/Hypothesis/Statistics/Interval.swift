@@ -1,5 +1,3 @@
-import Foundation
-
 /// An estimate with where it may lie.
 public struct Interval: Sendable, Codable, Equatable {
     /// The lower end.

@@ -1,4 +1,4 @@
-import Foundation
+import HalcyonSupport
 import HalcyonTrace
 
 /// How far the mean of a learner's runs strays when nothing but chance changes: its seeds and the labels it happened
@@ -29,7 +29,9 @@ struct RunNoise {
             let (u, v) = (2 * generator.unit() - 1, 2 * generator.unit() - 1)
             let square = u * u + v * v
             guard square > 0, square <= 1 else { continue }
-            let stretch = degrees.isFinite ? degrees * (pow(square, -2 / degrees) - 1) : -2 * log(square)
+            let stretch =
+                degrees.isFinite
+                ? degrees * (PortableMath.pow(square, -2 / degrees) - 1) : -2 * PortableMath.ln(square)
             let draw = deviation * u * (stretch / square).squareRoot()
             draws += [draw, -draw]
         }

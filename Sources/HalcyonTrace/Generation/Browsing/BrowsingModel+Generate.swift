@@ -1,3 +1,5 @@
+import HalcyonSupport
+
 /// A trace of a browsing model and what is true of it.
 public struct BrowsingOutcome: Sendable {
     /// What can be observed.

@@ -1,3 +1,5 @@
+import HalcyonSupport
+
 /// The state of a browsing model while it is drawn from: a step makes one request.
 struct BrowsingSimulation {
     struct Request {

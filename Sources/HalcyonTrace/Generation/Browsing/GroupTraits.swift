@@ -1,3 +1,5 @@
+import HalcyonSupport
+
 /// What makes a group different from the others: where users go from it, what they do in it, how large its objects are.
 struct GroupTraits {
     /// The groups that each group is related to, the nearest first.
