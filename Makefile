@@ -3,6 +3,7 @@
 # bench-cache: the tiers of the image cache, memory beside NSCache.
 # bench-log: what the access log costs who records, and how many accesses a second it takes.
 # bench-images: pictures decoded and processed beside TurboJPEG and Pillow.   bench-network: loads beside URLSession.
+# kernels: the bits of the matrix routines, on this processor and emulated arm64.   bench-kernels: their speed beside OpenBLAS.
 # model-exchange: models to Python's safetensors and back.
 # check: hit ratios against Experiments/targets.yml.   notebooks: executes Notebooks/, results in .build/notebooks.
 # acceptance: does the test of the hypothesis claim what is so, and nothing else? 20 seeds, some 20 minutes of one core.
@@ -14,7 +15,7 @@ VENV   := .build/venv
 IMAGES_VENV := .build/venv-images
 NOTEBOOKS_VENV := .build/venv-notebooks
 
-.PHONY: demo test soak sanitize check acceptance acceptance-short bench bench-cache bench-log bench-images bench-network notebooks model-exchange lint docs release dependencies example clean
+.PHONY: demo test kernels bench-kernels soak sanitize check acceptance acceptance-short bench bench-cache bench-log bench-images bench-network notebooks model-exchange lint docs release dependencies example clean
 
 demo: release
 	@echo
@@ -29,6 +30,16 @@ test:
 	    echo "halcyon: tests with time limits failed; once more, since this may be a busy machine" >&2; \
 	    swift test --skip-build --filter '^HalcyonTests\.'; }
 	$(MAKE) example
+
+# The portable matrix routines against a committed table of digests: at each instruction set of this processor, and compiled for
+# arm64 under qemu's user emulation.
+kernels:
+	@.ci/install-dependencies kernels
+	@Tests/Kernels/run
+	@Tests/Kernels/run arm64
+
+bench-kernels: dependencies
+	@Experiments/Benchmarks/Kernels/run
 
 # The long forms: processes killed 200 times, longer traces through live caches. Some minutes in all.
 soak:

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import HalcyonEviction
+import HalcyonModel
 import HalcyonSimulation
 
 /// `replay`: recorded accesses in, exact hit ratios out.
@@ -33,6 +34,10 @@ extension ReplayCommand {
         signal(SIGPIPE, SIG_DFL)
         let interruption = Interruption()
         defer { interruption.cancel() }
+        if let fault = PortableKernels.environmentFault {
+            Terminal.say("replay: \(fault)")
+            exit(withError: Exit.usage)
+        }
         do {
             var command = try parseAsRoot()
             if var asynchronous = command as? AsyncParsableCommand {

@@ -128,6 +128,21 @@ struct BLASTests {
         #expect(Kernels.system.implementation.hasPrefix("OpenBLAS 0.") || Kernels.system.implementation == "Accelerate")
     }
 
+    @Test("Nothing but the system kernels calls the system's BLAS")
+    func callers() throws {
+        var callers: [String] = []
+        for folder in ["HalcyonModel", "HalcyonEviction", "HalcyonSimulation", "Halcyon", "replay", "CPortableBLAS"] {
+            let root = packageFolder.appending(path: "Sources/\(folder)")
+            let files = try #require(FileManager.default.enumerator(at: root, includingPropertiesForKeys: nil))
+            for case let file as URL in files where ["swift", "c", "h"].contains(file.pathExtension) {
+                let text = try String(contentsOf: file, encoding: .utf8)
+                if text.contains("cblas_") || text.contains("openblas_") { callers.append(file.lastPathComponent) }
+            }
+        }
+        // One calls it, the other says in a comment what that does to the host.
+        #expect(callers.sorted() == ["BLAS.swift", "Kernels.swift"])
+    }
+
     @Test("No routine reads beyond its operands or writes beyond its output", arguments: 1..<50)
     func bounds(columns: Int) {
         // Each operand ends where a page begins that can be neither read nor written.

@@ -1,0 +1,71 @@
+import Foundation
+import HalcyonModel
+import HalcyonTestSupport
+import Testing
+
+@Suite("Kernels on the command line")
+struct KernelsCommandTests {
+    let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+        var (text, state) = ("time,key,category,user\n", UInt32(7))
+        for row in 0..<3_000 {
+            state = state &* 1_664_525 &+ 1_013_904_223
+            let popular = state >> 31 == 0
+            let key = popular ? "p\((state >> 8) % 100)" : "n\(row)"
+            text += "\(row),\(key),\(popular ? "a" : "b"),u\(row % 3)\n"
+        }
+        _ = try folder.file("t.csv", text)
+    }
+
+    private func run(_ arguments: String..., level: String? = nil) throws -> Outcome {
+        try Replay.run(
+            ["t.csv", "--only", "-c", "60", "--format", "json"] + arguments, in: folder,
+            environment: level.map { [PortableKernels.environmentVariable: $0] } ?? [:])
+    }
+
+    @Test("The environment variable selects an instruction set, and each gives the same report but for time and its name")
+    func environment() throws {
+        var found: Set<String> = []
+        for level in PortableKernels.availableLevels {
+            var run = try #require(try run("-p", "learned", "--prefetch", "planner", level: level).runs().first)
+            for name in ["seconds", "requests_per_second", "kernels"] { run[name] = nil }
+            if var prefetch = run["prefetch"] as? [String: Any] {
+                for name in ["planning_microseconds", "kernels"] { prefetch[name] = nil }
+                run["prefetch"] = prefetch
+            }
+            let data = try JSONSerialization.data(withJSONObject: run, options: [.sortedKeys])
+            found.insert(String(decoding: data, as: UTF8.self))
+        }
+        #expect(found.count == 1, "\(found)")
+    }
+
+    @Test("An instruction set that does not exist is a usage error in one sentence", arguments: ["mmx", " ", "AVX2"])
+    func unknown(level: String) throws {
+        for arguments in [["t.csv"], ["inspect", "t.csv"], []] {
+            let outcome = try Replay.run(
+                arguments, in: folder, environment: [PortableKernels.environmentVariable: level])
+            let names = PortableKernels.availableLevels.joined(separator: ", ")
+            #expect(
+                (outcome.code, outcome.errors) == (
+                    64,
+                    "replay: HALCYON_KERNELS: '\(level)' is no instruction set of the portable kernels: give one of \(names).\n"
+                ))
+        }
+    }
+
+    @Test("The system's kernels can be asked for in learned, the planner and explain")
+    func system() throws {
+        let run = try #require(
+            try run("-p", "learned(kernels=system)", "--prefetch", "planner(kernels=system)").runs().first)
+        #expect(run["label"] as? String == "learned(kernels=system)")
+        #expect((run["parameters"] as? [String: String])?["kernels"] == "system")
+        let explained = try Replay.run(
+            "explain", "t.csv", "-c", "60", "-p", "learned(kernels=system)", "--format", "json", in: folder)
+        #expect(explained.code == 0, "\(explained.errors)")
+        let wrong = try self.run("-p", "learned(kernels=cuda)")
+        #expect(wrong.code == 64)
+        #expect(wrong.errors.contains("portable, system"), "\(wrong.errors)")
+    }
+}
