@@ -5,7 +5,7 @@
 # bench-images: pictures decoded and processed beside TurboJPEG and Pillow.   bench-network: loads beside URLSession.
 # kernels: the bits of the matrix routines, on this processor and emulated arm64.   bench-kernels: their speed beside OpenBLAS.
 # model-exchange: models to Python's safetensors and back.
-# check: hit ratios against Experiments/targets.yml.   notebooks: executes Notebooks/, results in .build/notebooks.
+# check: exact hits and floors of Experiments/targets.yml.   notebooks: executes Notebooks/, results in .build/notebooks.
 # acceptance: does the test of the hypothesis claim what is so, and nothing else? 20 seeds, some 20 minutes of one core.
 # lint: format and spelling of the code.   docs: the API documentation.   Missing system packages are installed on the way.
 
@@ -60,7 +60,8 @@ example: dependencies
 	swift run Gallery
 	swift run --package-path Experiments/CustomPolicy
 
-# Hit ratios on the bundled traces, held against what was recorded; JUnit XML and Markdown for whoever shows them.
+# Compares hits on the bundled traces with Experiments/targets.yml. Exact hits have no tolerance: they move only with a
+# new result version. Floors and highest losses hold for every version. JUnit XML and Markdown are for tools that show them.
 check: release
 	@$(REPLAY) check Experiments/targets.yml --junit .build/targets.xml --markdown .build/targets.md
 

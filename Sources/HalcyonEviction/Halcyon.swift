@@ -2,6 +2,11 @@
 package enum Halcyon {
     /// The version, which every result and every file of a model carries.
     package static let version = "0.1.0"
-    /// Raised by every change that moves a result of any policy; results of one version are the same on every machine.
+
+    /// The result version: a whole number that every report carries, and `Experiments/targets.yml` with its exact
+    /// figures.
+    ///
+    /// Raise it in every change that moves any result of any policy on any trace: two builds with the same result
+    /// version give the same counts. CHANGELOG.md has an entry for each result version.
     package static let resultVersion = 1
 }

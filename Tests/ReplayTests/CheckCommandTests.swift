@@ -15,10 +15,12 @@ struct CheckCommandTests {
         _ = try folder.file("tiny.csv", "key\na\na\nb\na\nc\nb\n")
     }
 
-    func targets(_ lowest: String) throws -> String {
+    /// A file with one target, LRU of 2 objects with these fields.
+    func targets(_ fields: String, version: Int = 1) throws -> String {
         try folder.file(
             "targets.yml",
-            "schema: halcyon.targets/1\ngroups: [{trace: tiny.csv, targets: [{policy: lru, capacity: 2\(lowest)}]}]\n")
+            "schema: halcyon.targets/2\nresult_version: \(version)\n"
+                + "groups: [{trace: tiny.csv, targets: [{policy: lru, capacity: 2\(fields)}]}]\n")
     }
 
     /// The exit code of the command.
@@ -37,23 +39,26 @@ struct CheckCommandTests {
 
     @Test("0 where all are reached, 1 where one is missed, 65 for a bad file, 64 for what cannot be asked of it")
     func exitCodes() async throws {
-        #expect(try await code(targets(", lowest_hit_ratio: 0.333333")) == 0)
-        #expect(try await code(targets(", lowest_hit_ratio: 0.34")) == 1)
-        #expect(try await code(targets(", lowest_hit_ratio: much")) == 65)
+        #expect(try await code(targets(", hits: 2, floor: 0.333333")) == 0)
+        #expect(try await code(targets(", hits: 1, floor: 0.333333")) == 1)
+        #expect(try await code(targets(", hits: 3, floor: 0.333333")) == 1)
+        #expect(try await code(targets(", hits: 2, floor: 0.34")) == 1)
+        #expect(try await code(targets(", hits: 2, floor: 0.333333", version: 999)) == 1)
+        #expect(try await code(targets(", floor: much")) == 65)
         #expect(try await code(targets("")) == 64)
         #expect(try await code("\(folder.path)/missing.yml") == 65)
         _ = try folder.file("noise.yml", [0xff, 0xfe])
         #expect(try await code("\(folder.path)/noise.yml") == 65)
-        _ = try folder.file("none.yml", "schema: halcyon.targets/1\ngroups: []\n")
+        _ = try folder.file("none.yml", "schema: halcyon.targets/2\ngroups: []\n")
         #expect(try await code("\(folder.path)/none.yml") == 65)
-        #expect(try await code(targets(", lowest_hit_ratio: 0"), "--update") == 64)
-        #expect(try await code(targets(", lowest_hit_ratio: 0"), "--reason", "why") == 64)
+        #expect(try await code(targets(", floor: 0"), "--update") == 64)
+        #expect(try await code(targets(", floor: 0"), "--reason", "why") == 64)
     }
 
     @Test("reports are written where a target is missed as well")
     func reports() async throws {
         let (junit, markdown) = ("\(folder.path)/out.xml", "\(folder.path)/out.md")
-        let path = try targets(", lowest_hit_ratio: 0.5")
+        let path = try targets(", floor: 0.5")
         #expect(try await code(path, "--junit", junit, "--markdown", markdown) == 1)
         #expect(try text("out.xml").contains("failures=\"1\""))
         #expect(try text("out.md").contains("1 missed"))
@@ -61,7 +66,7 @@ struct CheckCommandTests {
 
     @Test("a report that cannot be written is found before the first run, and none replaces the targets")
     func outputs() async throws {
-        let path = try targets(", lowest_hit_ratio: 0.333333")
+        let path = try targets(", hits: 2, floor: 0.333333")
         let before = try text("targets.yml")
         for option in ["--junit", "--markdown"] {
             let folded = "\(folder.path)/../\((folder.path as NSString).lastPathComponent)/targets.yml"
@@ -69,8 +74,8 @@ struct CheckCommandTests {
             // The trace is missing, which only a run finds.
             _ = try folder.file(
                 "late.yml",
-                "schema: halcyon.targets/1\n"
-                    + "groups: [{trace: none.csv, targets: [{policy: lru, capacity: 2, lowest_hit_ratio: 0}]}]\n")
+                "schema: halcyon.targets/2\n"
+                    + "groups: [{trace: none.csv, targets: [{policy: lru, capacity: 2, floor: 0}]}]\n")
             #expect(try await code("\(folder.path)/late.yml", option, "/nowhere/report") == 74)
         }
         #expect(try text("targets.yml") == before)
@@ -78,19 +83,68 @@ struct CheckCommandTests {
 
     @Test("--update records with the reason, after which the check is passed")
     func update() async throws {
-        let path = try targets(", lowest_hit_ratio: 0.5")
+        let path = try targets("")
         #expect(try await code(path, "--update", "--reason", "a smaller trace") == 0)
         let recorded = try text("targets.yml")
-        #expect(recorded.contains("hit_ratio: 0.333333, lowest_hit_ratio: 0.332333"))
+        #expect(recorded.contains("{policy: lru, capacity: 2, hits: 2, floor: 0.332333}"))
         #expect(recorded.contains("targets: 1, reason: \"a smaller trace\""))
         #expect(try await code(path) == 0)
         #expect(try await code(path, "--update", "--reason", "nothing moved") == 0)
         #expect(try text("targets.yml") == recorded)
     }
 
+    @Test(
+        "--update refuses what moved without a new result version, and what misses a limit; no file is changed",
+        arguments: [
+            (
+                ", hits: 3, floor: 0", 1,
+                "tiny.csv, shared: lru at 2 has 2 hits, and 3 were recorded with result version 1, which this build has "
+                    + "too: raise the result version (Halcyon.resultVersion) first."
+            ),
+            (
+                ", hits: 2, floor: 0", 999,
+                "targets.yml was recorded with result version 999, and this build has 1: use a build with result version "
+                    + "999 or higher."
+            ),
+            (
+                ", hits: 2, floor: 0.5", 1,
+                "--update lowers no floor: tiny.csv, shared: lru at 2 has a hit ratio of 0.333333, and the floor is "
+                    + "0.500000; lower it by hand in targets.yml if that is meant."
+            ),
+            (
+                ", hits: 2, baseline: lru, highest_loss: -0.1", 1,
+                "--update raises no highest loss: tiny.csv, shared: lru at 2 has a loss of 0.000000, and the highest "
+                    + "accepted is -0.100000; raise it by hand in targets.yml if that is meant."
+            ),
+        ] as [(String, Int, String)])
+    func refusedUpdates(fields: String, version: Int, sentence: String) throws {
+        _ = try targets(fields, version: version)
+        let before = try text("targets.yml")
+        let outcome = try Replay.run(
+            "check", "targets.yml", "--update", "--reason", "why", "--junit", "out.xml", "--markdown", "out.md",
+            in: folder)
+        #expect((outcome.code, outcome.text, outcome.errors) == (64, "", "replay: \(sentence)\n"))
+        #expect(try text("targets.yml") == before)
+        #expect(folder.contents == ["targets.yml", "tiny.csv"])
+    }
+
+    @Test("a file of schema 1 is refused with a sentence that says how to convert it")
+    func oldSchema() throws {
+        _ = try folder.file("targets.yml", "schema: halcyon.targets/1\ntolerances: {default: 0.001}\ngroups: []\n")
+        for arguments in [[], ["--update", "--reason", "why"]] {
+            let outcome = try Replay.run(["check", "targets.yml"] + arguments, in: folder)
+            #expect((outcome.code, outcome.text) == (65, ""))
+            #expect(
+                outcome.errors
+                    == "replay: targets.yml:1:9: the schema halcyon.targets/1 is no longer read: write halcyon.targets/2, "
+                    + "rename 'tolerances' to 'margins' and 'lowest_hit_ratio' to 'floor', leave out 'hit_ratio', and "
+                    + "record anew with --update.\n")
+        }
+    }
+
     @Test("--update with a reason that YAML would not take as it is")
     func unusualReason() async throws {
-        let path = try targets(", lowest_hit_ratio: 0.5")
+        let path = try targets("")
         #expect(try await code(path, "--update", "--reason", "from\u{85}a\u{FEFF}paste\u{9C}\u{2028}\u{FFFE}") == 0)
         #expect(try await code(path) == 0)
         #expect(try text("targets.yml").contains("reason: \"from\\x85a\\ufeffpaste\\x9c\\u2028\\ufffe\""))

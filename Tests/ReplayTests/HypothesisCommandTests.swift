@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import HalcyonEviction
 import HalcyonSimulation
 import HalcyonTestSupport
 import HalcyonTrace
@@ -35,6 +36,7 @@ import Testing
         let data = try Data(contentsOf: URL(filePath: file("found.json")))
         let json = try #require(JSONSerialization.jsonObject(with: data) as? [String: Any])
         #expect(json["schema"] as? String == "halcyon.hypothesis/1")
+        #expect(json["result_version"] as? Int == Halcyon.resultVersion)
         #expect((json["options"] as? [String: Any])?["models"] as? String == "adapted")
         #expect((json["options"] as? [String: Any])?["limit"] as? Int == 800)
         // What was replayed, not what the file holds.
@@ -50,6 +52,7 @@ import Testing
         for result in results {
             #expect(result["trace"] as? String == file("shop.csv"))
             #expect(result["requests"] as? Int == 600)
+            #expect((result["kernels"] as? [String: String])?["name"] == "portable")
             // Two permutations are too few for any claim.
             #expect(["not supported", "undecided"].contains(try #require(result["verdict"] as? String)))
         }

@@ -1,4 +1,6 @@
 import Foundation
+import HalcyonEviction
+import HalcyonModel
 import HalcyonTestSupport
 import Testing
 
@@ -157,6 +159,11 @@ struct ModelCommandTests {
         #expect(found.code == 0, "\(found.errors)")
         let json = try found.json()
         #expect(json["schema"] as? String == "halcyon.explain/1")
+        #expect(json["result_version"] as? Int == Halcyon.resultVersion)
+        let run = try #require(json["run"] as? [String: Any])
+        #expect(
+            run["kernels"] as? [String: String]
+                == ["name": "portable", "implementation": Kernels.portable.implementation])
         let explanation = try #require(json["explanation"] as? [String: Any])
         let groups = try #require(explanation["groups"] as? [[String: Any]])
         #expect(groups.count == 9)
@@ -170,6 +177,11 @@ struct ModelCommandTests {
         #expect(Self.csv.contains(",\(runnerUp),") && runnerUp != key && json["user"] == nil)
         #expect(text.contains("Eviction 500") && text.contains("residents: \(key)\nRunner-up: \(runnerUp)\n"))
         #expect(try Replay.run(arguments, in: folder).text == text)
+        let note = "note: kernels: \(Kernels.system.implementation); results depend on the processor.\n"
+        #expect(!text.contains("kernels"))
+        let system = ["--policy", "learned(kernels=system)", "--capacity", "100"]
+        #expect(try Replay.run(["explain", "t.csv"] + system, in: folder).text.contains(note))
+        #expect(try Replay.run(["train", "t.csv", "-o", "m.safetensors"] + system, in: folder).errors.contains(note))
     }
 
     @Test("explain says whose cache it was, and which objects went and stayed, where each user has one")

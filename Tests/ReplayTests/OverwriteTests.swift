@@ -17,10 +17,10 @@ struct OverwriteTests {
     }
 
     private static let targets = """
-        schema: halcyon.targets/1
+        schema: halcyon.targets/2
         groups:
-          - {trace: u.csv, targets: [{policy: lru, capacity: 1KB, lowest_hit_ratio: 0}]}
-          - {trace: ./t.csv, targets: [{policy: lru, capacity: 1KB, lowest_hit_ratio: 0}]}
+          - {trace: u.csv, targets: [{policy: lru, capacity: 1KB, floor: 0}]}
+          - {trace: ./t.csv, targets: [{policy: lru, capacity: 1KB, floor: 0}]}
 
         """
 
@@ -90,7 +90,7 @@ struct OverwriteTests {
 
     @Test("--update goes on writing the targets that it reads")
     func update() throws {
-        _ = try folder.file("s.yml", Self.targets.replacing(", lowest_hit_ratio: 0", with: ""))
+        _ = try folder.file("s.yml", Self.targets.replacing(", floor: 0", with: ""))
         let outcome = try Replay.run("check", "s.yml", "--update", "--reason", "first values", in: folder)
         #expect((outcome.code, outcome.errors) == (0, ""))
         #expect(try folder.text("s.yml").contains("first values"))

@@ -1,4 +1,6 @@
 import Foundation
+import HalcyonEviction
+import HalcyonModel
 import HalcyonTestSupport
 import Testing
 
@@ -33,8 +35,9 @@ struct ReportTests {
         ]
         let besides: [Set<String>] = [["categories", "users"], ["user_distribution", "timings"], ["tiers"]]
         for (report, more) in zip(try fullReports(), besides) {
-            #expect(Set(report.keys) == ["schema", "halcyon_version", "trace", "runs"])
+            #expect(Set(report.keys) == ["schema", "halcyon_version", "result_version", "trace", "runs"])
             #expect(report["schema"] as? String == "halcyon.replay/1")
+            #expect(report["result_version"] as? Int == Halcyon.resultVersion)
             #expect(Set(try #require(report["trace"] as? [String: Any]).keys) == trace)
             for run in try #require(report["runs"] as? [[String: Any]]) {
                 #expect(Set(run.keys) == always.union(more))
@@ -83,8 +86,44 @@ struct ReportTests {
         #expect(lines.count == 4)
         for line in lines {
             let object = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
-            #expect(Set(object.keys) == ["schema", "halcyon_version", "trace", "run"])
+            #expect(Set(object.keys) == ["schema", "halcyon_version", "result_version", "trace", "run"])
         }
+    }
+
+    @Test(
+        "every form of a report names the matrix routines of its policies; a table those that depend on the processor")
+    func kernels() throws {
+        let arguments = ["t.csv", "--only", "-c", "1KB", "-p", "lru,learned,learned(kernels=system)"]
+        let runs = try Replay.run(arguments + ["--format", "json"], in: folder).runs()
+        #expect(runs[0]["kernels"] == nil)
+        let found = try runs.dropFirst().map { try #require($0["kernels"] as? [String: String]) }
+        let portable = ["name": "portable", "implementation": Kernels.portable.implementation]
+        let system = ["name": "system", "implementation": Kernels.system.implementation]
+        #expect(found == [portable, system])
+        let csv = try Replay.run(arguments + ["--format", "csv"], in: folder).lines
+        let rows = csv.map { $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init) }
+        let column = try #require(rows[0].firstIndex(of: "kernels"))
+        let version = try #require(rows[0].firstIndex(of: "result_version"))
+        #expect(rows.dropFirst().map { $0[column] } == ["", "portable", "system"])
+        #expect(rows.dropFirst().allSatisfy { $0[version] == "\(Halcyon.resultVersion)" })
+        let note = "note: kernels: \(Kernels.system.implementation); results depend on the processor.\n"
+        #expect(try Replay.run(arguments, in: folder).text.contains(note))
+        let exact = try Replay.run("t.csv", "--only", "-c", "1KB", "-p", "lru,learned", in: folder)
+        #expect(exact.code == 0 && !exact.text.contains("kernels"))
+
+        let fetching = [
+            "t.csv", "--only", "-c", "1KB", "-p", "lru", "--prefetch", "popular,planner,planner(kernels=system)",
+        ]
+        let prefetched = try Replay.run(fetching + ["--format", "json"], in: folder).runs()
+            .map { try #require($0["prefetch"] as? [String: Any]) }
+        #expect(prefetched.map { $0["kernels"] as? [String: String] } == [nil, portable, system])
+        #expect(try Replay.run(fetching, in: folder).text.contains(note))
+        let fetched = try Replay.run(fetching + ["--format", "csv"], in: folder).lines
+        let name = try #require(
+            fetched[0].split(separator: ",", omittingEmptySubsequences: false).firstIndex(of: "prefetch_kernels"))
+        #expect(
+            fetched.dropFirst().map { $0.split(separator: ",", omittingEmptySubsequences: false)[name] }
+                == ["", "portable", "system"])
     }
 
     @Test("the table: aligned, the optimum last, the gap closed, no escape codes where there is no terminal")

@@ -10,6 +10,9 @@ public struct ExplainReport: Sendable, Codable {
     public var schema = "halcyon.explain/1"
     /// The version of Halcyon that made it.
     public var halcyonVersion = Halcyon.version
+    /// The result version of the build that made it: with the same number, the same trace and parameters give the same
+    /// counts.
+    public var resultVersion = Halcyon.resultVersion
     /// What was replayed.
     public var trace: TraceSummary
     /// What the replay counted.
@@ -41,6 +44,7 @@ public struct ExplainReport: Sendable, Codable {
         var text = "\(trace.path): \(run.label) at \(run.capacityAsked), \(run.objectHitRatio.percent) of "
         text += "\(run.requests.counted("request")) hit\n"
         for note in trace.notes { text += "  note: \(note)\n" }
+        if let note = run.kernelNote { text += "  note: \(note)\n" }
         text += "\n\(explanation.samples.counted("sample")) held back, "
         text += "\(explanation.positiveShare.percent) asked for again; "
         text += "loss \(explanation.loss.decimals(4)), area under the ROC curve \(explanation.area.decimals(4))\n\n"

@@ -4,6 +4,8 @@ import HalcyonModel
 public struct PrefetchResult: Sendable, Codable {
     /// The prefetch policy.
     public var policy: String
+    /// The matrix routines of the planner; `nil` for another prefetch policy.
+    public var kernels: KernelInfo?
     /// What each cache was allowed to fetch ahead, as one would write it.
     public var budget: String
     /// How long a fetch took, in microseconds.
@@ -51,6 +53,7 @@ public struct PrefetchResult: Sendable, Codable {
     ) {
         func share(_ part: Int, of whole: Int) -> Double { whole == 0 ? 0 : Double(part) / Double(whole) }
         self.policy = options.policy.description
+        kernels = KernelInfo(options)
         budget = options.budget.description
         fetchLatency = options.fetchLatency
         objectHitRatioWithout = without.objectHitRatio

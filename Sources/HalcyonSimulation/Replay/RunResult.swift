@@ -45,6 +45,8 @@ public struct RunResult: Sendable, Codable {
     public var warmupRequests: Int
     /// The seed of everything random.
     public var seed: UInt64
+    /// The matrix routines that the policy computed with; `nil` for a policy without a parameter `kernels`.
+    public var kernels: KernelInfo?
     /// The time it took, in seconds: of the machine and the moment, not of the policy alone.
     public var seconds: Double
     /// Requests a second, the warm-up included.

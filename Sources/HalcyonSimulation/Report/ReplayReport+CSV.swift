@@ -33,7 +33,11 @@ extension ReplayReport {
             ("clock_ns", { $1.timings.map { "\($0.clock)" } ?? "" }),
         ] + timingColumns("hit", \.hit) + timingColumns("miss", \.miss) + timingColumns("eviction", \.eviction) + [
             ("models", { $1.models?.rawValue ?? "" }), ("miss_cost", { $1.missCost.map { "\($0)" } ?? "" }),
-        ] + prefetchColumns
+        ] + prefetchColumns + [
+            ("result_version", { report, _ in "\(report.resultVersion)" }),
+            ("kernels", { $1.kernels?.name.rawValue ?? "" }),
+            ("prefetch_kernels", { $1.prefetch?.kernels?.name.rawValue ?? "" }),
+        ]
     }
 
     private static var prefetchColumns: [Column] {

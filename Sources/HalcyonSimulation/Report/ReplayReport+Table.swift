@@ -29,6 +29,7 @@ extension ReplayReport {
         }
         text += "\n"
         for note in trace.notes { text += "  note: \(note)\n" }
+        if let note = KernelInfo.note(runs.flatMap(\.allKernels)) { text += "  note: \(note)\n" }
         if let run = runs.first, run.warmupRequests > 0 {
             text += "  note: the first \(run.warmupRequests.counted("request")) only warm the cache, uncounted.\n"
         }

@@ -11,6 +11,9 @@ public struct ReplayReport: Sendable, Codable {
     public var schema = "halcyon.replay/1"
     /// The version of Halcyon that made it.
     public var halcyonVersion = Halcyon.version
+    /// The result version of the build that made it: with the same number, the same trace and parameters give the same
+    /// counts.
+    public var resultVersion = Halcyon.resultVersion
     /// What was replayed.
     public var trace: TraceSummary
     /// One run a policy × capacity, policies in the order asked, capacities within.
@@ -30,10 +33,14 @@ public struct ReplayReport: Sendable, Codable {
         struct Line: Encodable {
             let schema: String
             let halcyonVersion: String
+            let resultVersion: Int
             let trace: TraceSummary
             let run: RunResult
         }
         return try JSONReport.lines(
-            runs.map { Line(schema: schema, halcyonVersion: halcyonVersion, trace: trace, run: $0) })
+            runs.map {
+                Line(
+                    schema: schema, halcyonVersion: halcyonVersion, resultVersion: resultVersion, trace: trace, run: $0)
+            })
     }
 }

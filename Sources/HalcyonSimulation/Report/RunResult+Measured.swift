@@ -48,6 +48,7 @@ extension RunResult {
             metrics: Dictionary(
                 measured.caches.last?.after.metrics.map { ($0.name, $0.value) } ?? [], uniquingKeysWith: { $1 }),
             windows: counts.windows)
+        kernels = KernelInfo(policy)
     }
 
     private static func byCategory(_ tallies: [Tally], _ trace: Trace) -> [String: Tally] {

@@ -3,7 +3,7 @@ import HalcyonEviction
 import HalcyonModel
 import HalcyonTrace
 
-/// Replays what a file of targets asks for.
+/// Replays the traces of a file of targets and compares the results with it.
 ///
 /// Each trace is loaded once for each rule of sizes, and each policy runs once at each capacity, on all cores.
 ///
@@ -16,6 +16,8 @@ public struct TargetCheck: Sendable {
     private let file: TargetFile
     private let path: String
     private let catalogue: PolicyCatalogue
+    /// The result version of this build.
+    var resultVersion = Halcyon.resultVersion
 
     /// A check.
     ///
@@ -44,7 +46,9 @@ public struct TargetCheck: Sendable {
                 outcomes[number] = try await run(group, number: number, over: trace, workers: workers)
             }
         }
-        return TargetReport(file: path, outcomes: outcomes.flatMap { $0 })
+        return TargetReport(
+            file: path, recordedVersion: file.resultVersion, resultVersion: resultVersion,
+            outcomes: outcomes.flatMap { $0 })
     }
 
     private func run(
@@ -75,11 +79,11 @@ public struct TargetCheck: Sendable {
             let baseline = try target.baseline.map { try catalogue.policy($0).label }
             return TargetOutcome(
                 group: number, number: place, trace: group.trace + prefetch, mode: group.mode, target: target,
-                policyName: policy.card.name, hitRatio: result.objectHitRatio,
+                policyName: policy.card.name, hits: result.hits, requests: result.requests,
                 baselineHitRatio: baseline.flatMap {
                     results[Job(policy: $0, capacity: target.capacity)]?.objectHitRatio
                 },
-                seconds: result.seconds)
+                systemKernels: result.allKernels.first(where: \.dependsOnProcessor), seconds: result.seconds)
         }
     }
 

@@ -33,35 +33,47 @@ extension TargetFile {
     /// - Throws: ``ReplayError/data(_:)`` with file, line and column.
     public init(parsing text: String, file: String, catalogue: PolicyCatalogue = .standard) throws(ReplayError) {
         let root = try YAMLValue.document(in: text, file: file)
-        let fields = try root.fields(accepting: ["schema", "tolerances", "groups", "history"], of: "A file of targets")
-        let schema = try fields.required("schema")
+        // The schema comes first: another schema has other fields.
+        let schema = try root.fields(of: "A file of targets").required("schema")
         let found = try schema.text(as: "The schema")
+        if found == "halcyon.targets/1" {
+            throw schema.fault(
+                "the schema halcyon.targets/1 is no longer read: write \(Self.schema), rename 'tolerances' to 'margins' and "
+                    + "'lowest_hit_ratio' to 'floor', leave out 'hit_ratio', and record anew with --update.")
+        }
         guard found == Self.schema else {
             throw schema.fault("the schema '\(found.shortened)' is not known: it is \(Self.schema).")
         }
+        let fields = try root.fields(
+            accepting: ["schema", "result_version", "margins", "groups", "history"], of: "A file of targets")
         let reader = TargetReader(catalogue: catalogue, comments: YAMLComments(text))
-        tolerances = try reader.tolerances(fields["tolerances"])
+        resultVersion = try fields["result_version"].map { value throws(ReplayError) in
+            try value.whole(atLeast: 1, as: "a result version")
+        }
+        margins = try reader.margins(fields["margins"])
         let list = try fields.required("groups")
         groups = []
         for value in try list.list(as: "'groups'") { groups.append(try reader.group(value)) }
         if groups.isEmpty { throw list.fault("'groups' needs at least one group: with none nothing would be checked.") }
+        if resultVersion == nil, groups.contains(where: { $0.targets.contains { $0.hits != nil } }) {
+            throw root.fault("'hits' need 'result_version': the result version of the build that recorded them.")
+        }
         history = []
         for value in try fields["history"]?.list(as: "'history'") ?? [] { history.append(try reader.recording(value)) }
         for (name, key) in fields.keys { comments[name] = reader.comments.above(key) }
         comments["end"] = reader.comments.last
     }
 
-    /// Refuses a file with a target that a check could not miss.
+    /// Refuses a file with a target that has no limit.
     ///
     /// - Parameter path: the name of the file, for the message.
-    /// - Throws: ``ReplayError/usage(_:)`` if a target lacks a bound that it asks for.
-    public func requireBounds(path: String) throws(ReplayError) {
+    /// - Throws: ``ReplayError/usage(_:)`` if a target has no floor or, with a baseline, no highest loss.
+    public func requireLimits(path: String) throws(ReplayError) {
         for group in groups {
-            guard let target = group.targets.first(where: { !$0.isBounded }) else { continue }
+            guard let target = group.targets.first(where: { !$0.hasLimit }) else { continue }
             throw .usage(
-                "\(path): \(target.policy) at \(target.capacity) on \(group.trace), \(group.mode.words), has no bound: "
-                    + "give lowest_hit_ratio, or baseline with highest_loss, or record it with --update --reason \"…\"."
-            )
+                "\(path): \(target.policy) at \(target.capacity) on \(group.trace), \(group.mode.words), has no limit: "
+                    + "give floor, or baseline with highest_loss, or record it with --update --reason \"…\".")
         }
     }
 }
@@ -71,19 +83,19 @@ private struct TargetReader {
     let catalogue: PolicyCatalogue
     let comments: YAMLComments
 
-    func tolerances(_ value: YAMLValue?) throws(ReplayError) -> [(policy: String, tolerance: Double)] {
+    func margins(_ value: YAMLValue?) throws(ReplayError) -> [(policy: String, margin: Double)] {
         guard let value else { return [("default", 0.001)] }
-        let fields = try value.fields(of: "'tolerances'")
-        var tolerances: [(policy: String, tolerance: Double)] = []
+        let fields = try value.fields(of: "'margins'")
+        var margins: [(policy: String, margin: Double)] = []
         for (name, key) in fields.keys {
             let isKnown =
                 catalogue.entries.contains { $0.card.name == name } || PrefetchCatalogue.entry(named: name) != nil
             if name != "default", !isKnown {
                 throw key.fault("'\(name.shortened)' is neither 'default' nor the name of a policy.")
             }
-            tolerances.append((name, try fields.required(name).number(in: 0...1, as: "a tolerance")))
+            margins.append((name, try fields.required(name).number(in: 0...1, as: "a margin")))
         }
-        return tolerances
+        return margins
     }
 
     func group(_ value: YAMLValue) throws(ReplayError) -> TargetGroup {
@@ -114,7 +126,7 @@ private struct TargetReader {
         group.prefetch = try prefetch(fields["prefetch"], budget: fields["prefetch_budget"])
         var places: [String: Int] = [:]
         for value in try fields.required("targets").list(as: "'targets'") {
-            let target = try target(value)
+            let target = try target(value, in: group)
             let name = "\(target.policy) at \(target.capacity)"
             if let line = places[name] {
                 throw value.fault("\(name) is also in line \(line); a group has each policy and capacity once.")
@@ -130,7 +142,7 @@ private struct TargetReader {
 
     private func prefetch(_ value: YAMLValue?, budget: YAMLValue?) throws(ReplayError) -> PrefetchOptions? {
         guard let value else {
-            if let budget { throw budget.fault("a budget needs 'prefetch', which says who fetches ahead.") }
+            if let budget { throw budget.fault("a budget needs 'prefetch', which names the prefetch policy.") }
             return nil
         }
         let name = try value.text(as: "A prefetch policy")
@@ -140,10 +152,9 @@ private struct TargetReader {
         do { return try PrefetchOptions(policy: name, budget: limits) } catch { throw value.fault("\(error)") }
     }
 
-    private func target(_ value: YAMLValue) throws(ReplayError) -> Target {
+    private func target(_ value: YAMLValue, in group: TargetGroup) throws(ReplayError) -> Target {
         let fields = try value.fields(
-            accepting: ["policy", "capacity", "hit_ratio", "lowest_hit_ratio", "baseline", "highest_loss"],
-            of: "A target")
+            accepting: ["policy", "capacity", "hits", "floor", "baseline", "highest_loss"], of: "A target")
         func ratio(_ name: String, from least: Double) throws(ReplayError) -> Double? {
             guard let value = fields[name] else { return nil }
             return try value.number(in: least...1, as: "a ratio")
@@ -151,22 +162,40 @@ private struct TargetReader {
         let capacity = try fields.required("capacity")
         var target = Target(
             policy: try label(fields.required("policy")), capacity: try capacity.text(as: "A capacity"),
-            hitRatio: try ratio("hit_ratio", from: 0), lowestHitRatio: try ratio("lowest_hit_ratio", from: 0),
-            highestLoss: try ratio("highest_loss", from: -1))
+            floor: try ratio("floor", from: 0), highestLoss: try ratio("highest_loss", from: -1))
         do { target.capacity = try CapacityRequest(parsing: target.capacity).description } catch {
             throw capacity.fault(error.description)
         }
         if let baseline = fields["baseline"] { target.baseline = try label(baseline) }
         if let loss = fields["highest_loss"], target.baseline == nil {
-            throw loss.fault("a highest loss needs a 'baseline' that it is held against.")
+            throw loss.fault("a highest loss needs a 'baseline' to compare with.")
+        }
+        if let hits = fields["hits"] {
+            target.hits = try hits.whole(atLeast: 0, as: "a number of hits")
+            if let owner = try processorDependent(fields.required("policy"), group.prefetch) {
+                throw hits.fault(
+                    "\(owner) depends on the processor and has no exact figure: leave out 'hits' and give a 'floor'.")
+            }
         }
         target.comments = comments.above(value)
         return target
     }
 
-    private func label(_ value: YAMLValue) throws(ReplayError) -> String {
+    private func label(_ value: YAMLValue) throws(ReplayError) -> String { try policy(value).label }
+
+    private func policy(_ value: YAMLValue) throws(ReplayError) -> ConfiguredPolicy {
         let text = try value.text(as: "A policy")
-        do { return try catalogue.policy(text).label } catch { throw value.fault(error.description) }
+        do { return try catalogue.policy(text) } catch { throw value.fault(error.description) }
+    }
+
+    /// The policy whose results depend on the processor, as one writes it; `nil` where neither does.
+    private func processorDependent(
+        _ value: YAMLValue, _ prefetch: PrefetchOptions?
+    ) throws(ReplayError) -> String? {
+        let policy = try policy(value)
+        if KernelInfo(policy)?.dependsOnProcessor == true { return policy.label }
+        guard let prefetch, KernelInfo(prefetch)?.dependsOnProcessor == true else { return nil }
+        return prefetch.policy.description
     }
 
     func recording(_ value: YAMLValue) throws(ReplayError) -> TargetRecording {

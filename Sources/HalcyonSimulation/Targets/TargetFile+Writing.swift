@@ -8,8 +8,10 @@ extension TargetFile {
     /// end of a line are not kept.
     public var text: String {
         var text = lines(comments["schema"], indent: "") + "schema: \(Self.schema)\n"
-        text += lines(comments["tolerances"], indent: "") + "tolerances: {"
-        text += tolerances.map { "\(YAMLText.scalar($0.policy)): \($0.tolerance)" }.joined(separator: ", ") + "}\n"
+        text += lines(comments["result_version"], indent: "")
+        if let resultVersion { text += "result_version: \(resultVersion)\n" }
+        text += lines(comments["margins"], indent: "") + "margins: {"
+        text += margins.map { "\(YAMLText.scalar($0.policy)): \($0.margin)" }.joined(separator: ", ") + "}\n"
         text += lines(comments["groups"], indent: "") + "groups:\n"
         text += groups.map(text(of:)).joined(separator: "\n")
         text += lines(comments["history"], indent: "")
@@ -22,7 +24,7 @@ extension TargetFile {
         return text + lines(comments["end"], indent: "")
     }
 
-    /// The text, after it was read again: what is to replace a file that nobody may lose.
+    /// The text, verified by reading it again before it replaces the file.
     ///
     /// - Parameters:
     ///   - file: its name, for messages.
@@ -51,8 +53,8 @@ extension TargetFile {
         text += "    targets:\n"
         for target in group.targets {
             var fields = ["policy: \(YAMLText.scalar(target.policy))", "capacity: \(YAMLText.scalar(target.capacity))"]
-            if let ratio = target.hitRatio { fields.append("hit_ratio: \(ratio.decimals(6))") }
-            if let lowest = target.lowestHitRatio { fields.append("lowest_hit_ratio: \(lowest.decimals(6))") }
+            if let hits = target.hits { fields.append("hits: \(hits)") }
+            if let floor = target.floor { fields.append("floor: \(floor.decimals(6))") }
             if let baseline = target.baseline { fields.append("baseline: \(YAMLText.scalar(baseline))") }
             if let loss = target.highestLoss { fields.append("highest_loss: \(loss.decimals(6))") }
             text += lines(target.comments, indent: "      ")

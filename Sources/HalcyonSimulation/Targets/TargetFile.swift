@@ -1,42 +1,52 @@
 import Foundation
 import HalcyonTrace
 
-/// Hit ratios that must not get worse, as a file keeps them: what `replay check` checks.
+/// Recorded hits and hit ratios that `replay check` compares with new replays.
 ///
 /// ```yaml
-/// schema: halcyon.targets/1
-/// tolerances: {default: 0.001, learned: 0.005}
+/// schema: halcyon.targets/2
+/// result_version: 1
+/// margins: {default: 0.001, learned: 0.005}
 /// groups:
 ///   - trace: ../Traces/shop.csv
 ///     mode: shared
 ///     targets:
-///       - {policy: lru, capacity: 1%, hit_ratio: 0.231450, lowest_hit_ratio: 0.230450}
-///       - {policy: learned, capacity: 1%, lowest_hit_ratio: 0.276450, baseline: lru, highest_loss: -0.045000}
+///       - {policy: lru, capacity: 1%, hits: 27774, floor: 0.230450}
+///       - {policy: learned, capacity: 1%, hits: 33534, floor: 0.276450, baseline: lru, highest_loss: -0.045000}
 /// history:
 ///   - {date: 2026-11-21, halcyon: 0.1.0, targets: 2, reason: "First values."}
 /// ```
 ///
+/// A target has two kinds of figures. *Exact hits* must be reproduced to the digit on every machine by every build
+/// with the same result version. *Floors* and *highest losses* are limits that no version may break. A policy or
+/// planner with `kernels=system` depends on the processor and has limits only.
+///
 /// Ratios are 0…1. Paths of traces are relative to the folder of the file. ``text`` is the one form in which it is written.
 public struct TargetFile: Sendable, Equatable {
     /// The version of this structure.
-    public static let schema = "halcyon.targets/1"
+    public static let schema = "halcyon.targets/2"
 
-    /// By how much a newly recorded bound lies below, or above, what was measured: by the name of
-    /// an eviction or a prefetch policy, the larger where there are both; `default` for the rest.
-    public var tolerances: [(policy: String, tolerance: Double)]
+    /// The result version of the build that recorded the exact hits; `nil` if none were recorded.
+    public var resultVersion: Int?
+    /// How far below the measured hit ratio a new floor is set, and how far above the measured loss a new highest loss
+    /// is set, 0…1: by the name of an eviction or a prefetch policy, the larger where a target has both; `default` for
+    /// the rest.
+    public var margins: [(policy: String, margin: Double)]
     /// The targets, by trace and mode.
     public var groups: [TargetGroup]
     /// When and why values were recorded, oldest first.
     public var history: [TargetRecording]
-    /// The comments above everything else, above `tolerances`, `groups` and `history`, and below everything.
+    /// The comments above everything else, above `result_version`, `margins`, `groups` and `history`, and below
+    /// everything.
     var comments: [String: [String]] = [:]
 
     /// A file of these.
     public init(
-        tolerances: [(policy: String, tolerance: Double)] = [("default", 0.001)], groups: [TargetGroup],
-        history: [TargetRecording] = []
+        resultVersion: Int? = nil, margins: [(policy: String, margin: Double)] = [("default", 0.001)],
+        groups: [TargetGroup], history: [TargetRecording] = []
     ) {
-        self.tolerances = tolerances
+        self.resultVersion = resultVersion
+        self.margins = margins
         self.groups = groups
         self.history = history
     }
@@ -44,11 +54,11 @@ public struct TargetFile: Sendable, Equatable {
     /// The number of targets.
     public var targetCount: Int { groups.reduce(0) { $0 + $1.targets.count } }
 
-    /// How far the bounds of a policy lie from what was measured, 0…1.
+    /// The margin between the measured figures of a policy and its new limits, 0…1.
     ///
-    /// - Parameter name: its name without parameters.
-    public func tolerance(of name: String) -> Double {
-        (tolerances.first { $0.policy == name } ?? tolerances.first { $0.policy == "default" })?.tolerance ?? 0.001
+    /// - Parameter name: the policy's name without parameters.
+    public func margin(of name: String) -> Double {
+        (margins.first { $0.policy == name } ?? margins.first { $0.policy == "default" })?.margin ?? 0.001
     }
 
     /// Whether two files say the same.
@@ -97,35 +107,35 @@ public struct Target: Sendable, Equatable {
     public var policy: String
     /// The capacity as one writes it: `1%`, `64MB`, `20`.
     public var capacity: String
-    /// The object hit ratio when it was last recorded; `nil` if it never was.
-    public var hitRatio: Double?
-    /// The check fails below this object hit ratio.
-    public var lowestHitRatio: Double?
-    /// The policy that this one is held against, at the same capacity.
+    /// The exact number of counted hits; `nil` if it was not recorded, or if the policy depends on the processor.
+    public var hits: Int?
+    /// The lowest accepted object hit ratio.
+    public var floor: Double?
+    /// The policy that this one is compared with, at the same capacity.
     public var baseline: String?
     /// The check fails where the baseline's object hit ratio is above this policy's by more than this; negative where
     /// this policy must be ahead.
     public var highestLoss: Double?
     var comments: [String] = []
 
-    /// A target; with no bound it waits to be recorded.
+    /// A target; without limits it has to be recorded first.
     public init(
-        policy: String, capacity: String, hitRatio: Double? = nil, lowestHitRatio: Double? = nil,
-        baseline: String? = nil, highestLoss: Double? = nil
+        policy: String, capacity: String, hits: Int? = nil, floor: Double? = nil, baseline: String? = nil,
+        highestLoss: Double? = nil
     ) {
         self.policy = policy
         self.capacity = capacity
-        self.hitRatio = hitRatio
-        self.lowestHitRatio = lowestHitRatio
+        self.hits = hits
+        self.floor = floor
         self.baseline = baseline
         self.highestLoss = highestLoss
     }
 
-    /// Whether it has every bound that it asks for; if not, it can only be recorded.
-    public var isBounded: Bool { baseline == nil ? lowestHitRatio != nil : highestLoss != nil }
+    /// Whether it has a floor or, with a baseline, a highest loss. A target without can only be recorded.
+    public var hasLimit: Bool { baseline == nil ? floor != nil : highestLoss != nil }
 }
 
-/// That values were recorded, and why.
+/// An entry of the history: when values were recorded, and why.
 public struct TargetRecording: Sendable, Equatable {
     /// The day, `2026-11-21`, in universal time.
     public var date: String

@@ -1,9 +1,15 @@
 extension TargetReport {
-    /// The report as GitHub-flavoured Markdown: what moved or was missed, then all targets folded away.
+    /// The report as GitHub-flavoured Markdown: what moved or was missed with the sentences why, then all targets
+    /// folded away.
     public var markdown: String {
-        var text = "## Hit-rate targets\n\n\(missed.isEmpty ? "✅" : "❌") \(Self.escaped(summary))\n"
-        let told = outcomes.filter { $0.hasMoved || !$0.misses.isEmpty || !$0.target.isBounded }
-        if !told.isEmpty { text += "\n" + table(of: told) }
+        var text = "## Hit-rate targets\n\n\(isPassed ? "✅" : "❌") \(Self.escaped(summary))\n"
+        for sentence in [versionFault, kernelNote].compactMap({ $0 }) { text += "\n\(Self.escaped(sentence))\n" }
+        if !missed.isEmpty { text += "\n" }
+        for outcome in missed {
+            for miss in misses(of: outcome) { text += "- \(Self.escaped("\(outcome.name): \(miss)"))\n" }
+        }
+        let shown = noteworthy
+        if !shown.isEmpty { text += "\n" + table(of: shown) }
         text += "\n<details><summary>All targets</summary>\n\n" + table(of: outcomes) + "\n</details>\n"
         return text
     }
@@ -12,7 +18,8 @@ extension TargetReport {
         var text = row(Self.columns.map(\.title))
         text += row(Self.columns.map { $0.isFigure ? "--:" : "---" })
         for outcome in outcomes {
-            text += row(outcome.cells.map { outcome.misses.isEmpty ? Self.escaped($0) : "**\(Self.escaped($0))**" })
+            let isMissed = !misses(of: outcome).isEmpty
+            text += row(cells(of: outcome).map { isMissed ? "**\(Self.escaped($0))**" : Self.escaped($0) })
         }
         return text
     }

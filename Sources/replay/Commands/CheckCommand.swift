@@ -3,22 +3,26 @@ import Foundation
 import HalcyonSimulation
 import HalcyonTrace
 
-/// `replay check TARGETS`: whether recorded hit ratios still hold.
+/// `replay check TARGETS`: compares new replays with recorded hits and limits.
 struct CheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Check hit ratios against recorded targets; exits 1 when one is missed.",
+        abstract: "Compare hits with recorded targets; exits 1 when a target is missed.",
         discussion: """
             replay check Experiments/targets.yml --junit targets.xml --markdown targets.md
             replay check Experiments/targets.yml --update --reason "S3-FIFO follows the paper's second edition"
 
-            Traces are found relative to the folder of the file.
+            Traces are found relative to the folder of the file. Exact hits have no tolerance: they move only with a new result
+            version. Floors and highest losses hold for every version.
             """)
 
     @Argument(help: "The YAML file of targets.")
     var targets: String
 
-    @Flag(help: "Record what was measured in place of what moved, was missed or was never recorded; needs --reason.")
+    @Flag(
+        help:
+            "Record new targets and, if the build has a higher result version, hits that moved; lowers no floor and raises no highest loss; needs --reason."
+    )
     var update = false
 
     @Option(help: "With --update: why the new values are right; it is kept in the file.")
@@ -37,16 +41,18 @@ struct CheckCommand: AsyncParsableCommand {
         let report = try await reportingFailure {
             try validateOptions()
             let file = try TargetFile(path: targets)
-            if !update { try file.requireBounds(path: targets) }
+            if !update { try file.requireLimits(path: targets) }
             try verifyFiles(of: file)
             let report = try await TargetCheck(file, path: targets).run(workers: threads)
+            // Refused before anything is written.
+            let recorded = update ? try recording(report, in: file) : nil
             try Output.write(Data(report.text(emphasis: Terminal.allowsEmphasis).utf8), to: nil)
             if let junit { try Output.write(Data(report.junit.utf8), to: junit) }
             if let markdown { try Output.write(Data(report.markdown.utf8), to: markdown) }
-            if update { try record(report, in: file) }
+            if let recorded { try write(recorded, in: file) }
             return report
         }
-        if !update, !report.missed.isEmpty { throw Exit.failedCheck }
+        if !update, !report.isPassed { throw Exit.failedCheck }
     }
 
     private func validateOptions() throws(ReplayError) {
@@ -56,7 +62,7 @@ struct CheckCommand: AsyncParsableCommand {
         if !update, reason != nil { throw .usage("--reason goes with --update only.") }
     }
 
-    /// Throws at once what writing would after all runs. Only `--update` may write the targets.
+    /// Finds files that cannot be written before the first run. Only `--update` may write the targets.
     private func verifyFiles(of file: TargetFile) throws {
         try CommandFiles(
             reads: [("targets", targets)] + file.groups.map { ("trace", $0.tracePath(inFileAt: targets)) },
@@ -65,14 +71,19 @@ struct CheckCommand: AsyncParsableCommand {
         if update { try AtomicFile.verify(targets) }
     }
 
-    private func record(_ report: TargetReport, in file: TargetFile) throws {
+    /// The file with the figures of `report`, and its text; without a text if nothing changes.
+    private func recording(_ report: TargetReport, in file: TargetFile) throws -> (file: TargetFile, text: String?) {
         let date = Date().formatted(.iso8601.year().month().day())
-        let recorded = file.recording(report, reason: reason ?? "", date: date)
-        guard recorded.history != file.history, let entry = recorded.history.last else {
-            try Output.write(Data("Nothing to record: \(targets) is left as it is.\n".utf8), to: nil)
+        let recorded = try file.recording(report, reason: reason ?? "", date: date, path: targets)
+        return (recorded, recorded.history == file.history ? nil : try recorded.verifiedText(file: targets))
+    }
+
+    private func write(_ recorded: (file: TargetFile, text: String?), in file: TargetFile) throws {
+        guard let text = recorded.text, let entry = recorded.file.history.last else {
+            try Output.write(Data("Nothing to record: \(targets) is unchanged.\n".utf8), to: nil)
             return
         }
-        try Output.write(Data(recorded.verifiedText(file: targets).utf8), to: targets)
+        try Output.write(Data(text.utf8), to: targets)
         try Output.write(
             Data("\(entry.targets) of \(file.targetCount) targets recorded in \(targets).\n".utf8), to: nil)
     }

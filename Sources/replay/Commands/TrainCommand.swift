@@ -35,6 +35,7 @@ struct TrainCommand: AsyncParsableCommand {
                 try await showingProgress(progress) { try replay.train(progress: progress) }
             }
             try Output.write(try training.model.data(), to: output)
+            if let note = training.run.kernelNote { Terminal.say("note: \(note)") }
             Terminal.say(
                 "\(output): learnt from \(training.model.trainingSamples.counted("sample")) in "
                     + "\(training.model.trainingSteps.counted("step")); the replay hit "

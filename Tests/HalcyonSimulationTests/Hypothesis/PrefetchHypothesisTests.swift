@@ -120,4 +120,28 @@ import Testing
         let untouched = String(decoding: try before.json(), as: UTF8.self)
         #expect(!untouched.contains("prefetch") && !before.table().contains("ahead"))
     }
+
+    @Test func theReportNamesTheKernels() throws {
+        let hits = StubHits(effect: 0.02)
+        let evidence = try #require(hits.evidence(hits.cells(1, seed: 1), options: options).first)
+        let field = try HypothesisField(mode: .perUser, trace: StubHits.trace, capacities: [.number(20)])
+        func report(_ learner: String, _ planner: String? = nil) throws -> HypothesisReport {
+            let learner = try HypothesisLearner(
+                learner, baselines: ["lru", "belady"], prefetch: planner.map { try prefetch($0) })
+            var report = HypothesisReport(options: options)
+            report.add(
+                [HypothesisResult(evidence, field: field, capacity: .number(20), learner: learner)],
+                of: TraceSummary(StubHits.trace, path: "shop.csv"))
+            return report
+        }
+        let note = "  note: kernels: \(Kernels.system.implementation); results depend on the processor.\n"
+        let portable = try report("learned", "planner")
+        #expect(portable.results[0].kernels == KernelInfo(.portable))
+        #expect(portable.results[0].prefetch?.kernels == KernelInfo(.portable))
+        #expect(!portable.table().contains("kernels"))
+        let system = try report("learned(kernels=system)")
+        #expect(system.results[0].kernels == KernelInfo(.system) && system.table().contains(note))
+        let planner = try report("learned", "planner(kernels=system)")
+        #expect(planner.results[0].prefetch?.kernels == KernelInfo(.system) && planner.table().contains(note))
+    }
 }

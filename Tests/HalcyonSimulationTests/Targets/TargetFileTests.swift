@@ -7,17 +7,19 @@ import Testing
 struct TargetFileTests {
     static let canonical = """
         # What must hold.
-        schema: halcyon.targets/1
-        # half a point for what computes in floating point
-        tolerances: {default: 0.001, learned: 0.005}
+        schema: halcyon.targets/2
+        # the build that counted
+        result_version: 3
+        # half a point for the learner
+        margins: {default: 0.001, learned: 0.005}
         groups:
           # the shop
           - trace: ../Traces/shop.csv
             mode: shared
             targets:
               # the paper's figure
-              - {policy: lru, capacity: 1%, hit_ratio: 0.275358, lowest_hit_ratio: 0.274358}
-              - {policy: "s3-fifo(small=0.2,ghost=1)", capacity: 64MB, lowest_hit_ratio: 0.300000, baseline: lru, highest_loss: -0.010000}
+              - {policy: lru, capacity: 1%, hits: 33043, floor: 0.274358}
+              - {policy: "s3-fifo(small=0.2,ghost=1)", capacity: 64MB, floor: 0.300000, baseline: lru, highest_loss: -0.010000}
 
           - trace: "a b.csv"
             mode: per_user
@@ -43,8 +45,10 @@ struct TargetFileTests {
         #expect(file.groups[1].mode == .perUser)
         #expect(file.groups[1].seed == 7)
         #expect(file.history.first?.reason == "A \"first\" try: #1\n")
-        #expect(file.tolerance(of: "learned") == 0.005)
-        #expect(file.tolerance(of: "lru") == 0.001)
+        #expect(file.resultVersion == 3)
+        #expect(file.groups[0].targets.map(\.hits) == [33_043, nil])
+        #expect(file.margin(of: "learned") == 0.005)
+        #expect(file.margin(of: "lru") == 0.001)
     }
 
     @Test("every character of a reason is read as it was written")
@@ -62,10 +66,10 @@ struct TargetFileTests {
     @Test("what cannot be read again replaces nothing")
     func unreadable() throws {
         var file = try TargetFile(parsing: Self.canonical, file: "t.yml")
-        file.tolerances.append(("lur", 0.1))
+        file.margins.append(("lur", 0.1))
         #expect(
             throws: ReplayError.data(
-                "t.yml, as it would be written:4:46: 'lur' is neither 'default' nor the name of a policy.")
+                "t.yml, as it would be written:6:43: 'lur' is neither 'default' nor the name of a policy.")
         ) { try file.verifiedText(file: "t.yml") }
     }
 
@@ -82,21 +86,34 @@ struct TargetFileTests {
             ("schema: x\nschema: y\n", "t.yml:1:1: 'schema' is given twice; give it once."),
             ("groups: []\n", "t.yml:1:1: A file of targets needs 'schema'."),
             (
-                "schema: halcyon.targets/2\n",
-                "t.yml:1:9: the schema 'halcyon.targets/2' is not known: it is halcyon.targets/1."
+                "schema: halcyon.targets/3\n",
+                "t.yml:1:9: the schema 'halcyon.targets/3' is not known: it is halcyon.targets/2."
             ),
             (
-                "schema: halcyon.targets/1\ngroup: []\n",
-                "t.yml:2:1: A file of targets has no 'group': accepted are schema, tolerances, groups, history."
-            ),
-            ("schema: halcyon.targets/1\ngroups: 7\n", "t.yml:2:9: 'groups' is a list, and this is '7'."),
-            (
-                "schema: halcyon.targets/1\ntolerances: {lur: 1}\ngroups: []\n",
-                "t.yml:2:14: 'lur' is neither 'default' nor the name of a policy."
+                "schema: halcyon.targets/1\ntolerances: {default: 0.001}\n",
+                "t.yml:1:9: the schema halcyon.targets/1 is no longer read: write halcyon.targets/2, rename 'tolerances' to "
+                    + "'margins' and 'lowest_hit_ratio' to 'floor', leave out 'hit_ratio', and record anew with --update."
             ),
             (
-                "schema: halcyon.targets/1\ntolerances: {lru: 2}\ngroups: []\n",
-                "t.yml:2:19: '2' is not a tolerance: write a number from 0.0 to 1.0."
+                "schema: halcyon.targets/2\nresult_version: 0\n",
+                "t.yml:2:17: '0' is not a result version: write a whole number of at least 1."
+            ),
+            (
+                "schema: halcyon.targets/2\ngroups: [{trace: a.csv, targets: [{policy: lru, capacity: 1, hits: 7}]}]\n",
+                "t.yml:1:1: 'hits' need 'result_version': the result version of the build that recorded them."
+            ),
+            (
+                "schema: halcyon.targets/2\ngroup: []\n",
+                "t.yml:2:1: A file of targets has no 'group': accepted are schema, result_version, margins, groups, history."
+            ),
+            ("schema: halcyon.targets/2\ngroups: 7\n", "t.yml:2:9: 'groups' is a list, and this is '7'."),
+            (
+                "schema: halcyon.targets/2\nmargins: {lur: 1}\ngroups: []\n",
+                "t.yml:2:11: 'lur' is neither 'default' nor the name of a policy."
+            ),
+            (
+                "schema: halcyon.targets/2\nmargins: {lru: 2}\ngroups: []\n",
+                "t.yml:2:16: '2' is not a margin: write a number from 0.0 to 1.0."
             ),
         ])
     func badFiles(text: String, sentence: String) {
@@ -114,27 +131,35 @@ struct TargetFileTests {
             ),
             (
                 "policy: lru, capacity: 1, lowest: 0.3",
-                "7:36: A target has no 'lowest': accepted are policy, capacity, hit_ratio, lowest_hit_ratio, baseline, "
-                    + "highest_loss."
+                "7:36: A target has no 'lowest': accepted are policy, capacity, hits, floor, baseline, highest_loss."
             ),
             (
-                "policy: lru, capacity: 1, lowest_hit_ratio: 30",
-                "7:54: '30' is not a ratio: write a number from 0.0 to 1.0."
+                "policy: lru, capacity: 1, floor: 30",
+                "7:43: '30' is not a ratio: write a number from 0.0 to 1.0."
             ),
             (
-                "policy: lru, capacity: 1, lowest_hit_ratio: .nan",
-                "7:54: '.nan' is not a ratio: write a number from 0.0 to 1.0."
+                "policy: lru, capacity: 1, floor: .nan",
+                "7:43: '.nan' is not a ratio: write a number from 0.0 to 1.0."
             ),
             (
                 "policy: lru, capacity: 1, highest_loss: 0",
-                "7:50: a highest loss needs a 'baseline' that it is held against."
+                "7:50: a highest loss needs a 'baseline' to compare with."
+            ),
+            (
+                "policy: lru, capacity: 1, hits: few",
+                "7:42: 'few' is not a number of hits: write a whole number of at least 0."
+            ),
+            (
+                "policy: learned(kernels=system), capacity: 1, hits: 7",
+                "7:62: learned(kernels=system) depends on the processor and has no exact figure: leave out 'hits' and "
+                    + "give a 'floor'."
             ),
             ("policy: [lru], capacity: 1", "7:18: A policy is expected, and this is a list."),
             ("policy: , capacity: 1", "7:18: A policy is expected, and there is nothing."),
         ])
     func badTargets(target: String, sentence: String) {
         let text = """
-            schema: halcyon.targets/1
+            schema: halcyon.targets/2
             groups:
               - trace: a.csv
                 mode: shared
@@ -144,6 +169,25 @@ struct TargetFileTests {
 
             """
         #expect(throws: ReplayError.data("t.yml:\(sentence)")) { try TargetFile(parsing: text, file: "t.yml") }
+    }
+
+    @Test("exact hits beside a planner that depends on the processor are refused")
+    func plannerWithSystemKernels() {
+        let target = "{policy: lru, capacity: 1, hits: 7}"
+        #expect(
+            throws: ReplayError.data(
+                "t.yml:4:98: planner(kernels=system) depends on the processor and has no exact figure: leave out 'hits' "
+                    + "and give a 'floor'.")
+        ) {
+            try TargetFile(
+                parsing: "schema: halcyon.targets/2\nresult_version: 1\ngroups:\n"
+                    + "  - {trace: a.csv, prefetch: planner(kernels=system), targets: [\(target)]}\n", file: "t.yml")
+        }
+        #expect(throws: Never.self) {
+            try TargetFile(
+                parsing: "schema: halcyon.targets/2\nresult_version: 1\ngroups:\n"
+                    + "  - {trace: a.csv, prefetch: planner, targets: [\(target)]}\n", file: "t.yml")
+        }
     }
 
     @Test("the same target twice, a wrong mode and a group of nothing are refused")
@@ -159,7 +203,7 @@ struct TargetFileTests {
         ] {
             #expect(throws: ReplayError.data("t.yml:\(sentence)")) {
                 try TargetFile(
-                    parsing: "schema: halcyon.targets/1\ngroups: [{trace: a.csv, \(group)}]\n", file: "t.yml")
+                    parsing: "schema: halcyon.targets/2\ngroups: [{trace: a.csv, \(group)}]\n", file: "t.yml")
             }
         }
     }
@@ -181,13 +225,14 @@ struct TargetFileTests {
         }
     }
 
-    @Test("the committed file is in its one form, and everything in it is bounded")
+    @Test("the committed file is in its one form, and every target has a limit and exact hits")
     func committed() throws {
         let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("../../../Experiments/targets.yml").standardizedFileURL.path
         let file = try TargetFile(path: path)
         #expect(file.text == (try String(contentsOfFile: path, encoding: .utf8)))
-        try file.requireBounds(path: path)
+        try file.requireLimits(path: path)
+        #expect(file.groups.allSatisfy { $0.targets.allSatisfy { $0.hits != nil } })
         #expect(Set(file.groups.map(\.trace)).count == 3)
     }
 }

@@ -1,8 +1,9 @@
 import HalcyonEviction
 import HalcyonModel
-import HalcyonSimulation
 import HalcyonTestSupport
 import HalcyonTrace
+
+@testable import HalcyonSimulation
 
 /// A folder with a small trace of known LRU hits, and files of targets beside it.
 struct TargetFixture {
@@ -17,10 +18,14 @@ struct TargetFixture {
         _ = try folder.file("small.csv", text)
     }
 
+    /// The counted hits of LRU over the first `limit` requests, by the book.
+    func lruHits(_ capacity: Int, limit: Int = requests, warmup: Int = 0) -> Int {
+        bookLRUHits(trace.entries.prefix(limit), capacity: capacity).dropFirst(warmup).count { $0 }
+    }
+
     /// The hit ratio of LRU over the first `limit` requests, by the book.
     func lru(_ capacity: Int, limit: Int = requests, warmup: Int = 0) -> Double {
-        let hits = bookLRUHits(trace.entries.prefix(limit), capacity: capacity).dropFirst(warmup)
-        return Double(hits.count { $0 }) / Double(hits.count)
+        Double(lruHits(capacity, limit: limit, warmup: warmup)) / Double(limit - warmup)
     }
 
     /// The hit ratio of LRU with a cache for each user, by the book.
@@ -34,10 +39,12 @@ struct TargetFixture {
     }
 
     /// The text of a file with these targets in one group.
-    func text(_ targets: String..., group: String = "mode: shared") -> String {
+    ///
+    /// - Parameter version: the result version of the file; `nil` for none.
+    func text(_ targets: String..., group: String = "mode: shared", version: Int? = 1) -> String {
         """
-        schema: halcyon.targets/1
-        groups:
+        schema: halcyon.targets/2
+        \(version.map { "result_version: \($0)\n" } ?? "")groups:
           - trace: small.csv
             \(group)
             targets:
@@ -45,10 +52,21 @@ struct TargetFixture {
         """ + targets.map { "      - {\($0)}\n" }.joined()
     }
 
-    /// What checking `text` finds.
-    func check(_ text: String, catalogue: PolicyCatalogue = .standard) async throws -> TargetReport {
+    /// The report of a check of `text` by a build with result version `version`.
+    func check(
+        _ text: String, catalogue: PolicyCatalogue = .standard, version: Int = 1
+    ) async throws -> TargetReport {
         let path = try folder.file("targets.yml", text)
-        return try await TargetCheck(TargetFile(path: path), path: path, catalogue: catalogue).run()
+        var check = TargetCheck(try TargetFile(path: path), path: path, catalogue: catalogue)
+        check.resultVersion = version
+        return try await check.run()
+    }
+
+    /// The text after `--update` by a build with result version `version`.
+    func update(_ text: String, version: Int = 1) async throws -> String {
+        let report = try await check(text, version: version)
+        return try TargetFile(parsing: text, file: "targets.yml")
+            .recording(report, reason: "a reason", date: "2026-11-21", path: "targets.yml").text
     }
 }
 

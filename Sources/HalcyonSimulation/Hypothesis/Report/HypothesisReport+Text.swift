@@ -11,6 +11,8 @@ extension HypothesisReport {
             text += "\(trace.path): \(trace.requests.grouped) requests, \(trace.objects.grouped) objects"
             text += ", \(trace.users.grouped) users, \(trace.categories.grouped) categories\n"
             for note in trace.notes { text += "  note: \(note)\n" }
+            let kernels = results.filter { $0.trace == trace.path }.flatMap { [$0.kernels, $0.prefetch?.kernels] }
+            if let note = KernelInfo.note(kernels) { text += "  note: \(note)\n" }
             for result in results where result.trace == trace.path {
                 text += "\n" + Self.title(result) + "\n"
                 text += Self.table(of: result, emphasis: emphasis)

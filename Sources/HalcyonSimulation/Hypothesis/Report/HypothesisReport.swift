@@ -11,6 +11,9 @@ public struct HypothesisReport: Sendable, Codable {
     public var schema = "halcyon.hypothesis/1"
     /// The version of Halcyon that made it.
     public var halcyonVersion = Halcyon.version
+    /// The result version of the build that made it: with the same number, the same trace and parameters give the same
+    /// counts.
+    public var resultVersion = Halcyon.resultVersion
     /// How the test was done.
     public var options: HypothesisOptions
     /// The traces, in the order asked.
@@ -47,10 +50,15 @@ public struct HypothesisReport: Sendable, Codable {
         struct Line: Encodable {
             let schema: String
             let halcyonVersion: String
+            let resultVersion: Int
             let options: HypothesisOptions
             let result: HypothesisResult
         }
         return try JSONReport.lines(
-            results.map { Line(schema: schema, halcyonVersion: halcyonVersion, options: options, result: $0) })
+            results.map {
+                Line(
+                    schema: schema, halcyonVersion: halcyonVersion, resultVersion: resultVersion, options: options,
+                    result: $0)
+            })
     }
 }

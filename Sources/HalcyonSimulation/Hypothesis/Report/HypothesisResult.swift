@@ -47,6 +47,8 @@ public struct HypothesisResult: Sendable, Codable {
         public var budget: String
         /// How long a fetch took, in microseconds.
         public var fetchLatency: Int64
+        /// The matrix routines that it computed with.
+        public var kernels: KernelInfo?
     }
 
     /// How the intervals were drawn.
@@ -100,6 +102,8 @@ public struct HypothesisResult: Sendable, Codable {
     public var gapClosed: Gap?
     /// What fetched ahead for the learner, in all its forms; `nil` for nothing.
     public var prefetch: Prefetch?
+    /// The matrix routines that the learner computed with; `nil` for a learner without a parameter `kernels`.
+    public var kernels: KernelInfo?
     /// Every policy's hit ratio.
     public var arms: [Arm]
     /// How the intervals were drawn.
@@ -130,8 +134,9 @@ public struct HypothesisResult: Sendable, Codable {
             let options = $0.withCategories
             return Prefetch(
                 policy: options.policy.description, budget: options.budget.description,
-                fetchLatency: options.fetchLatency)
+                fetchLatency: options.fetchLatency, kernels: KernelInfo(options))
         }
+        kernels = KernelInfo(learner.withCategories)
         arms = Self.arms(evidence, learner)
         resampling = Resampling(
             units: evidence.units.kind.rawValue, count: evidence.units.weights.count,
