@@ -25,7 +25,8 @@ struct KernelsCommandTests {
             environment: level.map { [PortableKernels.environmentVariable: $0] } ?? [:])
     }
 
-    @Test("The environment variable selects an instruction set, and each gives the same report but for time and its name")
+    @Test(
+        "The environment variable selects an instruction set, and each gives the same report but for time and its name")
     func environment() throws {
         var found: Set<String> = []
         for level in PortableKernels.availableLevels {

@@ -23,7 +23,9 @@ public struct FloatEnvironment {
 
     /// Sets the standard environment for this thread if it is needed.
     @inlinable @inline(__always)
-    public static func enter(if isNeeded: Bool) -> FloatEnvironment { isNeeded ? enter() : FloatEnvironment(control: nil) }
+    public static func enter(if isNeeded: Bool) -> FloatEnvironment {
+        isNeeded ? enter() : FloatEnvironment(control: nil)
+    }
 
     /// Restores what was in force before.
     @inlinable @inline(__always)

@@ -11,12 +11,14 @@ import CPortableBLAS
 /// Matrices are dense and row-major. All routines run on the calling thread: at these sizes (tens of rows and columns) a
 /// hand-over to other threads costs more than it gains.
 struct BLAS {
-    typealias MatrixProduct = @convention(c) (
-        UnsafePointer<Float>, UnsafePointer<Float>, UnsafeMutablePointer<Float>, Int, Int, Int
-    ) -> Void
-    typealias VectorProduct = @convention(c) (
-        UnsafePointer<Float>, UnsafePointer<Float>, UnsafeMutablePointer<Float>, Int, Int
-    ) -> Void
+    typealias MatrixProduct =
+        @convention(c) (
+            UnsafePointer<Float>, UnsafePointer<Float>, UnsafeMutablePointer<Float>, Int, Int, Int
+        ) -> Void
+    typealias VectorProduct =
+        @convention(c) (
+            UnsafePointer<Float>, UnsafePointer<Float>, UnsafeMutablePointer<Float>, Int, Int
+        ) -> Void
 
     private let gemm: MatrixProduct
     private let gemmTransposed: MatrixProduct
@@ -76,7 +78,9 @@ struct BLAS {
         #else
             // "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH NO_AFFINITY Haswell MAX_THREADS=64": the name and the version come first.
             [openblas_get_config(), openblas_get_corename()].compactMap { $0 }.map { String(cString: $0) }
-                .enumerated().flatMap { $0.offset == 0 ? $0.element.split(separator: " ").prefix(2) : [$0.element[...]] }
+                .enumerated().flatMap {
+                    $0.offset == 0 ? $0.element.split(separator: " ").prefix(2) : [$0.element[...]]
+                }
                 .joined(separator: " ")
         #endif
     }

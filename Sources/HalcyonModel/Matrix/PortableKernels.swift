@@ -26,7 +26,8 @@ public enum PortableKernels {
         /// One sentence with the names that are accepted.
         public var description: String {
             let known = PortableKernels.levels.contains(name)
-            let reason = known ? "needs instructions that this processor lacks" : "is no instruction set of the portable kernels"
+            let reason =
+                known ? "needs instructions that this processor lacks" : "is no instruction set of the portable kernels"
             return "'\(name)' \(reason): give one of \(PortableKernels.availableLevels.joined(separator: ", "))."
         }
     }
@@ -42,7 +43,9 @@ public enum PortableKernels {
     }
 
     /// The name of the instruction set in force.
-    public static var level: String { String(cString: halcyon_blas_level_name(Int32(selection.load(ordering: .relaxed)))) }
+    public static var level: String {
+        String(cString: halcyon_blas_level_name(Int32(selection.load(ordering: .relaxed))))
+    }
 
     /// What is wrong with the environment variable, in one sentence; `nil` where it is not set, or names an instruction set that
     /// this processor has.

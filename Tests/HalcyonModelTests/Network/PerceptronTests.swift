@@ -30,7 +30,8 @@ struct PerceptronTests {
 
     @Test("Gradients equal finite differences")
     func gradients() {
-        var network = Perceptron(inputs: Self.inputs, hidden: Self.hidden, largestBatch: Self.rows, blas: BLAS(.portable), seed: 4)
+        var network = Perceptron(
+            inputs: Self.inputs, hidden: Self.hidden, largestBatch: Self.rows, blas: BLAS(.portable), seed: 4)
         var generator = SplitMix64(seed: 9)
         let input = (0..<Self.rows * Self.inputs).map { _ in Float(generator.nextUnit() * 2 - 1) }
         let labels = (0..<Self.rows).map { Float($0 % 2) }

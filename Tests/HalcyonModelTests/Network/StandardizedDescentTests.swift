@@ -24,8 +24,10 @@ struct StandardizedDescentTests {
 
     @Test("The network is the one that plain Adam makes of inputs that were standardized before")
     func reference() {
-        var network = Perceptron(inputs: Self.inputs, hidden: Self.hidden, largestBatch: Self.rows, blas: BLAS(.portable), seed: 4)
-        var plain = Perceptron(inputs: Self.inputs, hidden: Self.hidden, largestBatch: Self.rows, blas: BLAS(.portable), seed: 4)
+        var network = Perceptron(
+            inputs: Self.inputs, hidden: Self.hidden, largestBatch: Self.rows, blas: BLAS(.portable), seed: 4)
+        var plain = Perceptron(
+            inputs: Self.inputs, hidden: Self.hidden, largestBatch: Self.rows, blas: BLAS(.portable), seed: 4)
         var descent = StandardizedDescent(of: network, one: Self.one)
         var adam = Adam(parameters: plain.parameters.count)
         var generator = SplitMix64(seed: 9)
@@ -63,9 +65,11 @@ struct StandardizedDescentTests {
 
     @Test("Weights that are adopted say what they said before, and go on from there")
     func adopted() {
-        var network = Perceptron(inputs: Self.inputs, hidden: Self.hidden, largestBatch: Self.rows, blas: BLAS(.portable), seed: 4)
+        var network = Perceptron(
+            inputs: Self.inputs, hidden: Self.hidden, largestBatch: Self.rows, blas: BLAS(.portable), seed: 4)
         var descent = StandardizedDescent(of: network, one: Self.one)
-        let other = Perceptron(inputs: Self.inputs, hidden: Self.hidden, largestBatch: Self.rows, blas: BLAS(.portable), seed: 5)
+        let other = Perceptron(
+            inputs: Self.inputs, hidden: Self.hidden, largestBatch: Self.rows, blas: BLAS(.portable), seed: 5)
         network.load(other.weights)
         descent.adopt()
         var generator = SplitMix64(seed: 9)

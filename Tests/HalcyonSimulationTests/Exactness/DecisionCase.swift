@@ -151,7 +151,9 @@ enum DecisionCase: String, CaseIterable, Sendable {
         let caches = (0..<(isPerUser ? trace.userCount : 1)).map { number in
             var context = context(trace, seed: 1 + UInt64(number))
             context.prefetches = true
-            let run = isPerUser ? model.makeCache(parameters, context: context) : ConfiguredPolicy(LRU.self).makeCache(context)
+            let run =
+                isPerUser
+                ? model.makeCache(parameters, context: context) : ConfiguredPolicy(LRU.self).makeCache(context)
             return PrefetchedCache(
                 run, capacity: context.capacity, budget: budget, latency: 0, seen: seen)
         }

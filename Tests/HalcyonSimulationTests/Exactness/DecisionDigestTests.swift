@@ -18,7 +18,8 @@ struct DecisionDigestTests {
         let (found, expected) = (try decisions.line(level: level), try expected(decisions))
         #expect(
             found == expected,
-            "A change that moves decisions needs a new result version, and this line in \(Self.table.lastPathComponent).")
+            "A change that moves decisions needs a new result version, and this line in \(Self.table.lastPathComponent)."
+        )
     }
 
     @Test(
