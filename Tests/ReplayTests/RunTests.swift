@@ -149,6 +149,27 @@ struct RunTests {
         }
     }
 
+    @Test("a stream without sizes, or with equal ones, from a file or a pipe counts what the loaded trace counts")
+    func uniformStream() throws {
+        let rows = SampleTrace().requests.map { "k\($0.key)" }
+        _ = try folder.file("none.csv", "key\n" + rows.joined(separator: "\n"))
+        _ = try folder.file("equal.csv", "key,size\n" + rows.map { "\($0),4096\n" }.joined())
+        func counts(_ line: String) throws -> [[String]] {
+            try Replay.shell("\(line) --only -p lru,s3-fifo,w-tinylfu --format json", in: folder).runs().map { run in
+                ["hits", "evictions"].map { "\(run[$0] ?? "")" }
+            }
+        }
+        let loaded = try counts("replay none.csv -c 8")
+        #expect(loaded.count == 3 && loaded.allSatisfy { $0 != ["0", "0"] })
+        for line in [
+            "replay none.csv --stream -c 8", "replay equal.csv -c 32768", "replay equal.csv --stream -c 33KB",
+            "replay equal.csv --sizes unit -c 8", "cat equal.csv | replay - --stream -c 32768",
+            "replay - --stream -c 32768 < equal.csv",
+        ] {
+            #expect(try counts(line) == loaded, "\(line)")
+        }
+    }
+
     @Test("the number of threads changes nothing, the seed what is random")
     func threadsAndSeeds() throws {
         func counts(_ arguments: String...) throws -> [Int?] {

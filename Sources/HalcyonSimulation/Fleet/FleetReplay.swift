@@ -70,9 +70,8 @@ struct FleetReplay {
     }
 
     func context(_ user: Int, _ capacity: Int) -> PolicyContext {
-        PolicyContext(
-            capacity: capacity, entries: plan.objectCounts[user], everyCostIsOne: trace.costUnit == .objects,
-            seed: options.seed &+ UInt64(user))
+        CacheUnit(trace).context(
+            capacity: capacity, entries: plan.objectCounts[user], seed: options.seed &+ UInt64(user))
     }
 
     func makeCounts(_ maker: CacheMaker) -> Counts {

@@ -77,9 +77,7 @@ public struct LearnerReplay: Sendable {
     /// A model for the caches of this replay.
     func makeModel() -> LearnedModel {
         LearnedModel.make(
-            parameters,
-            context: PolicyContext(
-                capacity: capacity, everyCostIsOne: trace.costUnit == .objects, seed: seed),
+            parameters, context: CacheUnit(trace).context(capacity: capacity, seed: seed),
             forFleet: mode == .perUser)
     }
 

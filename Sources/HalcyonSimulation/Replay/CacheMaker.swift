@@ -41,13 +41,13 @@ struct CacheMaker {
         self.timer = timer
     }
 
-    /// Caches of two tiers, each under the policy of `single`, with these capacities.
-    init(_ single: CacheMaker, tiers: TierOptions, memoryCapacity: Int, diskCapacity: Int) {
+    /// Caches of two tiers, each under the policy of `single`, with these capacities in the unit of the trace.
+    init(_ single: CacheMaker, tiers: TierOptions, memoryCapacity: Int, diskCapacity: Int, unit: CacheUnit) {
         make = { context in
             var (memory, disk) = (context, context)
-            memory.capacity = memoryCapacity
+            memory.capacity = unit.capacity(memoryCapacity)
             memory.lifetime = tiers.memoryLifetime
-            disk.capacity = diskCapacity
+            disk.capacity = unit.capacity(diskCapacity)
             disk.lifetime = tiers.diskLifetime
             return TieredCache(memory: single.make(memory), disk: single.make(disk)).asOne
         }

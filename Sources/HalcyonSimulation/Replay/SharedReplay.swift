@@ -12,9 +12,8 @@ struct SharedReplay {
     /// Replays the trace through a cache of `capacity`. O(requests) beside what the policy takes.
     func run(_ maker: CacheMaker, capacity: Int, future: FutureKnowledge?) -> Measured {
         let cache = maker.make(
-            PolicyContext(
-                capacity: capacity, entries: trace.objectCount, everyCostIsOne: trace.costUnit == .objects,
-                seed: options.seed, future: future))
+            CacheUnit(trace).context(
+                capacity: capacity, entries: trace.objectCount, seed: options.seed, future: future))
         var counts = Counts(trace: trace, options: options, latency: maker.latency)
         let needs = ColumnNeeds(trace: trace, maker: maker, options: options)
         let scratch = ColumnScratch(needs: needs)
