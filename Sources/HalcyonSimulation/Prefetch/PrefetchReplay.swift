@@ -117,8 +117,11 @@ struct PrefetchReplay {
         let seconds = (clock.now - began).inSeconds - paused
         for cache in caches { cache.finish(&prefetched) }
         let states = zip(before, caches).map { ($0, $1.state) }
+        var entries = EntryCounts()
+        for cache in caches { cache.count(&entries) }
         return Pass(
-            measured: Measured(counts: counts, caches: states, seconds: seconds), counts: prefetched, hits: hits)
+            measured: Measured(counts: counts, caches: states, seconds: seconds, entries: entries),
+            counts: prefetched, hits: hits)
     }
 }
 

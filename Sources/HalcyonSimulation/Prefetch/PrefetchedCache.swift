@@ -62,6 +62,9 @@ final class PrefetchedCache {
 
     var state: CacheState { run.state() }
 
+    /// Counts the entries that the bookkeeping covers, what was fetched ahead among them. O(objects met).
+    func count(_ entries: inout EntryCounts) { entries.add(run, numbers: Int(contents.pointee.met.count)) }
+
     func define(_ set: CategorySetID, _ members: [UInt32]) { run.define(set, members) }
 
     /// Serves a request. The access needs no entry number and no index of its own.

@@ -8,6 +8,8 @@ struct CacheMaker {
     var sharesModel = false
     /// Whether time matters beside the policy: entries expire.
     var usesTime = false
+    /// How many tiers each cache has, which keep books of their own.
+    var tiers = 1
     /// What accesses cost in time, where there are tiers.
     var latency: LatencyModel?
     /// What the caches' times are collected by, where they are timed.
@@ -52,6 +54,7 @@ struct CacheMaker {
             return TieredCache(memory: single.make(memory), disk: single.make(disk)).asOne
         }
         traits = single.traits
+        self.tiers = 2
         usesTime = tiers.memoryLifetime != nil || tiers.diskLifetime != nil
         latency = tiers.latency
     }

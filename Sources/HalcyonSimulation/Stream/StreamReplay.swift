@@ -93,7 +93,7 @@ public struct StreamReplay {
                 trace: TraceSummary(
                     stream, path: path, requests: requests, identity: identity, notes: notes),
                 runs: members.map {
-                    $0.result(unit: stream.costUnit, requests: requests, entries: identity.objects.count)
+                    $0.result(unit: stream.costUnit, requests: requests, objects: identity.objects.count)
                 }))
     }
 }
@@ -162,12 +162,16 @@ private struct Member {
         seconds += (clock.now - began).inSeconds
     }
 
-    func result(unit: CostUnit, requests: Int, entries: Int) -> RunResult {
+    /// - Parameter objects: the distinct objects of the requests that were served.
+    func result(unit: CostUnit, requests: Int, objects: Int) -> RunResult {
         let state = cache.state()
-        let empty = CacheState(used: 0, count: 0, evictions: 0, expirations: 0, metadataBytes: 0, metrics: [])
+        var entries = EntryCounts()
+        entries.add(cache, numbers: objects)
+        let empty = CacheState(
+            used: 0, count: 0, evictions: 0, expirations: 0, metadataBytes: MetadataBytes(), metrics: [])
         var result = RunResult(
             policy, unit: unit, requests: requests, mode: .shared, options: ReplayOptions(seed: seed),
-            Measured(counts: counts, caches: [(empty, state)], seconds: seconds), entries: entries)
+            Measured(counts: counts, caches: [(empty, state)], seconds: seconds, entries: entries))
         result.capacity = capacity
         result.capacityAsked = asked.description
         return result

@@ -165,8 +165,7 @@ public struct Sweep: Sendable {
             measured = SharedReplay(trace: trace, options: options, progress: progress)
                 .run(tiered(CacheMaker(policy, timer: timer)), capacity: capacity, future: future)
         }
-        let entries = plan?.objectCounts.reduce(0, +) ?? trace.objectCount
-        var result = RunResult(policy, trace: trace, mode: mode, options: options, measured, entries: entries)
+        var result = RunResult(policy, trace: trace, mode: mode, options: options, measured)
         result.capacity = capacity
         result.capacityAsked = request.description
         result.models = plan != nil && policy.learns ? models : nil
@@ -187,8 +186,7 @@ public struct Sweep: Sendable {
                 let shared = mode == .perUser ? CacheMaker(sharingModelOf: policy, as: models, fleet: fleet) : nil
                 return shared ?? CacheMaker(policy)
             }, capacity: capacity)
-        let entries = plan?.objectCounts.reduce(0, +) ?? trace.objectCount
-        var result = RunResult(policy, trace: trace, mode: mode, options: options, measured, entries: entries)
+        var result = RunResult(policy, trace: trace, mode: mode, options: options, measured)
         result.capacity = capacity
         result.capacityAsked = request.description
         result.models = plan != nil && policy.learns ? models : nil

@@ -282,7 +282,7 @@ struct UniformStreamTests {
         let report = try streamed(path, load, policies, .number(40_000))
         let trace = try Trace.load(path, load)
         #expect(trace.uniformSize == nil)
-        let loaded = await try Sweep(trace: trace, policies: policies, capacities: ["40000"]).run()
+        let loaded = try await Sweep(trace: trace, policies: policies, capacities: ["40000"]).run()
         #expect(report.runs.map(\.hits) == loaded.map(\.hits))
         #expect(report.runs.map(\.evictions) == loaded.map(\.evictions))
         #expect(report.runs.map(\.bytesFetched) == loaded.map(\.bytesFetched))
@@ -315,7 +315,7 @@ struct UniformStreamTests {
     func smallCache() async throws {
         let path = BundledTrace.path("shop.csv")
         let load = LoadOptions.with { $0.limit = 10_000 }
-        let loaded = await try Sweep(trace: Trace.load(path, load), policies: ["s3-fifo"], capacities: ["8"]).run()[0]
+        let loaded = try await Sweep(trace: Trace.load(path, load), policies: ["s3-fifo"], capacities: ["8"]).run()[0]
         let stream = try streamed(path, load, ["s3-fifo"], .number(8)).runs[0]
         #expect(loaded.hits > 0 && stream.hits == loaded.hits && stream.evictions == loaded.evictions)
         #expect(stream.capacityUnit == .objects)
