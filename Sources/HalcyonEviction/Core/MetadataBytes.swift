@@ -2,7 +2,7 @@
 ///
 /// A table with a place for each entry number takes as much in a replay as the trace has objects. A live cache gives the
 /// number of a forgotten entry anew, so there the same table grows with the residents and the entries that the policy
-/// remembers. Keeping both apart tells from a replay what an entry takes in a live cache.
+/// remembers. From both parts of a replay's bytes one can compute what an entry takes in a live cache.
 @frozen
 public struct MetadataBytes: Sendable, Equatable {
     /// The bytes that do not grow with the number of entries: a model, training samples, tables of a fixed size, the

@@ -8,7 +8,7 @@ struct CacheMaker {
     var sharesModel = false
     /// Whether time matters beside the policy: entries expire.
     var usesTime = false
-    /// How many tiers each cache has, which keep books of their own.
+    /// The number of tiers of each cache; each tier has its own tables.
     var tiers = 1
     /// What accesses cost in time, where there are tiers.
     var latency: LatencyModel?

@@ -11,9 +11,9 @@ struct Measured {
 
 /// The entries that the bookkeeping of caches covers at the end of a replay.
 struct EntryCounts: Equatable {
-    /// The entry numbers that were given: the distinct objects of each cache, and of each tier.
+    /// The entry numbers in use: the distinct objects of each cache, counted once for each tier.
     var numbers = 0
-    /// Those that are not resident and that their policy remembers.
+    /// The entries that are not resident and that their policy remembers.
     var remembered = 0
 
     /// Counts what a cache remembers of entries with the numbers from 0 up to `numbers`. O(numbers).
