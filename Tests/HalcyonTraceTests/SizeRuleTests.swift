@@ -51,4 +51,27 @@ import Testing
                 == "t.csv: a request of 4294967296 bytes is too large for --sizes per-request, which takes sizes up to "
                 + "4294967295 bytes")
     }
+
+    @Test func equalSizesAreUniform() throws {
+        func uniformSize(_ sizes: [UInt64], requests: [UInt32] = [], unit: CostUnit = .bytes) -> UInt64? {
+            Trace(
+                entries: [0, 1, 0], times: TimeColumn(count: 3), objectSizes: sizes, requestSizes: requests,
+                costUnit: unit
+            ).uniformSize
+        }
+        #expect(uniformSize([1, 1], unit: .objects) == 1)
+        #expect(uniformSize([4_096, 4_096]) == 4_096)
+        #expect(uniformSize([4_096, 4_097]) == nil)
+        #expect(uniformSize([0, 0]) == nil)
+        // Where requests have sizes, those of the objects say nothing.
+        #expect(uniformSize([7, 8], requests: [9, 9, 9]) == 9)
+        #expect(uniformSize([9, 9], requests: [9, 9, 8]) == nil)
+        #expect(Trace(entries: [], times: TimeColumn(count: 0), objectSizes: [], costUnit: .bytes).uniformSize == nil)
+        let folder = try TemporaryFolder()
+        let path = try folder.file("t.csv", "key,size\na,5\nb,5\na,6\n")
+        #expect(try Trace.load(path).uniformSize == 5)
+        #expect(try Trace.load(path, .with { $0.sizes = .perRequest }).uniformSize == nil)
+        #expect(try Trace.load(path, .with { $0.sizes = .unit }).uniformSize == 1)
+        #expect(try Trace.load(folder.file("n.csv", "key\na\nb\n")).uniformSize == 1)
+    }
 }

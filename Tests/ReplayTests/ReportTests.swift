@@ -31,7 +31,7 @@ struct ReportTests {
             "policy", "label", "parameters", "traits", "capacity", "capacity_asked", "capacity_unit", "mode", "caches",
             "requests", "hits", "object_hit_ratio", "byte_hit_ratio", "bytes_fetched", "evictions",
             "admissions_refused", "stale", "warmup_requests", "seed", "seconds", "requests_per_second",
-            "metadata_bytes_per_entry", "metrics", "windows",
+            "metadata_bytes", "metadata_fixed_bytes", "metadata_bytes_per_resident", "metrics", "windows",
         ]
         let besides: [Set<String>] = [["categories", "users"], ["user_distribution", "timings"], ["tiers"]]
         for (report, more) in zip(try fullReports(), besides) {

@@ -108,7 +108,7 @@ struct RunTests {
         let arguments = ["-p", "lru,gdsf", "-c", "3KB", "--warmup", "0.2"]
         let timed = try Replay.run(["t.csv", "--only", "--timings", "--format", "json"] + arguments, in: folder).runs()
         let plain = try Replay.run(["t.csv", "--only", "--format", "json"] + arguments, in: folder).runs()
-        let keys = ["hits", "requests", "evictions", "admissions_refused", "bytes_fetched", "metadata_bytes_per_entry"]
+        let keys = ["hits", "requests", "evictions", "admissions_refused", "bytes_fetched", "metadata_bytes"]
         for (run, other) in zip(timed, plain) {
             for key in keys { #expect("\(run[key] ?? "")" == "\(other[key] ?? "-")", "\(key)") }
             #expect(other["timings"] == nil)
@@ -146,6 +146,27 @@ struct RunTests {
                 try Replay.run(arguments + more, in: folder).lines.first
             }
             #expect(try heading("--stream") == heading())
+        }
+    }
+
+    @Test("a stream without sizes, or with equal ones, from a file or a pipe counts what the loaded trace counts")
+    func uniformStream() throws {
+        let rows = SampleTrace().requests.map { "k\($0.key)" }
+        _ = try folder.file("none.csv", "key\n" + rows.joined(separator: "\n"))
+        _ = try folder.file("equal.csv", "key,size\n" + rows.map { "\($0),4096\n" }.joined())
+        func counts(_ line: String) throws -> [[String]] {
+            try Replay.shell("\(line) --only -p lru,s3-fifo,w-tinylfu --format json", in: folder).runs().map { run in
+                ["hits", "evictions"].map { "\(run[$0] ?? "")" }
+            }
+        }
+        let loaded = try counts("replay none.csv -c 8")
+        #expect(loaded.count == 3 && loaded.allSatisfy { $0 != ["0", "0"] })
+        for line in [
+            "replay none.csv --stream -c 8", "replay equal.csv -c 32768", "replay equal.csv --stream -c 33KB",
+            "replay equal.csv --sizes unit -c 8", "cat equal.csv | replay - --stream -c 32768",
+            "replay - --stream -c 32768 < equal.csv",
+        ] {
+            #expect(try counts(line) == loaded, "\(line)")
         }
     }
 

@@ -14,6 +14,8 @@ public struct CacheRun {
     public let entriesExpire: Bool
     /// Whether the policy remembers an entry that is not resident; see ``EvictionPolicy/remembers(_:)``.
     public let remembers: (EntryID) -> Bool
+    /// The number of entries below a number that are not resident and that the policy remembers. O(number).
+    public let rememberedCount: (EntryID) -> Int
     /// Takes an entry out.
     public let remove: (EntryID) -> Void
     /// Says whether what was brought in ahead of need is still likely; see ``BoundedIndex/reconsider(_:isLikely:)``.
@@ -49,6 +51,7 @@ public struct CacheRun {
         containsFresh = { entry, time in box.index.pointee.contains(entry, freshAt: time) }
         entriesExpire = box.index.pointee.entriesExpire
         remembers = { entry in box.index.pointee.policy.remembers(entry) }
+        rememberedCount = { end in box.index.pointee.rememberedCount(below: end) }
         remove = { entry in
             let environment = FloatEnvironment.enter(if: Policy.computesInFloatingPoint)
             defer { environment.leave() }
@@ -67,13 +70,15 @@ public struct CacheRun {
     }
 
     /// A cache from its verbs, for caches that are made of caches; it does not tell when entries expire.
+    ///
+    /// - Parameter rememberedCount: by default asks `contains` and `remembers` for each entry.
     public init(
         replay: @escaping (RequestBatch, UnsafeMutablePointer<AccessOutcome>) -> Void,
         access: @escaping (Access) -> AccessOutcome, contains: @escaping (EntryID) -> Bool,
         remembers: @escaping (EntryID) -> Bool, remove: @escaping (EntryID) -> Void,
         define: @escaping (CategorySetID, [UInt32]) -> Void, state: @escaping () -> CacheState,
         used: @escaping () -> Int, takeVictims: @escaping (inout [EntryID]) -> Void = { _ in },
-        reconsider: @escaping (Access, Bool) -> Void = { _, _ in }
+        reconsider: @escaping (Access, Bool) -> Void = { _, _ in }, rememberedCount: ((EntryID) -> Int)? = nil
     ) {
         self.replay = replay
         self.access = access
@@ -81,6 +86,8 @@ public struct CacheRun {
         containsFresh = { entry, _ in contains(entry) }
         entriesExpire = false
         self.remembers = remembers
+        self.rememberedCount =
+            rememberedCount ?? { end in (0..<end).reduce(0) { !contains($1) && remembers($1) ? $0 + 1 : $0 } }
         self.remove = remove
         self.define = define
         self.state = state
@@ -101,14 +108,15 @@ public struct CacheState: Sendable, Equatable {
     /// How many residents were found expired or of another size.
     public let expirations: Int
     /// The heap bytes of bookkeeping.
-    public let metadataBytes: Int
+    public let metadataBytes: MetadataBytes
     /// What the policy publishes about itself.
     public let metrics: [PolicyMetric]
 
     /// A state from its counters.
     @inlinable
     public init(
-        used: Int, count: Int, evictions: Int, expirations: Int, metadataBytes: Int, metrics: [PolicyMetric]
+        used: Int, count: Int, evictions: Int, expirations: Int, metadataBytes: MetadataBytes,
+        metrics: [PolicyMetric]
     ) {
         self.used = used
         self.count = count

@@ -68,8 +68,17 @@ public struct BoundedIndex<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
 
     /// The heap bytes of bookkeeping, the policy's included.
     @inlinable
-    public var metadataBytes: Int {
-        policy.metadataBytes + resident.byteCount + costs.byteCount + deadlines.byteCount
+    public var metadataBytes: MetadataBytes {
+        policy.metadataBytes
+            + MetadataBytes(perNumber: resident.byteCount + costs.byteCount + deadlines.byteCount)
+    }
+
+    /// The number of entries below the number `end` that are not resident and that the policy remembers. O(end).
+    @inlinable
+    public func rememberedCount(below end: EntryID) -> Int {
+        var count = 0
+        for entry in 0..<end where !resident[entry] && policy.remembers(entry) { count &+= 1 }
+        return count
     }
 
     /// Whether an entry is resident (it may have expired).

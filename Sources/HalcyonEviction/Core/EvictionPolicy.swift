@@ -68,7 +68,7 @@ public protocol EvictionPolicy: ~Copyable {
     var behaviour: CacheBehaviour { get }
 
     /// The heap bytes the policy holds for its bookkeeping.
-    var metadataBytes: Int { get }
+    var metadataBytes: MetadataBytes { get }
 
     /// Named quantities that the policy publishes (`adaptation target`, `ghost hits`); every report shows them. By default none.
     var metrics: [PolicyMetric] { get }
@@ -117,7 +117,7 @@ extension EvictionPolicy where Self: ~Copyable {
 
     /// Unknown, reported as 0.
     @inlinable
-    public var metadataBytes: Int { 0 }
+    public var metadataBytes: MetadataBytes { MetadataBytes() }
 
     /// None.
     @inlinable

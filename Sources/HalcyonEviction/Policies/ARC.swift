@@ -74,7 +74,7 @@ public struct ARC: ~Copyable, CataloguedPolicy {
     public func remembers(_ entry: EntryID) -> Bool {
         lists.list(of: entry) >= ARC.b1 && lists.list(of: entry) <= ARC.b2
     }
-    public var metadataBytes: Int { lists.byteCount }
+    public var metadataBytes: MetadataBytes { lists.metadataBytes }
     public var metrics: [PolicyMetric] {
         [
             PolicyMetric("adaptation_target", target),

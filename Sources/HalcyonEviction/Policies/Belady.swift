@@ -60,9 +60,11 @@ public struct Belady: ~Copyable, CataloguedPolicy {
         nextUse[entry] = Belady.absent
     }
 
-    public var metadataBytes: Int {
-        upcoming.byteCount + nextUse.byteCount + finished.capacity * MemoryLayout<EntryID>.stride
-            + future.nextUse.count * MemoryLayout<UInt32>.stride
+    public var metadataBytes: MetadataBytes {
+        MetadataBytes(
+            fixed: upcoming.byteCount + future.nextUse.count * MemoryLayout<UInt32>.stride,
+            perNumber: nextUse.byteCount,
+            perResident: finished.capacity * MemoryLayout<EntryID>.stride)
     }
 
     /// Whoever is never used again stays on the stack, where the mark of its absence makes it void.

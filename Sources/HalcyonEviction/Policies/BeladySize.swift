@@ -95,9 +95,10 @@ public struct BeladySize: ~Copyable, CataloguedPolicy {
         places[entry] = .none
     }
 
-    public var metadataBytes: Int {
-        residents.byteCount + places.byteCount + finished.capacity * MemoryLayout<EntryID>.stride
-            + future.nextUse.count * MemoryLayout<UInt32>.stride
+    public var metadataBytes: MetadataBytes {
+        MetadataBytes(
+            fixed: future.nextUse.count * MemoryLayout<UInt32>.stride, perNumber: places.byteCount,
+            perResident: residents.byteCount + finished.capacity * MemoryLayout<EntryID>.stride)
     }
 
     private func nextUse(_ access: Access) -> UInt32 {

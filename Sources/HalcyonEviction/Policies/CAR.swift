@@ -84,7 +84,7 @@ public struct CAR: ~Copyable, CataloguedPolicy {
     public func remembers(_ entry: EntryID) -> Bool {
         lists.list(of: entry) == CAR.b1 || lists.list(of: entry) == CAR.b2
     }
-    public var metadataBytes: Int { lists.byteCount + referenced.byteCount }
+    public var metadataBytes: MetadataBytes { lists.metadataBytes + MetadataBytes(perNumber: referenced.byteCount) }
     public var metrics: [PolicyMetric] {
         [
             PolicyMetric("adaptation_target", target),

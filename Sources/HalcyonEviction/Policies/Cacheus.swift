@@ -91,7 +91,7 @@ public struct Cacheus: ~Copyable, CataloguedPolicy {
     public func remembers(_ entry: EntryID) -> Bool {
         recency.remembers(entry) || ghosts.list(of: entry) != ListFamily.none
     }
-    public var metadataBytes: Int { recency.byteCount + frequency.byteCount + ghosts.byteCount }
+    public var metadataBytes: MetadataBytes { recency.metadataBytes + frequency.metadataBytes + ghosts.metadataBytes }
     public var metrics: [PolicyMetric] {
         [PolicyMetric("lru_weight", lruWeight), PolicyMetric("learning_rate", rate.value)]
     }

@@ -79,7 +79,7 @@ public struct CategoryQuota: ~Copyable, CataloguedPolicy {
     }
 
     public mutating func remove(_ entry: EntryID) { partitions.remove(entry) }
-    public var metadataBytes: Int { partitions.byteCount + groupOfSet.byteCount }
+    public var metadataBytes: MetadataBytes { partitions.metadataBytes + MetadataBytes(fixed: groupOfSet.byteCount) }
     public var metrics: [PolicyMetric] { [PolicyMetric("resident_categories", Double(partitions.occupiedCount))] }
 
     private mutating func count(_ group: UInt32, isMiss: Bool) {

@@ -68,5 +68,5 @@ public struct Clock: ~Copyable, CataloguedPolicy {
         links.remove(entry, from: &circle)
     }
 
-    public var metadataBytes: Int { links.byteCount + references.byteCount }
+    public var metadataBytes: MetadataBytes { MetadataBytes(perNumber: links.byteCount + references.byteCount) }
 }

@@ -54,7 +54,7 @@ public struct GDSF: ~Copyable, CataloguedPolicy {
     }
 
     public mutating func remove(_ entry: EntryID) { heap.remove(entry) }
-    public var metadataBytes: Int { heap.byteCount + frequency.byteCount }
+    public var metadataBytes: MetadataBytes { heap.metadataBytes + MetadataBytes(perNumber: frequency.byteCount) }
     public var metrics: [PolicyMetric] { [PolicyMetric("clock", clock)] }
 
     /// Sizes are counted in millions of units so that the sums keep their digits.

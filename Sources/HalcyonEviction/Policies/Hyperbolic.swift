@@ -84,5 +84,5 @@ public struct Hyperbolic: ~Copyable, CataloguedPolicy {
     }
 
     public mutating func remove(_ entry: EntryID) { pool.remove(entry) }
-    public var metadataBytes: Int { pool.byteCount }
+    public var metadataBytes: MetadataBytes { pool.metadataBytes }
 }

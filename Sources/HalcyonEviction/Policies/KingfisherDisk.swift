@@ -43,5 +43,5 @@ public struct KingfisherDisk: ~Copyable, CataloguedPolicy {
     public mutating func victim(for access: Access) -> EntryID { lru.victim(for: access) }
     public mutating func insert(_ access: Access) { lru.insert(access) }
     public mutating func remove(_ entry: EntryID) { lru.remove(entry) }
-    public var metadataBytes: Int { lru.metadataBytes }
+    public var metadataBytes: MetadataBytes { lru.metadataBytes }
 }

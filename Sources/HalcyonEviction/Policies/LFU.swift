@@ -18,7 +18,7 @@ public struct LFU: ~Copyable, CataloguedPolicy {
     public mutating func hit(_ access: Access) { lists.raise(access.entry) }
     public mutating func insert(_ access: Access) { lists.insert(access.entry) }
     public mutating func remove(_ entry: EntryID) { lists.remove(entry) }
-    public var metadataBytes: Int { lists.byteCount }
+    public var metadataBytes: MetadataBytes { lists.metadataBytes }
 
     public mutating func victim(for access: Access) -> EntryID {
         let victim = lists.leastFrequent

@@ -36,7 +36,7 @@ public struct LFUDA: ~Copyable, CataloguedPolicy {
     }
 
     public mutating func remove(_ entry: EntryID) { heap.remove(entry) }
-    public var metadataBytes: Int { heap.byteCount + frequency.byteCount }
+    public var metadataBytes: MetadataBytes { heap.metadataBytes + MetadataBytes(perNumber: frequency.byteCount) }
     public var metrics: [PolicyMetric] { [PolicyMetric("age", age)] }
 
     @inline(__always)

@@ -120,7 +120,9 @@ public struct LHD: ~Copyable, CataloguedPolicy {
         pool.remove(entry)
     }
 
-    public var metadataBytes: Int { pool.byteCount + model.byteCount + poor.byteCount }
+    public var metadataBytes: MetadataBytes {
+        pool.metadataBytes + MetadataBytes(fixed: model.byteCount + poor.byteCount)
+    }
     public var metrics: [PolicyMetric] { [PolicyMetric("lessons", Double(lessons))] }
 
     @inline(__always)

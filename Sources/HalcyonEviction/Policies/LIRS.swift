@@ -137,7 +137,9 @@ public struct LIRS: ~Copyable, CataloguedPolicy {
     }
 
     public func remembers(_ entry: EntryID) -> Bool { lists.list(of: entry) == LIRS.ghosts }
-    public var metadataBytes: Int { lists.byteCount + links.byteCount + isOnStack.byteCount }
+    public var metadataBytes: MetadataBytes {
+        lists.metadataBytes + MetadataBytes(perNumber: links.byteCount + isOnStack.byteCount)
+    }
     public var metrics: [PolicyMetric] {
         [
             PolicyMetric("lir_cost", Double(lists.cost(ofList: LIRS.lir))),

@@ -19,5 +19,5 @@ public struct LRU: ~Copyable, CataloguedPolicy {
     public mutating func victim(for access: Access) -> EntryID { links.popTail(&list) }
     public mutating func insert(_ access: Access) { links.pushHead(access.entry, to: &list) }
     public mutating func remove(_ entry: EntryID) { links.remove(entry, from: &list) }
-    public var metadataBytes: Int { links.byteCount }
+    public var metadataBytes: MetadataBytes { MetadataBytes(perNumber: links.byteCount) }
 }

@@ -75,7 +75,9 @@ public struct LRUK: ~Copyable, CataloguedPolicy {
     }
 
     public func remembers(_ entry: EntryID) -> Bool { lists.list(of: entry) == LRUK.ghosts }
-    public var metadataBytes: Int { lists.byteCount + history.byteCount + heap.byteCount }
+    public var metadataBytes: MetadataBytes {
+        lists.metadataBytes + heap.metadataBytes + MetadataBytes(perNumber: history.byteCount)
+    }
 
     /// The time of the K-th last access; where there is none, the time of the last one, before all those.
     @inline(__always)

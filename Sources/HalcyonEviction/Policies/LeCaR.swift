@@ -107,7 +107,9 @@ public struct LeCaR: ~Copyable, CataloguedPolicy {
         let list = recency.list(of: entry)
         return list == LeCaR.lruGhosts || list == LeCaR.lfuGhosts
     }
-    public var metadataBytes: Int { recency.byteCount + frequency.byteCount + evictedAt.byteCount }
+    public var metadataBytes: MetadataBytes {
+        recency.metadataBytes + frequency.metadataBytes + MetadataBytes(perNumber: evictedAt.byteCount)
+    }
     public var metrics: [PolicyMetric] { [PolicyMetric("lru_weight", lruWeight)] }
 
     /// The weight of the expert that erred is multiplied by e^(-rate · discount^age); then both are made to sum to 1.

@@ -100,7 +100,9 @@ public struct MQ: ~Copyable, CataloguedPolicy {
 
     public mutating func remove(_ entry: EntryID) { lists.remove(entry) }
     public func remembers(_ entry: EntryID) -> Bool { lists.list(of: entry) == ghosts }
-    public var metadataBytes: Int { lists.byteCount + frequency.byteCount + expiry.byteCount }
+    public var metadataBytes: MetadataBytes {
+        lists.metadataBytes + MetadataBytes(perNumber: frequency.byteCount + expiry.byteCount)
+    }
     public var metrics: [PolicyMetric] { [PolicyMetric("ghosts", Double(lists.count(ofList: ghosts)))] }
 
     /// QueueNum of the paper: the whole part of log₂ of the frequency, at most the highest queue.

@@ -17,7 +17,7 @@ public struct MRU: ~Copyable, CataloguedPolicy {
     public mutating func hit(_ access: Access) { links.moveToHead(access.entry, in: &list) }
     public mutating func insert(_ access: Access) { links.pushHead(access.entry, to: &list) }
     public mutating func remove(_ entry: EntryID) { links.remove(entry, from: &list) }
-    public var metadataBytes: Int { links.byteCount }
+    public var metadataBytes: MetadataBytes { MetadataBytes(perNumber: links.byteCount) }
 
     public mutating func victim(for access: Access) -> EntryID {
         let newest = list.head

@@ -28,5 +28,5 @@ public struct RandomEviction: ~Copyable, CataloguedPolicy {
 
     public mutating func insert(_ access: Access) { pool.insert(access.entry, Nothing()) }
     public mutating func remove(_ entry: EntryID) { pool.remove(entry) }
-    public var metadataBytes: Int { pool.byteCount }
+    public var metadataBytes: MetadataBytes { pool.metadataBytes }
 }

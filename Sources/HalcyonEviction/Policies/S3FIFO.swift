@@ -105,6 +105,6 @@ public struct S3FIFO: ~Copyable, CataloguedPolicy {
 
     public mutating func remove(_ entry: EntryID) { queues.remove(entry) }
     public func remembers(_ entry: EntryID) -> Bool { queues.remembers(entry) }
-    public var metadataBytes: Int { queues.byteCount }
+    public var metadataBytes: MetadataBytes { queues.metadataBytes }
     public var metrics: [PolicyMetric] { [PolicyMetric("ghosts", Double(queues.ghostCount))] }
 }

@@ -43,5 +43,5 @@ public struct SIEVE: ~Copyable, CataloguedPolicy {
         links.remove(entry, from: &queue)
     }
 
-    public var metadataBytes: Int { links.byteCount + visited.byteCount }
+    public var metadataBytes: MetadataBytes { MetadataBytes(perNumber: links.byteCount + visited.byteCount) }
 }

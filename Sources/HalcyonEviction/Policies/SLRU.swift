@@ -82,7 +82,7 @@ public struct SLRU: ~Copyable, CataloguedPolicy {
     }
 
     public mutating func remove(_ entry: EntryID) { stack.remove(entry) }
-    public var metadataBytes: Int { stack.byteCount }
+    public var metadataBytes: MetadataBytes { stack.metadataBytes }
 
     @inline(__always)
     private func hasRoom(_ segment: UInt8, for access: Access) -> Bool {

@@ -20,7 +20,7 @@ public struct SizeEviction: ~Copyable, CataloguedPolicy {
     public mutating func victim(for access: Access) -> EntryID { heap.popSmallest()?.entry ?? .none }
     public mutating func insert(_ access: Access) { heap.insert(access.entry, key: rank(access)) }
     public mutating func remove(_ entry: EntryID) { heap.remove(entry) }
-    public var metadataBytes: Int { heap.byteCount }
+    public var metadataBytes: MetadataBytes { heap.metadataBytes }
 
     @inline(__always)
     private func rank(_ access: Access) -> Rank { Rank(-Double(access.cost), index: access.index) }

@@ -84,6 +84,6 @@ public struct TwoQ: ~Copyable, CataloguedPolicy {
 
     public mutating func remove(_ entry: EntryID) { lists.remove(entry) }
     public func remembers(_ entry: EntryID) -> Bool { lists.list(of: entry) == TwoQ.a1out }
-    public var metadataBytes: Int { lists.byteCount }
+    public var metadataBytes: MetadataBytes { lists.metadataBytes }
     public var metrics: [PolicyMetric] { [PolicyMetric("ghosts", Double(lists.count(ofList: TwoQ.a1out)))] }
 }

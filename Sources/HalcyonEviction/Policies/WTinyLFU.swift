@@ -107,7 +107,7 @@ public struct WTinyLFU: ~Copyable, CataloguedPolicy {
     }
 
     public mutating func remove(_ entry: EntryID) { lists.remove(entry) }
-    public var metadataBytes: Int { lists.byteCount + sketch.byteCount }
+    public var metadataBytes: MetadataBytes { lists.metadataBytes + MetadataBytes(perResident: sketch.byteCount) }
 
     @inline(__always)
     private var mainCost: Int { lists.cost(ofList: Self.probation) &+ lists.cost(ofList: Self.protected) }

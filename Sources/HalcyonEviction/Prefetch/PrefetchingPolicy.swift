@@ -132,7 +132,9 @@ public struct PrefetchingPolicy<Wrapped: EvictionPolicy & ~Copyable>: ~Copyable,
     public var behaviour: CacheBehaviour { wrapped.behaviour }
 
     @inlinable
-    public var metadataBytes: Int { wrapped.metadataBytes + links.byteCount + endorsed.byteCount }
+    public var metadataBytes: MetadataBytes {
+        wrapped.metadataBytes + MetadataBytes(perNumber: links.byteCount + endorsed.byteCount)
+    }
 
     @inlinable
     public var metrics: [PolicyMetric] {

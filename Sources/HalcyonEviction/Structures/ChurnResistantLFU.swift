@@ -14,7 +14,7 @@ struct ChurnResistantLFU: ~Copyable {
     }
 
     /// The heap bytes held.
-    var byteCount: Int { heap.byteCount + frequency.byteCount }
+    var metadataBytes: MetadataBytes { heap.metadataBytes + MetadataBytes(perNumber: frequency.byteCount) }
 
     /// The number of residents.
     var count: Int { heap.count }

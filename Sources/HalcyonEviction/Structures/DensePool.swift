@@ -29,7 +29,9 @@ public struct DensePool<Payload: BitwiseCopyable>: ~Copyable {
     deinit { GrowingMemory.release(members) }
 
     /// The heap bytes held.
-    public var byteCount: Int { room * MemoryLayout<Member>.stride + places.byteCount }
+    public var metadataBytes: MetadataBytes {
+        MetadataBytes(perNumber: places.byteCount, perResident: room * MemoryLayout<Member>.stride)
+    }
 
     /// The place of an entry, or `nil` if it is not in the pool. It holds until an entry is removed.
     @inline(__always)

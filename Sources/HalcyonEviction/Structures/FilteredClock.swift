@@ -40,7 +40,9 @@ public struct FilteredClock: ~Copyable {
     }
 
     /// The heap bytes held.
-    public var byteCount: Int { queues.byteCount + counts.byteCount }
+    public var metadataBytes: MetadataBytes {
+        queues.metadataBytes + MetadataBytes(perNumber: counts.byteCount)
+    }
 
     /// What the entries of the small queue cost together.
     @inline(__always)

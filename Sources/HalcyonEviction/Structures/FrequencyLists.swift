@@ -25,8 +25,10 @@ public struct FrequencyLists: ~Copyable {
         levelOf = SlotArray(repeating: .none, capacity: capacity)
     }
 
-    /// The heap bytes held.
-    public var byteCount: Int { links.byteCount + levelOf.byteCount + levels.byteCount }
+    /// The heap bytes held. The frequencies that occur at once count as fixed: there are few beside the entries.
+    public var metadataBytes: MetadataBytes {
+        MetadataBytes(fixed: levels.byteCount, perNumber: links.byteCount + levelOf.byteCount)
+    }
 
     /// The entry that has been at the lowest frequency for longest, or `.none`.
     @inline(__always)

@@ -39,7 +39,9 @@ public struct IndexedHeap<Key: Comparable & BitwiseCopyable>: ~Copyable {
 
     /// The heap bytes held.
     @inlinable
-    public var byteCount: Int { room * MemoryLayout<Node>.stride + places.byteCount }
+    public var metadataBytes: MetadataBytes {
+        MetadataBytes(perNumber: places.byteCount, perResident: room * MemoryLayout<Node>.stride)
+    }
 
     /// Whether nothing is on the heap.
     @inlinable @inline(__always)

@@ -38,8 +38,10 @@ public struct ListFamily: ~Copyable {
     deinit { members.deallocate() }
 
     /// The heap bytes held.
-    public var byteCount: Int {
-        links.byteCount + homes.byteCount + costs.byteCount + memberCount * MemoryLayout<Member>.stride
+    public var metadataBytes: MetadataBytes {
+        MetadataBytes(
+            fixed: memberCount * MemoryLayout<Member>.stride,
+            perNumber: links.byteCount + homes.byteCount + costs.byteCount)
     }
 
     /// The list an entry is on, or ``none``.

@@ -26,9 +26,11 @@ public struct Partitions: ~Copyable {
         costs = SlotArray(repeating: 1, capacity: everyCostIsOne ? 0 : context.entries)
     }
 
-    /// The heap bytes held.
-    public var byteCount: Int {
-        links.byteCount + homes.byteCount + costs.byteCount + groups.byteCount + heap.byteCount
+    /// The heap bytes held; those of the groups are fixed.
+    public var metadataBytes: MetadataBytes {
+        MetadataBytes(
+            fixed: groups.byteCount + heap.metadataBytes.total,
+            perNumber: links.byteCount + homes.byteCount + costs.byteCount)
     }
 
     /// How many groups hold an entry.

@@ -32,7 +32,7 @@ struct ScanResistantLRU: ~Copyable {
     }
 
     /// The heap bytes held.
-    var byteCount: Int { lists.byteCount + marks.byteCount }
+    var metadataBytes: MetadataBytes { lists.metadataBytes + MetadataBytes(perNumber: marks.byteCount) }
 
     /// The resident to evict: the last of SR, or of R where SR is empty.
     var candidate: EntryID {

@@ -28,6 +28,7 @@ extension CacheRun {
             },
             access: { access in times.access { cache.access(access) } },
             contains: cache.contains, remembers: cache.remembers, remove: cache.remove, define: cache.define,
-            state: cache.state, used: cache.used, takeVictims: cache.takeVictims)
+            state: cache.state, used: cache.used, takeVictims: cache.takeVictims, rememberedCount: cache.rememberedCount
+        )
     }
 }

@@ -53,7 +53,7 @@ struct TimedPolicy<Wrapped: EvictionPolicy & ~Copyable>: ~Copyable, EvictionPoli
     @inlinable
     var behaviour: CacheBehaviour { wrapped.behaviour }
     @inlinable
-    var metadataBytes: Int { wrapped.metadataBytes }
+    var metadataBytes: MetadataBytes { wrapped.metadataBytes }
     @inlinable
     var metrics: [PolicyMetric] { wrapped.metrics }
 }

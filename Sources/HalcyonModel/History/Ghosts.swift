@@ -64,7 +64,8 @@ struct GhostRing: ~Copyable {
         limit = 0
     }
 
-    var byteCount: Int { ring.byteCount }
+    /// The places for ghosts that have memory.
+    var capacity: Int { ring.count }
 
     /// Raises the bound to `limit` ghosts.
     mutating func allow(_ limit: Int) { self.limit = max(self.limit, limit) }

@@ -30,7 +30,13 @@ struct ObjectHistory: ~Copyable {
         ghosts.allow(ObjectHistory.fewestGhosts)
     }
 
-    var byteCount: Int { records.byteCount + places.byteCount + ghosts.byteCount }
+    /// The heap bytes held; those of the fewest ghosts, which the smallest cache keeps too, are fixed.
+    var metadataBytes: MetadataBytes {
+        let fewest = min(ghosts.capacity, ObjectHistory.fewestGhosts)
+        return MetadataBytes(
+            fixed: fewest * MemoryLayout<Ghost>.stride, perNumber: places.byteCount,
+            perResident: records.byteCount + (ghosts.capacity - fewest) * MemoryLayout<Ghost>.stride)
+    }
 
     /// The record of a resident or of the newcomer, or `none`.
     @inline(__always)

@@ -33,6 +33,8 @@ struct Learner: ~Copyable {
     /// Residents that are scored together, and what they are given.
     var drawn: HeapArray<UInt32>
     var scores: HeapArray<Float>
+    /// Whether a cache counts the bytes of this model among its own.
+    var isCounted = false
     /// Records one eviction, to be explained; none unless asked for.
     var watch = VictimWatch()
 

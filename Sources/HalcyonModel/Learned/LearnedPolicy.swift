@@ -52,8 +52,10 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
     var recencyGuard: RecencyGuard
     var generator: SplitMix64
 
-    /// Whether the model serves this cache alone and its bytes count here.
+    /// Whether the model serves this cache alone.
     var ownsModel = false
+    /// Whether the model's bytes count here: in the first of the caches that share it.
+    let countsModel: Bool
     /// Whether LRU may take over: not in a fleet, whose model has learnt from other caches what this one has not met.
     var isGuarded: Bool { ownsModel && !costsDiffer && parameters.decider == .contest }
     var now: UInt32 = 0
@@ -100,6 +102,8 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
         self.model = model
         let learner = model.learner
         self.learner = learner
+        countsModel = !learner.pointee.isCounted
+        learner.pointee.isCounted = true
         correction = context.adaptsModel ? learner.pointee.trainer.corrections.open() : UserCorrections.none
         self.parameters = parameters
         missCost = parameters.missCost
@@ -205,12 +209,15 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
         learner.pointee.features.habits.sets.define(categorySet, members: members)
     }
 
-    public var metadataBytes: Int {
-        let learnt =
-            ownsModel
-            ? learner.pointee.byteCount : correction == UserCorrections.none ? 0 : UserCorrections.bytesEach
-        return history.byteCount + pending.byteCount + candidates.byteCount + worths.byteCount
-            + recencyGuard.byteCount + learnt
+    /// The model counts in the first cache that it was made for, each cache's correction in that cache. Both are fixed, as
+    /// are the samples that wait, which are bounded, and the candidates.
+    public var metadataBytes: MetadataBytes {
+        var fixed = pending.byteCount + candidates.byteCount
+        if countsModel { fixed += learner.pointee.byteCount - learner.pointee.trainer.corrections.byteCount }
+        if correction != UserCorrections.none { fixed += UserCorrections.bytesEach }
+        // Worths are numbered by the residents' records, not by objects.
+        return history.metadataBytes
+            + MetadataBytes(fixed: fixed, perResident: worths.metadataBytes.total + recencyGuard.byteCount)
     }
 
     public var metrics: [PolicyMetric] {

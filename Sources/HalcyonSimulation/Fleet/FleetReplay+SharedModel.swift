@@ -42,7 +42,12 @@ extension FleetReplay {
                 at: position, serve[user](access), cost: access.cost, categories: set, user: UInt32(user))
         }
         maker.timer?.collect(isCounted: true)
+        let seconds = (clock.now - began).inSeconds
+        var entries = EntryCounts()
+        for (cache, numbers) in zip(caches, plan.objectCounts) {
+            entries.add(cache, numbers: numbers, tiers: maker.tiers)
+        }
         let states = zip(before, caches).map { ($0, $1.state()) }
-        return Measured(counts: counts, caches: states, seconds: (clock.now - began).inSeconds)
+        return Measured(counts: counts, caches: states, seconds: seconds, entries: entries)
     }
 }

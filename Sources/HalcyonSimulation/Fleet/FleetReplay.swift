@@ -16,18 +16,24 @@ struct FleetReplay {
         let scratch = ColumnScratch(needs: ColumnNeeds(trace: trace, maker: maker, options: countingOptions))
         var states: [(CacheState, CacheState)] = []
         states.reserveCapacity(plan.userCount)
+        var entries = EntryCounts()
         let clock = ContinuousClock()
-        let began = clock.now
+        var seconds = 0.0
         for user in 0..<plan.userCount {
-            states.append(replay(user, maker, capacity, scratch, &counts))
+            let began = clock.now
+            let (cache, before) = replay(user, maker, capacity, scratch, &counts)
+            seconds += (clock.now - began).inSeconds
+            states.append((before, cache.state()))
+            entries.add(cache, numbers: plan.objectCounts[user], tiers: maker.tiers)
         }
-        return Measured(counts: counts, caches: states, seconds: (clock.now - began).inSeconds)
+        return Measured(counts: counts, caches: states, seconds: seconds, entries: entries)
     }
 
+    /// Replays one user's requests; returns the cache, and its state after the warm-up.
     private func replay(
         _ user: Int, _ maker: CacheMaker, _ capacity: Int, _ scratch: borrowing ColumnScratch,
         _ counts: inout Counts
-    ) -> (CacheState, CacheState) {
+    ) -> (CacheRun, CacheState) {
         let range = plan.starts[user]..<plan.starts[user + 1]
         var context = context(user, capacity)
         if maker.traits.contains(.needsFuture) {
@@ -57,7 +63,7 @@ struct FleetReplay {
             progress?.advance(by: length)
             if isWarmup { before = cache.state() }
         }
-        return (before, cache.state())
+        return (cache, before)
     }
 
     /// How many of a user's next requests lie on one side of the end of the warm-up, and on which.
@@ -70,9 +76,8 @@ struct FleetReplay {
     }
 
     func context(_ user: Int, _ capacity: Int) -> PolicyContext {
-        PolicyContext(
-            capacity: capacity, entries: plan.objectCounts[user], everyCostIsOne: trace.costUnit == .objects,
-            seed: options.seed &+ UInt64(user))
+        CacheUnit(trace).context(
+            capacity: capacity, entries: plan.objectCounts[user], seed: options.seed &+ UInt64(user))
     }
 
     func makeCounts(_ maker: CacheMaker) -> Counts {

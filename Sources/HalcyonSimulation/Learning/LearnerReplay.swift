@@ -77,9 +77,7 @@ public struct LearnerReplay: Sendable {
     /// A model for the caches of this replay.
     func makeModel() -> LearnedModel {
         LearnedModel.make(
-            parameters,
-            context: PolicyContext(
-                capacity: capacity, everyCostIsOne: trace.costUnit == .objects, seed: seed),
+            parameters, context: CacheUnit(trace).context(capacity: capacity, seed: seed),
             forFleet: mode == .perUser)
     }
 
@@ -88,10 +86,8 @@ public struct LearnerReplay: Sendable {
         let maker = CacheMaker(traits: LearnedPolicy.card.traits) { model.makeCache(parameters, context: $0) }
         let options = ReplayOptions(seed: seed)
         let measured: Measured
-        var entries = trace.objectCount
         if mode == .perUser {
             let plan = FleetPlan(trace)
-            entries = plan.objectCounts.reduce(0, +)
             measured = FleetReplay(trace: trace, plan: plan, options: options, progress: progress)
                 .run(inOrderOfTime: maker, capacity: capacity)
         } else {
@@ -102,7 +98,7 @@ public struct LearnerReplay: Sendable {
         do { policy = try PolicyEntry(LearnedPolicy.self, defaults: parameters).configured() } catch {
             throw ReplayError.usage(error.description)
         }
-        var result = RunResult(policy, trace: trace, mode: mode, options: options, measured, entries: entries)
+        var result = RunResult(policy, trace: trace, mode: mode, options: options, measured)
         result.capacity = capacity
         result.capacityAsked = request.description
         return result

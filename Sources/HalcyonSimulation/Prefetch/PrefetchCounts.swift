@@ -1,5 +1,7 @@
 /// What a replay counts of prefetching: of fetches that were begun after the warm-up.
 struct PrefetchCounts {
+    /// The unit of the costs that are passed in; what is counted is in the unit of the trace.
+    private let unit: CacheUnit
     var fetched = 0
     private(set) var fetchedCost = 0
     /// Of the fetched: asked for while resident.
@@ -20,20 +22,23 @@ struct PrefetchCounts {
     var plansTimed = 0
     var planningNanoseconds = 0
 
+    /// Nothing counted yet.
+    init(unit: CacheUnit) { self.unit = unit }
+
     /// Counts a fetch.
     mutating func fetch(cost: Int) {
         fetched += 1
-        fetchedCost = fetchedCost.addingUpToLargest(cost)
+        fetchedCost = fetchedCost.addingUpToLargest(cost &* unit.size)
     }
 
     /// Counts a fetch that was asked for before it arrived.
     mutating func join(cost: Int) {
         late += 1
-        lateCost = lateCost.addingUpToLargest(cost)
+        lateCost = lateCost.addingUpToLargest(cost &* unit.size)
     }
 
     /// Counts a fetch that is not used.
-    mutating func waste(cost: Int) { wastedCost = wastedCost.addingUpToLargest(cost) }
+    mutating func waste(cost: Int) { wastedCost = wastedCost.addingUpToLargest(cost &* unit.size) }
 }
 
 extension Int {

@@ -57,18 +57,18 @@ struct PrefetchReplay {
         var countingOptions = options
         countingOptions.byUser = options.byUser || mode == .perUser
         var counts = Counts(trace: trace, options: countingOptions, latency: nil)
-        var prefetched = PrefetchCounts()
+        let unit = CacheUnit(trace)
+        var prefetched = PrefetchCounts(unit: unit)
         let seen = SeenObjects(trace)
         var hits = [Bool](repeating: false, count: baseline == nil ? trace.count : 0)
         let fleet = mode == .perUser
         let caches = (0..<(fleet ? trace.userCount : 1)).map { number in
-            var context = PolicyContext(
-                capacity: capacity, everyCostIsOne: trace.costUnit == .objects,
-                seed: options.seed &+ (fleet ? UInt64(number) : 0))
+            var context = unit.context(
+                capacity: capacity, seed: options.seed &+ (fleet ? UInt64(number) : 0))
             context.prefetches = true
             return PrefetchedCache(
-                maker.make(context), capacity: capacity, budget: prefetch.budget, latency: prefetch.fetchLatency,
-                seen: seen)
+                maker.make(context), capacity: context.capacity, unit: unit, budget: prefetch.budget,
+                latency: prefetch.fetchLatency, seen: seen)
         }
         var announcements = CategoryAnnouncements(trace, caches: maker.sharesModel ? 1 : caches.count)
         var before = caches.map(\.state)
@@ -89,7 +89,7 @@ struct PrefetchReplay {
             let cache = caches[fleet ? Int(user) : 0]
             let set = trace.hasCategories ? trace.categorySet(ofRequest: position) : 0
             announcements.announce(set, toCache: fleet ? Int(user) : 0, of: cache, and: policy)
-            let cost = trace.costUnit == .bytes ? Int(clamping: trace.cost(ofRequest: position)) : 1
+            let cost = unit.cost(ofRequest: position, in: trace)
             let access = Access(
                 entry: .none, time: trace.times[position], cost: cost, categories: set, user: user,
                 object: trace.entries[position])
@@ -117,8 +117,11 @@ struct PrefetchReplay {
         let seconds = (clock.now - began).inSeconds - paused
         for cache in caches { cache.finish(&prefetched) }
         let states = zip(before, caches).map { ($0, $1.state) }
+        var entries = EntryCounts()
+        for cache in caches { cache.count(&entries) }
         return Pass(
-            measured: Measured(counts: counts, caches: states, seconds: seconds), counts: prefetched, hits: hits)
+            measured: Measured(counts: counts, caches: states, seconds: seconds, entries: entries),
+            counts: prefetched, hits: hits)
     }
 }
 

@@ -23,7 +23,9 @@ final class PrefetchedCache {
     }
 
     private let run: CacheRun
+    /// The capacity in ``unit``, as are the costs of all accesses; the budget is in the unit of the trace.
     private let capacity: Int
+    private let unit: CacheUnit
     private let latency: Int64
     private let seen: SeenObjects
     /// Kept behind a pointer, so that it is reached without exclusivity checks.
@@ -33,10 +35,14 @@ final class PrefetchedCache {
     /// Whether what was fetched once has not been asked for yet.
     private let waits: (WaitingObjects.Fetch) -> Bool
 
-    init(_ run: CacheRun, capacity: Int, budget: PrefetchBudget, latency: Int64, seen: SeenObjects) {
+    /// - Parameter capacity: the capacity of the cache in `unit`.
+    init(
+        _ run: CacheRun, capacity: Int, unit: CacheUnit, budget: PrefetchBudget, latency: Int64, seen: SeenObjects
+    ) {
         self.seen = seen
         self.run = run
         self.capacity = capacity
+        self.unit = unit
         self.latency = latency
         let contents = UnsafeMutablePointer<Contents>.allocate(capacity: 1)
         contents.initialize(to: Contents(spending: PrefetchSpending(budget)))
@@ -55,6 +61,9 @@ final class PrefetchedCache {
     }
 
     var state: CacheState { run.state() }
+
+    /// Counts the entries that the bookkeeping covers, what was fetched ahead among them. O(objects met).
+    func count(_ entries: inout EntryCounts) { entries.add(run, numbers: Int(contents.pointee.met.count)) }
 
     func define(_ set: CategorySetID, _ members: [UInt32]) { run.define(set, members) }
 
@@ -124,10 +133,11 @@ final class PrefetchedCache {
         for proposal in plan.proposals.prefix(limit) {
             let cost = seen.cost(of: proposal.object)
             // What the cache could never let in is not fetched, whoever proposes it.
-            guard cost <= capacity, contents.pointee.spending.allows(cost: cost), !holds(proposal.object) else {
+            guard cost <= capacity, contents.pointee.spending.allows(cost: cost &* unit.size), !holds(proposal.object)
+            else {
                 continue
             }
-            contents.pointee.spending.spend(cost: cost)
+            contents.pointee.spending.spend(cost: cost &* unit.size)
             let fetch = fetch(proposal.object, after: access)
             // It has expired before anybody asked for it.
             if contents.pointee.met[fetch.entry] == .waiting { counts.waste(cost: cost) }

@@ -1,7 +1,7 @@
 import HalcyonEviction
 import HalcyonTrace
 
-/// What is known of each object by now: what it cost and which categories it had when somebody last asked for it.
+/// What is known of each object by now: what it cost the cache and which categories it had when somebody last asked for it.
 ///
 /// Whoever fetches one that nobody has asked for yet learns what it costs by fetching it: what it will cost first. No policy
 /// is told.
@@ -12,7 +12,7 @@ final class SeenObjects {
     init(_ trace: Trace) {
         costs = Array(repeating: 1, count: trace.objectCount)
         sets = Array(repeating: 0, count: trace.objectCount)
-        guard trace.costUnit == .bytes else { return }
+        guard trace.uniformSize == nil else { return }
         for position in stride(from: trace.count - 1, through: 0, by: -1) {
             costs[Int(trace.entries[position])] = Int(clamping: trace.cost(ofRequest: position))
         }

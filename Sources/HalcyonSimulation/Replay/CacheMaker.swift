@@ -8,6 +8,8 @@ struct CacheMaker {
     var sharesModel = false
     /// Whether time matters beside the policy: entries expire.
     var usesTime = false
+    /// The number of tiers of each cache; each tier has its own tables.
+    var tiers = 1
     /// What accesses cost in time, where there are tiers.
     var latency: LatencyModel?
     /// What the caches' times are collected by, where they are timed.
@@ -41,17 +43,18 @@ struct CacheMaker {
         self.timer = timer
     }
 
-    /// Caches of two tiers, each under the policy of `single`, with these capacities.
-    init(_ single: CacheMaker, tiers: TierOptions, memoryCapacity: Int, diskCapacity: Int) {
+    /// Caches of two tiers, each under the policy of `single`, with these capacities in the unit of the trace.
+    init(_ single: CacheMaker, tiers: TierOptions, memoryCapacity: Int, diskCapacity: Int, unit: CacheUnit) {
         make = { context in
             var (memory, disk) = (context, context)
-            memory.capacity = memoryCapacity
+            memory.capacity = unit.capacity(memoryCapacity)
             memory.lifetime = tiers.memoryLifetime
-            disk.capacity = diskCapacity
+            disk.capacity = unit.capacity(diskCapacity)
             disk.lifetime = tiers.diskLifetime
             return TieredCache(memory: single.make(memory), disk: single.make(disk)).asOne
         }
         traits = single.traits
+        self.tiers = 2
         usesTime = tiers.memoryLifetime != nil || tiers.diskLifetime != nil
         latency = tiers.latency
     }

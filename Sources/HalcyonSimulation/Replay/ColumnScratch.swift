@@ -1,7 +1,7 @@
 import HalcyonEviction
 import HalcyonTrace
 
-/// Which columns a replay needs beside the entries.
+/// Which columns a replay needs beside the entries. Costs are needed only where sizes vary.
 struct ColumnNeeds {
     var costs: Bool
     var times: Bool
@@ -10,7 +10,7 @@ struct ColumnNeeds {
 
     init(trace: Trace, maker: CacheMaker, options: ReplayOptions) {
         let traits = maker.traits
-        costs = trace.costUnit == .bytes
+        costs = trace.uniformSize == nil
         times = maker.usesTime || traits.contains(.usesTime)
         categories = trace.hasCategories && (traits.contains(.usesCategories) || options.byCategory)
         users = trace.hasUsers && (traits.contains(.usesUsers) || options.byUser)

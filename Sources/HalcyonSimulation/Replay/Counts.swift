@@ -7,6 +7,8 @@ import HalcyonTrace
 struct Counts {
     let warmup: Int
     let windowLength: Int
+    /// The unit of the costs that are passed in; what is counted is in the unit of the trace.
+    private let unit: CacheUnit
     private(set) var total = Tally()
     private(set) var refused = 0
     private(set) var stale = 0
@@ -16,6 +18,7 @@ struct Counts {
     private(set) var latency: LatencyCounts?
 
     init(trace: Trace, options: ReplayOptions, latency: LatencyModel?) {
+        unit = CacheUnit(trace)
         warmup = options.warmupRequests(of: trace.count)
         let counted = trace.count - warmup
         let windowCount = max(1, min(options.windows, counted))
@@ -27,7 +30,8 @@ struct Counts {
     }
 
     /// Counts of a stream, whose length nobody knows: no warm-up, and windows of a fixed length.
-    init(windowLength: Int) {
+    init(windowLength: Int, unit: CacheUnit) {
+        self.unit = unit
         warmup = 0
         self.windowLength = windowLength
         windows = []
@@ -36,6 +40,8 @@ struct Counts {
     }
 
     /// Counts a run of consecutive requests that lies within one window, or wholly within the warm-up.
+    ///
+    /// - Parameter costs: the costs to the cache; `nil` where each is 1.
     @inline(__always)
     mutating func count(
         from position: Int, _ outcomes: UnsafeBufferPointer<AccessOutcome>, costs: UnsafePointer<Int>?,
@@ -48,8 +54,8 @@ struct Counts {
         } else {
             for outcome in outcomes { tally.hits &+= outcome.isHit ? 1 : 0 }
             tally.requests = outcomes.count
-            tally.cost = outcomes.count
-            tally.hitCost = tally.hits
+            tally.cost = outcomes.count &* unit.size
+            tally.hitCost = tally.hits &* unit.size
         }
         if tally.hits < outcomes.count {
             for outcome in outcomes {
@@ -62,26 +68,29 @@ struct Counts {
         windows[window].add(tally)
         total.add(tally)
         if latency != nil {
-            for index in 0..<outcomes.count { latency?.count(outcomes[index], cost: costs?[index] ?? 1) }
+            for index in 0..<outcomes.count { latency?.count(outcomes[index], cost: costs?[index] ?? unit.size) }
         }
         if let categories, !byCategorySet.isEmpty {
             for index in 0..<outcomes.count {
-                byCategorySet[Int(categories[index])].count(outcomes[index], cost: costs?[index] ?? 1)
+                byCategorySet[Int(categories[index])].count(outcomes[index], cost: costs?[index] ?? unit.size)
             }
         }
         if let users, !byUser.isEmpty {
             for index in 0..<outcomes.count where users[index] != Trace.noUser {
-                byUser[Int(users[index])].count(outcomes[index], cost: costs?[index] ?? 1)
+                byUser[Int(users[index])].count(outcomes[index], cost: costs?[index] ?? unit.size)
             }
         }
     }
 
     /// Counts one request, wherever it lies.
+    ///
+    /// - Parameter cost: the cost to the cache.
     @inline(__always)
     mutating func count(
         at position: Int, _ outcome: AccessOutcome, cost: Int, categories: CategorySetID, user: UInt32
     ) {
         guard position >= warmup else { return }
+        let cost = cost &* unit.size
         total.count(outcome, cost: cost)
         refused &+= outcome == .refused ? 1 : 0
         stale &+= outcome == .stale ? 1 : 0

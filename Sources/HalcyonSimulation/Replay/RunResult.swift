@@ -51,8 +51,14 @@ public struct RunResult: Sendable, Codable {
     public var seconds: Double
     /// Requests a second, the warm-up included.
     public var requestsPerSecond: Double
-    /// The heap bytes of bookkeeping by the entries they cover: the distinct objects that each cache was asked for.
-    public var metadataBytesPerEntry: Double
+    /// The heap bytes of the bookkeeping of all caches at the end; a model that several caches share counts once.
+    public var metadataBytes: Int
+    /// Those of ``metadataBytes`` that do not grow with the number of entries; see ``HalcyonEviction/MetadataBytes/fixed``.
+    public var metadataFixedBytes: Int
+    /// The other heap bytes for each resident, in caches that give the numbers of forgotten entries anew, as live caches do:
+    /// (bytes for each entry number × (residents + remembered entries) + bytes that grow with the residents) / residents.
+    /// 0 where nothing is resident at the end.
+    public var metadataBytesPerResident: Double
     /// What the policy publishes about itself (of the last cache, where there are several).
     public var metrics: [String: Double]
     /// Hits over time, in stretches of equal length.

@@ -12,9 +12,8 @@ struct SharedReplay {
     /// Replays the trace through a cache of `capacity`. O(requests) beside what the policy takes.
     func run(_ maker: CacheMaker, capacity: Int, future: FutureKnowledge?) -> Measured {
         let cache = maker.make(
-            PolicyContext(
-                capacity: capacity, entries: trace.objectCount, everyCostIsOne: trace.costUnit == .objects,
-                seed: options.seed, future: future))
+            CacheUnit(trace).context(
+                capacity: capacity, entries: trace.objectCount, seed: options.seed, future: future))
         var counts = Counts(trace: trace, options: options, latency: maker.latency)
         let needs = ColumnNeeds(trace: trace, maker: maker, options: options)
         let scratch = ColumnScratch(needs: needs)
@@ -40,16 +39,11 @@ struct SharedReplay {
                 progress?.advance(by: length)
             }
         }
-        return Measured(counts: counts, caches: [(before, cache.state())], seconds: (clock.now - began).inSeconds)
+        let seconds = (clock.now - began).inSeconds
+        var counted = EntryCounts()
+        counted.add(cache, numbers: trace.objectCount, tiers: maker.tiers)
+        return Measured(counts: counts, caches: [(before, cache.state())], seconds: seconds, entries: counted)
     }
-}
-
-/// What a replay measured, before it is given names.
-struct Measured {
-    var counts: Counts
-    /// The state of each cache after the warm-up and at the end.
-    var caches: [(before: CacheState, after: CacheState)]
-    var seconds: Double
 }
 
 /// Tells a cache's policy of each category set before the first access that carries it, and never earlier.

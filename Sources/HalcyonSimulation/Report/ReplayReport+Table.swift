@@ -69,7 +69,8 @@ extension ReplayReport {
         if lru != nil && optimum != nil { columns.append(("gap closed", .right)) }
         if hasUsers { columns += [("user p10", .right), ("user p50", .right), ("user p90", .right)] }
         if hasTiers { columns += [("memory", .right), ("disk", .right), ("mean ms", .right), ("p99 ms", .right)] }
-        columns += [("evictions", .right), ("M req/s", .right), ("bytes/entry", .right)]
+        columns += [("evictions", .right), ("M req/s", .right)]
+        columns += [("fixed", .right), ("B/resident", .right), ("total", .right)]
         var table = TextTable(columns.map { (title: $0.0, alignment: $0.1) })
         for run in online + group.filter({ $0.traits.contains("needs_future") }) {
             let isOnline = !run.traits.contains("needs_future")
@@ -98,7 +99,8 @@ extension ReplayReport {
             }
             row += [
                 .init(run.evictions.grouped), .init((run.requestsPerSecond / 1e6).decimals(2)),
-                .init(run.metadataBytesPerEntry.decimals(0)),
+                .init(run.metadataFixedBytes.bytesForPeople), .init(run.metadataBytesPerResident.decimals(0)),
+                .init(run.metadataBytes.bytesForPeople),
             ]
             table.add(row)
         }

@@ -3,16 +3,12 @@ import HalcyonTrace
 
 extension RunResult {
     /// Gives names to what was measured in a loaded trace.
-    ///
-    /// - Parameter entries: the entries that the bookkeeping covers, over all caches.
     init(
-        _ policy: ConfiguredPolicy, trace: Trace, mode: ReplayMode, options: ReplayOptions, _ measured: Measured,
-        entries: Int
+        _ policy: ConfiguredPolicy, trace: Trace, mode: ReplayMode, options: ReplayOptions, _ measured: Measured
     ) {
         let counts = measured.counts
         self.init(
-            policy, unit: trace.costUnit, requests: trace.count, mode: mode, options: options, measured,
-            entries: entries)
+            policy, unit: trace.costUnit, requests: trace.count, mode: mode, options: options, measured)
         categories = options.byCategory ? Self.byCategory(counts.byCategorySet, trace) : nil
         users = options.byUser ? Self.byUser(counts.byUser, trace) : nil
         userDistribution =
@@ -22,18 +18,17 @@ extension RunResult {
 
     /// Gives names to what was measured, without tables.
     ///
-    /// - Parameters:
-    ///   - requests: the requests served, the warm-up included.
-    ///   - entries: the entries that the bookkeeping covers, over all caches.
+    /// - Parameter requests: the requests served, the warm-up included.
     init(
         _ policy: ConfiguredPolicy, unit: CostUnit, requests: Int, mode: ReplayMode, options: ReplayOptions,
-        _ measured: Measured, entries: Int
+        _ measured: Measured
     ) {
         let counts = measured.counts
         func difference(_ value: (CacheState) -> Int) -> Int {
             measured.caches.reduce(0) { $0 + value($1.after) - value($1.before) }
         }
-        let metadata = measured.caches.reduce(0) { $0 + $1.after.metadataBytes }
+        let metadata = measured.caches.reduce(MetadataBytes()) { $0 + $1.after.metadataBytes }
+        let residents = measured.caches.reduce(0) { $0 + $1.after.count }
         self.init(
             policy: policy.card.name, label: policy.label,
             parameters: Dictionary(policy.parameters.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 }),
@@ -44,7 +39,8 @@ extension RunResult {
             admissionsRefused: counts.refused, stale: counts.stale, warmupRequests: counts.warmup,
             seed: options.seed, seconds: measured.seconds,
             requestsPerSecond: measured.seconds > 0 ? Double(requests) / measured.seconds : 0,
-            metadataBytesPerEntry: entries > 0 ? Double(metadata) / Double(entries) : 0,
+            metadataBytes: metadata.total, metadataFixedBytes: metadata.fixed,
+            metadataBytesPerResident: measured.entries.bytesPerResident(metadata, residents: residents),
             metrics: Dictionary(
                 measured.caches.last?.after.metrics.map { ($0.name, $0.value) } ?? [], uniquingKeysWith: { $1 }),
             windows: counts.windows)

@@ -9,10 +9,10 @@ struct StreamColumns {
     private var users: [UInt32] = []
     private var sets: [UInt32] = []
 
-    /// Takes over a piece, in place of whatever was there.
-    mutating func fill(_ batch: StreamBatch) {
+    /// Takes over a piece, in place of whatever was there; without costs where sizes are uniform.
+    mutating func fill(_ batch: StreamBatch, unit: CacheUnit) {
         entries = batch.entries
-        costs = batch.costs.map { Int(clamping: $0) }
+        costs = unit.usesUniformSizes ? [] : batch.costs.map { Int(clamping: $0) }
         times = batch.times
         users = batch.users
         sets = batch.categorySets

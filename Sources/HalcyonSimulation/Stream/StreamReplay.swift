@@ -5,7 +5,7 @@ import HalcyonTrace
 ///
 /// Memory: what ``HalcyonTrace/TraceStream`` holds for each distinct key, and the policies' bookkeeping; nothing for each
 /// request. What needs the whole trace beforehand cannot be asked: offline policies, shares of the distinct objects,
-/// a warm-up share, a cache for each user.
+/// a warm-up share, a cache for each user. Sizes are uniform until one differs; see ``run(notes:)``.
 public struct StreamReplay {
     /// The number of requests in each stretch of the series over time.
     public static let windowLength = 1_000_000
@@ -33,42 +33,83 @@ public struct StreamReplay {
         self.seed = seed
     }
 
-    /// Reads the trace once and serves every policy at every capacity on the way.
+    /// Reads the trace and serves every policy at every capacity on the way.
+    ///
+    /// Sizes are taken for uniform as long as all requests so far have the same size. Where a later request has another
+    /// one, the replay starts again from the beginning with variable sizes, which reads that part of the file twice. The
+    /// requests of the first piece (about 1 MB of text) are looked at before any of them is served.
     ///
     /// - Parameter notes: what else the reader should know.
-    /// - Throws: ``HalcyonTrace/TraceError`` where the trace cannot be read, ``ReplayError`` if it is empty or a capacity
-    ///   in bytes was asked for and no size is known.
+    /// - Throws: ``HalcyonTrace/TraceError`` where the trace cannot be read, ``ReplayError`` if it is empty, a capacity
+    ///   in bytes was asked for and no size is known, or sizes turn out to vary after the first piece of a source that can
+    ///   be read only once.
     public func run(notes: [String] = []) throws -> ReplayReport {
+        switch try pass(expectsUniformSizes: true, notes) {
+        case .finished(let report): return report
+        case .sizeChanged(let change):
+            guard TraceStream.canReadAgain(path) else { throw ReplayError.data("\(path): \(change.sentence)") }
+        }
+        guard case .finished(let report) = try pass(expectsUniformSizes: false, notes) else {
+            preconditionFailure("A replay with variable sizes takes every size.")
+        }
+        return report
+    }
+
+    /// How a pass over the trace ended.
+    private enum Ending {
+        case finished(ReplayReport)
+        case sizeChanged(SizeChange)
+    }
+
+    private func pass(expectsUniformSizes: Bool, _ notes: [String]) throws -> Ending {
         var stream = try TraceStream(path, load)
         var batch = StreamBatch()
-        var members: [Member] = []
-        for policy in policies {
-            for capacity in capacities {
-                members.append(Member(policy, capacity, costsAreOne: costsAreOne, seed: seed))
-            }
+        guard try stream.next(into: &batch) else { throw ReplayError.data("\(path): holds no request") }
+        let size = batch.costs[0]
+        let isUniform = expectsUniformSizes && batch.costs.allSatisfy { $0 == size }
+        let unit = CacheUnit(uniformSize: isUniform ? size : nil)
+        var members = policies.flatMap { policy in
+            capacities.map { Member(policy, $0, unit: unit, seed: seed) }
         }
         var identity = StreamIdentity()
         var scratch = StreamColumns()
         var requests = 0
-        while try stream.next(into: &batch) {
-            scratch.fill(batch)
+        repeat {
+            if isUniform, load.sizes != .unit, let other = batch.costs.firstIndex(where: { $0 != size }) {
+                return .sizeChanged(
+                    SizeChange(
+                        request: max(load.skip, 0) + requests + other + 1, size: batch.costs[other], sizeBefore: size))
+            }
+            scratch.fill(batch, unit: unit)
             identity.add(batch)
             for index in members.indices {
                 members[index].serve(scratch, firstIndex: requests, sets: stream.categorySets)
             }
             requests += batch.entries.count
-        }
-        guard requests > 0 else { throw ReplayError.data("\(path): holds no request") }
+        } while try stream.next(into: &batch)
         for capacity in capacities { _ = try capacity.resolved(unit: stream.costUnit, distinct: nil) }
-        return ReplayReport(
-            trace: TraceSummary(
-                stream, path: path, requests: requests, identity: identity, notes: notes),
-            runs: members.map {
-                $0.result(unit: stream.costUnit, requests: requests, entries: identity.objects.count)
-            })
+        return .finished(
+            ReplayReport(
+                trace: TraceSummary(
+                    stream, path: path, requests: requests, identity: identity, notes: notes),
+                runs: members.map {
+                    $0.result(unit: stream.costUnit, requests: requests, objects: identity.objects.count)
+                }))
     }
+}
 
-    private var costsAreOne: Bool { load.sizes == .unit }
+/// The first request of a stream whose size differs from that of all requests before it.
+private struct SizeChange {
+    /// The number of the request in the trace, from 1.
+    let request: Int
+    let size: UInt64
+    let sizeBefore: UInt64
+
+    /// Why the replay of a source that can be read only once ends here, and what to do.
+    var sentence: String {
+        "request \(request) has the size \(size) and all before it have the size \(sizeBefore); a replay that took sizes "
+            + "for equal has to start again, and this source can be read only once: save it as a file."
+    }
 }
 
 /// One policy at one capacity, served batch by batch.
@@ -78,17 +119,18 @@ private struct Member {
     let capacity: Int
     let cache: CacheRun
     let seed: UInt64
-    var counts = Counts(windowLength: StreamReplay.windowLength)
+    var counts: Counts
     var seconds = 0.0
     var definedSets = 0
 
-    init(_ policy: ConfiguredPolicy, _ asked: CapacityRequest, costsAreOne: Bool, seed: UInt64) {
+    init(_ policy: ConfiguredPolicy, _ asked: CapacityRequest, unit: CacheUnit, seed: UInt64) {
         self.policy = policy
         self.asked = asked
         self.seed = seed
         // The replay's initialiser has resolved every capacity once, so none fails here.
         capacity = (try? asked.resolved(unit: .bytes, distinct: nil)) ?? 0
-        cache = policy.makeCache(PolicyContext(capacity: capacity, everyCostIsOne: costsAreOne, seed: seed))
+        cache = policy.makeCache(unit.context(capacity: capacity, seed: seed))
+        counts = Counts(windowLength: StreamReplay.windowLength, unit: unit)
     }
 
     mutating func serve(_ columns: StreamColumns, firstIndex: Int, sets: CategorySets) {
@@ -120,12 +162,16 @@ private struct Member {
         seconds += (clock.now - began).inSeconds
     }
 
-    func result(unit: CostUnit, requests: Int, entries: Int) -> RunResult {
+    /// - Parameter objects: the distinct objects of the requests that were served.
+    func result(unit: CostUnit, requests: Int, objects: Int) -> RunResult {
         let state = cache.state()
-        let empty = CacheState(used: 0, count: 0, evictions: 0, expirations: 0, metadataBytes: 0, metrics: [])
+        var entries = EntryCounts()
+        entries.add(cache, numbers: objects)
+        let empty = CacheState(
+            used: 0, count: 0, evictions: 0, expirations: 0, metadataBytes: MetadataBytes(), metrics: [])
         var result = RunResult(
             policy, unit: unit, requests: requests, mode: .shared, options: ReplayOptions(seed: seed),
-            Measured(counts: counts, caches: [(empty, state)], seconds: seconds), entries: entries)
+            Measured(counts: counts, caches: [(empty, state)], seconds: seconds, entries: entries))
         result.capacity = capacity
         result.capacityAsked = asked.description
         return result

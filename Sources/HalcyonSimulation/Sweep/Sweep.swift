@@ -145,7 +145,8 @@ public struct Sweep: Sendable {
         let tierCapacities = tiers.map { (resolved($0.memory), resolved($0.disk)) }
         func tiered(_ maker: CacheMaker) -> CacheMaker {
             guard let tiers, let (memory, disk) = tierCapacities else { return maker }
-            return CacheMaker(maker, tiers: tiers, memoryCapacity: memory, diskCapacity: disk)
+            return CacheMaker(
+                maker, tiers: tiers, memoryCapacity: memory, diskCapacity: disk, unit: CacheUnit(trace))
         }
         if let prefetch = options.prefetch {
             return prefetched(prefetch, policy, request, progress: progress)
@@ -154,8 +155,7 @@ public struct Sweep: Sendable {
         let timer = options.timings ? RunTimer() : nil
         if let plan {
             let replay = FleetReplay(trace: trace, plan: plan, options: options, progress: progress)
-            let fleet = PolicyContext(
-                capacity: capacity, everyCostIsOne: trace.costUnit == .objects, seed: options.seed)
+            let fleet = CacheUnit(trace).context(capacity: capacity, seed: options.seed)
             if let maker = CacheMaker(sharingModelOf: policy, as: models, fleet: fleet, timer: timer) {
                 measured = replay.run(inOrderOfTime: tiered(maker), capacity: capacity)
             } else {
@@ -165,8 +165,7 @@ public struct Sweep: Sendable {
             measured = SharedReplay(trace: trace, options: options, progress: progress)
                 .run(tiered(CacheMaker(policy, timer: timer)), capacity: capacity, future: future)
         }
-        let entries = plan?.objectCounts.reduce(0, +) ?? trace.objectCount
-        var result = RunResult(policy, trace: trace, mode: mode, options: options, measured, entries: entries)
+        var result = RunResult(policy, trace: trace, mode: mode, options: options, measured)
         result.capacity = capacity
         result.capacityAsked = request.description
         result.models = plan != nil && policy.learns ? models : nil
@@ -179,8 +178,7 @@ public struct Sweep: Sendable {
         _ prefetch: PrefetchOptions, _ policy: ConfiguredPolicy, _ request: CapacityRequest, progress: ReplayProgress?
     ) -> RunResult {
         let capacity = resolved(request)
-        let fleet = PolicyContext(
-            capacity: capacity, everyCostIsOne: trace.costUnit == .objects, seed: options.seed)
+        let fleet = CacheUnit(trace).context(capacity: capacity, seed: options.seed)
         let replay = PrefetchReplay(
             trace: trace, options: options, prefetch: prefetch, mode: mode, progress: progress)
         let (measured, came, _) = replay.run(
@@ -188,8 +186,7 @@ public struct Sweep: Sendable {
                 let shared = mode == .perUser ? CacheMaker(sharingModelOf: policy, as: models, fleet: fleet) : nil
                 return shared ?? CacheMaker(policy)
             }, capacity: capacity)
-        let entries = plan?.objectCounts.reduce(0, +) ?? trace.objectCount
-        var result = RunResult(policy, trace: trace, mode: mode, options: options, measured, entries: entries)
+        var result = RunResult(policy, trace: trace, mode: mode, options: options, measured)
         result.capacity = capacity
         result.capacityAsked = request.description
         result.models = plan != nil && policy.learns ? models : nil

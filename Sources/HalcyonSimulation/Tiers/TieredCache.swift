@@ -44,6 +44,7 @@ struct TieredCache {
                     metrics: upper.metrics.map { PolicyMetric("memory_" + $0.name, $0.value) }
                         + lower.metrics.map { PolicyMetric("disk_" + $0.name, $0.value) })
             },
-            used: { memory.used() + disk.used() })
+            used: { memory.used() + disk.used() },
+            rememberedCount: { memory.rememberedCount($0) + disk.rememberedCount($0) })
     }
 }

@@ -29,6 +29,9 @@ public struct Trace: Sendable {
     public let userCount: Int
     /// Whether sizes are counted in bytes or every object counts 1.
     public let costUnit: CostUnit
+    /// The size of every request in ``costUnit`` where all sizes are equal and not 0 (1 where every object counts 1);
+    /// otherwise `nil`.
+    public let uniformSize: UInt64?
     /// The names behind the numbers, where they were asked for.
     public let names: TraceNames
     /// What was noticed while loading.
@@ -37,7 +40,8 @@ public struct Trace: Sendable {
     /// The user number of a request without a user.
     public static let noUser = UInt32.max
 
-    /// A trace from its columns, as readers and generators make them.
+    /// A trace from its columns, as readers and generators make them. O(objects), and O(requests) where requests have
+    /// sizes, at most up to the first that differs.
     public init(
         entries: [UInt32], times: TimeColumn, users: [UInt32] = [], objectSizes: [UInt64],
         requestSizes: [UInt32] = [], objectCategories: [UInt32] = [], requestCategories: [UInt32] = [],
@@ -64,6 +68,13 @@ public struct Trace: Sendable {
         self.categoryCount = categoryCount
         self.userCount = userCount
         self.costUnit = costUnit
+        uniformSize =
+            switch costUnit {
+            case .objects: 1
+            case .bytes:
+                requestSizes.isEmpty
+                    ? Self.uniformSize(of: objectSizes) : Self.uniformSize(of: requestSizes).map { UInt64($0) }
+            }
         self.names = names
         self.report = report
     }
@@ -95,6 +106,12 @@ public struct Trace: Sendable {
 
     /// The sum of the sizes of all distinct objects (the working set of the whole trace), in ``costUnit``. O(objects).
     public var distinctCost: UInt64 { objectSizes.reduce(0) { $0 &+ $1 } }
+
+    /// The size that all of `sizes` have; `nil` if two differ, and where it is 0 or there is none.
+    private static func uniformSize<Size: UnsignedInteger>(of sizes: [Size]) -> Size? {
+        guard let first = sizes.first, first > 0, sizes.allSatisfy({ $0 == first }) else { return nil }
+        return first
+    }
 
     /// The heap bytes that the columns hold, names excepted.
     public var columnBytes: Int {

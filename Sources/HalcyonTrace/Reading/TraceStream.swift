@@ -1,3 +1,5 @@
+import Foundation
+
 /// A trace that is read piece by piece, for traces larger than memory.
 ///
 /// ```swift
@@ -56,6 +58,16 @@ public struct TraceStream {
         toSkip = max(options.skip, 0)
         toGive = max(options.limit ?? .max, 0)
         report.noTimes = !present.contains(.times)
+    }
+
+    /// Whether the trace at `path` can be streamed again from its beginning: whether it is a regular file. A pipe can be
+    /// read only once. On Darwin a file under `/dev/fd` goes on where its last reader stopped, so it counts as a pipe.
+    public static func canReadAgain(_ path: String) -> Bool {
+        #if canImport(Darwin)
+            if path.hasPrefix("/dev/") { return false }
+        #endif
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
     }
 
     /// Puts the next requests into `batch`, whatever it held, and tells whether there are any.

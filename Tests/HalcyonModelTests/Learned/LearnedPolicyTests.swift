@@ -146,7 +146,7 @@ struct LearnedPolicyTests {
         parameters.decider = .heuristic
         let mean = costs.reduce(0, +) / costs.count
         let context = PolicyContext(capacity: residents * mean, everyCostIsOne: costs == [1])
-        let fixed = LearnedPolicy(parameters, context: context).metadataBytes
+        let fixed = LearnedPolicy(parameters, context: context).metadataBytes.total
         for spacing in residents == 2_060 ? [1, 64] : [1] {
             var index = BoundedIndex(
                 policy: LearnedPolicy(parameters, context: context), capacity: context.capacity,
@@ -167,7 +167,7 @@ struct LearnedPolicyTests {
                 }
             }
             #expect(most >= residents)
-            let each = Double(index.policy.metadataBytes - fixed + shadow.byteCount) / Double(most)
+            let each = Double(index.policy.metadataBytes.total - fixed + shadow.byteCount) / Double(most)
             #expect(each <= 128, "\(each) bytes with \(spacing)")
         }
     }

@@ -29,10 +29,11 @@ struct PrefetchedCacheTests {
         var context = PolicyContext(capacity: 2, everyCostIsOne: true)
         context.prefetches = true
         let cache = PrefetchedCache(
-            try PolicyCatalogue.standard.policy("lru").makeCache(context), capacity: 2, budget: .unlimited, latency: 0,
-            seen: SeenObjects(trace))
+            try PolicyCatalogue.standard.policy("lru").makeCache(context), capacity: 2, unit: CacheUnit(trace),
+            budget: .unlimited,
+            latency: 0, seen: SeenObjects(trace))
         let policy = Script()
-        var (counts, plan) = (PrefetchCounts(), PrefetchPlan())
+        var (counts, plan) = (PrefetchCounts(unit: CacheUnit(trace)), PrefetchPlan())
         for (position, object) in requests.enumerated() {
             let access = Access(entry: .none, user: 1, object: object)
             let isCounted = position >= warmup

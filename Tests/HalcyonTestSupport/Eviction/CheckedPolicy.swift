@@ -102,7 +102,7 @@ public struct CheckedPolicy<Wrapped: EvictionPolicy & ~Copyable>: ~Copyable, Evi
     public static var mayOverflow: Bool { Wrapped.mayOverflow }
     public static var computesInFloatingPoint: Bool { Wrapped.computesInFloatingPoint }
     public var behaviour: CacheBehaviour { wrapped.behaviour }
-    public var metadataBytes: Int { wrapped.metadataBytes }
+    public var metadataBytes: MetadataBytes { wrapped.metadataBytes }
     public var metrics: [PolicyMetric] { wrapped.metrics }
 }
 

@@ -71,8 +71,7 @@ struct HypothesisBench: Sendable {
         _ trace: Trace, _ policy: ConfiguredPolicy, _ capacity: Int, _ options: ReplayOptions,
         _ progress: ReplayProgress?
     ) -> Measured {
-        let fleet = PolicyContext(
-            capacity: capacity, everyCostIsOne: trace.costUnit == .objects, seed: options.seed)
+        let fleet = CacheUnit(trace).context(capacity: capacity, seed: options.seed)
         if let prefetch = options.prefetch {
             let mode = field.mode
             let shared =

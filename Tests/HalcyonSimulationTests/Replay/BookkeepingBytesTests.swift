@@ -1,0 +1,127 @@
+import HalcyonEviction
+import HalcyonModel
+import HalcyonTestSupport
+import HalcyonTrace
+import Testing
+
+@testable import HalcyonSimulation
+
+@Suite("Bytes of bookkeeping")
+struct BookkeepingBytesTests {
+    private func run(
+        _ trace: Trace, _ policy: String, _ capacity: Int, mode: ReplayMode = .shared, models: FleetModels = .shared,
+        tiers: TierOptions? = nil, prefetch: PrefetchOptions? = nil
+    ) async throws -> RunResult {
+        let sweep = try Sweep(
+            trace: trace, policies: [try PolicyCatalogue.standard.policy(policy)],
+            capacities: tiers == nil ? [.number(capacity)] : [], options: ReplayOptions(prefetch: prefetch), mode: mode,
+            models: models, tiers: tiers)
+        return try #require(await sweep.run().first)
+    }
+
+    @Test("LRU by hand: 8 bytes of links and one of residency an entry number, 8 more where sizes vary")
+    func lru() async throws {
+        let uniform = try await run(TinyTraces.unit([0, 1, 2, 3, 4, 5]), "lru", 3)
+        #expect(uniform.metadataFixedBytes == 0 && uniform.metadataBytesPerResident == 9)
+        #expect(uniform.metadataBytes == 6 * 9)
+        let variable = try await run(TinyTraces.sized([0, 1, 2, 3], sizes: [1, 2, 3, 4]), "lru", 10)
+        #expect(variable.metadataFixedBytes == 0 && variable.metadataBytesPerResident == 17)
+        #expect(variable.metadataBytes == 4 * 17)
+    }
+
+    @Test("S3-FIFO by hand: an entry that is remembered needs a number, too")
+    func ghosts() async throws {
+        // 20 objects once each in a cache for 10, which remembers the last 9 that left: 10 bytes of queues and one of
+        // residency for each of 19 numbers. Three queues take 24 bytes each.
+        let result = try await run(TinyTraces.unit(Array(0..<20)), "s3-fifo", 10)
+        #expect(result.evictions == 10)
+        #expect(result.metadataFixedBytes == 72)
+        #expect(result.metadataBytesPerResident == 20.9)
+        #expect(result.metadataBytes == 292)
+    }
+
+    @Test("GDSF by hand: a heap of 64 places, of which each resident has one")
+    func heap() async throws {
+        // 8 bytes for place and frequency and one of residency a number; a place of the heap takes 16.
+        let result = try await run(TinyTraces.unit(Array(0..<100)), "gdsf", 50)
+        #expect(result.metadataFixedBytes == 0)
+        // (9 · 50 + 64 · 16) / 50.
+        #expect(result.metadataBytesPerResident == 29.48)
+        #expect(result.metadataBytes == 1_924)
+    }
+
+    @Test("Nothing resident takes nothing a resident")
+    func nothing() async throws {
+        let result = try await run(TinyTraces.unit([0, 1, 2]), "lru", 0)
+        #expect(result.metadataBytesPerResident == 0 && result.metadataBytes == 3 * 9)
+        #expect(EntryCounts().bytesPerResident(MetadataBytes(perNumber: 9), residents: 1) == 0)
+    }
+
+    @Test("Tiers and per-user caches keep a table each")
+    func severalCaches() async throws {
+        let trace = TinyTraces.scrambled(count: 2_000, objects: 100, users: 4)
+        let tiers = try await run(
+            trace, "lru", 0, tiers: TierOptions(memory: .number(10), disk: .number(30)))
+        #expect(tiers.metadataBytesPerResident == 9 && tiers.metadataBytes == 2 * 9 * trace.objectCount)
+        let ghosts = try await run(
+            TinyTraces.unit(Array(0..<20)), "s3-fifo", 0, tiers: TierOptions(memory: .number(10), disk: .number(10)))
+        #expect(ghosts.metadataBytesPerResident == 20.9 && ghosts.metadataFixedBytes == 144)
+        let users = try await run(trace, "lru", 20, mode: .perUser)
+        let pairs = Set(zip(trace.entries, trace.users).map { "\($0) \($1)" }).count
+        #expect(users.metadataBytesPerResident == 9 && users.metadataBytes == 9 * pairs)
+    }
+
+    @Test("A stream counts the objects that it has seen")
+    func stream() throws {
+        let folder = try TemporaryFolder()
+        let path = try folder.file("t.csv", "key\n" + (0..<4_000).map { "\($0)\n" }.joined())
+        let result = try StreamReplay(
+            path: path, load: LoadOptions(), policies: [try PolicyCatalogue.standard.policy("lru")],
+            capacities: [.number(100)]
+        ).run().runs[0]
+        // Tables that grow have a 128th in reserve at most.
+        #expect((9...9.08).contains(result.metadataBytesPerResident))
+        #expect((36_000...36_300).contains(result.metadataBytes) && result.metadataFixedBytes == 0)
+    }
+
+    @Test("What was fetched ahead has an entry number, too")
+    func prefetching() async throws {
+        // Each cache meets object 1 only because it follows on 0.
+        let prefetch = try PrefetchOptions(policy: "markov", budget: PrefetchBudget(parsing: "1/request"))
+        let trace = TinyTraces.scrambled(count: 2_000, objects: 100, users: 3)
+        let result = try await run(trace, "lru", 20, mode: .perUser, prefetch: prefetch)
+        // 12 bytes of what waits beside LRU's 9, and tables that grow by 16 places at least.
+        #expect((21...32).contains(result.metadataBytesPerResident))
+    }
+
+    @Test("The learned policy in a cache for 255 objects: a model of megabytes, some hundred bytes a resident")
+    func learned() async throws {
+        var load = LoadOptions()
+        load.limit = 12_000
+        let trace = try Trace.load(BundledTrace.path("shop.csv"), load)
+        let result = try await run(trace, "learned", 255)
+        // The model, its samples, and 1,024 remembered objects of 24 bytes.
+        #expect((1_000_000...8_000_000).contains(result.metadataFixedBytes))
+        #expect((85...135).contains(result.metadataBytesPerResident), "documented: 126")
+        // 4 bytes of places and one of residency a number; what is left grows with the residents.
+        let perResident = result.metadataBytes - result.metadataFixedBytes - 5 * trace.objectCount
+        #expect((16_320...23_500).contains(perResident))
+        // So many numbers are in use that the formula gives this: residents, and the least history.
+        let numbers = (result.metadataBytesPerResident * 255 - Double(perResident)) / 5
+        #expect(abs(numbers - numbers.rounded()) < 1e-6)
+        #expect((1_155...1_280).contains(numbers))
+    }
+
+    @Test("Per-user caches count a shared model once, and their own each")
+    func models() async throws {
+        let trace = TinyTraces.scrambled(count: 3_000, objects: 200, users: 6)
+        let shared = try await run(trace, "learned", 20, mode: .perUser, models: .shared)
+        let adapted = try await run(trace, "learned", 20, mode: .perUser, models: .adapted)
+        let own = try await run(trace, "learned", 20, mode: .perUser, models: .own)
+        #expect(shared.metadataFixedBytes > 100_000)
+        // Six models that each learnt from a sixth of the requests: samples take memory as they come.
+        #expect(own.metadataFixedBytes > shared.metadataFixedBytes)
+        #expect(adapted.metadataFixedBytes > shared.metadataFixedBytes)
+        #expect(adapted.metadataFixedBytes < 2 * shared.metadataFixedBytes)
+    }
+}
