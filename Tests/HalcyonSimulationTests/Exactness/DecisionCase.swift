@@ -155,7 +155,7 @@ enum DecisionCase: String, CaseIterable, Sendable {
                 isPerUser
                 ? model.makeCache(parameters, context: context) : ConfiguredPolicy(LRU.self).makeCache(context)
             return PrefetchedCache(
-                run, capacity: context.capacity, budget: budget, latency: 0, seen: seen)
+                run, capacity: context.capacity, unit: CacheUnit(trace), budget: budget, latency: 0, seen: seen)
         }
         var (counts, plan) = (PrefetchCounts(), PrefetchPlan())
         var isDefined: Set<CategorySetID> = []
