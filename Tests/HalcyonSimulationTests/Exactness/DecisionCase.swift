@@ -157,7 +157,7 @@ enum DecisionCase: String, CaseIterable, Sendable {
             return PrefetchedCache(
                 run, capacity: context.capacity, unit: CacheUnit(trace), budget: budget, latency: 0, seen: seen)
         }
-        var (counts, plan) = (PrefetchCounts(), PrefetchPlan())
+        var (counts, plan) = (PrefetchCounts(unit: CacheUnit(trace)), PrefetchPlan())
         var isDefined: Set<CategorySetID> = []
         for index in 0..<trace.count {
             var access = access(index, of: trace)
