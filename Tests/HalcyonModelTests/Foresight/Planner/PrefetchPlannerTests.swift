@@ -72,6 +72,7 @@ struct PrefetchPlannerTests {
         planner.define(categorySet: 2, members: [2])
         var generator = SplitMix64(seed: 9)
         var index = 0
+        var (plans, empty) = (0, 0)
         // Many users who each look through one of two categories, object after object.
         for user in UInt32(0)..<1_500 {
             let category = UInt32(1 + generator.next(below: 2))
@@ -86,11 +87,14 @@ struct PrefetchPlannerTests {
                     #expect(
                         plan.proposals.allSatisfy { $0.object / 100 == category },
                         "user \(user) looks at \(category): \(plan)")
-                    #expect(!plan.proposals.isEmpty)
+                    plans += 1
+                    empty += plan.proposals.isEmpty ? 1 : 0
                 }
                 index += 1
             }
         }
+        // The price of a fetch follows what candidates promise, so that now and then none is worth it.
+        #expect(plans == 2_495 && empty < 25, "\(empty) of \(plans) plans are empty")
     }
 
     @Test("A fetch that costs more than it gains is not made: large objects, evicted entries that come back")
