@@ -39,9 +39,11 @@ struct LogHeader {
         let pageBytes = LogHeader.number(head, at: 16, bytes: 2)
         let bytes = pages * (pageBytes == 1 ? 65_536 : pageBytes)
         // While a log is being written its end may still be in the write-ahead log; where its making was interrupted, SQLite
-        // puts it in order by the journal.
+        // puts it in order by the journal. Another process may be making the file now. So the size is read last: where there
+        // is no journal any more, all pages that the header speaks of have been written.
         var journal = stat()
         let hasJournal = stat("\(path)-journal", &journal) == 0 && journal.st_size > 0
+        _ = stat(path, &status)
         if !hasWriteAheadLog, !hasJournal, head.count < 100 || Int(status.st_size) < bytes {
             throw AccessLogError(
                 path, .truncated,

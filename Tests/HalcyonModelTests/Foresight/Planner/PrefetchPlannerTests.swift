@@ -72,7 +72,7 @@ struct PrefetchPlannerTests {
         planner.define(categorySet: 2, members: [2])
         var generator = SplitMix64(seed: 9)
         var index = 0
-        var (plans, empty) = (0, 0)
+        var (plans, empty, foreign) = (0, 0, 0)
         // Many users who each look through one of two categories, object after object.
         for user in UInt32(0)..<1_500 {
             let category = UInt32(1 + generator.next(below: 2))
@@ -84,17 +84,16 @@ struct PrefetchPlannerTests {
                     after: access, outlook: PrefetchOutlook(limit: 2, room: .max) { $0 == access.object },
                     into: &plan)
                 if user > 1_000 {
-                    #expect(
-                        plan.proposals.allSatisfy { $0.object / 100 == category },
-                        "user \(user) looks at \(category): \(plan)")
                     plans += 1
+                    foreign += plan.proposals.contains { $0.object / 100 != category } ? 1 : 0
                     empty += plan.proposals.isEmpty ? 1 : 0
                 }
                 index += 1
             }
         }
-        // The price of a fetch follows what candidates promise, so that now and then none is worth it.
-        #expect(plans == 2_495 && empty < 25, "\(empty) of \(plans) plans are empty")
+        // The threshold follows the best candidates of other plans, so that now and then none exceeds it, or one that is
+        // popular over all categories does.
+        #expect(plans == 2_495 && empty < 25 && foreign < 25, "\(empty) plans are empty, \(foreign) name another category")
     }
 
     @Test("A fetch that costs more than it gains is not made: large objects, evicted entries that come back")
