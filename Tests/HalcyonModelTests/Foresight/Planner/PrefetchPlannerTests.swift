@@ -93,7 +93,8 @@ struct PrefetchPlannerTests {
         }
         // The threshold follows the best candidates of other plans, so that now and then none exceeds it, or one that is
         // popular over all categories does.
-        #expect(plans == 2_495 && empty < 25 && foreign < 25, "\(empty) plans are empty, \(foreign) name another category")
+        #expect(
+            plans == 2_495 && empty < 25 && foreign < 25, "\(empty) plans are empty, \(foreign) name another category")
     }
 
     @Test("A fetch that costs more than it gains is not made: large objects, evicted entries that come back")
