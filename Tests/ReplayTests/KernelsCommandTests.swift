@@ -9,14 +9,7 @@ struct KernelsCommandTests {
 
     init() throws {
         folder = try TemporaryFolder()
-        var (text, state) = ("time,key,category,user\n", UInt32(7))
-        for row in 0..<3_000 {
-            state = state &* 1_664_525 &+ 1_013_904_223
-            let popular = state >> 31 == 0
-            let key = popular ? "p\((state >> 8) % 100)" : "n\(row)"
-            text += "\(row),\(key),\(popular ? "a" : "b"),u\(row % 3)\n"
-        }
-        _ = try folder.file("t.csv", text)
+        _ = try folder.file("t.csv", ModelCommandTests.popularAndNew(requests: 3_000))
     }
 
     private func run(_ arguments: String..., level: String? = nil) throws -> Outcome {

@@ -7,23 +7,24 @@ import Testing
 @Suite("train, --model, explain")
 struct ModelCommandTests {
     let folder: TemporaryFolder
+    let csv = Self.popularAndNew(requests: 6_000)
 
     init() throws {
         folder = try TemporaryFolder()
-        _ = try folder.file("t.csv", Self.csv)
+        _ = try folder.file("t.csv", csv)
     }
 
     /// Half of the requests go to 200 objects that stay popular, half to objects that are never asked for again.
-    private static let csv: String = {
+    static func popularAndNew(requests: Int) -> String {
         var (text, state) = ("time,key,category,user\n", UInt32(7))
-        for row in 0..<6_000 {
+        for row in 0..<requests {
             state = state &* 1_664_525 &+ 1_013_904_223
             let popular = state >> 31 == 0
             let key = popular ? "p\((state >> 8) % 200)" : "n\(row)"
             text += "\(row),\(key),\(popular ? "a" : "b"),u\(row % 3)\n"
         }
         return text
-    }()
+    }
 
     @Test("train writes a model that serves frozen and continuing, in a shared cache and one for each user")
     func train() throws {
@@ -171,10 +172,10 @@ struct ModelCommandTests {
         #expect((explanation["calibration"] as? [Any])?.count == 10)
         #expect((explanation["victim"] as? [String: Any])?["number"] as? Int == 500)
         let key = try #require(json["victim_key"] as? String)
-        #expect(Self.csv.contains(",\(key),"))
+        #expect(csv.contains(",\(key),"))
         let text = try Replay.run(arguments, in: folder).text
         let runnerUp = try #require(json["runner_up_key"] as? String)
-        #expect(Self.csv.contains(",\(runnerUp),") && runnerUp != key && json["user"] == nil)
+        #expect(csv.contains(",\(runnerUp),") && runnerUp != key && json["user"] == nil)
         #expect(text.contains("Eviction 500") && text.contains("residents: \(key)\nRunner-up: \(runnerUp)\n"))
         #expect(try Replay.run(arguments, in: folder).text == text)
         let note = "note: kernels: \(Kernels.system.implementation); results depend on the processor.\n"
@@ -186,7 +187,7 @@ struct ModelCommandTests {
 
     @Test("explain says whose cache it was, and which objects went and stayed, where each user has one")
     func explainPerUser() throws {
-        let lines = Self.csv.split(separator: "\n").dropFirst().map { line in
+        let lines = csv.split(separator: "\n").dropFirst().map { line in
             let fields = line.split(separator: ",")
             return "\(fields[0]),\(fields[3])-\(fields[1]),\(fields[2]),\(fields[3])"
         }

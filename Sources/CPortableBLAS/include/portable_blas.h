@@ -1,8 +1,8 @@
 // A small reproducible BLAS: the level-2 and level-3 routines in single precision that the networks need.
 //
-// Every routine gives the same bits on every processor. The order of its operations is fixed and does not depend on the width
-// of the processor's registers: an element of a matrix product, and of the product of a transposed matrix and a vector, is summed
-// in the order of the inner index; a dot product is summed in sixteen lanes, which are then added by a fixed tree. No product is
+// Every routine gives the same bits on every processor: the order of its operations is fixed, whatever the width of the
+// processor's registers. An element of a matrix product is summed in the order of the inner index. So is an element of the product of
+// a transposed matrix and a vector. A dot product is summed in sixteen lanes, which are then added by a fixed tree. No product is
 // fused with an addition, and no approximate instruction is used. The floating-point environment must be that of IEEE 754: round to
 // nearest, subnormal numbers honoured.
 #ifndef HALCYON_PORTABLE_BLAS_H

@@ -113,8 +113,8 @@ struct BLASTests {
         for (number, shape) in Self.shapes.enumerated() {
             let operands = Operands(shape, seed: UInt64(number))
             let (system, portable) = (operands.products(BLAS(.system)), operands.products(BLAS(.portable)))
-            // Each computed sum is within (inner size + 1) · 2⁻²⁴ of the sum of the products' magnitudes (Higham: Accuracy and
-            // stability of numerical algorithms, 2002, section 3.1), and magnitudes are at most 1.
+            // Higham: Accuracy and stability of numerical algorithms, 2002, section 3.1. A computed sum differs from the exact
+            // one by at most (inner size + 1) · 2⁻²⁴ times the sum of the products' magnitudes. Each magnitude is at most 1.
             for (left, right, inner) in [
                 (system.gemm, portable.gemm, operands.k), (system.gemmTransposed, portable.gemmTransposed, operands.k),
                 (system.gemv, portable.gemv, operands.n), (system.gemvTransposed, portable.gemvTransposed, operands.k),
