@@ -110,7 +110,7 @@ lint:
 docs: dependencies
 	HALCYON_DOCS=1 swift package --allow-writing-to-directory .build/docs generate-documentation \
 	    --target HalcyonSimulation --target HalcyonEviction --target HalcyonTrace --target HalcyonModel --target Halcyon \
-	    --target HalcyonAccessLog \
+	    --target HalcyonAccessLog --target HalcyonAccessLogReading \
 	    --enable-experimental-combined-documentation --output-path .build/docs
 
 release: dependencies

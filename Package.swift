@@ -62,10 +62,17 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
-            name: "HalcyonAccessLog",
+            name: "HalcyonAccessLogReading",
             dependencies: [
                 .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
-                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: strict),
+        // Only recording needs digests of keys, and so the time to build swift-crypto.
+        .target(
+            name: "HalcyonAccessLog",
+            dependencies: [
+                "HalcyonAccessLogReading", .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"), .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),
         .target(
@@ -76,7 +83,7 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
-            name: "HalcyonTrace", dependencies: ["CZlib", "CZstd", "HalcyonAccessLog", "HalcyonSupport"],
+            name: "HalcyonTrace", dependencies: ["CZlib", "CZstd", "HalcyonAccessLogReading", "HalcyonSupport"],
             swiftSettings: strict),
         .target(
             name: "HalcyonSimulation",

@@ -13,10 +13,7 @@ struct KeyDigest: Hashable {
     }
 
     /// 32 digits, in lower case.
-    var hexadecimal: String { KeyDigest.hexadecimal(bytes) }
-
-    /// Bytes as digits in lower case.
-    static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
+    var hexadecimal: String {
         var text: [UInt8] = []
         text.reserveCapacity(32)
         for byte in bytes {

@@ -15,7 +15,7 @@ struct LogFile {
 
     /// Opens the file at `path`, made if there is none, and brings it up to the latest schema.
     ///
-    /// - Throws: `DatabaseError`, or ``AccessLogError`` if the file is not for this release to write.
+    /// - Throws: `DatabaseError`, or ``HalcyonAccessLogReading/AccessLogError`` if the file is not for this release to write.
     init(path: String, _ configuration: AccessLog.Configuration, schema: LogSchema = .current) throws {
         let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
         if !FileManager.default.fileExists(atPath: folder.path) {

@@ -1,4 +1,4 @@
-import HalcyonAccessLog
+import HalcyonAccessLogReading
 import Synchronization
 
 /// The accesses of a log as lines of text, `time,key,size,category,user` without a header.

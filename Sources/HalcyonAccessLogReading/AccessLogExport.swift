@@ -1,9 +1,9 @@
 import Foundation
 
 /// Writes a log to a CSV file.
-enum AccessLogExport {
+package enum AccessLogExport {
     /// Reads the whole log and puts the file in its place when it is complete. Returns the number of accesses.
-    static func write(logAt path: String, to destination: String) throws(AccessLogError) -> Int {
+    package static func write(logAt path: String, to destination: String) throws(AccessLogError) -> Int {
         let reader = try AccessLogReader(path: path)
         var text = AccessLogText(reader)
         let partial = "\(destination).\(UInt64.random(in: 0...UInt64.max))-partial"

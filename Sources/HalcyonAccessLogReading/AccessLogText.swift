@@ -87,6 +87,6 @@ public struct AccessLogText {
 
     private static func escape(_ byte: UInt8, to text: inout [UInt8]) {
         text.append(UInt8(ascii: "%"))
-        text.append(contentsOf: KeyDigest.hexadecimal([byte]).uppercased().utf8)
+        for digit in [byte >> 4, byte & 15] { text.append(digit < 10 ? 48 + digit : 55 + digit) }
     }
 }

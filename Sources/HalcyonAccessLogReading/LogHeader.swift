@@ -1,14 +1,14 @@
 import Foundation
 
 /// What can be told of a log before SQLite opens it.
-struct LogHeader {
+package struct LogHeader {
     /// Whether a write-ahead log with content lies beside the file.
     let hasWriteAheadLog: Bool
 
     /// Looks at the file's first 100 bytes, as SQLite's file format (version 3) lays them out.
     ///
     /// - Throws: ``AccessLogError`` if there is no such file, it is none of SQLite's, or shorter than it says itself.
-    init(path: String) throws(AccessLogError) {
+    package init(path: String) throws(AccessLogError) {
         var status = stat()
         guard stat(path, &status) == 0 else {
             throw AccessLogError(

@@ -38,7 +38,7 @@ public struct AccessLogError: Error, Sendable, Equatable, CustomStringConvertibl
     /// `path: message`.
     public var description: String { "\(path): \(message)" }
 
-    init(_ path: String, _ reason: Reason, _ message: String) {
+    package init(_ path: String, _ reason: Reason, _ message: String) {
         self.path = path
         self.reason = reason
         self.message = message
@@ -52,7 +52,7 @@ extension AccessLogError {
     }
 
     /// What an error thrown while the file at `path` was used means.
-    init(_ path: String, _ error: any Error) {
+    package init(_ path: String, _ error: any Error) {
         if let known = error as? AccessLogError {
             self = known
             return

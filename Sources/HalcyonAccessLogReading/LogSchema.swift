@@ -4,24 +4,27 @@ import GRDB
 ///
 /// `PRAGMA user_version` is the version, `PRAGMA application_id` tells a log from other programs' files. Each version but the
 /// first is reached from the one before it by a migration, in a transaction of its own.
-struct LogSchema: Sendable {
+package struct LogSchema: Sendable {
     /// `Hlog` in ASCII.
     static let applicationID: Int32 = 0x486c_6f67
 
     /// What makes version n + 1 of version n, by n.
-    let migrations: [@Sendable (Database) throws -> Void]
+    package let migrations: [@Sendable (Database) throws -> Void]
+
+    /// A schema with these versions.
+    package init(migrations: [@Sendable (Database) throws -> Void]) { self.migrations = migrations }
 
     /// The versions that this release knows.
-    static let current = LogSchema(migrations: [version1, version2])
+    package static let current = LogSchema(migrations: [version1, version2])
 
     /// The latest version.
-    var latest: Int { migrations.count }
+    package var latest: Int { migrations.count }
 
     /// Brings a file up to the latest version.
     ///
     /// - Throws: ``AccessLogError`` if the file is another program's or of a later version, which are left as they are;
     ///   `DatabaseError` if it cannot be written.
-    func migrate(_ queue: DatabaseQueue, path: String) throws {
+    package func migrate(_ queue: DatabaseQueue, path: String) throws {
         while try version(of: queue, path: path) < latest {
             try queue.inTransaction(.immediate) { db in
                 let version = try version(of: db, path: path)
@@ -38,7 +41,7 @@ struct LogSchema: Sendable {
     /// The version of a file at one moment; 0 if it holds nothing yet.
     ///
     /// - Throws: ``AccessLogError`` if it is another program's or of a later version; `DatabaseError` if it cannot be read.
-    func version(of queue: DatabaseQueue, path: String) throws -> Int {
+    package func version(of queue: DatabaseQueue, path: String) throws -> Int {
         var version = 0
         try queue.inTransaction(.deferred) { db in
             version = try self.version(of: db, path: path)
@@ -51,7 +54,7 @@ struct LogSchema: Sendable {
     /// tables between two of the looks that it takes.
     ///
     /// - Throws: ``AccessLogError`` if it is another program's or of a later version.
-    func version(of db: Database, path: String) throws -> Int {
+    package func version(of db: Database, path: String) throws -> Int {
         let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
         guard try Int32.fetchOne(db, sql: "PRAGMA application_id") == LogSchema.applicationID else {
             let isNew = try version == 0 && Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") == 0
