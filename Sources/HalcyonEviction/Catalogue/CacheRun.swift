@@ -69,7 +69,9 @@ public struct CacheRun {
         takeVictims = { list in box.index.pointee.takeVictims(into: &list) }
     }
 
-    /// A cache from its verbs, for caches that are made of caches; it does not tell when entries expire.
+    /// A cache from its verbs, for caches that are made of caches.
+    ///
+    /// - Parameter containsFresh: `nil` where entries do not expire.
     ///
     /// - Parameter rememberedCount: by default asks `contains` and `remembers` for each entry.
     public init(
@@ -78,13 +80,14 @@ public struct CacheRun {
         remembers: @escaping (EntryID) -> Bool, remove: @escaping (EntryID) -> Void,
         define: @escaping (CategorySetID, [UInt32]) -> Void, state: @escaping () -> CacheState,
         used: @escaping () -> Int, takeVictims: @escaping (inout [EntryID]) -> Void = { _ in },
-        reconsider: @escaping (Access, Bool) -> Void = { _, _ in }, rememberedCount: ((EntryID) -> Int)? = nil
+        reconsider: @escaping (Access, Bool) -> Void = { _, _ in },
+        containsFresh: ((EntryID, Int64) -> Bool)? = nil, rememberedCount: ((EntryID) -> Int)? = nil
     ) {
         self.replay = replay
         self.access = access
         self.contains = contains
-        containsFresh = { entry, _ in contains(entry) }
-        entriesExpire = false
+        self.containsFresh = containsFresh ?? { entry, _ in contains(entry) }
+        entriesExpire = containsFresh != nil
         self.remembers = remembers
         self.rememberedCount =
             rememberedCount ?? { end in (0..<end).reduce(0) { !contains($1) && remembers($1) ? $0 + 1 : $0 } }

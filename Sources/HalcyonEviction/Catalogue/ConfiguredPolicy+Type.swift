@@ -7,6 +7,19 @@ extension ConfiguredPolicy {
     public init<Policy: CataloguedPolicy & ~Copyable>(
         _ policy: Policy.Type, parameters values: Policy.Parameters = Policy.Parameters()
     ) {
+        self.init(policy, values, makeFleet: nil)
+    }
+
+    /// A policy by its type, whose caches can share a model.
+    public init<Policy: ModelSharingPolicy & ~Copyable>(
+        _ policy: Policy.Type, parameters values: Policy.Parameters = Policy.Parameters()
+    ) {
+        self.init(policy, values, makeFleet: PolicyEntry.fleetMaker(of: policy, values))
+    }
+
+    private init<Policy: CataloguedPolicy & ~Copyable>(
+        _ policy: Policy.Type, _ values: Policy.Parameters, makeFleet: PolicyEntry.FleetMaker?
+    ) {
         self.init(
             card: Policy.card, settings: [], parameters: Policy.Parameters.table.map { ($0.name, $0.read(values)) },
             makeRun: { context, times in
@@ -16,6 +29,6 @@ extension ConfiguredPolicy {
                 decorator.makeCache(around: Policy(values, context: context), context: context)
             },
             makeLive: { context in Policy.makeLiveIndex(Policy(values, context: context), context: context) },
-            makeFleet: nil)
+            makeFleet: makeFleet)
     }
 }

@@ -45,14 +45,17 @@ public struct PolicyEntry: Sendable {
     /// - Parameter defaults: besides what can be written it may hold what a policy is to start with, such as a trained
     ///   model.
     public init<Policy: ModelSharingPolicy & ~Copyable>(_ policy: Policy.Type, defaults: Policy.Parameters) {
-        self.init(
-            policy, defaults: defaults,
-            fleet: { values in
-                { fleet, times in
-                    let model = Policy.makeModel(values, context: fleet)
-                    return { Policy.makeCache(Policy(values, context: $0, model: model), context: $0, times: times) }
-                }
-            })
+        self.init(policy, defaults: defaults, fleet: { values in Self.fleetMaker(of: policy, values) })
+    }
+
+    /// Makes caches that share a model with these parameters.
+    static func fleetMaker<Policy: ModelSharingPolicy & ~Copyable>(
+        of policy: Policy.Type, _ values: Policy.Parameters
+    ) -> FleetMaker {
+        { fleet, times in
+            let model = Policy.makeModel(values, context: fleet)
+            return { Policy.makeCache(Policy(values, context: $0, model: model), context: $0, times: times) }
+        }
     }
 
     private init<Policy: CataloguedPolicy & ~Copyable>(

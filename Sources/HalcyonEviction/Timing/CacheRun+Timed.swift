@@ -28,7 +28,7 @@ extension CacheRun {
             },
             access: { access in times.access { cache.access(access) } },
             contains: cache.contains, remembers: cache.remembers, remove: cache.remove, define: cache.define,
-            state: cache.state, used: cache.used, takeVictims: cache.takeVictims, rememberedCount: cache.rememberedCount
-        )
+            state: cache.state, used: cache.used, takeVictims: cache.takeVictims, reconsider: cache.reconsider,
+            containsFresh: cache.entriesExpire ? cache.containsFresh : nil, rememberedCount: cache.rememberedCount)
     }
 }

@@ -67,9 +67,10 @@ struct PermutationImportance {
         return rows.indices.map { counts[$0 * blocks / rows.count] }
     }
 
+    /// A random order of the samples (Fisher and Yates). The standard library's `shuffle` may draw otherwise in another version.
     private func permutation(_ generator: inout SplitMix64) -> [Int] {
         var order = Array(rows.indices)
-        order.shuffle(using: &generator)
+        for last in order.indices.dropFirst().reversed() { order.swapAt(last, generator.next(below: last + 1)) }
         return order
     }
 

@@ -40,11 +40,13 @@ extension LearnedPolicy {
 
     /// The features of an object as inputs of the network.
     mutating func write(_ record: ObjectRecord, inputs: UnsafeMutablePointer<Float>) {
+        let learner = learner
         learner.pointee.features.write(record, aged: heuristic.clock, now: now, second: second, inputs: inputs)
     }
 
     /// An object as a sample without its outcome.
     mutating func write(_ record: ObjectRecord, into row: UnsafeMutablePointer<UInt8>) {
+        let learner = learner
         learner.pointee.features.write(record, aged: heuristic.clock, now: now, second: second, into: row)
         row[Sample.worth] = GreedyDual.octaves(record.priority - heuristic.clock)
         row[Sample.age] = FastMath.octaves(now &- record.last)

@@ -43,17 +43,26 @@ struct CacheMaker {
         self.timer = timer
     }
 
-    /// Caches of two tiers, each under the policy of `single`, with these capacities in the unit of the trace.
-    init(_ single: CacheMaker, tiers: TierOptions, memoryCapacity: Int, diskCapacity: Int, unit: CacheUnit) {
+    /// Caches of two tiers with these capacities in the unit of the trace.
+    ///
+    /// - Parameters:
+    ///   - upper: makes the memories. Where they share a model, it is not that of the disks: a model learns from every access
+    ///     to its tier once.
+    ///   - lower: makes the disks, under the same policy.
+    init(
+        memory upper: CacheMaker, disk lower: CacheMaker, tiers: TierOptions, memoryCapacity: Int, diskCapacity: Int,
+        unit: CacheUnit
+    ) {
         make = { context in
             var (memory, disk) = (context, context)
             memory.capacity = unit.capacity(memoryCapacity)
             memory.lifetime = tiers.memoryLifetime
             disk.capacity = unit.capacity(diskCapacity)
             disk.lifetime = tiers.diskLifetime
-            return TieredCache(memory: single.make(memory), disk: single.make(disk)).asOne
+            return TieredCache(memory: upper.make(memory), disk: lower.make(disk)).asOne
         }
-        traits = single.traits
+        traits = upper.traits
+        sharesModel = upper.sharesModel
         self.tiers = 2
         usesTime = tiers.memoryLifetime != nil || tiers.diskLifetime != nil
         latency = tiers.latency

@@ -143,10 +143,11 @@ public struct Sweep: Sendable {
     ) -> RunResult {
         let capacity = resolved(request)
         let tierCapacities = tiers.map { (resolved($0.memory), resolved($0.disk)) }
-        func tiered(_ maker: CacheMaker) -> CacheMaker {
-            guard let tiers, let (memory, disk) = tierCapacities else { return maker }
+        func tiered(_ maker: () -> CacheMaker) -> CacheMaker {
+            guard let tiers, let (memory, disk) = tierCapacities else { return maker() }
             return CacheMaker(
-                maker, tiers: tiers, memoryCapacity: memory, diskCapacity: disk, unit: CacheUnit(trace))
+                memory: maker(), disk: maker(), tiers: tiers, memoryCapacity: memory, diskCapacity: disk,
+                unit: CacheUnit(trace))
         }
         if let prefetch = options.prefetch {
             return prefetched(prefetch, policy, request, progress: progress)
@@ -156,14 +157,16 @@ public struct Sweep: Sendable {
         if let plan {
             let replay = FleetReplay(trace: trace, plan: plan, options: options, progress: progress)
             let fleet = CacheUnit(trace).context(capacity: capacity, seed: options.seed)
-            if let maker = CacheMaker(sharingModelOf: policy, as: models, fleet: fleet, timer: timer) {
-                measured = replay.run(inOrderOfTime: tiered(maker), capacity: capacity)
-            } else {
-                measured = replay.run(tiered(CacheMaker(policy, timer: timer)), capacity: capacity)
+            let maker = tiered {
+                CacheMaker(sharingModelOf: policy, as: models, fleet: fleet, timer: timer)
+                    ?? CacheMaker(policy, timer: timer)
             }
+            measured =
+                maker.sharesModel
+                ? replay.run(inOrderOfTime: maker, capacity: capacity) : replay.run(maker, capacity: capacity)
         } else {
             measured = SharedReplay(trace: trace, options: options, progress: progress)
-                .run(tiered(CacheMaker(policy, timer: timer)), capacity: capacity, future: future)
+                .run(tiered { CacheMaker(policy, timer: timer) }, capacity: capacity, future: future)
         }
         var result = RunResult(policy, trace: trace, mode: mode, options: options, measured)
         result.capacity = capacity

@@ -57,6 +57,10 @@ public struct Trace: Sendable {
         precondition(
             objectCategories.isEmpty || objectCategories.count == objectSizes.count,
             "categories for each object, or none")
+        let objects = objectSizes.count
+        precondition(entries.allSatisfy { Int($0) < objects }, "a size for each object that is requested")
+        precondition(
+            users.allSatisfy { Int($0) < userCount || $0 == Trace.noUser }, "the number of users is above each user")
         self.entries = entries
         self.times = times
         self.users = users

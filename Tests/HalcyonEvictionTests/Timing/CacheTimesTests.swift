@@ -60,6 +60,27 @@ struct CacheTimesTests {
         #expect(noted() == [0, 0, 0])
     }
 
+    @Test("a timed cache that prefetches reconsiders and expires as it does without a clock")
+    func prefetching() {
+        func outcomes(_ times: CacheTimes?) -> [Bool] {
+            var context = PolicyContext(capacity: 3, lifetime: 1_000_000)
+            context.prefetches = true
+            let cache = CacheRun(LRU(NoParameters(), context: context), context: context, times: times)
+            func access(_ entry: EntryID, _ index: Int, isPrefetch: Bool = false) -> Access {
+                Access(entry: entry, index: index, time: Int64(index) * 100_000, cost: 1, isPrefetch: isPrefetch)
+            }
+            for entry: EntryID in [0, 1] { _ = cache.access(access(entry, Int(entry))) }
+            _ = cache.access(access(2, 2, isPrefetch: true))
+            // No longer likely, so that it leaves before the others.
+            cache.reconsider(access(2, 3, isPrefetch: true), false)
+            _ = cache.access(access(3, 3))
+            return [cache.contains(0), cache.contains(1), cache.contains(2), cache.entriesExpire]
+                + [900_000, 1_100_000].map { cache.containsFresh(0, $0) }
+        }
+        #expect(outcomes(nil) == [true, true, false, true, true, false])
+        #expect(outcomes(CacheTimes()) == outcomes(nil))
+    }
+
     @Test("a batch is timed as its accesses are, and several caches may share the notes")
     func batches() {
         let times = CacheTimes()

@@ -67,6 +67,40 @@ struct TierTests {
         #expect(equal.memoryHits == book)
     }
 
+    @Test("each tier of per-user caches learns by a model of its own, from each access once")
+    func modelsOfTiers() async throws {
+        var model = BrowsingModel.shop
+        (model.requests, model.users) = (4_000, 12)
+        let trace = try model.generate(seed: 1)
+        let learned = try PolicyCatalogue.standard.policy("learned")
+        // What the memories do depends on their accesses and their model alone, whatever the disks do.
+        let memories = try await Sweep(
+            trace: trace, policies: [learned], capacities: [.number(12)], options: ReplayOptions(byUser: true),
+            mode: .perUser
+        ).run()
+        for disk in [20, 60] {
+            let sweep = try Sweep(
+                trace: trace, policies: [learned], capacities: [], mode: .perUser,
+                tiers: TierOptions(memory: .number(12), disk: .number(disk)))
+            let result = try #require(await sweep.run().first)
+            #expect(result.tiers?.memoryHits == memories.first?.hits)
+        }
+    }
+
+    @Test("a policy given by its type shares its model among per-user caches as one given by its name does")
+    func modelsByType() async throws {
+        var model = BrowsingModel.shop
+        (model.requests, model.users) = (3_000, 12)
+        let trace = try model.generate(seed: 1)
+        let policies = [ConfiguredPolicy(LearnedPolicy.self), try PolicyCatalogue.standard.policy("learned")]
+        #expect(policies[0].learns && policies[1].learns)
+        #expect(!ConfiguredPolicy(LRU.self).learns)
+        let results = try await Sweep(
+            trace: trace, policies: policies, capacities: [.number(12)], mode: .perUser
+        ).run()
+        #expect(results[0].hits == results[1].hits && results[0].metrics == results[1].metrics)
+    }
+
     @Test(
         "tiers that make no sense are refused",
         arguments: ["", "memory=1", "memory=1,disk=x", "disk=1,disk=2", "a=1,disk=2"])
