@@ -3,7 +3,7 @@
 /// The last bits of a C library's `exp` or `log` differ between libraries, and glibc's even between processors, because
 /// it chooses code with fused multiplications where the processor has them. One bit is enough for another trace or
 /// another victim. IEEE 754 fixes the results of additions, multiplications, divisions and square roots, and Swift does not
-/// fuse them, so these functions, which consist of nothing else, return the same bits everywhere.
+/// fuse them. These functions consist of nothing else, so they return the same bits everywhere.
 ///
 /// Errors are stated in units in the last place (ulps) of the exact result, or relative to it.
 package enum PortableMath {
@@ -37,7 +37,7 @@ package enum PortableMath {
 
     /// Returns eˣ, within 1.2 ulps for -700...700. The result is 0 below -700 and infinite above 700.
     ///
-    /// The bits of generated traces depend on this order of operations, so it cannot change; ``fastExp(_:)`` needs a quarter of
+    /// The bits of generated traces depend on this order of operations, so it cannot change. ``fastExp(_:)`` needs a quarter of
     /// the time, because here each of ten divisions waits for the one before.
     package static func exp(_ x: Double) -> Double {
         guard x <= 700 else { return x.isNaN ? x : .infinity }
@@ -98,8 +98,8 @@ package enum PortableMath {
     /// Returns the complementary error function, (2/√π) ∫ₓ^∞ e^(-t²) dt, with a relative error of at most 10⁻¹⁴ up to 26.
     ///
     /// Above 26 the result may be 0, as ``exp(_:)`` is below -700. Below 1.25 the result is 1 - erf x by the series of positive
-    /// terms (DLMF 7.6.2), from there on the continued fraction (DLMF 7.9.1 after an equivalence transformation), evaluated
-    /// backwards from the 150th quotient.
+    /// terms (DLMF 7.6.2). From there on it is the continued fraction (DLMF 7.9.1 after an equivalence transformation),
+    /// evaluated backwards from the 150th quotient.
     package static func erfc(_ x: Double) -> Double {
         guard x >= 0 else { return x.isNaN ? x : 2 - erfc(-x) }
         let rootOfPi = 1.7724538509055159

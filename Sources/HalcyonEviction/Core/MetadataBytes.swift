@@ -1,7 +1,7 @@
 /// The heap bytes of a cache's bookkeeping, divided by what they grow with.
 ///
-/// A table with a place for each entry number takes as much in a replay as the trace has objects. A live cache gives the
-/// number of a forgotten entry anew, so there the same table grows with the residents and the entries that the policy
+/// A table with a place for each entry number takes as much in a replay as the trace has objects. A live cache reuses the
+/// number of a forgotten entry, so there the same table grows with the residents and the entries that the policy
 /// remembers. From both parts of a replay's bytes one can compute what an entry takes in a live cache.
 @frozen
 public struct MetadataBytes: Sendable, Equatable {

@@ -1,10 +1,10 @@
 import HalcyonEviction
 import HalcyonTrace
 
-/// What is known of each object by now: what it cost the cache and which categories it had when somebody last asked for it.
+/// The cost and the categories of each object at its last request so far.
 ///
-/// Whoever fetches one that nobody has asked for yet learns what it costs by fetching it: what it will cost first. No policy
-/// is told.
+/// An object that has not been requested yet has the cost of its first request, because a fetch reveals it. No policy
+/// receives this cost.
 final class SeenObjects {
     private var costs: [Int]
     private var sets: [CategorySetID]

@@ -3,8 +3,8 @@ import HalcyonTrace
 
 /// The unit in which the caches of a replay count: entries where sizes are uniform, otherwise the unit of the trace.
 ///
-/// Policies run faster and decide better where every access costs 1, so a cache of N bytes for objects of s bytes each is
-/// replayed as a cache of N / s entries. Reports stay in the unit of the trace: each cost that a cache counts is
+/// Policies run faster where every access costs 1. So a cache of N bytes for objects of s bytes each is replayed as a cache
+/// of N / s entries. Reports stay in the unit of the trace: each cost that a cache counts is
 /// multiplied by ``size``.
 struct CacheUnit: Sendable, Equatable {
     /// Whether every access costs 1.

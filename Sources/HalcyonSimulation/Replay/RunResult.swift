@@ -55,8 +55,9 @@ public struct RunResult: Sendable, Codable {
     public var metadataBytes: Int
     /// Those of ``metadataBytes`` that do not grow with the number of entries; see ``HalcyonEviction/MetadataBytes/fixed``.
     public var metadataFixedBytes: Int
-    /// The other heap bytes for each resident, in caches that give the numbers of forgotten entries anew, as live caches do:
-    /// (bytes for each entry number × (residents + remembered entries) + bytes that grow with the residents) / residents.
+    /// The other heap bytes for each resident in a cache that reuses the numbers of forgotten entries, as live caches do.
+    ///
+    /// (bytes for each entry number × (residents + remembered entries) + bytes that grow with the residents) / residents;
     /// 0 where nothing is resident at the end.
     public var metadataBytesPerResident: Double
     /// What the policy publishes about itself (of the last cache, where there are several).

@@ -40,9 +40,9 @@ public struct StreamReplay {
     /// requests of the first piece (about 1 MB of text) are looked at before any of them is served.
     ///
     /// - Parameter notes: what else the reader should know.
-    /// - Throws: ``HalcyonTrace/TraceError`` where the trace cannot be read, ``ReplayError`` if it is empty, a capacity
-    ///   in bytes was asked for and no size is known, or sizes turn out to vary after the first piece of a source that can
-    ///   be read only once.
+    /// - Throws: ``HalcyonTrace/TraceError`` where the trace cannot be read. ``ReplayError`` if it is empty, or if a
+    ///   capacity in bytes was asked for and no size is known. ``ReplayError`` also where sizes vary only after the first
+    ///   piece of a source that can be read once.
     public func run(notes: [String] = []) throws -> ReplayReport {
         switch try pass(expectsUniformSizes: true, notes) {
         case .finished(let report): return report

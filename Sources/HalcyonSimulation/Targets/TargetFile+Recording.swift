@@ -15,8 +15,8 @@ extension TargetFile {
     ///   - reason: why the new values are right.
     ///   - date: the day, `2026-11-21`.
     ///   - path: the name of the file, for messages.
-    /// - Throws: ``ReplayError/usage(_:)`` if the file was recorded with a higher result version than the build has,
-    ///   if hits moved without a higher result version, or if a limit is missed.
+    /// - Throws: ``ReplayError/usage(_:)`` if the file has a higher result version than the build, if hits moved without a
+    ///   higher result version, or if a limit is missed.
     public func recording(
         _ report: TargetReport, reason: String, date: String, path: String
     ) throws(ReplayError) -> TargetFile {

@@ -28,9 +28,9 @@ public struct TargetFile: Sendable, Equatable {
 
     /// The result version of the build that recorded the exact hits; `nil` if none were recorded.
     public var resultVersion: Int?
-    /// How far below the measured hit ratio a new floor is set, and how far above the measured loss a new highest loss
-    /// is set, 0…1: by the name of an eviction or a prefetch policy, the larger where a target has both; `default` for
-    /// the rest.
+    /// The distance of a new floor below the measured hit ratio, and of a new highest loss above the measured loss, 0…1.
+    ///
+    /// By the name of an eviction or a prefetch policy, the larger where a target has both; `default` for the rest.
     public var margins: [(policy: String, margin: Double)]
     /// The targets, by trace and mode.
     public var groups: [TargetGroup]
