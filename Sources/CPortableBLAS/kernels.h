@@ -1,9 +1,9 @@
 // The routines for one instruction set, under the target attributes that are in force where this file is included.
 //
-// HALCYON_KERNEL(name)      the name with the instruction set's suffix
-// HALCYON_LEVEL_NAME        the instruction set's name
-// HALCYON_TILE_ROWS         rows of C that are kept in registers at once
-// HALCYON_TILE_COLUMNS      columns of C that are kept in registers at once, in units of sixteen
+// HALCYON_KERNEL(name)      the name with the instruction set's suffix.
+// HALCYON_LEVEL_NAME        the instruction set's name.
+// HALCYON_TILE_ROWS         rows of C that are kept in registers at once.
+// HALCYON_TILE_COLUMNS      columns of C that are kept in registers at once, in units of sixteen.
 //
 // It is included more than once on purpose.
 

@@ -1,3 +1,5 @@
+import HalcyonSupport
+
 /// A random number generator whose sequence depends on its seed alone, on every platform and in every release.
 ///
 /// xoshiro256** (Blackman and Vigna, "Scrambled Linear Pseudorandom Number Generators", ACM TOMS 2021), its state
@@ -70,5 +72,17 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
     /// True with this probability. Draws a number even where the answer is certain.
     public mutating func chance(_ probability: Double) -> Bool {
         unit() < probability
+    }
+}
+
+extension PortableMath {
+    /// Returns a draw from the standard normal distribution (Marsaglia's polar method).
+    static func normal(using random: inout SeededGenerator) -> Double {
+        while true {
+            let u = 2 * random.unit() - 1
+            let v = 2 * random.unit() - 1
+            let s = u * u + v * v
+            if s < 1 && s > 1e-300 { return u * (-2 * ln(s) / s).squareRoot() }
+        }
     }
 }
