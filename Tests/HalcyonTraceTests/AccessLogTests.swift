@@ -60,7 +60,7 @@ struct AccessLogTests {
             let user = trace.user(ofRequest: index)
             return Request(
                 time: trace.times[index], key: trace.names.keys[trace.entries[index]],
-                size: trace.cost(ofRequest: index),
+                size: trace.size(ofRequest: index),
                 categories: trace.categorySets[trace.categorySet(ofRequest: index)].map { trace.names.categories[$0] },
                 user: user == Trace.noUser ? nil : trace.names.users[user])
         }
@@ -80,7 +80,7 @@ struct AccessLogTests {
                     $0.threads = threads
                 })
             #expect(requests(of: trace) == AccessLogTests.requests)
-            #expect(trace.report == LoadReport() && trace.costUnit == .bytes)
+            #expect(trace.report == LoadReport() && trace.sizeUnit == .bytes)
         }
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["access.sqlite"])
     }
@@ -190,7 +190,7 @@ struct AccessLogTests {
             var stream = try TraceStream(path, LoadOptions())
             var batch = StreamBatch()
             #expect(try stream.next(into: &batch))
-            #expect(batch.costs == [5, 7, 5, 5, 1, 5, 7])
+            #expect(batch.sizes == [5, 7, 5, 5, 1, 5, 7])
         }
     }
 
@@ -201,7 +201,7 @@ struct AccessLogTests {
         try await log.close()
         let trace = try Trace.load(path)
         #expect(trace.entries == [0, 1, 0, 1, 0])
-        #expect(!trace.hasUsers && !trace.hasCategories && trace.costUnit == .objects && trace.report.noSizes)
+        #expect(!trace.hasUsers && !trace.hasCategories && trace.sizeUnit == .objects && trace.report.noSizes)
     }
 
     @Test("what is no access log: another file, another program's, a later schema, truncated, damaged, packed, empty")

@@ -20,7 +20,7 @@ import Testing
         #expect(Array(trace.times) == [1_000_000, 2_000_000, 2_500_000])
         #expect(trace.users == [0, Trace.noUser, 1])
         #expect(trace.objectSizes == [10, 20])
-        #expect(trace.costUnit == .bytes)
+        #expect(trace.sizeUnit == .bytes)
         #expect(trace.objectCategories == [1, 0])
         #expect(Array(trace.categorySets[1]) == [0, 1])
         #expect(trace.categoryCount == 2)
@@ -41,7 +41,7 @@ import Testing
         #expect(trace.report.noTimes)
         #expect(trace.report.noSizes)
         #expect(trace.objectSizes == [1, 1])
-        #expect(trace.costUnit == .objects)
+        #expect(trace.sizeUnit == .objects)
     }
 
     @Test func quotesCarriageReturnsAndByteOrderMark() throws {
@@ -73,7 +73,7 @@ import Testing
         #expect(each.requestSizes == [10, 1, 12, 5, 10])
         let unit = try load(text, .with { $0.sizes = .unit })
         #expect(unit.objectSizes == [1, 1])
-        #expect(unit.costUnit == .objects)
+        #expect(unit.sizeUnit == .objects)
     }
 
     @Test func categoriesThatChange() throws {

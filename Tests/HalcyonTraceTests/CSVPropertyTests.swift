@@ -23,7 +23,7 @@ import Testing
             #expect(Array(trace.times) == expected.times)
             #expect(trace.users == (expected.users.allSatisfy { $0 == Trace.noUser } ? [] : expected.users))
             #expect(
-                trace.objectSizes == (trace.costUnit == .bytes ? expected.objectSizes : expected.keys.map { _ in 1 }))
+                trace.objectSizes == (trace.sizeUnit == .bytes ? expected.objectSizes : expected.keys.map { _ in 1 }))
             #expect((0..<trace.objectCount).map { trace.names.keys[UInt32($0)] } == expected.keys)
             let categories = (0..<trace.count).map { request in
                 trace.categorySets[trace.categorySet(ofRequest: request)].map { trace.names.categories[$0] }
@@ -37,13 +37,13 @@ import Testing
             while try stream.next(into: &batch) {
                 streamed.entries += batch.entries
                 streamed.times += batch.times
-                streamed.costs += batch.costs
+                streamed.sizes += batch.sizes
                 streamed.users += batch.users
                 streamed.categorySets += batch.categorySets
             }
             #expect(streamed.entries == trace.entries)
             #expect(streamed.times == expected.times)
-            #expect(streamed.costs == (0..<trace.count).map { trace.cost(ofRequest: $0) })
+            #expect(streamed.sizes == (0..<trace.count).map { trace.size(ofRequest: $0) })
             #expect(streamed.users == expected.users)
             #expect(streamed.categorySets == (0..<trace.count).map { trace.categorySet(ofRequest: $0) })
             #expect(stream.report == trace.report)

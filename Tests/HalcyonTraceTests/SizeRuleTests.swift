@@ -31,7 +31,7 @@ import Testing
         let forward = try Trace.load(folder.file("a.csv", "key\n" + rows.joined()), options)
         let backward = try Trace.load(folder.file("b.csv", "key\n" + rows.reversed().joined()), options)
         #expect(forward.objectSizes == backward.objectSizes.reversed())
-        #expect(forward.costUnit == .bytes)
+        #expect(forward.sizeUnit == .bytes)
         let sorted = forward.objectSizes.sorted()
         // Quantiles of the log-normal distribution, within what 4,001 draws allow.
         #expect((38_000...42_000).contains(sorted[2_000]))
@@ -39,7 +39,7 @@ import Testing
         var stream = try TraceStream("\(folder.path)/a.csv", options)
         var batch = StreamBatch()
         var costs: [UInt64] = []
-        while try stream.next(into: &batch) { costs += batch.costs }
+        while try stream.next(into: &batch) { costs += batch.sizes }
         #expect(costs == forward.objectSizes)
     }
 
@@ -53,10 +53,10 @@ import Testing
     }
 
     @Test func equalSizesAreUniform() throws {
-        func uniformSize(_ sizes: [UInt64], requests: [UInt32] = [], unit: CostUnit = .bytes) -> UInt64? {
+        func uniformSize(_ sizes: [UInt64], requests: [UInt32] = [], unit: SizeUnit = .bytes) -> UInt64? {
             Trace(
                 entries: [0, 1, 0], times: TimeColumn(count: 3), objectSizes: sizes, requestSizes: requests,
-                costUnit: unit
+                sizeUnit: unit
             ).uniformSize
         }
         #expect(uniformSize([1, 1], unit: .objects) == 1)
@@ -66,7 +66,7 @@ import Testing
         // Where requests have sizes, those of the objects say nothing.
         #expect(uniformSize([7, 8], requests: [9, 9, 9]) == 9)
         #expect(uniformSize([9, 9], requests: [9, 9, 8]) == nil)
-        #expect(Trace(entries: [], times: TimeColumn(count: 0), objectSizes: [], costUnit: .bytes).uniformSize == nil)
+        #expect(Trace(entries: [], times: TimeColumn(count: 0), objectSizes: [], sizeUnit: .bytes).uniformSize == nil)
         let folder = try TemporaryFolder()
         let path = try folder.file("t.csv", "key,size\na,5\nb,5\na,6\n")
         #expect(try Trace.load(path).uniformSize == 5)

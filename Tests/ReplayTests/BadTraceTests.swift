@@ -102,7 +102,7 @@ struct BadTraceTests {
         let run = ["t.csv", "--only", "-p", "lru", "-c", "2000TB", "--format", "json"]
         let fetching = run + ["--prefetch", "popular", "--prefetch-budget", "8/request"]
         let result = try #require(Replay.run(fetching, in: folder).runs().first?["prefetch"] as? [String: Any])
-        #expect(result["fetched_cost"] as? Int == .max)
+        #expect(result["fetched_size"] as? Int == .max)
     }
 
     @Test("odd but sound: one request, a long key, bytes that are no UTF-8, CRLF, quotes")

@@ -18,7 +18,7 @@ struct OutputTests {
         let outcome = try Replay.run(run + ["--output", "r ü.json"], in: folder)
         #expect((outcome.code, outcome.text, outcome.errors) == (0, "", ""))
         #expect(folder.contents == ["r ü.json", "t.csv"])
-        #expect(try folder.text("r ü.json").contains("\"schema\" : \"halcyon.replay/2\""))
+        #expect(try folder.text("r ü.json").contains("\"schema\" : \"halcyon.replay/3\""))
     }
 
     @Test("a name of one character is one")

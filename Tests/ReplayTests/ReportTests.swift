@@ -36,7 +36,7 @@ struct ReportTests {
         let besides: [Set<String>] = [["categories", "users"], ["user_distribution", "timings"], ["tiers"]]
         for (report, more) in zip(try fullReports(), besides) {
             #expect(Set(report.keys) == ["schema", "halcyon_version", "result_version", "trace", "runs"])
-            #expect(report["schema"] as? String == "halcyon.replay/2")
+            #expect(report["schema"] as? String == "halcyon.replay/3")
             #expect(report["result_version"] as? Int == Halcyon.resultVersion)
             #expect(Set(try #require(report["trace"] as? [String: Any]).keys) == trace)
             for run in try #require(report["runs"] as? [[String: Any]]) {

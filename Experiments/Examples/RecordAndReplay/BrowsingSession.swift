@@ -26,7 +26,7 @@ struct BrowsingSession {
                 categories: categories, user: trace.names.users[trace.user(ofRequest: request)])
             let found = try await cache.image(forKey: key, options: options)
             if found.image == nil {
-                let picture = Data(count: Int(trace.cost(ofRequest: request)))
+                let picture = Data(count: Int(trace.size(ofRequest: request)))
                 try await cache.store(picture, forKey: key, options: options).diskCacheResult.get()
             }
         }

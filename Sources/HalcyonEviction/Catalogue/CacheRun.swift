@@ -1,14 +1,14 @@
 /// A bounded cache with any policy, behind closures that were compiled for that very policy.
 ///
-/// Calling through an existential for each request would cost more than most policies take; a call a batch costs nothing.
+/// Calling through an existential for each request would size more than most policies take; a call a batch sizes nothing.
 public struct CacheRun {
-    /// Serves a batch; see ``BoundedIndex/replay(_:outcomes:)``.
+    /// Serves a batch; see ``CacheCore/replay(_:outcomes:)``.
     public let replay: (RequestBatch, UnsafeMutablePointer<AccessOutcome>) -> Void
     /// Serves one access.
     public let access: (Access) -> AccessOutcome
     /// Whether an entry is resident.
     public let contains: (EntryID) -> Bool
-    /// Whether an entry is resident and has not expired at a time; see ``BoundedIndex/contains(_:freshAt:)``.
+    /// Whether an entry is resident and has not expired at a time; see ``CacheCore/contains(_:freshAt:)``.
     public let containsFresh: (EntryID, Int64) -> Bool
     /// Whether entries expire, so that ``contains`` may say more than ``containsFresh``.
     public let entriesExpire: Bool
@@ -18,13 +18,13 @@ public struct CacheRun {
     public let rememberedCount: (EntryID) -> Int
     /// Takes an entry out.
     public let remove: (EntryID) -> Void
-    /// Says whether what was brought in ahead of need is still likely; see ``BoundedIndex/reconsider(_:isLikely:)``.
+    /// Says whether what was brought in ahead of need is still likely; see ``CacheCore/reconsider(_:isLikely:)``.
     public let reconsider: (Access, Bool) -> Void
     /// Tells the policy the members of a category set.
     public let define: (CategorySetID, [UInt32]) -> Void
     /// The state as of now.
     public let state: () -> CacheState
-    /// What is used of the capacity, which the state says too, at more cost.
+    /// What is used of the capacity, which the state says too, at more size.
     public let used: () -> Int
     /// Moves those that were evicted since the last call to the end of a list; nobody unless the cache was made to
     /// prefetch (``PolicyContext/prefetches``).
@@ -34,8 +34,8 @@ public struct CacheRun {
     @inlinable @inline(__always)
     public init<Policy: EvictionPolicy & ~Copyable>(_ policy: consuming Policy, context: PolicyContext) {
         let box = IndexBox(
-            BoundedIndex(
-                policy: policy, capacity: context.capacity, everyCostIsOne: context.everyCostIsOne,
+            CacheCore(
+                policy: policy, capacity: context.capacity, usesUniformSizes: context.usesUniformSizes,
                 entries: context.entries, lifetime: context.lifetime, keepsVictims: context.prefetches))
         replay = { batch, outcomes in
             let environment = FloatEnvironment.enter()

@@ -3,7 +3,7 @@ public protocol CataloguedPolicy: EvictionPolicy, SendableMetatype, ~Copyable {
     /// What can be set; ``NoParameters`` if nothing.
     associatedtype Parameters: PolicyParameters = NoParameters
     /// Its name, meaning, source and traits.
-    static var card: PolicyCard { get }
+    static var info: PolicyInfo { get }
     /// An empty policy.
     init(_ parameters: Parameters, context: PolicyContext)
     /// An empty cache under `policy`, timed if there are `times`. It need not be implemented: what is there by default is compiled for
@@ -37,7 +37,7 @@ public protocol ModelSharingPolicy: CataloguedPolicy, ~Copyable {
 }
 
 /// What is known of a policy before it runs.
-public struct PolicyCard: Sendable {
+public struct PolicyInfo: Sendable {
     /// The name it is asked for by, in kebab case.
     public let name: String
     /// What it does, in a few words.
@@ -66,8 +66,8 @@ public struct PolicyTraits: OptionSet, Sendable {
 
     /// Needs ``FutureKnowledge``: cannot serve a live cache or a stream.
     public static let needsFuture = PolicyTraits(rawValue: 1 << 0)
-    /// Weighs entries by their cost, beyond fitting them in.
-    public static let honoursCost = PolicyTraits(rawValue: 1 << 1)
+    /// Weighs entries by their size, beyond fitting them in.
+    public static let usesSizes = PolicyTraits(rawValue: 1 << 1)
     /// Looks at ``Access/categories``.
     public static let usesCategories = PolicyTraits(rawValue: 1 << 2)
     /// Looks at ``Access/time``.
@@ -81,7 +81,7 @@ public struct PolicyTraits: OptionSet, Sendable {
 
     /// The traits by name, in the order in which they are listed.
     public static let names: [(trait: PolicyTraits, name: String)] = [
-        (.needsFuture, "needs_future"), (.honoursCost, "honours_cost"), (.usesCategories, "uses_categories"),
+        (.needsFuture, "needs_future"), (.usesSizes, "uses_sizes"), (.usesCategories, "uses_categories"),
         (.usesTime, "uses_time"), (.usesUsers, "uses_users"), (.isRandomised, "is_randomised"),
         (.hasAdmission, "has_admission"),
     ]

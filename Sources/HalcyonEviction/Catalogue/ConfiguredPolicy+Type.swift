@@ -21,7 +21,7 @@ extension ConfiguredPolicy {
         _ policy: Policy.Type, _ values: Policy.Parameters, makeFleet: PolicyEntry.FleetMaker?
     ) {
         self.init(
-            card: Policy.card, settings: [], parameters: Policy.Parameters.table.map { ($0.name, $0.read(values)) },
+            info: Policy.info, settings: [], parameters: Policy.Parameters.table.map { ($0.name, $0.read(values)) },
             makeRun: { context, times in
                 Policy.makeCache(Policy(values, context: context), context: context, times: times)
             },

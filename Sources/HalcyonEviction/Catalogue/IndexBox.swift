@@ -1,10 +1,10 @@
 /// An index at a fixed address, where it is reached without checks for exclusive access, which took longer than a hit.
 @usableFromInline
 final class IndexBox<Policy: EvictionPolicy & ~Copyable> {
-    @usableFromInline let index: UnsafeMutablePointer<BoundedIndex<Policy>>
+    @usableFromInline let index: UnsafeMutablePointer<CacheCore<Policy>>
 
     @inlinable
-    init(_ index: consuming BoundedIndex<Policy>) {
+    init(_ index: consuming CacheCore<Policy>) {
         self.index = .allocate(capacity: 1)
         self.index.initialize(to: index)
     }

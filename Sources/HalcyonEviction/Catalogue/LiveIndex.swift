@@ -1,4 +1,4 @@
-/// A ``BoundedIndex`` with any policy for a storage that holds values, behind closures compiled for that very policy.
+/// A ``CacheCore`` with any policy for a storage that holds values, behind closures compiled for that very policy.
 ///
 /// Beside what a replay needs (``CacheRun``), a storage must hear who was evicted, give each entry a deadline, and change
 /// limits while it runs. Not thread-safe: it belongs inside its owner's lock.
@@ -13,7 +13,7 @@ public final class LiveIndex {
     @usableFromInline let containing: (EntryID) -> Bool
     @usableFromInline let containingFresh: (EntryID, Int64) -> Bool
     @usableFromInline let remembering: (EntryID) -> Bool
-    @usableFromInline let costing: (EntryID) -> Int
+    @usableFromInline let sizing: (EntryID) -> Int
     @usableFromInline let ending: (EntryID) -> Int64
     @usableFromInline let removing: (EntryID) -> Void
     @usableFromInline let reconsidering: (Access, Bool) -> Void
@@ -30,8 +30,8 @@ public final class LiveIndex {
     @inlinable @inline(__always)
     public init<Policy: EvictionPolicy & ~Copyable>(_ policy: consuming Policy, context: PolicyContext) {
         let box = IndexBox(
-            BoundedIndex(
-                policy: policy, capacity: context.capacity, everyCostIsOne: context.everyCostIsOne,
+            CacheCore(
+                policy: policy, capacity: context.capacity, usesUniformSizes: context.usesUniformSizes,
                 entries: context.entries, lifetime: context.lifetime, entriesExpire: true, keepsVictims: true))
         let index = box.index
         owner = box
@@ -53,7 +53,7 @@ public final class LiveIndex {
         containing = { index.pointee.contains($0) }
         containingFresh = { index.pointee.contains($0, freshAt: $1) }
         remembering = { index.pointee.policy.remembers($0) }
-        costing = { index.pointee.lastCost(of: $0) }
+        sizing = { index.pointee.lastSize(of: $0) }
         ending = { index.pointee.deadline(of: $0) }
         removing = { entry in
             let environment = FloatEnvironment.enter(if: Policy.computesInFloatingPoint)
@@ -68,10 +68,10 @@ public final class LiveIndex {
             index.pointee.limit(capacity: capacity, count: count, at: now)
             index.pointee.takeVictims(into: &victims)
         }
-        trimming = { cost, count, now, victims in
+        trimming = { size, count, now, victims in
             let environment = FloatEnvironment.enter()
             defer { environment.leave() }
-            index.pointee.trim(to: cost, count: count, at: now)
+            index.pointee.trim(to: size, count: count, at: now)
             index.pointee.takeVictims(into: &victims)
         }
         using = { index.pointee.used }
@@ -85,19 +85,19 @@ public final class LiveIndex {
     }
 
     /// Serves one store: the access, when the entry expires, and the list to which the victims are added.
-    /// See ``BoundedIndex/access(_:deadline:renews:)``.
+    /// See ``CacheCore/access(_:deadline:renews:)``.
     public func store(_ access: Access, deadline: Int64, victims: inout [EntryID]) -> AccessOutcome {
         storing(access, deadline, &victims)
     }
 
     /// Serves one hit on an entry that is resident and has not expired, and says whether it was.
-    /// See ``BoundedIndex/hit(_:deadline:)``.
+    /// See ``CacheCore/hit(_:deadline:)``.
     @inlinable
     public func hit(_ access: Access, deadline: Int64?, victims: inout [EntryID]) -> Bool {
         hitting(access, deadline, &victims)
     }
 
-    /// What a hit would find, without serving it; nothing changes. See ``BoundedIndex/standing(of:at:deadline:)``.
+    /// What a hit would find, without serving it; nothing changes. See ``CacheCore/standing(of:at:deadline:)``.
     @inlinable
     public func standing(of entry: EntryID, at time: Int64, deadline: Int64?) -> HitStanding {
         finding(entry, time, deadline)
@@ -112,8 +112,8 @@ public final class LiveIndex {
     /// Whether the policy remembers an entry that is not resident; see ``EvictionPolicy/remembers(_:)``.
     public func remembers(_ entry: EntryID) -> Bool { remembering(entry) }
 
-    /// What an entry costs, or cost when it was last resident.
-    public func lastCost(of entry: EntryID) -> Int { costing(entry) }
+    /// What an entry sizes, or size when it was last resident.
+    public func lastSize(of entry: EntryID) -> Int { sizing(entry) }
 
     /// When an entry expires, in microseconds; `Int64.max` if never.
     public func deadline(of entry: EntryID) -> Int64 { ending(entry) }
@@ -121,20 +121,20 @@ public final class LiveIndex {
     /// Takes an entry out.
     public func remove(_ entry: EntryID) { removing(entry) }
 
-    /// Says whether what was stored ahead of need is still likely; see ``BoundedIndex/reconsider(_:isLikely:)``.
+    /// Says whether what was stored ahead of need is still likely; see ``CacheCore/reconsider(_:isLikely:)``.
     public func reconsider(_ access: Access, isLikely: Bool) { reconsidering(access, isLikely) }
 
     /// Tells the policy the members of a category set.
     public func define(categorySet set: CategorySetID, members: [UInt32]) { defining(set, members) }
 
-    /// Changes capacity and count limit; see ``BoundedIndex/limit(capacity:count:at:)``.
+    /// Changes capacity and count limit; see ``CacheCore/limit(capacity:count:at:)``.
     public func limit(capacity: Int, count: Int, at now: Access, victims: inout [EntryID]) {
         limiting(capacity, count, now, &victims)
     }
 
-    /// Evicts down to a cost and a count; see ``BoundedIndex/trim(to:count:at:)``.
-    public func trim(to cost: Int, count: Int, at now: Access, victims: inout [EntryID]) {
-        trimming(cost, count, now, &victims)
+    /// Evicts down to a size and a count; see ``CacheCore/trim(to:count:at:)``.
+    public func trim(to size: Int, count: Int, at now: Access, victims: inout [EntryID]) {
+        trimming(size, count, now, &victims)
     }
 
     /// What is used of the capacity.

@@ -14,7 +14,7 @@ public struct PolicyCatalogue: Sendable {
 
     /// Adds a policy, in place of one of the same name if there is one.
     public mutating func add(_ entry: PolicyEntry) {
-        entries.removeAll { $0.card.name == entry.card.name }
+        entries.removeAll { $0.info.name == entry.info.name }
         entries.append(entry)
     }
 
@@ -24,14 +24,14 @@ public struct PolicyCatalogue: Sendable {
     public func policy(_ text: String) throws(PolicyError) -> ConfiguredPolicy {
         let spec = try PolicySpec(parsing: text)
         let name = aliases[spec.name] ?? spec.name
-        guard let entry = entries.first(where: { $0.card.name == name }) else {
+        guard let entry = entries.first(where: { $0.info.name == name }) else {
             throw .unknownPolicy(spec.name, nearest: nearest(to: spec.name))
         }
         return try entry.configured(spec.settings)
     }
 
     private func nearest(to name: String) -> [String] {
-        let ranked = entries.map { (distance: editDistance(name, $0.card.name), name: $0.card.name) }
+        let ranked = entries.map { (distance: editDistance(name, $0.info.name), name: $0.info.name) }
         return ranked.sorted { ($0.distance, $0.name) < ($1.distance, $1.name) }.prefix(3).map(\.name)
     }
 }
@@ -41,20 +41,20 @@ public struct PolicyCatalogue: Sendable {
 /// `s3-fifo`.
 func editDistance(_ left: String, _ right: String) -> Int {
     let (a, b) = (Array(left.utf8), Array(right.utf8))
-    var cost = Array(repeating: Array(repeating: 0, count: b.count + 1), count: a.count + 1)
+    var size = Array(repeating: Array(repeating: 0, count: b.count + 1), count: a.count + 1)
     for i in 0...a.count {
         for j in 0...b.count {
             if i == 0 || j == 0 {
-                cost[i][j] = i == 0 ? j : i * 2
+                size[i][j] = i == 0 ? j : i * 2
                 continue
             }
-            let substituted = cost[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 2)
-            let inserted = cost[i][j - 1] + (i == a.count ? 1 : 2)
-            cost[i][j] = min(substituted, inserted, cost[i - 1][j] + 2)
+            let substituted = size[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 2)
+            let inserted = size[i][j - 1] + (i == a.count ? 1 : 2)
+            size[i][j] = min(substituted, inserted, size[i - 1][j] + 2)
             if i > 1, j > 1, a[i - 1] == b[j - 2], a[i - 2] == b[j - 1] {
-                cost[i][j] = min(cost[i][j], cost[i - 2][j - 2] + 2)
+                size[i][j] = min(size[i][j], size[i - 2][j - 2] + 2)
             }
         }
     }
-    return cost[a.count][b.count]
+    return size[a.count][b.count]
 }

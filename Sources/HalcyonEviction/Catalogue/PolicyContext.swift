@@ -1,11 +1,11 @@
 /// What a policy is told when it is made.
 public struct PolicyContext: Sendable {
-    /// The capacity of the cache it will serve, in the unit of ``Access/cost``.
+    /// The capacity of the cache it will serve, in the unit of ``Access/size``.
     public var capacity: Int
     /// How many entries to make room for from the start: the objects of the trace, or 0.
     public var entries: Int
-    /// Whether every access will cost 1.
-    public var everyCostIsOne: Bool
+    /// Whether every access will size 1.
+    public var usesUniformSizes: Bool
     /// The seed of everything random.
     public var seed: UInt64
     /// For policies that need the future: the whole sequence of requests. `nil` in a live cache and in a stream.
@@ -20,12 +20,12 @@ public struct PolicyContext: Sendable {
 
     /// A context; everything but the capacity has a neutral default.
     public init(
-        capacity: Int, entries: Int = 0, everyCostIsOne: Bool = true, seed: UInt64 = 0,
+        capacity: Int, entries: Int = 0, usesUniformSizes: Bool = true, seed: UInt64 = 0,
         future: FutureKnowledge? = nil, lifetime: Int64? = nil
     ) {
         self.capacity = capacity
         self.entries = entries
-        self.everyCostIsOne = everyCostIsOne
+        self.usesUniformSizes = usesUniformSizes
         self.seed = seed
         self.future = future
         self.lifetime = lifetime

@@ -1,7 +1,7 @@
-/// A policy in the catalogue: its card, its parameters, and how to make a cache with it.
+/// A policy in the catalogue: its info, its parameters, and how to make a cache with it.
 public struct PolicyEntry: Sendable {
     /// One settable value, without its owner's type.
-    public struct ParameterCard: Sendable {
+    public struct ParameterInfo: Sendable {
         /// The name.
         public let name: String
         /// What it does.
@@ -13,9 +13,9 @@ public struct PolicyEntry: Sendable {
     }
 
     /// Its name, meaning, source and traits.
-    public let card: PolicyCard
+    public let info: PolicyInfo
     /// What can be set.
-    public let parameters: [ParameterCard]
+    public let parameters: [ParameterInfo]
 
     private let resolve: @Sendable ([PolicySpec.Setting]) throws(PolicyError) -> Resolved
 
@@ -62,13 +62,13 @@ public struct PolicyEntry: Sendable {
         _ policy: Policy.Type, defaults: Policy.Parameters,
         fleet: @escaping @Sendable (Policy.Parameters) -> FleetMaker?
     ) {
-        let card = Policy.card
-        self.card = card
+        let info = Policy.info
+        self.info = info
         parameters = Policy.Parameters.table.map {
-            ParameterCard(name: $0.name, help: $0.help, accepts: $0.accepts, defaultValue: $0.read(defaults))
+            ParameterInfo(name: $0.name, help: $0.help, accepts: $0.accepts, defaultValue: $0.read(defaults))
         }
         resolve = { settings throws(PolicyError) in
-            let values = try defaults.applying(settings, policy: card.name)
+            let values = try defaults.applying(settings, policy: info.name)
             return Resolved(
                 values: Policy.Parameters.table.map { ($0.name, $0.read(values)) },
                 make: { context, times in
@@ -88,7 +88,7 @@ public struct PolicyEntry: Sendable {
     public func configured(_ settings: [PolicySpec.Setting] = []) throws(PolicyError) -> ConfiguredPolicy {
         let resolved = try resolve(settings)
         return ConfiguredPolicy(
-            card: card, settings: settings, parameters: resolved.values, makeRun: resolved.make,
+            info: info, settings: settings, parameters: resolved.values, makeRun: resolved.make,
             makeDecoratedRun: resolved.makeDecorated, makeLive: resolved.makeLive, makeFleet: resolved.makeFleet)
     }
 }
@@ -96,7 +96,7 @@ public struct PolicyEntry: Sendable {
 /// A policy with its parameters set, ready to make caches.
 public struct ConfiguredPolicy: Sendable {
     /// Its name, meaning, source and traits.
-    public let card: PolicyCard
+    public let info: PolicyInfo
     /// What was set by hand.
     public let settings: [PolicySpec.Setting]
     /// Every parameter with its value.
@@ -107,7 +107,7 @@ public struct ConfiguredPolicy: Sendable {
     let makeFleet: PolicyEntry.FleetMaker?
 
     /// The name with what was set by hand: `s3-fifo(small=0.2)`.
-    public var label: String { PolicySpec(name: card.name, settings: settings).description }
+    public var label: String { PolicySpec(name: info.name, settings: settings).description }
 
     /// Whether its caches can share what they learn.
     public var learns: Bool { makeFleet != nil }

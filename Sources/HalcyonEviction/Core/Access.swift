@@ -18,11 +18,11 @@ public struct Access: Sendable, Equatable {
     /// What is asked for.
     public var entry: EntryID
     /// How many requests came before this one (the logical time).
-    public var index: Int
+    public var requestNumber: Int
     /// The wall time in microseconds.
     public var time: Int64
     /// What the entry takes of the capacity: bytes, or 1 where every object counts 1.
-    public var cost: Int
+    public var size: Int
     /// The categories of the object as of now.
     public var categories: CategorySetID
     /// Who asks; `UInt32.max` if unknown.
@@ -37,13 +37,13 @@ public struct Access: Sendable, Equatable {
     /// An access; everything but the entry has a neutral default.
     @inlinable
     public init(
-        entry: EntryID, index: Int = 0, time: Int64 = 0, cost: Int = 1, categories: CategorySetID = 0,
+        entry: EntryID, requestNumber: Int = 0, time: Int64 = 0, size: Int = 1, categories: CategorySetID = 0,
         user: UInt32 = .max, object: UInt32? = nil, isPrefetch: Bool = false
     ) {
         self.entry = entry
-        self.index = index
+        self.requestNumber = requestNumber
         self.time = time
-        self.cost = cost
+        self.size = size
         self.categories = categories
         self.user = user
         self.object = object ?? entry

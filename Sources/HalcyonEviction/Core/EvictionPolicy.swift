@@ -2,7 +2,7 @@
 ///
 /// A policy sees dense integers, never keys, and is told five things: an entry was hit, an entry was asked for and is
 /// absent (may it come in?), room is needed (who goes?), an entry was inserted, an entry was removed from outside. It
-/// decides; ``BoundedIndex`` keeps residency, cost and expiration and calls the verbs in this order:
+/// decides; ``CacheCore`` keeps residency, size and expiration and calls the verbs in this order:
 ///
 /// - resident: ``hit(_:)``, then ``victim(for:)`` while the policy ``overflows``;
 /// - absent: ``admit(_:)``, then, if admitted, ``victim(for:)`` until there is room and nothing overflows, then

@@ -10,7 +10,7 @@ import CProcessor
 /// defer { environment.leave() }
 /// ```
 ///
-/// Only a ``BoundedIndex`` that is used directly leaves this to its owner. Costs some nanoseconds.
+/// Only a ``CacheCore`` that is used directly leaves this to its owner. Costs some nanoseconds.
 public struct FloatEnvironment {
     /// The host's control bits; `nil` if nothing was set.
     @usableFromInline let control: UInt64?

@@ -3,11 +3,11 @@
 /// The pointers belong to the caller and are read only during the call they are passed to.
 public struct RequestBatch {
     /// How many requests came before the first of these.
-    public var firstIndex: Int
+    public var firstRequest: Int
     /// What is asked for.
     public var entries: UnsafeBufferPointer<EntryID>
-    /// The cost of each; 1 where `nil`.
-    public var costs: UnsafePointer<Int>?
+    /// The size of each; 1 where `nil`.
+    public var sizes: UnsafePointer<Int>?
     /// The time of each in microseconds; 0 where `nil`.
     public var times: UnsafePointer<Int64>?
     /// The category set of each; 0 where `nil`.
@@ -17,13 +17,13 @@ public struct RequestBatch {
 
     /// A batch over the caller's columns.
     public init(
-        firstIndex: Int, entries: UnsafeBufferPointer<EntryID>, costs: UnsafePointer<Int>? = nil,
+        firstRequest: Int, entries: UnsafeBufferPointer<EntryID>, sizes: UnsafePointer<Int>? = nil,
         times: UnsafePointer<Int64>? = nil, categories: UnsafePointer<CategorySetID>? = nil,
         users: UnsafePointer<UInt32>? = nil
     ) {
-        self.firstIndex = firstIndex
+        self.firstRequest = firstRequest
         self.entries = entries
-        self.costs = costs
+        self.sizes = sizes
         self.times = times
         self.categories = categories
         self.users = users
@@ -33,12 +33,12 @@ public struct RequestBatch {
     @inlinable @inline(__always)
     public func access(_ position: Int) -> Access {
         Access(
-            entry: entries[position], index: firstIndex &+ position, time: times?[position] ?? 0,
-            cost: costs?[position] ?? 1, categories: categories?[position] ?? 0, user: users?[position] ?? .max)
+            entry: entries[position], requestNumber: firstRequest &+ position, time: times?[position] ?? 0,
+            size: sizes?[position] ?? 1, categories: categories?[position] ?? 0, user: users?[position] ?? .max)
     }
 }
 
-extension BoundedIndex where Policy: ~Copyable {
+extension CacheCore where Policy: ~Copyable {
     /// Serves the requests of a batch in order and writes what became of each to `outcomes`.
     @inlinable
     public mutating func replay(_ batch: RequestBatch, outcomes: UnsafeMutablePointer<AccessOutcome>) {

@@ -1,15 +1,15 @@
 /// Adaptive replacement cache: residents seen once (T1) and more than once (T2), each with a memory of those it lost
 /// (B1, B2); an access to what one list lost moves the target for T1 in that list's favour.
 ///
-/// The pseudo-code of the paper, with costs in place of counts. Where entries differ in cost we do as libCacheSim 0.3.5,
+/// The pseudo-code of the paper, with sizes in place of counts. Where entries differ in size we do as libCacheSim 0.3.5,
 /// whose counts this gives exactly: case IV is entered for each victim rather than once a miss, "L1 has exactly c pages"
-/// reads "T1 and B1 and the newcomer cost more than c", and one ghost is forgotten for each victim. The ghosts can then
-/// outgrow the paper's bound of c by the difference in cost between those that went and those that were forgotten. The target
-/// moves by max(1, |B2| / |B1|) units of cost as a real number. With equal costs all this is the paper.
+/// reads "T1 and B1 and the newcomer size more than c", and one ghost is forgotten for each victim. The ghosts can then
+/// outgrow the paper's bound of c by the difference in size between those that went and those that were forgotten. The target
+/// moves by max(1, |B2| / |B1|) units of size as a real number. With equal sizes all this is the paper.
 ///
-/// Every verb is O(1). Bytes an entry: 9, and 8 more where costs differ; it remembers about as much as it holds.
+/// Every verb is O(1). Bytes an entry: 9, and 8 more where sizes vary; it remembers about as much as it holds.
 public struct ARC: ~Copyable, CataloguedPolicy {
-    public static let card = PolicyCard(
+    public static let info = PolicyInfo(
         name: "arc", summary: "adaptive replacement: balances recency and frequency by its ghosts",
         source: "Megiddo, Modha: ARC: A self-tuning, low overhead replacement cache, FAST 2003")
 
@@ -17,7 +17,7 @@ public struct ARC: ~Copyable, CataloguedPolicy {
 
     private var capacity: Int
     private var lists: ListFamily
-    /// The target cost of T1: p in the paper.
+    /// The target size of T1: p in the paper.
     private var target = 0.0
     /// The ghost list on which the entry asked for was found, or none.
     private var ghostHit = ListFamily.none
@@ -30,10 +30,10 @@ public struct ARC: ~Copyable, CataloguedPolicy {
     public mutating func resize(to capacity: Int) {
         self.capacity = capacity
         target = min(target, Double(capacity))
-        while !lists.isEmpty(ARC.b1), lists.cost(ofList: ARC.t1) &+ lists.cost(ofList: ARC.b1) > capacity {
+        while !lists.isEmpty(ARC.b1), lists.size(ofList: ARC.t1) &+ lists.size(ofList: ARC.b1) > capacity {
             lists.popTail(ofList: ARC.b1)
         }
-        while !lists.isEmpty(ARC.b2), (0..<4).reduce(0, { $0 &+ lists.cost(ofList: $1) }) > 2 &* capacity {
+        while !lists.isEmpty(ARC.b2), (0..<4).reduce(0, { $0 &+ lists.size(ofList: $1) }) > 2 &* capacity {
             lists.popTail(ofList: ARC.b2)
         }
     }
@@ -43,8 +43,8 @@ public struct ARC: ~Copyable, CataloguedPolicy {
     public mutating func admit(_ access: Access) -> Bool {
         ghostHit = lists.list(of: access.entry)
         if ghostHit == ListFamily.none { return true }
-        let lost1 = Double(max(lists.cost(ofList: ARC.b1), 1))
-        let lost2 = Double(max(lists.cost(ofList: ARC.b2), 1))
+        let lost1 = Double(max(lists.size(ofList: ARC.b1), 1))
+        let lost2 = Double(max(lists.size(ofList: ARC.b2), 1))
         if ghostHit == ARC.b1 {
             target = min(target + max(lost2 / lost1, 1), Double(capacity))
         } else {
@@ -56,18 +56,18 @@ public struct ARC: ~Copyable, CataloguedPolicy {
 
     public mutating func victim(for access: Access) -> EntryID {
         if ghostHit != ListFamily.none { return replace() }
-        let l1 = lists.cost(ofList: ARC.t1) &+ lists.cost(ofList: ARC.b1)
-        if l1 &+ access.cost > capacity {
+        let l1 = lists.size(ofList: ARC.t1) &+ lists.size(ofList: ARC.b1)
+        if l1 &+ access.size > capacity {
             if lists.isEmpty(ARC.b1) && !lists.isEmpty(ARC.t1) { return lists.popTail(ofList: ARC.t1) }
             lists.popTail(ofList: ARC.b1)
-        } else if l1 &+ lists.cost(ofList: ARC.t2) &+ lists.cost(ofList: ARC.b2) >= 2 &* capacity {
+        } else if l1 &+ lists.size(ofList: ARC.t2) &+ lists.size(ofList: ARC.b2) >= 2 &* capacity {
             lists.popTail(ofList: ARC.b2)
         }
         return replace()
     }
 
     public mutating func insert(_ access: Access) {
-        lists.pushHead(access.entry, cost: access.cost, to: ghostHit == ListFamily.none ? ARC.t1 : ARC.t2)
+        lists.pushHead(access.entry, size: access.size, to: ghostHit == ListFamily.none ? ARC.t1 : ARC.t2)
     }
 
     public mutating func remove(_ entry: EntryID) { lists.remove(entry) }
@@ -85,8 +85,8 @@ public struct ARC: ~Copyable, CataloguedPolicy {
     /// REPLACE of the paper: from T1 if it exceeds its target, otherwise from T2.
     @inline(__always)
     private mutating func replace() -> EntryID {
-        let cost1 = Double(lists.cost(ofList: ARC.t1))
-        let takesFirst = cost1 > target || (cost1 == target && ghostHit == ARC.b2)
+        let size1 = Double(lists.size(ofList: ARC.t1))
+        let takesFirst = size1 > target || (size1 == target && ghostHit == ARC.b2)
         let first = lists.isEmpty(ARC.t2) || (!lists.isEmpty(ARC.t1) && takesFirst)
         return first ? lists.moveTail(ofList: ARC.t1, to: ARC.b1) : lists.moveTail(ofList: ARC.t2, to: ARC.b2)
     }

@@ -1,5 +1,5 @@
 /// Belady's MIN: the entry whose next use lies furthest ahead goes, those that are never used again first. The offline
-/// optimum of the object hit ratio where every entry costs the same; beside varying costs a strong heuristic.
+/// optimum of the object hit ratio where every entry sizes the same; beside varying sizes a strong heuristic.
 ///
 /// No two residents have the same next use, so the residents are a set of positions in the sequence of requests: a
 /// ``HierarchicalBitmap``, whose largest member is the victim. Those that are never used again wait on a stack; in which
@@ -11,7 +11,7 @@
 /// Every verb is O(log₆₄ n) in the number of requests. Bytes a request: 4 for the future and 1/8; bytes an entry: 4, and
 /// 4 for each resident that is never used again.
 public struct Belady: ~Copyable, CataloguedPolicy {
-    public static let card = PolicyCard(
+    public static let info = PolicyInfo(
         name: "belady", summary: "the offline optimum: furthest next use goes",
         source: "Belady: A study of replacement algorithms for a virtual-storage computer, 1966",
         traits: .needsFuture)
@@ -50,7 +50,8 @@ public struct Belady: ~Copyable, CataloguedPolicy {
     }
 
     public mutating func insert(_ access: Access) {
-        let next = access.index < future.nextUse.count ? future.nextUse[access.index] : FutureKnowledge.never
+        let next =
+            access.requestNumber < future.nextUse.count ? future.nextUse[access.requestNumber] : FutureKnowledge.never
         nextUse[access.entry] = next
         if next == FutureKnowledge.never { finished.append(access.entry) } else { upcoming.insert(next) }
     }

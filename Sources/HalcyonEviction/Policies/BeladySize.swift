@@ -1,10 +1,10 @@
-/// Belady's rule with sizes: of some residents drawn at random, the one with the largest cost × distance to its next use goes.
+/// Belady's rule with sizes: of some residents drawn at random, the one with the largest size × distance to its next use goes.
 ///
-/// To find the optimum where costs differ is NP-hard (Chrobak, Woeginger, Makino, Xu: Caching is hard, even in the fault
-/// model, 2012); this is the greedy rule of libCacheSim 0.3.5: it frees the most cost for the longest time. As there, whoever
+/// To find the optimum where sizes vary is NP-hard (Chrobak, Woeginger, Makino, Xu: Caching is hard, even in the fault
+/// model, 2012); this is the greedy rule of libCacheSim 0.3.5: it frees the most size for the longest time. As there, whoever
 /// is never used again is not kept, and goes first after its last hit. Beyond it the newcomer takes part: it is refused if its
 /// own product is the largest.
-/// With costs it misses 0.4 % less on average than that release on three traces at four sizes, never more.
+/// With sizes it misses 0.4 % less on average than that release on three traces at four sizes, never more.
 ///
 /// Without ``PolicyContext/future`` nobody is ever used again, and nothing is kept.
 ///
@@ -22,24 +22,24 @@ public struct BeladySize: ~Copyable, CataloguedPolicy {
         public init() {}
     }
 
-    public static let card = PolicyCard(
-        name: "belady-size", summary: "offline: the largest cost times distance to the next use goes",
+    public static let info = PolicyInfo(
+        name: "belady-size", summary: "offline: the largest size times distance to the next use goes",
         source: "libCacheSim 0.3.5 (BeladySize), after Belady 1966",
-        traits: [.needsFuture, .honoursCost, .isRandomised, .hasAdmission])
+        traits: [.needsFuture, .usesSizes, .isRandomised, .hasAdmission])
 
     struct Resident: BitwiseCopyable {
         var entry: EntryID
         var nextUse: UInt32
-        var cost: Int
+        var size: Int
 
         @inline(__always)
-        func burden(at now: Int) -> Double { Double(cost) * Double(Int(nextUse) &- now) }
+        func burden(at now: Int) -> Double { Double(size) * Double(Int(nextUse) &- now) }
     }
 
     private let future: FutureKnowledge
     private let samples: Int
     private var generator: SplitMix64
-    private var residents = SlotArray(repeating: Resident(entry: .none, nextUse: 0, cost: 0))
+    private var residents = SlotArray(repeating: Resident(entry: .none, nextUse: 0, size: 0))
     private var places: SlotArray<UInt32>
     private var count: UInt32 = 0
     /// Those that had their last hit, some of which may have been removed meanwhile.
@@ -67,13 +67,13 @@ public struct BeladySize: ~Copyable, CataloguedPolicy {
             remove(entry)
             return entry
         }
-        let newcomer = Resident(entry: access.entry, nextUse: nextUse(access), cost: access.cost)
-        var (victim, largest) = (access.entry, newcomer.burden(at: access.index))
+        let newcomer = Resident(entry: access.entry, nextUse: nextUse(access), size: access.size)
+        var (victim, largest) = (access.entry, newcomer.burden(at: access.requestNumber))
         // With no more residents than draws, look at each of them.
         let looksAtAll = samples >= Int(count)
         for draw in 0..<UInt32(min(samples, Int(count))) {
             let place = looksAtAll ? draw : UInt32(truncatingIfNeeded: generator.next(below: Int(count)))
-            let burden = residents[place].burden(at: access.index)
+            let burden = residents[place].burden(at: access.requestNumber)
             if burden >= largest { (largest, victim) = (burden, residents[place].entry) }
         }
         if victim != access.entry { remove(victim) }
@@ -81,7 +81,7 @@ public struct BeladySize: ~Copyable, CataloguedPolicy {
     }
 
     public mutating func insert(_ access: Access) {
-        residents[count] = Resident(entry: access.entry, nextUse: nextUse(access), cost: access.cost)
+        residents[count] = Resident(entry: access.entry, nextUse: nextUse(access), size: access.size)
         places[access.entry] = count
         count &+= 1
     }
@@ -102,6 +102,6 @@ public struct BeladySize: ~Copyable, CataloguedPolicy {
     }
 
     private func nextUse(_ access: Access) -> UInt32 {
-        access.index < future.nextUse.count ? future.nextUse[access.index] : FutureKnowledge.never
+        access.requestNumber < future.nextUse.count ? future.nextUse[access.requestNumber] : FutureKnowledge.never
     }
 }

@@ -1,7 +1,7 @@
 /// Clock with adaptive replacement: ARC with clocks in place of LRU lists, so that a hit sets one bit and moves nothing.
 ///
 /// Residents seen once (T1) and again (T2) stand on two clocks, each with a memory of those it lost (B1, B2). The pseudo-code
-/// of the paper, with costs in place of counts: before the newcomer comes in, ghosts are forgotten until |T1| + |B1| fits
+/// of the paper, with sizes in place of counts: before the newcomer comes in, ghosts are forgotten until |T1| + |B1| fits
 /// in c and all four in 2c.
 ///
 /// `rules=libcachesim` gives the counts of libCacheSim 0.3.5 exactly. That release adapts the target before it makes room
@@ -9,7 +9,7 @@
 /// condition for it being one that the preceding branch has taken, so that its memory grows with the trace. Over
 /// seven traces at four sizes the paper misses from 4.3 % less to 4.1 % more than the release, 0.3 % more on average.
 ///
-/// A hit and an insertion are O(1), an eviction amortised O(1). Bytes an entry: 10, and 8 more where costs differ; it remembers
+/// A hit and an insertion are O(1), an eviction amortised O(1). Bytes an entry: 10, and 8 more where sizes vary; it remembers
 /// about as much as it holds.
 public struct CAR: ~Copyable, CataloguedPolicy {
     /// What can be set.
@@ -28,7 +28,7 @@ public struct CAR: ~Copyable, CataloguedPolicy {
         public init() {}
     }
 
-    public static let card = PolicyCard(
+    public static let info = PolicyInfo(
         name: "car", summary: "clock with adaptive replacement: ARC whose hits only set a bit",
         source: "Bansal, Modha: CAR: Clock with adaptive replacement, FAST 2004")
 
@@ -38,7 +38,7 @@ public struct CAR: ~Copyable, CataloguedPolicy {
     private let followsPaper: Bool
     private var lists: ListFamily
     private var referenced: SlotArray<Bool>
-    /// The target cost of T1: p in the paper.
+    /// The target size of T1: p in the paper.
     private var target = 0.0
     /// The ghost list on which the entry asked for was found, or none.
     private var ghostHit = ListFamily.none
@@ -67,8 +67,8 @@ public struct CAR: ~Copyable, CataloguedPolicy {
     public mutating func victim(for access: Access) -> EntryID {
         let victim = replace()
         if followsPaper {
-            if ghostHit == ListFamily.none { forgetGhosts(for: access.cost) }
-        } else if cost1 &+ lists.cost(ofList: CAR.b1) >= capacity {
+            if ghostHit == ListFamily.none { forgetGhosts(for: access.size) }
+        } else if size1 &+ lists.size(ofList: CAR.b1) >= capacity {
             lists.popTail(ofList: CAR.b1)
         }
         return victim
@@ -77,7 +77,7 @@ public struct CAR: ~Copyable, CataloguedPolicy {
     public mutating func insert(_ access: Access) {
         if followsPaper { leaveGhosts(access.entry) }
         referenced[access.entry] = false
-        lists.pushHead(access.entry, cost: access.cost, to: ghostHit == ListFamily.none ? CAR.t1 : CAR.t2)
+        lists.pushHead(access.entry, size: access.size, to: ghostHit == ListFamily.none ? CAR.t1 : CAR.t2)
     }
 
     public mutating func remove(_ entry: EntryID) { lists.remove(entry) }
@@ -92,12 +92,12 @@ public struct CAR: ~Copyable, CataloguedPolicy {
         ]
     }
 
-    private var cost1: Int { lists.cost(ofList: CAR.t1) }
+    private var size1: Int { lists.size(ofList: CAR.t1) }
 
     /// replace() of the paper: the clock of T1 if it is above its target, otherwise that of T2.
     private mutating func replace() -> EntryID {
         while true {
-            let first = lists.isEmpty(CAR.t2) || (!lists.isEmpty(CAR.t1) && Double(cost1) >= max(1, target))
+            let first = lists.isEmpty(CAR.t2) || (!lists.isEmpty(CAR.t1) && Double(size1) >= max(1, target))
             let candidate = lists.tail(ofList: first ? CAR.t1 : CAR.t2)
             if !referenced[candidate] {
                 lists.moveToHead(candidate, of: first ? CAR.b1 : CAR.b2)
@@ -108,12 +108,12 @@ public struct CAR: ~Copyable, CataloguedPolicy {
         }
     }
 
-    private mutating func forgetGhosts(for cost: Int) {
-        while cost1 &+ lists.cost(ofList: CAR.b1) &+ cost > capacity && !lists.isEmpty(CAR.b1) {
+    private mutating func forgetGhosts(for size: Int) {
+        while size1 &+ lists.size(ofList: CAR.b1) &+ size > capacity && !lists.isEmpty(CAR.b1) {
             lists.popTail(ofList: CAR.b1)
         }
-        let others = cost1 &+ lists.cost(ofList: CAR.t2) &+ cost
-        while others &+ lists.cost(ofList: CAR.b1) &+ lists.cost(ofList: CAR.b2) > 2 &* capacity
+        let others = size1 &+ lists.size(ofList: CAR.t2) &+ size
+        while others &+ lists.size(ofList: CAR.b1) &+ lists.size(ofList: CAR.b2) > 2 &* capacity
             && !lists.isEmpty(CAR.b2)
         {
             lists.popTail(ofList: CAR.b2)
@@ -123,8 +123,8 @@ public struct CAR: ~Copyable, CataloguedPolicy {
     /// Adapts the target to the ghost list on which `entry` was found, and takes it off.
     private mutating func leaveGhosts(_ entry: EntryID) {
         if ghostHit == ListFamily.none { return }
-        let lost1 = Double(max(lists.cost(ofList: CAR.b1), 1))
-        let lost2 = Double(max(lists.cost(ofList: CAR.b2), 1))
+        let lost1 = Double(max(lists.size(ofList: CAR.b1), 1))
+        let lost2 = Double(max(lists.size(ofList: CAR.b2), 1))
         let step = max(ghostHit == CAR.b1 ? lost2 / lost1 : lost1 / lost2, 1)
         let whole = followsPaper ? step : step.rounded(.down)
         target = ghostHit == CAR.b1 ? min(target + whole, Double(capacity)) : max(target - whole, 0)

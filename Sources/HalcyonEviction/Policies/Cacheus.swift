@@ -4,19 +4,19 @@ import HalcyonSupport
 /// pass through SR, and R holds what was asked for again; CR-LFU resists churn: among the least frequent the latest goes, and
 /// an entry that comes back keeps its frequency.
 ///
-/// The pseudo-code of the paper, with costs in place of counts. Half of the capacity is R's at the start; δ of the paper
-/// moves the border. The memory of SR-LRU costs as much as the cache, that of each expert half as much. The rate is
-/// adapted once in as many accesses as there are residents, which with equal costs is the paper's N.
+/// The pseudo-code of the paper, with sizes in place of counts. Half of the capacity is R's at the start; δ of the paper
+/// moves the border. The memory of SR-LRU sizes as much as the cache, that of each expert half as much. The rate is
+/// adapted once in as many accesses as there are residents, which with equal sizes is the paper's N.
 ///
 /// libCacheSim 0.3.5 departs from the paper in four places that we do not follow: its hit ratio is a quotient of whole
 /// numbers, so the rate only ever falls; an entry loses the mark "demoted" on its way back to R, so R never gains; SR
 /// is held to its share before the cache is full; and the first rate is drawn at random, where we take √(2 ln 2 / N), as
 /// do the authors. Over 80 runs on 17 traces it misses 2.6 % less often than that release.
 ///
-/// Every verb is O(1) beside the heap of CR-LFU, O(log n). Bytes an entry: 27, and 16 more where costs differ, and 16 a
+/// Every verb is O(1) beside the heap of CR-LFU, O(log n). Bytes an entry: 27, and 16 more where sizes vary, and 16 a
 /// resident; it remembers at most twice what it holds.
 public struct Cacheus: ~Copyable, CataloguedPolicy {
-    public static let card = PolicyCard(
+    public static let info = PolicyInfo(
         name: "cacheus", summary: "scan-resistant LRU or churn-resistant LFU, drawn by weights that learn from regret",
         source: "Rodriguez et al.: Learning cache replacement with Cacheus, FAST 2021", traits: .isRandomised)
 
@@ -70,7 +70,7 @@ public struct Cacheus: ~Copyable, CataloguedPolicy {
         let victim = followsLRU ? oldest : rarest
         if oldest != rarest {
             ghosts.remember(
-                victim, cost: recency.cost(of: victim), on: followsLRU ? Cacheus.lruGhosts : Cacheus.lfuGhosts,
+                victim, size: recency.size(of: victim), on: followsLRU ? Cacheus.lruGhosts : Cacheus.lfuGhosts,
                 limit: ghostLimit)
         }
         recency.evict(victim)

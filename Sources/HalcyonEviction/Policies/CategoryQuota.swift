@@ -6,7 +6,7 @@
 /// of `half-life` requests ago counting half, or the same for every category seen (`equal`). Shares are never computed:
 /// that the use over the share is largest is the same as that the use over the weight is. An entry whose category has
 /// changed moves at its next hit. Every verb is O(log c) in the number of categories. Bytes an entry: 12, and 8 more where
-/// costs differ.
+/// sizes vary.
 public struct CategoryQuota: ~Copyable, CataloguedPolicy {
     /// What a share is proportional to.
     public enum Share: String, CaseIterable, Sendable {
@@ -34,7 +34,7 @@ public struct CategoryQuota: ~Copyable, CataloguedPolicy {
         ]
     }
 
-    public static let card = PolicyCard(
+    public static let info = PolicyInfo(
         name: "category-quota", summary: "each category its share, LRU within",
         source: "Halcyon; partitioned LRU as in Thiébaut, Stone, Wolf: Improving disk cache hit-ratios through cache "
             + "partitioning, 1992",

@@ -17,7 +17,7 @@ public struct Clock: ~Copyable, CataloguedPolicy {
         ]
     }
 
-    public static let card = PolicyCard(
+    public static let info = PolicyInfo(
         name: "clock", summary: "FIFO with a second chance for what was hit",
         source: "Corbató: A paging experiment with the Multics system, 1968")
 

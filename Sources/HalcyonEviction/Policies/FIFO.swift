@@ -3,7 +3,7 @@
 /// Every verb is O(1). Bytes an entry: 8.
 public struct FIFO: ~Copyable, CataloguedPolicy {
     public static let computesInFloatingPoint = false
-    public static let card = PolicyCard(
+    public static let info = PolicyInfo(
         name: "fifo", summary: "first in, first out",
         source: "Belady: A study of replacement algorithms for a virtual-storage computer, 1966")
 

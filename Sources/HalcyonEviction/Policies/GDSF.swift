@@ -4,14 +4,14 @@
 /// The newcomer takes part: if it is worth less than everyone it would displace, it is not kept. Those that went before
 /// it stay out and the clock moves on to its worth, as in libCacheSim 0.3.5, whose counts this gives exactly; the paper
 /// evicts nobody then and leaves the clock, so that a cache of entries hit twice would shut out all newcomers for ever.
-/// Equal worths go in the order of their last access. A cost of 0 weighs as 1.
+/// Equal worths go in the order of their last access. A size of 0 weighs as 1.
 ///
 /// A hit and an insertion are O(log n). Bytes an entry: 8, and 16 a resident.
 public struct GDSF: ~Copyable, CataloguedPolicy {
-    public static let card = PolicyCard(
+    public static let info = PolicyInfo(
         name: "gdsf", summary: "greedy dual size frequency: least frequency over size, aged by a clock",
         source: "Cherkasova: Improving WWW proxies performance with greedy-dual-size-frequency caching policy, 1998",
-        traits: .honoursCost)
+        traits: .usesSizes)
 
     private var heap: IndexedHeap<Rank>
     private var frequency: SlotArray<UInt32>
@@ -44,7 +44,7 @@ public struct GDSF: ~Copyable, CataloguedPolicy {
     }
 
     public mutating func leastWanted(at now: Access) -> EntryID {
-        newcomer = Rank(.infinity, index: now.index)
+        newcomer = Rank(.infinity, index: now.requestNumber)
         return victim(for: now)
     }
 
@@ -60,6 +60,6 @@ public struct GDSF: ~Copyable, CataloguedPolicy {
     /// Sizes are counted in millions of units so that the sums keep their digits.
     @inline(__always)
     private func worth(_ access: Access, frequency: UInt32) -> Rank {
-        Rank(clock + Double(frequency) * 1e6 / Double(max(access.cost, 1)), index: access.index)
+        Rank(clock + Double(frequency) * 1e6 / Double(max(access.size, 1)), index: access.requestNumber)
     }
 }

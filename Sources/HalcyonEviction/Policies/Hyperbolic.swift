@@ -3,20 +3,20 @@
 ///
 /// As in the paper 64 residents are drawn, and time is counted in accesses to the cache. A cache of no more than that many
 /// looks at all of them. Of entries that are worth the same the one that came in first goes. The paper's variant for
-/// entries that differ in cost, worth over cost, is `cost=divides`; the default leaves cost out, as does libCacheSim 0.3.5.
+/// entries that differ in size, worth over size, is `size=divides`; the default leaves size out, as does libCacheSim 0.3.5.
 ///
 /// A hit and an insertion are O(1), an eviction O(`sample`). Bytes an entry: 4, and 16 a resident.
 public struct Hyperbolic: ~Copyable, CataloguedPolicy {
     /// What can be set.
     public struct Parameters: PolicyParameters {
-        /// Whether what an entry costs counts.
+        /// Whether what an entry sizes counts.
         public enum Cost: String, CaseIterable, Sendable {
             case ignored, divides
         }
 
         /// How many residents are drawn for a victim.
         public var sample = 64
-        /// Whether what an entry costs counts.
+        /// Whether what an entry sizes counts.
         public var cost = Cost.ignored
         public static let table = [
             Parameter<Self>.integer("sample", \.sample, in: 1...65536, "how many residents are drawn for a victim"),
@@ -26,16 +26,16 @@ public struct Hyperbolic: ~Copyable, CataloguedPolicy {
         public init() {}
     }
 
-    public static let card = PolicyCard(
+    public static let info = PolicyInfo(
         name: "hyperbolic", summary: "hyperbolic caching: fewest accesses over time since it came in, of a sample",
         source: "Blankstein, Sen, Freedman: Hyperbolic caching: flexible caching for web applications, ATC 2017",
-        traits: [.isRandomised, .honoursCost])
+        traits: [.isRandomised, .usesSizes])
 
     /// What is known of a resident.
     private struct Record: BitwiseCopyable {
         var accesses: UInt32
         var since: UInt32
-        /// 1 over the cost, or 1 where cost does not count.
+        /// 1 over the size, or 1 where size does not count.
         var scale: Float
     }
 
@@ -79,7 +79,7 @@ public struct Hyperbolic: ~Copyable, CataloguedPolicy {
     }
 
     public mutating func insert(_ access: Access) {
-        let scale = costDivides ? 1 / Float(max(access.cost, 1)) : 1
+        let scale = costDivides ? 1 / Float(max(access.size, 1)) : 1
         pool.insert(access.entry, Record(accesses: 1, since: clock, scale: scale))
     }
 

@@ -25,7 +25,7 @@ public struct KingfisherDisk: ~Copyable, CataloguedPolicy {
         ]
     }
 
-    public static let card = PolicyCard(
+    public static let info = PolicyInfo(
         name: "kingfisher-disk", summary: "LRU trimmed to half when full; expires a week after the last access",
         source: "Kingfisher 8.11, Sources/Cache/DiskStorage.swift", traits: .usesTime)
 

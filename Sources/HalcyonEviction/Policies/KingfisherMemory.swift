@@ -1,4 +1,4 @@
-/// Kingfisher's memory cache: LRU within a limit of cost, and an entry not accessed for 300 seconds is gone; each hit
+/// Kingfisher's memory cache: LRU within a limit of size, and an entry not accessed for 300 seconds is gone; each hit
 /// starts the time anew.
 ///
 /// As `MemoryStorage` of Kingfisher 8.11 with its defaults: expiration `.seconds(300)`, extended by `.cacheTime` on each
@@ -21,8 +21,8 @@ public struct KingfisherMemory: ~Copyable, CataloguedPolicy {
         ]
     }
 
-    public static let card = PolicyCard(
-        name: "kingfisher-memory", summary: "LRU by cost; expires 300 s after the last access",
+    public static let info = PolicyInfo(
+        name: "kingfisher-memory", summary: "LRU by size; expires 300 s after the last access",
         source: "Kingfisher 8.11, Sources/Cache/MemoryStorage.swift", traits: .usesTime)
 
     /// Expiration after the last access.

@@ -5,7 +5,7 @@
 /// and 32 for each frequency that occurs at once.
 public struct LFU: ~Copyable, CataloguedPolicy {
     public static let computesInFloatingPoint = false
-    public static let card = PolicyCard(
+    public static let info = PolicyInfo(
         name: "lfu", summary: "least frequently used since it came in",
         source: "Coffman, Denning: Operating systems theory, 1973; in O(1) after Shah, Mitra, Matani, 2010")
 

@@ -5,7 +5,7 @@
 /// lowest worth to the entry's worth at each hit, which compounds the age; its miss counts are therefore not ours. Equal
 /// worths go in the order of their last access. A hit and an insertion are O(log n). Bytes an entry: 8, and 24 a resident.
 public struct LFUDA: ~Copyable, CataloguedPolicy {
-    public static let card = PolicyCard(
+    public static let info = PolicyInfo(
         name: "lfuda", summary: "least frequently used, with dynamic aging",
         source: "Arlitt, Cherkasova, Dilley, Friedrich, Jin: Evaluating content management techniques for Web proxy "
             + "caches, 2000")
@@ -41,6 +41,6 @@ public struct LFUDA: ~Copyable, CataloguedPolicy {
 
     @inline(__always)
     private func worth(_ access: Access) -> Rank {
-        Rank(age + Double(frequency[access.entry]), index: access.index)
+        Rank(age + Double(frequency[access.entry]), index: access.requestNumber)
     }
 }

@@ -25,15 +25,15 @@ public struct LHD: ~Copyable, CataloguedPolicy {
         public init() {}
     }
 
-    public static let card = PolicyCard(
+    public static let info = PolicyInfo(
         name: "lhd", summary: "least hit density: fewest hits to expect for the space and time, of a sample",
         source: "Beckmann, Chen, Cidon: LHD: improving cache hit rate by maximizing hit density, NSDI 2018",
-        traits: [.isRandomised, .honoursCost])
+        traits: [.isRandomised, .usesSizes])
 
     /// What is known of a resident.
     private struct Record: BitwiseCopyable {
         var since: UInt32
-        var cost: Float
+        var size: Float
         /// The ages, in ticks, at the last two hits.
         var lastAge = UInt16(0)
         var ageBefore = UInt16(HitDensityModel.ages)
@@ -75,10 +75,10 @@ public struct LHD: ~Copyable, CataloguedPolicy {
         var record = pool[access.entry]
         let age = model.age(after: clock &- record.since)
         model.recordHit(kind: record.kind, age: age)
-        if record.isExplorer { explorerBudget += record.cost }
+        if record.isExplorer { explorerBudget += record.size }
         (record.ageBefore, record.lastAge) = (record.lastAge, UInt16(truncatingIfNeeded: age))
         record.since = clock
-        record.isExplorer = drawExplorer(cost: record.cost)
+        record.isExplorer = drawExplorer(size: record.size)
         pool[access.entry] = record
         tick()
     }
@@ -103,8 +103,8 @@ public struct LHD: ~Copyable, CataloguedPolicy {
     }
 
     public mutating func insert(_ access: Access) {
-        var record = Record(since: clock, cost: Float(max(access.cost, 1)))
-        record.isExplorer = drawExplorer(cost: record.cost)
+        var record = Record(since: clock, size: Float(max(access.size, 1)))
+        record.isExplorer = drawExplorer(size: record.size)
         pool.insert(access.entry, record)
         if !record.isExplorer && density(of: record) < victimDensity {
             poor[poorCount % 8] = access.entry
@@ -115,7 +115,7 @@ public struct LHD: ~Copyable, CataloguedPolicy {
 
     public mutating func remove(_ entry: EntryID) {
         let record = pool[entry]
-        if record.isExplorer { explorerBudget += record.cost }
+        if record.isExplorer { explorerBudget += record.size }
         for place in UInt32(0)..<8 where poor[place] == entry { poor[place] = .none }
         pool.remove(entry)
     }
@@ -129,14 +129,14 @@ public struct LHD: ~Copyable, CataloguedPolicy {
     private func density(of record: Record) -> Float {
         let age = model.age(after: clock &- record.since)
         if age == HitDensityModel.oldest { return -.greatestFiniteMagnitude }
-        let density = model.density(kind: record.kind, age: age) / record.cost
+        let density = model.density(kind: record.kind, age: age) / record.size
         return record.isExplorer ? density + 1 : density
     }
 
     @inline(__always)
-    private mutating func drawExplorer(cost: Float) -> Bool {
+    private mutating func drawExplorer(size: Float) -> Bool {
         guard generator.next(below: 32) == 0, explorerBudget > 0, lessons < 50 else { return false }
-        explorerBudget -= cost
+        explorerBudget -= size
         return true
     }
 

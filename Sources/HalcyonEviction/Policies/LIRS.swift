@@ -2,18 +2,18 @@
 /// the others (HIR) pass through a short queue. The stack S holds all of them by recency, with those that left the queue
 /// (ghosts); whoever is asked for while still on S becomes LIR, and the LIR entry at the bottom goes to the queue.
 ///
-/// The pseudo-code of the paper, with costs in place of counts: LIR entries may take all but `hir` of the capacity (at
-/// least one unit is left), an entry that costs more than that is HIR for ever. The paper lets S grow; here ghosts are
-/// forgotten, the longest gone first, while S costs more than `stack` times the capacity.
+/// The pseudo-code of the paper, with sizes in place of counts: LIR entries may take all but `hir` of the capacity (at
+/// least one unit is left), an entry that sizes more than that is HIR for ever. The paper lets S grow; here ghosts are
+/// forgotten, the longest gone first, while S sizes more than `stack` times the capacity.
 ///
 /// `rules=libcachesim` follows libCacheSim 0.3.5: an access to an entry that is on the queue but not on S sends a LIR entry
-/// to the queue although nobody joins the LIR entries, the queue never exceeds its share, and what costs more is refused.
+/// to the queue although nobody joins the LIR entries, the queue never exceeds its share, and what sizes more is refused.
 /// On seven traces at four sizes the paper misses from 0.2 % less to 1.7 % more, 0.1 % more on average. The counts are the
 /// release's in 38 of 40 runs. In the other two, 0.01 % and 0.04 % apart, the queue holds one object: such an access then
-/// throws that very entry off the queue, and the release goes on serving it without counting its cost. Here it counts
+/// throws that very entry off the queue, and the release goes on serving it without counting its size. Here it counts
 /// (list `adrift`), since no more than the capacity may be used; with room to spare for it all 40 are the same.
 ///
-/// Every verb is O(1), pruning amortised. Bytes an entry: 18, and 8 more where costs differ.
+/// Every verb is O(1), pruning amortised. Bytes an entry: 18, and 8 more where sizes vary.
 public struct LIRS: ~Copyable, CataloguedPolicy {
     /// What can be set.
     public struct Parameters: PolicyParameters {
@@ -24,20 +24,20 @@ public struct LIRS: ~Copyable, CataloguedPolicy {
 
         /// The share of the capacity for HIR entries.
         public var hir = 0.01
-        /// What the stack may cost, in capacities.
+        /// What the stack may size, in capacities.
         public var stack = 2.0
         /// Whose pseudo-code is followed.
         public var rules = Rules.paper
         public static let table = [
             Parameter<Self>.real("hir", \.hir, in: 0...1, "share of the capacity for entries of high recency"),
-            .real("stack", \.stack, in: 1...64, "cost of the stack with its ghosts, in capacities"),
+            .real("stack", \.stack, in: 1...64, "size of the stack with its ghosts, in capacities"),
             .choice("rules", \.rules, "the paper, or libCacheSim 0.3.5 with a strict queue"),
         ]
 
         public init() {}
     }
 
-    public static let card = PolicyCard(
+    public static let info = PolicyInfo(
         name: "lirs", summary: "low inter-reference recency set: who came back soon is protected",
         source: "Jiang, Zhang: LIRS: An efficient low inter-reference recency set replacement policy, SIGMETRICS 2002")
 
@@ -52,7 +52,7 @@ public struct LIRS: ~Copyable, CataloguedPolicy {
     private var lists: ListFamily
     private var links: LinkArena
     private var stack = EntryList()
-    private var stackCost = 0
+    private var stackSize = 0
     private var isOnStack: SlotArray<Bool>
     private var leaving: [EntryID] = []
 
@@ -84,11 +84,11 @@ public struct LIRS: ~Copyable, CataloguedPolicy {
             promote(entry)
         } else {
             lists.moveToHead(entry, of: LIRS.queue)
-            if !followsPaper { demote(for: lists.cost(of: entry)) }
+            if !followsPaper { demote(for: lists.size(of: entry)) }
             pushOnStack(entry)
             if let place = leaving.firstIndex(of: entry) {
                 leaving.remove(at: place)
-                lists.pushHead(entry, cost: access.cost, to: LIRS.adrift)
+                lists.pushHead(entry, size: access.size, to: LIRS.adrift)
             }
         }
         limitStack()
@@ -99,11 +99,11 @@ public struct LIRS: ~Copyable, CataloguedPolicy {
         if isGhost { raise(access.entry) }
         if followsPaper { return true }
         if isGhost {
-            demote(for: access.cost)
+            demote(for: access.size)
             lists.remove(access.entry)
         } else {
-            if access.cost > min(lirLimit, queueLimit) { return false }
-            if lists.cost(ofList: LIRS.lir) + access.cost > lirLimit { trimQueue(for: access.cost) }
+            if access.size > min(lirLimit, queueLimit) { return false }
+            if lists.size(ofList: LIRS.lir) + access.size > lirLimit { trimQueue(for: access.size) }
         }
         return true
     }
@@ -118,13 +118,13 @@ public struct LIRS: ~Copyable, CataloguedPolicy {
     public mutating func insert(_ access: Access) {
         if isOnStack[access.entry] {
             if lists.list(of: access.entry) == ListFamily.none {
-                lists.pushHead(access.entry, cost: access.cost, to: LIRS.lir)
+                lists.pushHead(access.entry, size: access.size, to: LIRS.lir)
             } else {
                 promote(access.entry)
             }
         } else {
-            let isLIR = lists.cost(ofList: LIRS.lir) + access.cost <= lirLimit
-            lists.pushHead(access.entry, cost: access.cost, to: isLIR ? LIRS.lir : LIRS.queue)
+            let isLIR = lists.size(ofList: LIRS.lir) + access.size <= lirLimit
+            lists.pushHead(access.entry, size: access.size, to: isLIR ? LIRS.lir : LIRS.queue)
             pushOnStack(access.entry)
         }
         limitStack()
@@ -142,25 +142,25 @@ public struct LIRS: ~Copyable, CataloguedPolicy {
     }
     public var metrics: [PolicyMetric] {
         [
-            PolicyMetric("lir_cost", Double(lists.cost(ofList: LIRS.lir))),
+            PolicyMetric("lir_size", Double(lists.size(ofList: LIRS.lir))),
             PolicyMetric("ghosts", Double(lists.count(ofList: LIRS.ghosts))),
         ]
     }
 }
 
 extension LIRS {
-    /// An entry on top of the stack becomes LIR, unless it costs more than all of those may.
+    /// An entry on top of the stack becomes LIR, unless it sizes more than all of those may.
     private mutating func promote(_ entry: EntryID) {
-        let cost = lists.cost(of: entry)
-        lists.moveToHead(entry, of: cost > lirLimit ? LIRS.queue : LIRS.adrift)
-        if cost > lirLimit { return }
-        demote(for: cost)
+        let size = lists.size(of: entry)
+        lists.moveToHead(entry, of: size > lirLimit ? LIRS.queue : LIRS.adrift)
+        if size > lirLimit { return }
+        demote(for: size)
         lists.moveToHead(entry, of: LIRS.lir)
     }
 
-    /// Sends LIR entries to the queue until there is room for `cost` among them.
-    private mutating func demote(for cost: Int) {
-        while lists.cost(ofList: LIRS.lir) + cost > lirLimit && !lists.isEmpty(LIRS.lir) { demoteBottom() }
+    /// Sends LIR entries to the queue until there is room for `size` among them.
+    private mutating func demote(for size: Int) {
+        while lists.size(ofList: LIRS.lir) + size > lirLimit && !lists.isEmpty(LIRS.lir) { demoteBottom() }
     }
 
     /// The bottom of the stack, which is LIR, goes to the queue.
@@ -169,13 +169,13 @@ extension LIRS {
         let bottom = stack.tail
         if bottom == .none || lists.list(of: bottom) != LIRS.lir { return }
         dropFromStack(bottom)
-        if !followsPaper { trimQueue(for: lists.cost(of: bottom)) }
+        if !followsPaper { trimQueue(for: lists.size(of: bottom)) }
         lists.moveToHead(bottom, of: LIRS.queue)
         prune()
     }
 
-    private mutating func trimQueue(for cost: Int) {
-        while lists.cost(ofList: LIRS.queue) + cost > queueLimit && !lists.isEmpty(LIRS.queue) {
+    private mutating func trimQueue(for size: Int) {
+        while lists.size(ofList: LIRS.queue) + size > queueLimit && !lists.isEmpty(LIRS.queue) {
             leaving.append(dismiss(lists.tail(ofList: LIRS.queue)))
         }
     }
@@ -202,7 +202,7 @@ extension LIRS {
     }
 
     private mutating func limitStack() {
-        while stackCost > stackLimit && !lists.isEmpty(LIRS.ghosts) {
+        while stackSize > stackLimit && !lists.isEmpty(LIRS.ghosts) {
             dropFromStack(lists.popTail(ofList: LIRS.ghosts))
         }
     }
@@ -212,13 +212,13 @@ extension LIRS {
     private mutating func pushOnStack(_ entry: EntryID) {
         links.pushHead(entry, to: &stack)
         isOnStack[entry] = true
-        stackCost += lists.cost(of: entry)
+        stackSize += lists.size(of: entry)
     }
 
     private mutating func dropFromStack(_ entry: EntryID) {
         if !isOnStack[entry] { return }
         links.remove(entry, from: &stack)
         isOnStack[entry] = false
-        stackCost -= lists.cost(of: entry)
+        stackSize -= lists.size(of: entry)
     }
 }

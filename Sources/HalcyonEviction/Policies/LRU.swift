@@ -3,7 +3,7 @@
 /// Every verb is O(1). Bytes an entry: 8.
 public struct LRU: ~Copyable, CataloguedPolicy {
     public static let computesInFloatingPoint = false
-    public static let card = PolicyCard(
+    public static let info = PolicyInfo(
         name: "lru", summary: "least recently used",
         source: "Mattson, Gecsei, Slutz, Traiger: Evaluation techniques for storage hierarchies, 1970")
 

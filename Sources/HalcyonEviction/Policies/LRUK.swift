@@ -7,23 +7,23 @@
 /// `retained=0` gives the counts of libCacheSim 0.3.5 exactly, where nothing outlives residency. On seven traces at four
 /// sizes the paper misses from 70 % less to 3 % more than that release, 8 % less on average.
 ///
-/// Every verb is O(k + log n). Bytes an entry: 13 + 8k, and 8 more where costs differ; 16 a resident.
+/// Every verb is O(k + log n). Bytes an entry: 13 + 8k, and 8 more where sizes vary; 16 a resident.
 public struct LRUK: ~Copyable, CataloguedPolicy {
     /// What can be set.
     public struct Parameters: PolicyParameters {
         /// How many accesses are looked back.
         public var k = 2
-        /// What the evicted entries whose history is retained may cost, as a share of the capacity.
+        /// What the evicted entries whose history is retained may size, as a share of the capacity.
         public var retained = 1.0
         public static let table = [
             Parameter<Self>.integer("k", \.k, in: 1...64, "how many accesses are looked back"),
-            .real("retained", \.retained, in: 0...64, "cost of the evicted whose history is kept, in capacities"),
+            .real("retained", \.retained, in: 0...64, "size of the evicted whose history is kept, in capacities"),
         ]
 
         public init() {}
     }
 
-    public static let card = PolicyCard(
+    public static let info = PolicyInfo(
         name: "lru-k", summary: "furthest K-th last access goes",
         source: "O'Neil, O'Neil, Weikum: The LRU-K page replacement algorithm, SIGMOD 1993")
 
@@ -32,7 +32,7 @@ public struct LRUK: ~Copyable, CataloguedPolicy {
 
     private let k: Int
     private let retained: Double
-    private var retainedCost = 0
+    private var retainedSize = 0
     private var lists: ListFamily
     /// The times of the last `k` accesses of each entry, the latest first.
     private var history: SlotArray<Int>
@@ -47,7 +47,7 @@ public struct LRUK: ~Copyable, CataloguedPolicy {
         resize(to: context.capacity)
     }
 
-    public mutating func resize(to capacity: Int) { retainedCost = Int(min(retained * Double(capacity), 0x1p62)) }
+    public mutating func resize(to capacity: Int) { retainedSize = Int(min(retained * Double(capacity), 0x1p62)) }
 
     public mutating func hit(_ access: Access) {
         record(access)
@@ -57,14 +57,14 @@ public struct LRUK: ~Copyable, CataloguedPolicy {
     public mutating func victim(for access: Access) -> EntryID {
         guard let furthest = heap.popSmallest() else { return access.entry }
         lists.moveToHead(furthest.entry, of: LRUK.ghosts)
-        while lists.cost(ofList: LRUK.ghosts) > retainedCost { forget(lists.popTail(ofList: LRUK.ghosts)) }
+        while lists.size(ofList: LRUK.ghosts) > retainedSize { forget(lists.popTail(ofList: LRUK.ghosts)) }
         return furthest.entry
     }
 
     public mutating func insert(_ access: Access) {
         if lists.list(of: access.entry) == LRUK.ghosts { lists.remove(access.entry) }
         record(access)
-        lists.pushHead(access.entry, cost: access.cost, to: LRUK.residents)
+        lists.pushHead(access.entry, size: access.size, to: LRUK.residents)
         heap.insert(access.entry, key: rank(access))
     }
 
@@ -83,7 +83,7 @@ public struct LRUK: ~Copyable, CataloguedPolicy {
     @inline(__always)
     private func rank(_ access: Access) -> Int {
         let earliest = history[slot(access.entry, k - 1)]
-        return earliest != LRUK.unknown ? earliest : Int.min + access.index
+        return earliest != LRUK.unknown ? earliest : Int.min + access.requestNumber
     }
 
     @inline(__always)
@@ -93,7 +93,7 @@ public struct LRUK: ~Copyable, CataloguedPolicy {
         for age in stride(from: k - 1, to: 0, by: -1) {
             history[slot(access.entry, age)] = history[slot(access.entry, age - 1)]
         }
-        history[slot(access.entry, 0)] = access.index
+        history[slot(access.entry, 0)] = access.requestNumber
     }
 
     private mutating func forget(_ entry: EntryID) {

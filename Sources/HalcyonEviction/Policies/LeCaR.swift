@@ -5,9 +5,9 @@ import HalcyonSupport
 ///
 /// The pseudo-code of the paper with its constants: learning rate 0.45, discount 0.005^(1/N), a memory of N/2 for each
 /// expert. Where both name the same entry it is not remembered, as neither is to blame; an entry's accesses are forgotten
-/// when it goes. As in libCacheSim 0.3.5 N is the capacity, so that where costs are bytes regret hardly fades.
+/// when it goes. As in libCacheSim 0.3.5 N is the capacity, so that where sizes are bytes regret hardly fades.
 ///
-/// Every verb is O(1). Bytes an entry: 25, and 8 more where costs differ, and 32 for each frequency that occurs at once;
+/// Every verb is O(1). Bytes an entry: 25, and 8 more where sizes vary, and 32 for each frequency that occurs at once;
 /// it
 /// remembers at most as much as it holds. Over 80 runs on 17 traces it misses 0.2 % more often than libCacheSim 0.3.5.
 public struct LeCaR: ~Copyable, CataloguedPolicy {
@@ -29,7 +29,7 @@ public struct LeCaR: ~Copyable, CataloguedPolicy {
         public init() {}
     }
 
-    public static let card = PolicyCard(
+    public static let info = PolicyInfo(
         name: "lecar", summary: "learning cache replacement: LRU or LFU, drawn by weights that learn from regret",
         source: "Vietri et al.: Driving cache replacement with ML-based LeCaR, HotStorage 2018",
         traits: .isRandomised)
@@ -94,7 +94,7 @@ public struct LeCaR: ~Copyable, CataloguedPolicy {
     }
 
     public mutating func insert(_ access: Access) {
-        recency.pushHead(access.entry, cost: access.cost, to: LeCaR.residents)
+        recency.pushHead(access.entry, size: access.size, to: LeCaR.residents)
         frequency.insert(access.entry)
     }
 

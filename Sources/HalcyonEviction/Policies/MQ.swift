@@ -2,7 +2,7 @@
 /// a lifetime without an access drops to the queue below, and the end of the lowest queue goes. The frequency of evicted
 /// entries is remembered, the latest evicted first.
 ///
-/// The pseudo-code of the paper, with costs in place of counts. Time is counted in accesses that hit or brought something
+/// The pseudo-code of the paper, with sizes in place of counts. Time is counted in accesses that hit or brought something
 /// in. The paper lets a server estimate the lifetime from the distances it sees; here it is a parameter, by default that of
 /// libCacheSim 0.3.5.
 ///
@@ -10,7 +10,7 @@
 /// are put into it, where the paper looks afterwards, when they may have pushed it out. That
 /// changes the misses on seven traces at four sizes by at most 0.02 %.
 ///
-/// Every verb is O(queues). Bytes an entry: 21, and 8 more where costs differ.
+/// Every verb is O(queues). Bytes an entry: 21, and 8 more where sizes vary.
 public struct MQ: ~Copyable, CataloguedPolicy {
     /// What can be set.
     public struct Parameters: PolicyParameters {
@@ -23,21 +23,21 @@ public struct MQ: ~Copyable, CataloguedPolicy {
         public var queues = 8
         /// After how many accesses without one of its own an entry drops by a queue.
         public var lifetime = 10_000
-        /// What the remembered entries may cost, as a share of the capacity.
+        /// What the remembered entries may size, as a share of the capacity.
         public var ghosts = 4.0
         /// Whose pseudo-code is followed.
         public var rules = Rules.paper
         public static let table = [
             Parameter<Self>.integer("queues", \.queues, in: 1...64, "how many queues there are"),
             .integer("lifetime", \.lifetime, in: 1...1_000_000_000, "accesses after which an entry drops by a queue"),
-            .real("ghosts", \.ghosts, in: 0...64, "cost of the evicted that are remembered, in capacities"),
+            .real("ghosts", \.ghosts, in: 0...64, "size of the evicted that are remembered, in capacities"),
             .choice("rules", \.rules, "the paper, or libCacheSim 0.3.5, which looks into the memory first"),
         ]
 
         public init() {}
     }
 
-    public static let card = PolicyCard(
+    public static let info = PolicyInfo(
         name: "mq", summary: "multi-queue: LRU queues by the logarithm of frequency, with lifetimes",
         source: "Zhou, Philbin, Li: The multi-queue replacement algorithm for second level buffer caches, USENIX 2001")
 
@@ -84,16 +84,16 @@ public struct MQ: ~Copyable, CataloguedPolicy {
     public mutating func victim(for access: Access) -> EntryID {
         guard let lowest = (0..<queues).first(where: { !lists.isEmpty($0) }) else { return access.entry }
         let entry = lists.tail(ofList: lowest)
-        if lists.cost(of: entry) > ghostCapacity { return lists.popTail(ofList: lowest) }
+        if lists.size(of: entry) > ghostCapacity { return lists.popTail(ofList: lowest) }
         lists.moveToHead(entry, of: ghosts)
-        while lists.cost(ofList: ghosts) > ghostCapacity { lists.popTail(ofList: ghosts) }
+        while lists.size(ofList: ghosts) > ghostCapacity { lists.popTail(ofList: ghosts) }
         return entry
     }
 
     public mutating func insert(_ access: Access) {
         if followsPaper { recall(access.entry) }
         frequency[access.entry] = min(recalled, .max - 1) + 1
-        lists.pushHead(access.entry, cost: access.cost, to: queue(of: access.entry))
+        lists.pushHead(access.entry, size: access.size, to: queue(of: access.entry))
         expiry[access.entry] = now &+ lifetime
         adjust()
     }

@@ -3,7 +3,7 @@
 /// Every verb is O(1). Bytes an entry: 8.
 public struct MRU: ~Copyable, CataloguedPolicy {
     public static let computesInFloatingPoint = false
-    public static let card = PolicyCard(
+    public static let info = PolicyInfo(
         name: "mru", summary: "most recently used goes: for loops",
         source: "Chou, DeWitt: An evaluation of buffer management strategies for relational database systems, 1985")
 

@@ -3,7 +3,7 @@
 ///
 /// As in libCacheSim 0.3.5, whose counts this gives exactly, the clock makes room of its own for whoever enters it, and
 /// an entry larger than the small queue is refused. A hit is O(1), an eviction amortised
-/// O(1). Bytes an entry: 10, and 8 more where costs differ; it remembers nine tenths of what it holds.
+/// O(1). Bytes an entry: 10, and 8 more where sizes vary; it remembers nine tenths of what it holds.
 public struct QDLPFIFO: ~Copyable, CataloguedPolicy {
     /// What can be set.
     public struct Parameters: PolicyParameters {
@@ -23,7 +23,7 @@ public struct QDLPFIFO: ~Copyable, CataloguedPolicy {
         ]
     }
 
-    public static let card = PolicyCard(
+    public static let info = PolicyInfo(
         name: "qd-lp-fifo", summary: "a small FIFO queue that filters for a 2-bit clock",
         source: "Yang, Qiu, Zhang, Yue, Rashmi: FIFO can be better than LRU: the power of lazy promotion and quick "
             + "demotion, HotOS 2023",
@@ -34,8 +34,8 @@ public struct QDLPFIFO: ~Copyable, CataloguedPolicy {
     private let threshold: UInt8
     /// The oldest newcomer, while it waits for room in the clock.
     private var promoted: EntryID = .none
-    /// What the one to be inserted costs if it is bound for the clock, -1 if not.
-    private var returningCost = -1
+    /// What the one to be inserted sizes if it is bound for the clock, -1 if not.
+    private var returningSize = -1
 
     public init(_ parameters: Parameters, context: PolicyContext) {
         queues = FilteredClock(small: parameters.small, ghost: parameters.ghost, context: context)
@@ -50,7 +50,7 @@ public struct QDLPFIFO: ~Copyable, CataloguedPolicy {
 
     public static let mayOverflow = true
     public var overflows: Bool {
-        promoted != .none || (returningCost >= 0 && !fitsClock(returningCost) && !queues.isMainEmpty)
+        promoted != .none || (returningSize >= 0 && !fitsClock(returningSize) && !queues.isMainEmpty)
     }
 
     public mutating func hit(_ access: Access) { queues.hit(access.entry) }
@@ -58,14 +58,14 @@ public struct QDLPFIFO: ~Copyable, CataloguedPolicy {
     public mutating func admit(_ access: Access) -> Bool {
         let isReturning = queues.remembers(access.entry)
         if isReturning { queues.remove(access.entry) }
-        returningCost = isReturning ? access.cost : -1
-        return isReturning || access.cost <= queues.smallLimit
+        returningSize = isReturning ? access.size : -1
+        return isReturning || access.size <= queues.smallLimit
     }
 
     public mutating func victim(for access: Access) -> EntryID {
         while promoted == .none {
             let oldest = queues.oldestNewcomer
-            let fits = queues.smallCost &+ queues.mainCost &+ access.cost <= capacity
+            let fits = queues.smallSize &+ queues.mainSize &+ access.size <= capacity
             // Where entries are limited by number, room may be asked for that there is, and the main queue be empty.
             if oldest == .none || (fits && !queues.isMainEmpty) { return queues.evictFromMain() }
             if queues.count(of: oldest) < threshold {
@@ -87,8 +87,8 @@ public struct QDLPFIFO: ~Copyable, CataloguedPolicy {
     }
 
     public mutating func insert(_ access: Access) {
-        queues.insert(access, intoMain: returningCost >= 0)
-        returningCost = -1
+        queues.insert(access, intoMain: returningSize >= 0)
+        returningSize = -1
     }
 
     public mutating func remove(_ entry: EntryID) { queues.remove(entry) }
@@ -97,11 +97,11 @@ public struct QDLPFIFO: ~Copyable, CataloguedPolicy {
     public var metrics: [PolicyMetric] { [PolicyMetric("ghosts", Double(queues.ghostCount))] }
 
     @inline(__always)
-    private func fitsClock(_ cost: Int) -> Bool { queues.mainCost &+ cost <= queues.mainLimit }
+    private func fitsClock(_ size: Int) -> Bool { queues.mainSize &+ size <= queues.mainLimit }
 
     @inline(__always)
     private mutating func promoteIfItFits() {
-        guard fitsClock(queues.cost(of: promoted)) else { return }
+        guard fitsClock(queues.size(of: promoted)) else { return }
         queues.promote(promoted)
         promoted = .none
     }

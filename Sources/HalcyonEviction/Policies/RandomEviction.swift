@@ -2,7 +2,7 @@
 ///
 /// Every verb is O(1). Bytes an entry: 4, and 4 a resident. Decisions depend on the seed alone.
 public struct RandomEviction: ~Copyable, CataloguedPolicy {
-    public static let card = PolicyCard(
+    public static let info = PolicyInfo(
         name: "random", summary: "any resident, each with the same probability",
         source: "Belady: A study of replacement algorithms for a virtual-storage computer, 1966",
         traits: .isRandomised)

@@ -9,7 +9,7 @@
 /// object; with it the counts are the same in all of 40 cases, without it in 39 (a loop in a cache for 10: 501,009 misses
 /// against 505,500).
 ///
-/// A hit is O(1), an eviction amortised O(1). Bytes an entry: 10, and 8 more where costs differ; it remembers nine tenths
+/// A hit is O(1), an eviction amortised O(1). Bytes an entry: 10, and 8 more where sizes vary; it remembers nine tenths
 /// of what it holds.
 public struct S3FIFO: ~Copyable, CataloguedPolicy {
     /// Where newcomers go when the small queue is full and the cache is not yet.
@@ -52,7 +52,7 @@ public struct S3FIFO: ~Copyable, CataloguedPolicy {
         ]
     }
 
-    public static let card = PolicyCard(
+    public static let info = PolicyInfo(
         name: "s3-fifo", summary: "a small FIFO queue that filters for the main one",
         source: "Yang, Zhang, Qiu, Yue, Rashmi: FIFO queues are all you need for cache eviction, SOSP 2023",
         traits: .hasAdmission)
@@ -82,12 +82,12 @@ public struct S3FIFO: ~Copyable, CataloguedPolicy {
     public mutating func admit(_ access: Access) -> Bool {
         isReturning = queues.remembers(access.entry)
         if isReturning { queues.remove(access.entry) }
-        return isReturning || access.cost < refusedCost
+        return isReturning || access.size < refusedCost
     }
 
     public mutating func victim(for access: Access) -> EntryID {
         fillsMain = false
-        if queues.mainCost > queues.mainLimit { return queues.evictFromMain() }
+        if queues.mainSize > queues.mainLimit { return queues.evictFromMain() }
         while queues.oldestNewcomer != .none {
             let oldest = queues.oldestNewcomer
             if queues.count(of: oldest) < threshold {
@@ -100,7 +100,7 @@ public struct S3FIFO: ~Copyable, CataloguedPolicy {
     }
 
     public mutating func insert(_ access: Access) {
-        queues.insert(access, intoMain: isReturning || (fillsMain && queues.smallCost >= queues.smallLimit))
+        queues.insert(access, intoMain: isReturning || (fillsMain && queues.smallSize >= queues.smallLimit))
     }
 
     public mutating func remove(_ entry: EntryID) { queues.remove(entry) }

@@ -4,7 +4,7 @@
 /// A hit writes one byte at most; an eviction is amortised O(1). Bytes an entry: 9.
 public struct SIEVE: ~Copyable, CataloguedPolicy {
     public static let computesInFloatingPoint = false
-    public static let card = PolicyCard(
+    public static let info = PolicyInfo(
         name: "sieve", summary: "a hand over a FIFO queue that spares what was hit",
         source: "Zhang, Yang, Yue, Vigfusson, Rashmi: SIEVE is simpler than LRU, NSDI 2024")
 

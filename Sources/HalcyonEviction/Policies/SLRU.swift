@@ -6,7 +6,7 @@
 /// with room (`entry=first-with-room`), which gives the counts of libCacheSim 0.3.5 exactly; `entry=lowest` puts every
 /// newcomer at the bottom, which may use all the room that the others leave (0.9 % more misses on average over eight public
 /// traces, most of it on a loop). An entry larger than a segment is refused.
-/// A hit and an eviction are O(segments) a moved entry. Bytes an entry: 9, and 8 more where costs differ.
+/// A hit and an eviction are O(segments) a moved entry. Bytes an entry: 9, and 8 more where sizes vary.
 public struct SLRU: ~Copyable, CataloguedPolicy {
     /// Where a newcomer enters.
     public enum Entrance: String, CaseIterable, Sendable {
@@ -31,7 +31,7 @@ public struct SLRU: ~Copyable, CataloguedPolicy {
         ]
     }
 
-    public static let card = PolicyCard(
+    public static let info = PolicyInfo(
         name: "slru", summary: "LRU in segments that hits climb",
         source: "Karedla, Love, Wherry: Caching strategies to improve disk system performance, 1994; Huang et al.: An "
             + "analysis of Facebook photo caching, 2013",
@@ -49,7 +49,7 @@ public struct SLRU: ~Copyable, CataloguedPolicy {
     public init(_ parameters: Parameters, context: PolicyContext) {
         stack = ListFamily(count: parameters.segments, context: context)
         top = UInt8(parameters.segments - 1)
-        leastLimit = context.everyCostIsOne ? 1 : 0
+        leastLimit = context.usesUniformSizes ? 1 : 0
         entrance = parameters.entry
         resize(to: context.capacity)
     }
@@ -62,13 +62,13 @@ public struct SLRU: ~Copyable, CataloguedPolicy {
         coolDown(from: segment)
     }
 
-    public mutating func admit(_ access: Access) -> Bool { access.cost <= limit }
+    public mutating func admit(_ access: Access) -> Bool { access.size <= limit }
 
     public mutating func victim(for access: Access) -> EntryID {
         var lowest: UInt8 = 0
         while stack.isEmpty(lowest) { lowest &+= 1 }
         let victim = stack.popTail(ofList: lowest)
-        overflows = overflows && stack.cost(ofList: 0) > limit
+        overflows = overflows && stack.size(ofList: 0) > limit
         return victim
     }
 
@@ -78,7 +78,7 @@ public struct SLRU: ~Copyable, CataloguedPolicy {
             while segment < top && !hasRoom(segment, for: access) { segment &+= 1 }
             if !hasRoom(segment, for: access) { segment = 0 }
         }
-        stack.pushHead(access.entry, cost: access.cost, to: segment)
+        stack.pushHead(access.entry, size: access.size, to: segment)
     }
 
     public mutating func remove(_ entry: EntryID) { stack.remove(entry) }
@@ -86,17 +86,17 @@ public struct SLRU: ~Copyable, CataloguedPolicy {
 
     @inline(__always)
     private func hasRoom(_ segment: UInt8, for access: Access) -> Bool {
-        stack.cost(ofList: segment) &+ access.cost <= limit
+        stack.size(ofList: segment) &+ access.size <= limit
     }
 
     /// Hands the oldest entries down, from each segment that holds too much to the one below it.
     @inline(__always)
     private mutating func coolDown(from highest: UInt8) {
         var segment = highest
-        while segment > 0 && stack.cost(ofList: segment) > limit {
-            while stack.cost(ofList: segment) > limit { stack.moveTail(ofList: segment, to: segment &- 1) }
+        while segment > 0 && stack.size(ofList: segment) > limit {
+            while stack.size(ofList: segment) > limit { stack.moveTail(ofList: segment, to: segment &- 1) }
             segment &-= 1
-            if segment == 0 { overflows = stack.cost(ofList: 0) > limit }
+            if segment == 0 { overflows = stack.size(ofList: 0) > limit }
         }
     }
 }

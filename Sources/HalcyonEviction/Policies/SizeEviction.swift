@@ -1,14 +1,14 @@
 /// Size: the largest entry goes; among equals the one accessed longest ago.
 ///
 /// The paper takes a random one among equals; we decided for the least recently used, so that it is plain LRU where every
-/// object costs 1. libCacheSim 0.3.5 takes whichever its heap has on top. A hit and an insertion are O(log n). Bytes an
+/// object sizes 1. libCacheSim 0.3.5 takes whichever its heap has on top. A hit and an insertion are O(log n). Bytes an
 /// entry: 4, and 24 a resident.
 public struct SizeEviction: ~Copyable, CataloguedPolicy {
-    public static let card = PolicyCard(
+    public static let info = PolicyInfo(
         name: "size", summary: "the largest goes",
         source: "Williams, Abrams, Standridge, Abdulla, Fox: Removal policies in network caches for World-Wide Web "
             + "documents, 1996",
-        traits: .honoursCost)
+        traits: .usesSizes)
 
     private var heap: IndexedHeap<Rank>
 
@@ -23,5 +23,5 @@ public struct SizeEviction: ~Copyable, CataloguedPolicy {
     public var metadataBytes: MetadataBytes { heap.metadataBytes }
 
     @inline(__always)
-    private func rank(_ access: Access) -> Rank { Rank(-Double(access.cost), index: access.index) }
+    private func rank(_ access: Access) -> Rank { Rank(-Double(access.size), index: access.requestNumber) }
 }

@@ -1,9 +1,9 @@
 /// 2Q, full version: newcomers pass through a FIFO queue A1in and are remembered in A1out when they leave; who comes back
 /// while remembered enters Am, an LRU list.
 ///
-/// The paper counts pages. Where costs differ we do as libCacheSim 0.3.5, whose counts this gives exactly: an entry larger
+/// The paper counts pages. Where sizes vary we do as libCacheSim 0.3.5, whose counts this gives exactly: an entry larger
 /// than A1in is refused, and Am holds no more than what A1in leaves, so that a return may evict from Am although the cache
-/// has room. Every verb is O(1). Bytes an entry: 9, and 8 more where costs differ; it remembers half of what it holds.
+/// has room. Every verb is O(1). Bytes an entry: 9, and 8 more where sizes vary; it remembers half of what it holds.
 public struct TwoQ: ~Copyable, CataloguedPolicy {
     /// What can be set.
     public struct Parameters: PolicyParameters {
@@ -20,7 +20,7 @@ public struct TwoQ: ~Copyable, CataloguedPolicy {
         ]
     }
 
-    public static let card = PolicyCard(
+    public static let info = PolicyInfo(
         name: "2q", summary: "newcomers in a FIFO queue, those that come back in an LRU list",
         source: "Johnson, Shasha: 2Q: a low overhead high performance buffer management replacement algorithm, 1994",
         traits: .hasAdmission)
@@ -33,14 +33,14 @@ public struct TwoQ: ~Copyable, CataloguedPolicy {
     private var capacity = 0
     private var kin = 0
     private var kout = 0
-    /// Whether the newcomer was found in A1out, and what it costs then.
+    /// Whether the newcomer was found in A1out, and what it sizes then.
     private var isReturning = false
-    private var returningCost = 0
+    private var returningSize = 0
 
     public init(_ parameters: Parameters, context: PolicyContext) {
         lists = ListFamily(count: 3, context: context)
         self.parameters = parameters
-        leastKin = context.everyCostIsOne ? 1 : 0
+        leastKin = context.usesUniformSizes ? 1 : 0
         resize(to: context.capacity)
     }
 
@@ -52,7 +52,7 @@ public struct TwoQ: ~Copyable, CataloguedPolicy {
 
     /// Am must make room of its own for an entry that comes back.
     public var overflows: Bool {
-        isReturning && !lists.isEmpty(TwoQ.am) && lists.cost(ofList: TwoQ.am) &+ returningCost > capacity &- kin
+        isReturning && !lists.isEmpty(TwoQ.am) && lists.size(ofList: TwoQ.am) &+ returningSize > capacity &- kin
     }
     public static let mayOverflow = true
 
@@ -63,14 +63,14 @@ public struct TwoQ: ~Copyable, CataloguedPolicy {
     public mutating func admit(_ access: Access) -> Bool {
         isReturning = lists.list(of: access.entry) == TwoQ.a1out
         if isReturning { lists.remove(access.entry) }
-        returningCost = access.cost
-        if access.cost > kin { isReturning = false }
-        return access.cost <= kin
+        returningSize = access.size
+        if access.size > kin { isReturning = false }
+        return access.size <= kin
     }
 
     public mutating func victim(for access: Access) -> EntryID {
-        let (newcomers, others) = (lists.cost(ofList: TwoQ.a1in), lists.cost(ofList: TwoQ.am))
-        let fits = newcomers &+ others &+ access.cost <= capacity
+        let (newcomers, others) = (lists.size(ofList: TwoQ.a1in), lists.size(ofList: TwoQ.am))
+        let fits = newcomers &+ others &+ access.size <= capacity
         if !lists.isEmpty(TwoQ.am) && (newcomers <= kin || fits) { return lists.popTail(ofList: TwoQ.am) }
         let victim = lists.tail(ofList: TwoQ.a1in)
         lists.remember(victim, on: TwoQ.a1out, limit: kout)
@@ -78,7 +78,7 @@ public struct TwoQ: ~Copyable, CataloguedPolicy {
     }
 
     public mutating func insert(_ access: Access) {
-        lists.pushHead(access.entry, cost: access.cost, to: isReturning ? TwoQ.am : TwoQ.a1in)
+        lists.pushHead(access.entry, size: access.size, to: isReturning ? TwoQ.am : TwoQ.a1in)
         isReturning = false
     }
 

@@ -1,7 +1,7 @@
 /// W-TinyLFU: newcomers pass through a small LRU window; to stay, they must have been asked for more often than whoever would
 /// have to go for them. The rest of the cache is an LRU in two segments, the upper one for those that were hit there.
 ///
-/// Frequencies come from a ``FrequencySketch`` that counts every access and halves as it ages. Where costs differ, a
+/// Frequencies come from a ``FrequencySketch`` that counts every access and halves as it ages. Where sizes vary, a
 /// newcomer larger than the window competes at once, and room is made one victim at a time as in Caffeine: whoever
 /// stands against a more frequent one goes.
 ///
@@ -10,7 +10,7 @@
 /// 18 traces at four sizes, 80 cells with those that honour sizes, ours misses 5.0 % less on average (4.4 % less
 /// without the cells where the release misses everything).
 ///
-/// Every verb is amortised O(1). Bytes an entry: 9, 8 more where costs differ, and 8 to 16 a resident for the sketch.
+/// Every verb is amortised O(1). Bytes an entry: 9, 8 more where sizes vary, and 8 to 16 a resident for the sketch.
 public struct WTinyLFU: ~Copyable, CataloguedPolicy {
     /// What can be set.
     public struct Parameters: PolicyParameters {
@@ -29,7 +29,7 @@ public struct WTinyLFU: ~Copyable, CataloguedPolicy {
         public init() {}
     }
 
-    public static let card = PolicyCard(
+    public static let info = PolicyInfo(
         name: "w-tinylfu", summary: "a small LRU window, then admission by frequency into a segmented LRU",
         source: "Einziger, Friedman, Manes: TinyLFU: A highly efficient cache admission policy, ACM ToS 2017; Caffeine",
         traits: .hasAdmission)
@@ -61,7 +61,7 @@ public struct WTinyLFU: ~Copyable, CataloguedPolicy {
         switch lists.list(of: access.entry) {
         case Self.probation:
             lists.moveToHead(access.entry, of: Self.protected)
-            while lists.cost(ofList: Self.protected) > protectedLimit {
+            while lists.size(ofList: Self.protected) > protectedLimit {
                 lists.moveTail(ofList: Self.protected, to: Self.probation)
             }
         case let list: lists.moveToHead(access.entry, of: list)
@@ -74,12 +74,12 @@ public struct WTinyLFU: ~Copyable, CataloguedPolicy {
     }
 
     public mutating func victim(for access: Access) -> EntryID {
-        let isOversize = access.cost > windowLimit
-        while isOversize || lists.cost(ofList: Self.window) &+ access.cost > windowLimit {
+        let isOversize = access.size > windowLimit
+        while isOversize || lists.size(ofList: Self.window) &+ access.size > windowLimit {
             let candidate = isOversize ? access.entry : lists.tail(ofList: Self.window)
             if candidate == .none { break }
-            let cost = isOversize ? access.cost : lists.cost(of: candidate)
-            if !isOversize, mainCost &+ cost <= mainLimit {
+            let size = isOversize ? access.size : lists.size(of: candidate)
+            if !isOversize, mainSize &+ size <= mainLimit {
                 lists.moveToHead(candidate, of: Self.probation)
                 continue
             }
@@ -97,10 +97,10 @@ public struct WTinyLFU: ~Copyable, CataloguedPolicy {
     }
 
     public mutating func insert(_ access: Access) {
-        lists.pushHead(access.entry, cost: access.cost, to: access.cost > windowLimit ? Self.probation : Self.window)
+        lists.pushHead(access.entry, size: access.size, to: access.size > windowLimit ? Self.probation : Self.window)
         sketch.ensure(entries: (0..<3).reduce(0) { $0 + lists.count(ofList: $1) })
-        while lists.cost(ofList: Self.window) > windowLimit,
-            mainCost &+ lists.cost(of: lists.tail(ofList: Self.window)) <= mainLimit
+        while lists.size(ofList: Self.window) > windowLimit,
+            mainSize &+ lists.size(of: lists.tail(ofList: Self.window)) <= mainLimit
         {
             lists.moveTail(ofList: Self.window, to: Self.probation)
         }
@@ -110,7 +110,7 @@ public struct WTinyLFU: ~Copyable, CataloguedPolicy {
     public var metadataBytes: MetadataBytes { lists.metadataBytes + MetadataBytes(perResident: sketch.byteCount) }
 
     @inline(__always)
-    private var mainCost: Int { lists.cost(ofList: Self.probation) &+ lists.cost(ofList: Self.protected) }
+    private var mainSize: Int { lists.size(ofList: Self.probation) &+ lists.size(ofList: Self.protected) }
 
     @inline(__always)
     private var leastRecentOfMain: EntryID {

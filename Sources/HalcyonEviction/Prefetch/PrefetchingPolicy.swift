@@ -168,5 +168,5 @@ public struct PrefetchingPolicy<Wrapped: EvictionPolicy & ~Copyable>: ~Copyable,
 
     /// The number of a request in 32 bits, never ``notWaiting``.
     @inlinable
-    static func moment(_ access: Access) -> UInt32 { UInt32(truncatingIfNeeded: access.index) & 0x7FFF_FFFF }
+    static func moment(_ access: Access) -> UInt32 { UInt32(truncatingIfNeeded: access.requestNumber) & 0x7FFF_FFFF }
 }

@@ -1,4 +1,4 @@
-/// A doubly linked list of entries: where it starts, where it ends, how many are on it, what they cost together.
+/// A doubly linked list of entries: where it starts, where it ends, how many are on it, what they size together.
 ///
 /// The links are in a ``LinkArena``, which several lists may share as long as an entry is on one of them at a time.
 @frozen

@@ -3,12 +3,12 @@
 /// one less.
 ///
 /// Which queue an entry enters and when it moves is the policy's to say. A hit is O(1), an eviction amortised O(1). Bytes
-/// a slot: 10, and 8 more where costs differ.
+/// a slot: 10, and 8 more where sizes vary.
 public struct FilteredClock: ~Copyable {
     private static let small: UInt8 = 0, main: UInt8 = 1, ghost: UInt8 = 2
     private static let mostHits: UInt8 = 3
 
-    /// What the small queue is meant to hold at most; 1 at least where every object costs 1.
+    /// What the small queue is meant to hold at most; 1 at least where every object sizes 1.
     public private(set) var smallLimit = 0
     /// What the main queue is meant to hold at most.
     public private(set) var mainLimit = 0
@@ -28,7 +28,7 @@ public struct FilteredClock: ~Copyable {
     public init(small: Double, ghost: Double, context: PolicyContext) {
         queues = ListFamily(count: 3, context: context)
         counts = SlotArray(repeating: 0, capacity: context.entries)
-        (smallShare, ghostShare, leastSmall) = (small, ghost, context.everyCostIsOne ? 1 : 0)
+        (smallShare, ghostShare, leastSmall) = (small, ghost, context.usesUniformSizes ? 1 : 0)
         resize(to: context.capacity)
     }
 
@@ -44,13 +44,13 @@ public struct FilteredClock: ~Copyable {
         queues.metadataBytes + MetadataBytes(perNumber: counts.byteCount)
     }
 
-    /// What the entries of the small queue cost together.
+    /// What the entries of the small queue size together.
     @inline(__always)
-    public var smallCost: Int { queues.cost(ofList: FilteredClock.small) }
+    public var smallSize: Int { queues.size(ofList: FilteredClock.small) }
 
-    /// What the entries of the main queue cost together.
+    /// What the entries of the main queue size together.
     @inline(__always)
-    public var mainCost: Int { queues.cost(ofList: FilteredClock.main) }
+    public var mainSize: Int { queues.size(ofList: FilteredClock.main) }
 
     /// How many entries are remembered.
     public var ghostCount: Int { queues.count(ofList: FilteredClock.ghost) }
@@ -67,9 +67,9 @@ public struct FilteredClock: ~Copyable {
     @inline(__always)
     public func remembers(_ entry: EntryID) -> Bool { queues.list(of: entry) == FilteredClock.ghost }
 
-    /// What an entry on any of the queues costs.
+    /// What an entry on any of the queues sizes.
     @inline(__always)
-    public func cost(of entry: EntryID) -> Int { queues.cost(of: entry) }
+    public func size(of entry: EntryID) -> Int { queues.size(of: entry) }
 
     /// The hits of an entry that count, from 0 to 3.
     @inline(__always)
@@ -86,7 +86,7 @@ public struct FilteredClock: ~Copyable {
     @inline(__always)
     public mutating func insert(_ access: Access, intoMain: Bool) {
         counts[access.entry] = 0
-        queues.pushHead(access.entry, cost: access.cost, to: intoMain ? FilteredClock.main : FilteredClock.small)
+        queues.pushHead(access.entry, size: access.size, to: intoMain ? FilteredClock.main : FilteredClock.small)
     }
 
     /// Moves an entry of the small queue to the main one, its hits forgotten.

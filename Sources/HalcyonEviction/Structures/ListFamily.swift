@@ -1,13 +1,13 @@
 /// Several lists of entries that share one arena: an entry is on at most one of them, the family knows on which, and each
-/// list knows how many entries it has and what they cost together.
+/// list knows how many entries it has and what they size together.
 ///
 /// Policies that divide the cache (and the memory of what was evicted) into lists need exactly this: ARC its two lists
-/// and their ghosts, MQ its queues. An entry keeps its cost while it moves from list to list. Lists are numbered from 0;
-/// every operation is O(1). Bytes a slot: 9, and 8 more where costs differ.
+/// and their ghosts, MQ its queues. An entry keeps its size while it moves from list to list. Lists are numbered from 0;
+/// every operation is O(1). Bytes a slot: 9, and 8 more where sizes vary.
 public struct ListFamily: ~Copyable {
     struct Member: BitwiseCopyable {
         var list = EntryList()
-        var cost = 0
+        var size = 0
     }
 
     /// The number of no list, for an entry that is on none.
@@ -15,24 +15,24 @@ public struct ListFamily: ~Copyable {
 
     private let members: UnsafeMutablePointer<Member>
     private let memberCount: Int
-    private let everyCostIsOne: Bool
+    private let usesUniformSizes: Bool
     private var links: LinkArena
     private var homes: SlotArray<UInt8>
-    private var costs: SlotArray<Int>
+    private var sizes: SlotArray<Int>
 
     /// A family of `count` empty lists (at most 255).
     ///
     /// - Parameters:
     ///   - count: how many lists.
-    ///   - context: how many entries to make room for, and whether each costs 1.
+    ///   - context: how many entries to make room for, and whether each sizes 1.
     public init(count: Int, context: PolicyContext) {
         members = .allocate(capacity: count)
         members.initialize(repeating: Member(), count: count)
         memberCount = count
-        everyCostIsOne = context.everyCostIsOne
+        usesUniformSizes = context.usesUniformSizes
         links = LinkArena(capacity: context.entries)
         homes = SlotArray(repeating: ListFamily.none, capacity: context.entries)
-        costs = SlotArray(repeating: 0, capacity: everyCostIsOne ? 0 : context.entries)
+        sizes = SlotArray(repeating: 0, capacity: usesUniformSizes ? 0 : context.entries)
     }
 
     deinit { members.deallocate() }
@@ -41,20 +41,20 @@ public struct ListFamily: ~Copyable {
     public var metadataBytes: MetadataBytes {
         MetadataBytes(
             fixed: memberCount * MemoryLayout<Member>.stride,
-            perNumber: links.byteCount + homes.byteCount + costs.byteCount)
+            perNumber: links.byteCount + homes.byteCount + sizes.byteCount)
     }
 
     /// The list an entry is on, or ``none``.
     @inline(__always)
     public func list(of entry: EntryID) -> UInt8 { homes[entry] }
 
-    /// What an entry of the family costs.
+    /// What an entry of the family sizes.
     @inline(__always)
-    public func cost(of entry: EntryID) -> Int { everyCostIsOne ? 1 : costs[entry] }
+    public func size(of entry: EntryID) -> Int { usesUniformSizes ? 1 : sizes[entry] }
 
-    /// What the entries of a list cost together.
+    /// What the entries of a list size together.
     @inline(__always)
-    public func cost(ofList list: UInt8) -> Int { members[Int(list)].cost }
+    public func size(ofList list: UInt8) -> Int { members[Int(list)].size }
 
     /// How many entries are on a list.
     @inline(__always)
@@ -70,8 +70,8 @@ public struct ListFamily: ~Copyable {
 
     /// Puts an entry that is on no list at the head of one.
     @inline(__always)
-    public mutating func pushHead(_ entry: EntryID, cost: Int, to list: UInt8) {
-        if !everyCostIsOne { costs[entry] = cost }
+    public mutating func pushHead(_ entry: EntryID, size: Int, to list: UInt8) {
+        if !usesUniformSizes { sizes[entry] = size }
         link(entry, to: list)
     }
 
@@ -117,7 +117,7 @@ public struct ListFamily: ~Copyable {
         homes[entry] = list
         let member = members + Int(list)
         links.pushHead(entry, to: &member.pointee.list)
-        member.pointee.cost &+= cost(of: entry)
+        member.pointee.size &+= size(of: entry)
     }
 
     @inline(__always)
@@ -127,6 +127,6 @@ public struct ListFamily: ~Copyable {
         // A pointer of one's own: under the thread sanitizer the compiler takes `members` for a part of `links`.
         let member = members + home
         links.remove(entry, from: &member.pointee.list)
-        member.pointee.cost &-= cost(of: entry)
+        member.pointee.size &-= size(of: entry)
     }
 }

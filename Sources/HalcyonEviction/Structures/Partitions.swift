@@ -1,36 +1,36 @@
 /// Entries in groups, each in the order of recency, and the group that uses most for its weight always at hand.
 ///
-/// Moving an entry is O(1) and O(log n) in the number of groups that are not empty. Bytes: 12 a slot, 8 more where costs
+/// Moving an entry is O(1) and O(log n) in the number of groups that are not empty. Bytes: 12 a slot, 8 more where sizes
 /// differ, and 52 a group.
 public struct Partitions: ~Copyable {
     struct Group: BitwiseCopyable {
         var list = EntryList()
-        var cost = 0
+        var size = 0
         var weight = 0.0
     }
 
     private var links: LinkArena
     private var homes: SlotArray<UInt32>
-    private var costs: SlotArray<Int>
-    private let everyCostIsOne: Bool
+    private var sizes: SlotArray<Int>
+    private let usesUniformSizes: Bool
     private var groups = SlotArray(repeating: Group())
     private var groupCount: UInt32 = 0
-    /// By the weight over the cost, so that who uses most for its weight is on top.
+    /// By the weight over the size, so that who uses most for its weight is on top.
     private var heap = IndexedHeap<Double>()
 
     /// No entries yet.
     public init(context: PolicyContext) {
         links = LinkArena(capacity: context.entries)
         homes = SlotArray(repeating: .none, capacity: context.entries)
-        everyCostIsOne = context.everyCostIsOne
-        costs = SlotArray(repeating: 1, capacity: everyCostIsOne ? 0 : context.entries)
+        usesUniformSizes = context.usesUniformSizes
+        sizes = SlotArray(repeating: 1, capacity: usesUniformSizes ? 0 : context.entries)
     }
 
     /// The heap bytes held; those of the groups are fixed.
     public var metadataBytes: MetadataBytes {
         MetadataBytes(
             fixed: groups.byteCount + heap.metadataBytes.total,
-            perNumber: links.byteCount + homes.byteCount + costs.byteCount)
+            perNumber: links.byteCount + homes.byteCount + sizes.byteCount)
     }
 
     /// How many groups hold an entry.
@@ -38,7 +38,7 @@ public struct Partitions: ~Copyable {
 
     /// Puts an access's entry, which is in no group, at the head of a group.
     public mutating func insert(_ access: Access, into group: UInt32) {
-        if !everyCostIsOne { costs[access.entry] = access.cost }
+        if !usesUniformSizes { sizes[access.entry] = access.size }
         push(access.entry, into: group)
     }
 
@@ -57,7 +57,7 @@ public struct Partitions: ~Copyable {
         let group = homes[entry]
         homes[entry] = .none
         links.remove(entry, from: &groups[group].list)
-        groups[group].cost &-= cost(of: entry)
+        groups[group].size &-= size(of: entry)
         if groups[group].list.isEmpty { heap.remove(group) } else { rank(group) }
     }
 
@@ -88,18 +88,18 @@ public struct Partitions: ~Copyable {
     }
 
     @inline(__always)
-    private func cost(of entry: EntryID) -> Int { everyCostIsOne ? 1 : costs[entry] }
+    private func size(of entry: EntryID) -> Int { usesUniformSizes ? 1 : sizes[entry] }
 
     private mutating func push(_ entry: EntryID, into group: UInt32) {
         groupCount = max(groupCount, group &+ 1)
         homes[entry] = group
         links.pushHead(entry, to: &groups[group].list)
-        groups[group].cost &+= cost(of: entry)
+        groups[group].size &+= size(of: entry)
         rank(group)
     }
 
     private mutating func rank(_ group: UInt32) {
-        let key = groups[group].weight / Double(max(groups[group].cost, 1))
+        let key = groups[group].weight / Double(max(groups[group].size, 1))
         if heap.contains(group) { heap.update(group, key: key) } else { heap.insert(group, key: key) }
     }
 }

@@ -2,14 +2,14 @@
 /// remembers what was evicted. The last entry of SR is the candidate for eviction, so a scan leaves R alone.
 ///
 /// An access to an entry that R lost says that R is too small; one to an evicted entry that never was in R says that SR is.
-/// Every operation is amortised O(1). Bytes a slot: 10, and 8 more where costs differ.
+/// Every operation is amortised O(1). Bytes a slot: 10, and 8 more where sizes vary.
 struct ScanResistantLRU: ~Copyable {
     private static let kept: UInt8 = 0, passing: UInt8 = 1, history: UInt8 = 2
     /// What is known of an entry: it was in SR only; R lost it.
     private static let isNew: UInt8 = 1, isDemoted: UInt8 = 2
 
     private var capacity: Int
-    /// What SR and R may cost: SR its share, R the rest.
+    /// What SR and R may size: SR its share, R the rest.
     private var passingShare: Double
     private var lists: ListFamily
     private var marks: SlotArray<UInt8>
@@ -39,8 +39,8 @@ struct ScanResistantLRU: ~Copyable {
         lists.tail(ofList: lists.isEmpty(ScanResistantLRU.passing) ? ScanResistantLRU.kept : ScanResistantLRU.passing)
     }
 
-    /// What a resident costs.
-    func cost(of entry: EntryID) -> Int { lists.cost(of: entry) }
+    /// What a resident sizes.
+    func size(of entry: EntryID) -> Int { lists.size(of: entry) }
 
     /// Whether an evicted entry is on H.
     func remembers(_ entry: EntryID) -> Bool { lists.list(of: entry) == ScanResistantLRU.history }
@@ -49,7 +49,7 @@ struct ScanResistantLRU: ~Copyable {
     mutating func hit(_ entry: EntryID) {
         if marks[entry] & ScanResistantLRU.isDemoted != 0 {
             let step = max(1, (Double(newCount) / Double(max(demotedCount, 1))).rounded())
-            passingShare = max(1, passingShare - step * Double(lists.cost(of: entry)))
+            passingShare = max(1, passingShare - step * Double(lists.size(of: entry)))
             demotedCount -= 1
         }
         marks[entry] = 0
@@ -61,15 +61,15 @@ struct ScanResistantLRU: ~Copyable {
     mutating func insert(_ access: Access) -> Bool {
         guard remembers(access.entry) else {
             marks[access.entry] = ScanResistantLRU.isNew
-            lists.pushHead(access.entry, cost: access.cost, to: ScanResistantLRU.passing)
+            lists.pushHead(access.entry, size: access.size, to: ScanResistantLRU.passing)
             return false
         }
         if marks[access.entry] & ScanResistantLRU.isNew != 0 {
             let step = max(1, (Double(demotedCount) / Double(max(newCount, 1))).rounded())
-            passingShare = min(Double(capacity - 1), passingShare + step * Double(access.cost))
+            passingShare = min(Double(capacity - 1), passingShare + step * Double(access.size))
         }
         forget(access.entry)
-        lists.pushHead(access.entry, cost: access.cost, to: ScanResistantLRU.kept)
+        lists.pushHead(access.entry, size: access.size, to: ScanResistantLRU.kept)
         limitKept()
         return true
     }
@@ -79,8 +79,8 @@ struct ScanResistantLRU: ~Copyable {
         if marks[entry] & ScanResistantLRU.isDemoted != 0 { demotedCount -= 1 }
         marks[entry] &= ScanResistantLRU.isNew
         if marks[entry] != 0 { newCount += 1 }
-        let cost = lists.cost(of: entry)
-        while lists.cost(ofList: ScanResistantLRU.history) + cost > capacity {
+        let size = lists.size(of: entry)
+        while lists.size(ofList: ScanResistantLRU.history) + size > capacity {
             forget(lists.tail(ofList: ScanResistantLRU.history))
         }
         lists.moveToHead(entry, of: ScanResistantLRU.history)
@@ -102,7 +102,7 @@ struct ScanResistantLRU: ~Copyable {
     /// Sends what R has too much to SR.
     private mutating func limitKept() {
         let limit = Double(capacity) - passingShare
-        while Double(lists.cost(ofList: ScanResistantLRU.kept)) > limit
+        while Double(lists.size(ofList: ScanResistantLRU.kept)) > limit
             && lists.count(ofList: ScanResistantLRU.kept) > 1
         {
             let entry = lists.moveTail(ofList: ScanResistantLRU.kept, to: ScanResistantLRU.passing)

@@ -2,7 +2,7 @@
 public struct PrefetchOutlook {
     /// How many objects may be fetched now; no use in proposing more.
     public var limit: Int
-    /// How much may come in without an entry having to leave, in the unit of ``Access/cost``.
+    /// How much may come in without an entry having to leave, in the unit of ``Access/size``.
     public var room: Int
     /// The most that an entry may cost to be let in at all, however many others leave.
     public var capacity: Int

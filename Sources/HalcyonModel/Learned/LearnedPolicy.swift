@@ -25,10 +25,10 @@ import HalcyonEviction
 /// Beside that even the smallest cache remembers 1,024 objects, samples wait in at most 1.8 MB, and the model takes at most
 /// 6 MB and, for each set of categories, 20 bytes and 4 a member, at most 4 million sets; all of it grows with use.
 public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
-    public static let card = PolicyCard(
+    public static let info = PolicyInfo(
         name: "learned", summary: "an online learner over recency, frequency, size, categories and users",
         source: "Halcyon; in the manner of Song, Berger, Li, Lloyd: Learning relaxed Belady, 2020",
-        traits: [.honoursCost, .usesCategories, .usesTime, .usesUsers, .isRandomised, .hasAdmission])
+        traits: [.usesSizes, .usesCategories, .usesTime, .usesUsers, .isRandomised, .hasAdmission])
 
     let parameters: LearnedParameters
     let missCost: MissCost
@@ -111,7 +111,7 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
         history = ObjectHistory(entries: context.entries, ghostsPerResident: parameters.history)
         pending = PendingSamples(bound: 1 << 15)
         candidates = CandidateSet(limit: min(parameters.candidates * 2, CandidateSet.bound))
-        costsDiffer = !context.everyCostIsOne
+        costsDiffer = !context.usesUniformSizes
         recencyGuard = RecencyGuard(capacity: context.capacity)
         generator = SplitMix64(seed: context.seed)
     }
@@ -136,7 +136,7 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
         begin(access, isMiss: true)
         let slot = history.open(access.entry)
         history.records[Int(slot)].residentAccesses = 0
-        history.records[Int(slot)].logCost = FastMath.log2(Float(max(access.cost, 1)))
+        history.records[Int(slot)].logCost = FastMath.log2(Float(max(access.size, 1)))
         note(access, slot: slot, isMiss: true)
         newcomer = slot
         newcomerScore = nil
@@ -183,7 +183,7 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
         if let score = newcomerScore, hasRoomForNewcomer, score < .infinity, judge == .network {
             candidates.add(slot, score: score, scoring: scoring, records: history.records.base)
         }
-        filled += Double(max(access.cost, 0))
+        filled += Double(max(access.size, 0))
         inserted += 1
     }
 

@@ -12,7 +12,7 @@ import HalcyonTrace
 /// Byte distances are kept in buckets of at most 1/512 of their value, at whose upper ends the curve has its points.
 public struct ExactMissRatioCurve {
     /// What capacities count.
-    public let unit: CostUnit
+    public let unit: SizeUnit
     private var objects = ObjectStackDistances()
     private var bytes = ByteStackDistances()
     /// How many requests have each distance in objects.
@@ -21,7 +21,7 @@ public struct ExactMissRatioCurve {
     private var requests = 0
 
     /// A curve of no requests, in objects or in bytes.
-    public init(unit: CostUnit) {
+    public init(unit: SizeUnit) {
         self.unit = unit
     }
 
@@ -68,10 +68,10 @@ public struct ExactMissRatioCurve {
 
 extension MissRatioCurve {
     /// The exact curve of `trace` in the unit of its costs, or in objects if asked. O(requests · log objects).
-    public static func exact(of trace: Trace, unit: CostUnit? = nil) -> MissRatioCurve {
-        var maker = ExactMissRatioCurve(unit: unit ?? trace.costUnit)
+    public static func exact(of trace: Trace, unit: SizeUnit? = nil) -> MissRatioCurve {
+        var maker = ExactMissRatioCurve(unit: unit ?? trace.sizeUnit)
         for index in 0..<trace.count {
-            maker.record(entry: trace.entries[index], cost: trace.cost(ofRequest: index))
+            maker.record(entry: trace.entries[index], cost: trace.size(ofRequest: index))
         }
         return maker.curve()
     }

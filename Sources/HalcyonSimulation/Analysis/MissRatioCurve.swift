@@ -24,7 +24,7 @@ public struct MissRatioCurve: Sendable, Codable, Equatable {
     }
 
     /// What capacities count: bytes or objects.
-    public let unit: CostUnit
+    public let unit: SizeUnit
     /// How the curve was made.
     public let method: Method
     /// The number of requests that the curve speaks of.

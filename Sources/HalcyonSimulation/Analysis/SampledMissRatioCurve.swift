@@ -25,7 +25,7 @@ public struct SampledMissRatioCurve {
     }
 
     /// What capacities count.
-    public let unit: CostUnit
+    public let unit: SizeUnit
     private let maximumObjects: Int
     private let salt: UInt64
     private var threshold: UInt64
@@ -43,7 +43,7 @@ public struct SampledMissRatioCurve {
     ///   - rate: The share of objects to sample at first, above 0 and at most 1.
     ///   - maximumObjects: The most objects to keep in the sample; at least 16 are always kept. None: no bound.
     ///   - seed: Chooses the sample.
-    public init(unit: CostUnit, rate: Double = 0.01, maximumObjects: Int? = nil, seed: UInt64 = 1) {
+    public init(unit: SizeUnit, rate: Double = 0.01, maximumObjects: Int? = nil, seed: UInt64 = 1) {
         self.unit = unit
         self.maximumObjects = max(16, maximumObjects ?? .max)
         let scaled = Double(SampledMissRatioCurve.modulus) * min(1, max(0, rate))
@@ -131,12 +131,12 @@ extension MissRatioCurve {
     ///
     /// The parameters are those of ``SampledMissRatioCurve/init(unit:rate:maximumObjects:seed:)``.
     public static func sampled(
-        of trace: Trace, unit: CostUnit? = nil, rate: Double = 0.01, maximumObjects: Int? = nil, seed: UInt64 = 1
+        of trace: Trace, unit: SizeUnit? = nil, rate: Double = 0.01, maximumObjects: Int? = nil, seed: UInt64 = 1
     ) -> MissRatioCurve {
         var maker = SampledMissRatioCurve(
-            unit: unit ?? trace.costUnit, rate: rate, maximumObjects: maximumObjects, seed: seed)
+            unit: unit ?? trace.sizeUnit, rate: rate, maximumObjects: maximumObjects, seed: seed)
         for index in 0..<trace.count {
-            maker.record(entry: trace.entries[index], cost: trace.cost(ofRequest: index))
+            maker.record(entry: trace.entries[index], cost: trace.size(ofRequest: index))
         }
         return maker.curve()
     }

@@ -2,14 +2,14 @@ import HalcyonTrace
 
 /// A stack of sampled objects and the scaled distances of their accesses.
 struct SampledStack {
-    private let unit: CostUnit
+    private let unit: SizeUnit
     private var objects = ObjectStackDistances(slotCount: 64)
     private var bytes = ByteStackDistances(slotCount: 64)
     private(set) var histogram = LogLinearHistogram()
     /// The requests that the recorded ones stand for, misses at every capacity included.
     private(set) var weight = 0.0
 
-    init(unit: CostUnit) {
+    init(unit: SizeUnit) {
         self.unit = unit
     }
 

@@ -10,7 +10,7 @@ extension TraceInspection {
             ("one-hit wonders", "\(oneHitWonders.grouped) (\(percent(oneHitWonders, of: objects)) of objects)"),
         ]
         if unit == .bytes {
-            lines.append(("bytes, distinct", "\(bytes(distinctCost)) (mean \(bytes(mean(distinctCost, objects))))"))
+            lines.append(("bytes, distinct", "\(bytes(distinctSize)) (mean \(bytes(mean(distinctSize, objects))))"))
             lines.append(("bytes, requested", "\(bytes(requestedCost)) (mean \(bytes(mean(requestedCost, requests))))"))
         }
         if let span = timeSpan { lines.append(("time span", duration(span.last - span.first))) }

@@ -9,11 +9,11 @@ public struct TraceInspection: Sendable, Codable, Equatable {
     /// The number of distinct objects.
     public let objects: Int
     /// What sizes are counted in; with `objects` every one counts 1.
-    public let unit: CostUnit
+    public let unit: SizeUnit
     /// The sum of the sizes of all requests, in ``unit``.
     public let requestedCost: UInt64
     /// The sum of the sizes of all distinct objects, in ``unit``.
-    public let distinctCost: UInt64
+    public let distinctSize: UInt64
     /// The objects that are requested once only.
     public let oneHitWonders: Int
     /// The first and the last request's time, in microseconds; nil if the trace is empty or records no times.
@@ -55,13 +55,13 @@ public struct TraceInspection: Sendable, Codable, Equatable {
         var requested: UInt64 = 0
         for index in 0..<trace.count {
             counts[Int(trace.entries[index])] += 1
-            requested &+= trace.cost(ofRequest: index)
+            requested &+= trace.size(ofRequest: index)
         }
         requests = trace.count
         objects = trace.objectCount
-        unit = trace.costUnit
+        unit = trace.sizeUnit
         requestedCost = requested
-        distinctCost = trace.distinctCost
+        distinctSize = trace.distinctSize
         oneHitWonders = counts.reduce(0) { $0 + ($1 == 1 ? 1 : 0) }
         if let first = trace.times.first, let last = trace.times.last, !trace.report.noTimes {
             timeSpan = TimeSpan(first: first, last: last)

@@ -34,12 +34,12 @@ extension FleetReplay {
                 definitions.announce(upTo: 1, in: caches[user]) { _ in set }
             }
             let access = Access(
-                entry: local[position], index: nextIndex[user], time: needs.times ? trace.times[position] : 0,
-                cost: needs.costs ? Int(clamping: trace.cost(ofRequest: position)) : 1, categories: set,
+                entry: local[position], requestNumber: nextIndex[user], time: needs.times ? trace.times[position] : 0,
+                size: needs.sizes ? Int(clamping: trace.size(ofRequest: position)) : 1, categories: set,
                 user: UInt32(user), object: trace.entries[position])
             nextIndex[user] += 1
             counts.count(
-                at: position, serve[user](access), cost: access.cost, categories: set, user: UInt32(user))
+                at: position, serve[user](access), size: access.size, categories: set, user: UInt32(user))
         }
         maker.timer?.collect(isCounted: true)
         let seconds = (clock.now - began).inSeconds

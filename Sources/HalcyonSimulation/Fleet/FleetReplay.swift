@@ -55,7 +55,7 @@ struct FleetReplay {
             plan.entries.withUnsafeBufferPointer { entries in
                 scratch.serve(
                     UnsafeBufferPointer(rebasing: entries[start..<start + length]),
-                    firstIndex: start - range.lowerBound, by: cache)
+                    firstRequest: start - range.lowerBound, by: cache)
             }
             scratch.tallyScattered(length, into: &counts, position: position)
             maker.timer?.collect(isCounted: !isWarmup)

@@ -33,7 +33,7 @@ public struct Hypothesis: Sendable {
     ) throws(ReplayError) {
         try options.validate()
         for field in fields {
-            try learner.prefetch?.withCategories.verify(unit: field.trace.costUnit)
+            try learner.prefetch?.withCategories.verify(unit: field.trace.sizeUnit)
             let warmup = ReplayOptions(warmup: options.warmup).warmupRequests(of: field.trace.count)
             if field.trace.count - warmup < ResamplingUnits.stretches {
                 throw .data(

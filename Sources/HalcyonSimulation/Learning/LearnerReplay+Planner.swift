@@ -27,7 +27,7 @@ extension LearnerReplay {
         let (measured, result, policy) = replay.run(
             {
                 let model = makeModel()
-                var maker = CacheMaker(traits: LearnedPolicy.card.traits) { model.makeCache(parameters, context: $0) }
+                var maker = CacheMaker(traits: LearnedPolicy.info.traits) { model.makeCache(parameters, context: $0) }
                 maker.sharesModel = true
                 return maker
             }, capacity: capacity)

@@ -45,7 +45,7 @@ public struct LearnerReplay: Sendable {
         self.trace = trace
         self.parameters = parameters
         request = capacity
-        self.capacity = try capacity.resolved(unit: trace.costUnit, distinct: Int(clamping: trace.distinctCost))
+        self.capacity = try capacity.resolved(unit: trace.sizeUnit, distinct: Int(clamping: trace.distinctSize))
         guard self.capacity > 0 else {
             throw ReplayError.usage("A cache with a capacity of 0 holds nothing to learn from: give a larger one.")
         }
@@ -83,7 +83,7 @@ public struct LearnerReplay: Sendable {
 
     /// Replays the trace through caches that share `model`.
     func serve(_ model: LearnedModel, progress: ReplayProgress?) throws(ReplayError) -> RunResult {
-        let maker = CacheMaker(traits: LearnedPolicy.card.traits) { model.makeCache(parameters, context: $0) }
+        let maker = CacheMaker(traits: LearnedPolicy.info.traits) { model.makeCache(parameters, context: $0) }
         let options = ReplayOptions(seed: seed)
         let measured: Measured
         if mode == .perUser {

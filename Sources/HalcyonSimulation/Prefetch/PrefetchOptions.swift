@@ -41,7 +41,7 @@ public struct PrefetchOptions: Sendable, Equatable {
     }
 
     /// Refuses a budget in bytes where objects are counted.
-    func verify(unit: CostUnit) throws(ReplayError) {
+    func verify(unit: SizeUnit) throws(ReplayError) {
         if unit == .objects && budget.countsBytes {
             throw .usage(
                 "The budget \(budget) is in bytes, and objects are counted here: give it in objects, such as 2/request."

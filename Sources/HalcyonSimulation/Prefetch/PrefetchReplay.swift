@@ -89,9 +89,9 @@ struct PrefetchReplay {
             let cache = caches[fleet ? Int(user) : 0]
             let set = trace.hasCategories ? trace.categorySet(ofRequest: position) : 0
             announcements.announce(set, toCache: fleet ? Int(user) : 0, of: cache, and: policy)
-            let cost = unit.cost(ofRequest: position, in: trace)
+            let size = unit.size(ofRequest: position, in: trace)
             let access = Access(
-                entry: .none, time: trace.times[position], cost: cost, categories: set, user: user,
+                entry: .none, time: trace.times[position], size: size, categories: set, user: user,
                 object: trace.entries[position])
             let isTimed = policy != nil && position & 63 == 63
             let outcome = cache.serve(access, isCounted: isCounted, counts: &prefetched, policy: policy)
@@ -105,7 +105,7 @@ struct PrefetchReplay {
                     prefetched.planningNanoseconds += Int((clock.now - start).inSeconds * 1e9)
                 }
             }
-            counts.count(at: position, outcome, cost: cost, categories: set, user: user)
+            counts.count(at: position, outcome, size: size, categories: set, user: user)
             if let baseline {
                 if isCounted && baseline[position] != outcome.isHit {
                     if outcome.isHit { prefetched.missesAvoided += 1 } else { prefetched.hitsLost += 1 }

@@ -33,9 +33,9 @@ public struct PrefetchResult: Sendable, Codable {
     /// The mean number of requests to the cache from fetch to use.
     public var meanRequestsUntilUse: Double
     /// What was fetched ahead, in the unit of the capacity.
-    public var fetchedCost: Int
+    public var fetchedSize: Int
     /// What was fetched ahead and never used, what is still on its way at the end included.
-    public var wastedCost: Int
+    public var wastedSize: Int
     /// The same as a share of all that was fetched, ahead and on demand, 0…1.
     public var wastedShare: Double
     /// Learning and planning, in microseconds a request; of the machine and the moment.
@@ -67,10 +67,10 @@ public struct PrefetchResult: Sendable, Codable {
         pollution = share(counts.hitsLost, of: without.requests)
         timeliness = share(counts.used, of: counts.used + counts.late)
         meanRequestsUntilUse = share(counts.requestsUntilUse, of: counts.used)
-        fetchedCost = counts.fetchedCost
-        wastedCost = counts.wastedCost
+        fetchedSize = counts.fetchedSize
+        wastedSize = counts.wastedSize
         wastedShare = share(
-            counts.wastedCost, of: total.bytesFetched.addingUpToLargest(counts.fetchedCost - counts.lateCost))
+            counts.wastedSize, of: total.bytesFetched.addingUpToLargest(counts.fetchedSize - counts.lateSize))
         planningMicroseconds = share(counts.planningNanoseconds, of: counts.plansTimed) / 1_000
         metadataBytes = policy.metadataBytes
         metrics = Dictionary(policy.metrics.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })

@@ -23,7 +23,7 @@ final class PrefetchedCache {
     }
 
     private let run: CacheRun
-    /// The capacity in ``unit``, as are the costs of all accesses; the budget is in the unit of the trace.
+    /// The capacity in ``unit``, as are the sizes of all accesses; the budget is in the unit of the trace.
     private let capacity: Int
     private let unit: CacheUnit
     private let latency: Int64
@@ -78,13 +78,13 @@ final class PrefetchedCache {
         arrive(by: access.time, &counts, policy)
         var access = access
         access.entry = entry
-        access.index = contents.pointee.requests
+        access.requestNumber = contents.pointee.requests
         contents.pointee.requests += 1
         let before = contents.pointee.met[entry]
         if before == .onTheWay, let joined = contents.pointee.arrivals.firstIndex(where: { $0.access.entry == entry }) {
             // Whoever asks for it joins the fetch, and waits.
             let fetch = contents.pointee.arrivals.remove(at: joined)
-            if fetch.isCounted { counts.join(cost: fetch.access.cost) }
+            if fetch.isCounted { counts.join(size: fetch.access.size) }
         }
         let outcome = run.access(access)
         contents.pointee.met[entry] = outcome == .refused ? .absent : .ordinary
@@ -96,7 +96,7 @@ final class PrefetchedCache {
                     counts.requestsUntilUse += contents.pointee.requests - contents.pointee.met.fetch(of: entry)
                 }
             } else if outcome != .hit && before == .waiting {
-                counts.waste(cost: seen.cost(of: access.object))
+                counts.waste(size: seen.size(of: access.object))
             }
         }
         return outcome
@@ -119,7 +119,7 @@ final class PrefetchedCache {
         plan.removeAll()
         let (limit, room) = (contents.pointee.spending.objectsLeft, capacity - run.used())
         contents.pointee.due.removeAll(keepingCapacity: true)
-        if access.cost > room {
+        if access.size > room {
             contents.pointee.waiting.next(of: access.user, into: &contents.pointee.due, waits: waits)
         }
         policy.plan(
@@ -131,17 +131,17 @@ final class PrefetchedCache {
             run.reconsider(fetch(judgement.object, after: access), judgement.isLikely)
         }
         for proposal in plan.proposals.prefix(limit) {
-            let cost = seen.cost(of: proposal.object)
+            let size = seen.size(of: proposal.object)
             // What the cache could never let in is not fetched, whoever proposes it.
-            guard cost <= capacity, contents.pointee.spending.allows(cost: cost &* unit.size), !holds(proposal.object)
+            guard size <= capacity, contents.pointee.spending.allows(cost: size &* unit.size), !holds(proposal.object)
             else {
                 continue
             }
-            contents.pointee.spending.spend(cost: cost &* unit.size)
+            contents.pointee.spending.spend(cost: size &* unit.size)
             let fetch = fetch(proposal.object, after: access)
             // It has expired before anybody asked for it.
-            if contents.pointee.met[fetch.entry] == .waiting { counts.waste(cost: cost) }
-            if isCounted { counts.fetch(cost: cost) }
+            if contents.pointee.met[fetch.entry] == .waiting { counts.waste(size: size) }
+            if isCounted { counts.fetch(size: size) }
             if latency == 0 {
                 place(fetch, isCounted: isCounted, &counts, policy)
             } else {
@@ -156,8 +156,8 @@ final class PrefetchedCache {
     /// What is fetched ahead, as an access.
     private func fetch(_ object: UInt32, after access: Access) -> Access {
         Access(
-            entry: contents.pointee.met.assign(object), index: contents.pointee.requests, time: access.time,
-            cost: seen.cost(of: object),
+            entry: contents.pointee.met.assign(object), requestNumber: contents.pointee.requests, time: access.time,
+            size: seen.size(of: object),
             categories: seen.categories(of: object), user: access.user, object: object, isPrefetch: true)
     }
 
@@ -166,7 +166,7 @@ final class PrefetchedCache {
         while let first = contents.pointee.arrivals.first, first.time <= time {
             contents.pointee.arrivals.removeFirst()
             var access = first.access
-            access.index = contents.pointee.requests
+            access.requestNumber = contents.pointee.requests
             access.time = first.time
             place(access, isCounted: first.isCounted, &counts, policy)
         }
@@ -178,7 +178,7 @@ final class PrefetchedCache {
         if run.access(access) == .refused {
             contents.pointee.met[access.entry] = .absent
             policy?.dropped(access.object)
-            if isCounted { counts.waste(cost: access.cost) }
+            if isCounted { counts.waste(size: access.size) }
         } else {
             contents.pointee.met.arrived(access.entry, request: contents.pointee.requests, isCounted: isCounted)
             contents.pointee.waiting.add(
@@ -197,7 +197,7 @@ final class PrefetchedCache {
             switch contents.pointee.met[victim] {
             case .ordinary: policy?.evicted(contents.pointee.met.object(victim), from: user)
             case .waiting:
-                counts.waste(cost: seen.cost(of: contents.pointee.met.object(victim)))
+                counts.waste(size: seen.size(of: contents.pointee.met.object(victim)))
                 policy?.dropped(contents.pointee.met.object(victim))
             case .waitingUncounted: policy?.dropped(contents.pointee.met.object(victim))
             case .absent: break
@@ -210,9 +210,9 @@ final class PrefetchedCache {
 
     /// What was fetched ahead and is not used at the end, what is still on its way included.
     func finish(_ counts: inout PrefetchCounts) {
-        for arrival in contents.pointee.arrivals where arrival.isCounted { counts.waste(cost: arrival.access.cost) }
+        for arrival in contents.pointee.arrivals where arrival.isCounted { counts.waste(size: arrival.access.size) }
         for entry in 0..<contents.pointee.met.count where contents.pointee.met[entry] == .waiting {
-            counts.waste(cost: seen.cost(of: contents.pointee.met.object(entry)))
+            counts.waste(size: seen.size(of: contents.pointee.met.object(entry)))
         }
     }
 }

@@ -10,7 +10,7 @@ struct CacheMaker {
     var usesTime = false
     /// The number of tiers of each cache; each tier has its own tables.
     var tiers = 1
-    /// What accesses cost in time, where there are tiers.
+    /// What accesses size in time, where there are tiers.
     var latency: LatencyModel?
     /// What the caches' times are collected by, where they are timed.
     var timer: RunTimer?
@@ -18,7 +18,7 @@ struct CacheMaker {
     /// Caches of one tier.
     init(_ policy: ConfiguredPolicy, timer: RunTimer? = nil) {
         make = { policy.makeCache($0, times: timer?.times) }
-        traits = policy.card.traits
+        traits = policy.info.traits
         self.timer = timer
     }
 
@@ -38,7 +38,7 @@ struct CacheMaker {
             context.adaptsModel = models == .adapted
             return make(context)
         }
-        traits = policy.card.traits
+        traits = policy.info.traits
         sharesModel = true
         self.timer = timer
     }

@@ -3,13 +3,13 @@ import HalcyonTrace
 
 /// The unit in which the caches of a replay count: entries where sizes are uniform, otherwise the unit of the trace.
 ///
-/// Policies run faster where every access costs 1. So a cache of N bytes for objects of s bytes each is replayed as a cache
-/// of N / s entries. Reports stay in the unit of the trace: each cost that a cache counts is
+/// Policies run faster where every access sizes 1. So a cache of N bytes for objects of s bytes each is replayed as a cache
+/// of N / s entries. Reports stay in the unit of the trace: each size that a cache counts is
 /// multiplied by ``size``.
 struct CacheUnit: Sendable, Equatable {
-    /// Whether every access costs 1.
+    /// Whether every access sizes 1.
     let usesUniformSizes: Bool
-    /// The cost in the unit of the trace for each unit of the cache: the size of every object where sizes are uniform,
+    /// The size in the unit of the trace for each unit of the cache: the size of every object where sizes are uniform,
     /// otherwise 1.
     let size: Int
 
@@ -25,10 +25,10 @@ struct CacheUnit: Sendable, Equatable {
     /// The capacity of a cache whose capacity in the unit of the trace is `capacity`, rounded down: 0 where no object fits.
     func capacity(_ capacity: Int) -> Int { capacity / size }
 
-    /// The cost of request `index` of `trace` to a cache. O(1).
+    /// The size of request `index` of `trace` to a cache. O(1).
     @inline(__always)
-    func cost(ofRequest index: Int, in trace: Trace) -> Int {
-        usesUniformSizes ? 1 : Int(clamping: trace.cost(ofRequest: index))
+    func size(ofRequest index: Int, in trace: Trace) -> Int {
+        usesUniformSizes ? 1 : Int(clamping: trace.size(ofRequest: index))
     }
 
     /// The context for the policy of a cache.
@@ -40,7 +40,7 @@ struct CacheUnit: Sendable, Equatable {
         capacity: Int, entries: Int = 0, seed: UInt64, future: FutureKnowledge? = nil
     ) -> PolicyContext {
         PolicyContext(
-            capacity: self.capacity(capacity), entries: entries, everyCostIsOne: usesUniformSizes, seed: seed,
+            capacity: self.capacity(capacity), entries: entries, usesUniformSizes: usesUniformSizes, seed: seed,
             future: future)
     }
 }

@@ -6,7 +6,7 @@ public enum CapacityRequest: Sendable, Equatable, CustomStringConvertible {
     case share(Double, text: String)
     /// A number of bytes.
     case bytes(Int, text: String)
-    /// A number in the unit that costs are counted in: bytes where sizes are honoured, otherwise objects.
+    /// A number in the unit that sizes are counted in: bytes where sizes are honoured, otherwise objects.
     case number(Int)
 
     /// Reads a share (`0.5%`), a size with a unit (`64MB`, `1GiB`) or a bare whole number.
@@ -58,13 +58,13 @@ public enum CapacityRequest: Sendable, Equatable, CustomStringConvertible {
         }
     }
 
-    /// The capacity in the unit of costs.
+    /// The capacity in the unit of sizes.
     ///
     /// A share is rounded down, but never to nothing.
     ///
-    /// - Parameter distinct: the cost of all distinct objects together; `nil` where it is not known, in a stream.
+    /// - Parameter distinct: the size of all distinct objects together; `nil` where it is not known, in a stream.
     /// - Throws: ``ReplayError`` where bytes are asked for and objects are counted, or a share of what is not known.
-    public func resolved(unit: CostUnit, distinct: Int?) throws(ReplayError) -> Int {
+    public func resolved(unit: SizeUnit, distinct: Int?) throws(ReplayError) -> Int {
         switch self {
         case .number(let number): return number
         case .bytes(let bytes, let text):

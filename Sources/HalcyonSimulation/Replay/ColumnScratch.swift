@@ -3,14 +3,14 @@ import HalcyonTrace
 
 /// Which columns a replay needs beside the entries. Costs are needed only where sizes vary.
 struct ColumnNeeds {
-    var costs: Bool
+    var sizes: Bool
     var times: Bool
     var categories: Bool
     var users: Bool
 
     init(trace: Trace, maker: CacheMaker, options: ReplayOptions) {
         let traits = maker.traits
-        costs = trace.uniformSize == nil
+        sizes = trace.uniformSize == nil
         times = maker.usesTime || traits.contains(.usesTime)
         categories = trace.hasCategories && (traits.contains(.usesCategories) || options.byCategory)
         users = trace.hasUsers && (traits.contains(.usesUsers) || options.byUser)
@@ -24,7 +24,7 @@ struct ColumnScratch: ~Copyable {
     static let batchLength = 4096
 
     let needs: ColumnNeeds
-    private let costs: UnsafeMutablePointer<Int>
+    private let sizes: UnsafeMutablePointer<Int>
     private let times: UnsafeMutablePointer<Int64>
     private let categories: UnsafeMutablePointer<CategorySetID>
     private let users: UnsafeMutablePointer<UInt32>
@@ -32,12 +32,12 @@ struct ColumnScratch: ~Copyable {
 
     init(needs: ColumnNeeds) {
         self.needs = needs
-        costs = .allocate(capacity: Self.batchLength)
+        sizes = .allocate(capacity: Self.batchLength)
         times = .allocate(capacity: Self.batchLength)
         categories = .allocate(capacity: Self.batchLength)
         users = .allocate(capacity: Self.batchLength)
         outcomes = .allocate(capacity: Self.batchLength)
-        costs.initialize(repeating: 1, count: Self.batchLength)
+        sizes.initialize(repeating: 1, count: Self.batchLength)
         times.initialize(repeating: 0, count: Self.batchLength)
         categories.initialize(repeating: 0, count: Self.batchLength)
         users.initialize(repeating: .max, count: Self.batchLength)
@@ -45,7 +45,7 @@ struct ColumnScratch: ~Copyable {
     }
 
     deinit {
-        costs.deallocate()
+        sizes.deallocate()
         times.deallocate()
         categories.deallocate()
         users.deallocate()
@@ -55,17 +55,17 @@ struct ColumnScratch: ~Copyable {
     /// Fills the needed columns for the requests that `position` gives for 0..<count.
     @inline(__always)
     func fill(from trace: Trace, count: Int, position: (Int) -> Int) {
-        if needs.costs {
+        if needs.sizes {
             if trace.requestSizes.isEmpty {
                 trace.entries.withUnsafeBufferPointer { entries in
-                    trace.objectSizes.withUnsafeBufferPointer { sizes in
+                    trace.objectSizes.withUnsafeBufferPointer { objectSizes in
                         for index in 0..<count {
-                            costs[index] = Int(clamping: sizes[Int(entries[position(index)])])
+                            sizes[index] = Int(clamping: objectSizes[Int(entries[position(index)])])
                         }
                     }
                 }
             } else {
-                for index in 0..<count { costs[index] = Int(trace.requestSizes[position(index)]) }
+                for index in 0..<count { sizes[index] = Int(trace.requestSizes[position(index)]) }
             }
         }
         if needs.times {
@@ -83,10 +83,10 @@ struct ColumnScratch: ~Copyable {
 
     /// Serves the filled requests, of which `entries` are the entries as the cache numbers them.
     @inline(__always)
-    func serve(_ entries: UnsafeBufferPointer<EntryID>, firstIndex: Int, by cache: CacheRun) {
+    func serve(_ entries: UnsafeBufferPointer<EntryID>, firstRequest: Int, by cache: CacheRun) {
         cache.replay(
             RequestBatch(
-                firstIndex: firstIndex, entries: entries, costs: needs.costs ? UnsafePointer(costs) : nil,
+                firstRequest: firstRequest, entries: entries, sizes: needs.sizes ? UnsafePointer(sizes) : nil,
                 times: needs.times ? UnsafePointer(times) : nil,
                 categories: needs.categories ? UnsafePointer(categories) : nil,
                 users: needs.users ? UnsafePointer(users) : nil),
@@ -98,7 +98,7 @@ struct ColumnScratch: ~Copyable {
     func tally(_ count: Int, from position: Int, into counts: inout Counts) {
         counts.count(
             from: position, UnsafeBufferPointer(start: outcomes, count: count),
-            costs: needs.costs ? UnsafePointer(costs) : nil,
+            sizes: needs.sizes ? UnsafePointer(sizes) : nil,
             categories: needs.categories ? UnsafePointer(categories) : nil,
             users: needs.users ? UnsafePointer(users) : nil)
     }
@@ -108,7 +108,7 @@ struct ColumnScratch: ~Copyable {
     func tallyScattered(_ count: Int, into counts: inout Counts, position: (Int) -> Int) {
         for index in 0..<count {
             counts.count(
-                at: position(index), outcomes[index], cost: needs.costs ? costs[index] : 1,
+                at: position(index), outcomes[index], size: needs.sizes ? sizes[index] : 1,
                 categories: categories[index], user: users[index])
         }
     }

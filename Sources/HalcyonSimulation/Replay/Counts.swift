@@ -7,7 +7,7 @@ import HalcyonTrace
 struct Counts {
     let warmup: Int
     let windowLength: Int
-    /// The unit of the costs that are passed in; what is counted is in the unit of the trace.
+    /// The unit of the sizes that are passed in; what is counted is in the unit of the trace.
     private let unit: CacheUnit
     private(set) var total = Tally()
     private(set) var refused = 0
@@ -26,7 +26,7 @@ struct Counts {
         windows = Array(repeating: Tally(), count: max(1, (counted + windowLength - 1) / windowLength))
         byCategorySet = options.byCategory ? Array(repeating: Tally(), count: trace.categorySets.count) : []
         byUser = options.byUser ? Array(repeating: Tally(), count: trace.userCount) : []
-        self.latency = latency.map { LatencyCounts(model: $0, sizesAreBytes: trace.costUnit == .bytes) }
+        self.latency = latency.map { LatencyCounts(model: $0, sizesAreBytes: trace.sizeUnit == .bytes) }
     }
 
     /// Counts of a stream, whose length nobody knows: no warm-up, and windows of a fixed length.
@@ -41,21 +41,21 @@ struct Counts {
 
     /// Counts a run of consecutive requests that lies within one window, or wholly within the warm-up.
     ///
-    /// - Parameter costs: the costs to the cache; `nil` where each is 1.
+    /// - Parameter sizes: the sizes to the cache; `nil` where each is 1.
     @inline(__always)
     mutating func count(
-        from position: Int, _ outcomes: UnsafeBufferPointer<AccessOutcome>, costs: UnsafePointer<Int>?,
+        from position: Int, _ outcomes: UnsafeBufferPointer<AccessOutcome>, sizes: UnsafePointer<Int>?,
         categories: UnsafePointer<CategorySetID>?, users: UnsafePointer<UInt32>?
     ) {
         guard position >= warmup else { return }
         var tally = Tally()
-        if let costs {
-            for index in 0..<outcomes.count { tally.count(outcomes[index], cost: costs[index]) }
+        if let sizes {
+            for index in 0..<outcomes.count { tally.count(outcomes[index], size: sizes[index]) }
         } else {
             for outcome in outcomes { tally.hits &+= outcome.isHit ? 1 : 0 }
             tally.requests = outcomes.count
-            tally.cost = outcomes.count &* unit.size
-            tally.hitCost = tally.hits &* unit.size
+            tally.size = outcomes.count &* unit.size
+            tally.hitSize = tally.hits &* unit.size
         }
         if tally.hits < outcomes.count {
             for outcome in outcomes {
@@ -68,39 +68,39 @@ struct Counts {
         windows[window].add(tally)
         total.add(tally)
         if latency != nil {
-            for index in 0..<outcomes.count { latency?.count(outcomes[index], cost: costs?[index] ?? unit.size) }
+            for index in 0..<outcomes.count { latency?.count(outcomes[index], cost: sizes?[index] ?? unit.size) }
         }
         if let categories, !byCategorySet.isEmpty {
             for index in 0..<outcomes.count {
-                byCategorySet[Int(categories[index])].count(outcomes[index], cost: costs?[index] ?? unit.size)
+                byCategorySet[Int(categories[index])].count(outcomes[index], size: sizes?[index] ?? unit.size)
             }
         }
         if let users, !byUser.isEmpty {
             for index in 0..<outcomes.count where users[index] != Trace.noUser {
-                byUser[Int(users[index])].count(outcomes[index], cost: costs?[index] ?? unit.size)
+                byUser[Int(users[index])].count(outcomes[index], size: sizes?[index] ?? unit.size)
             }
         }
     }
 
     /// Counts one request, wherever it lies.
     ///
-    /// - Parameter cost: the cost to the cache.
+    /// - Parameter size: the size to the cache.
     @inline(__always)
     mutating func count(
-        at position: Int, _ outcome: AccessOutcome, cost: Int, categories: CategorySetID, user: UInt32
+        at position: Int, _ outcome: AccessOutcome, size: Int, categories: CategorySetID, user: UInt32
     ) {
         guard position >= warmup else { return }
-        let cost = cost &* unit.size
-        total.count(outcome, cost: cost)
+        let size = size &* unit.size
+        total.count(outcome, size: size)
         refused &+= outcome == .refused ? 1 : 0
         stale &+= outcome == .stale ? 1 : 0
-        windows[(position - warmup) / windowLength].count(outcome, cost: cost)
-        latency?.count(outcome, cost: cost)
-        if !byCategorySet.isEmpty { byCategorySet[Int(categories)].count(outcome, cost: cost) }
-        if !byUser.isEmpty, user != Trace.noUser { byUser[Int(user)].count(outcome, cost: cost) }
+        windows[(position - warmup) / windowLength].count(outcome, size: size)
+        latency?.count(outcome, cost: size)
+        if !byCategorySet.isEmpty { byCategorySet[Int(categories)].count(outcome, size: size) }
+        if !byUser.isEmpty, user != Trace.noUser { byUser[Int(user)].count(outcome, size: size) }
     }
 
-    /// How many requests from `position` on, at most `limit`, lie in one stretch that ``count(from:_:costs:categories:users:)`` takes.
+    /// How many requests from `position` on, at most `limit`, lie in one stretch that ``count(from:_:sizes:categories:users:)`` takes.
     func stretch(from position: Int, limit: Int) -> Int {
         if position < warmup { return min(limit, warmup - position) }
         return min(limit, windowLength - (position - warmup) % windowLength)

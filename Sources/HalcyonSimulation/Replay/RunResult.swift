@@ -16,7 +16,7 @@ public struct RunResult: Sendable, Codable {
     /// The capacity as it was asked for: `1%`.
     public var capacityAsked: String
     /// What capacity counts.
-    public var capacityUnit: CostUnit
+    public var capacityUnit: SizeUnit
     /// Which caches there were.
     public var mode: ReplayMode
     /// How many caches there were: 1, or one a user.

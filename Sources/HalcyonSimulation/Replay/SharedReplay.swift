@@ -32,7 +32,7 @@ struct SharedReplay {
                     definitions.announce(upTo: length, in: cache) { trace.categorySet(ofRequest: start + $0) }
                 }
                 scratch.serve(
-                    UnsafeBufferPointer(rebasing: entries[start..<start + length]), firstIndex: start, by: cache)
+                    UnsafeBufferPointer(rebasing: entries[start..<start + length]), firstRequest: start, by: cache)
                 scratch.tally(length, from: start, into: &counts)
                 maker.timer?.collect(isCounted: start >= counts.warmup)
                 position += length

@@ -35,8 +35,8 @@ public struct PolicyList: Sendable, Encodable {
     public init(_ entries: [PolicyEntry]) {
         policies = entries.map { entry in
             Item(
-                name: entry.card.name, summary: entry.card.summary, source: entry.card.source,
-                traits: entry.card.traits.nameList,
+                name: entry.info.name, summary: entry.info.summary, source: entry.info.source,
+                traits: entry.info.traits.nameList,
                 parameters: entry.parameters.map {
                     Setting(name: $0.name, help: $0.help, accepts: $0.accepts, defaultValue: $0.defaultValue)
                 })

@@ -51,8 +51,8 @@ extension ReplayReport {
             column("prefetched_used", \.used), column("precision", \.precision), column("coverage", \.coverage),
             column("pollution", \.pollution), column("timeliness", \.timeliness), column("wasted_share", \.wastedShare),
             column("planning_us", \.planningMicroseconds), column("hits_owed", \.hitsOwed),
-            column("prefetched_late", \.late), column("fetched_cost", \.fetchedCost),
-            column("wasted_cost", \.wastedCost), column("fetch_latency_us", \.fetchLatency),
+            column("prefetched_late", \.late), column("fetched_size", \.fetchedSize),
+            column("wasted_size", \.wastedSize), column("fetch_latency_us", \.fetchLatency),
         ]
     }
 

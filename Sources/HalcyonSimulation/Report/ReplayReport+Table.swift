@@ -21,7 +21,7 @@ extension ReplayReport {
     }
 
     private var header: String {
-        let unit = trace.costUnit == .bytes ? ", \(trace.distinctCost.bytesForPeople)" : ""
+        let unit = trace.sizeUnit == .bytes ? ", \(trace.distinctSize.bytesForPeople)" : ""
         var text = "\(trace.path): \(trace.requests.counted("request")), \(trace.objects.counted("object"))\(unit)"
         if trace.users > 0 { text += ", \(trace.users.counted("user"))" }
         if trace.categories > 0 {
@@ -53,7 +53,7 @@ extension ReplayReport {
     }
 
     private func table(of group: [RunResult], emphasis: Bool) -> String {
-        let hasBytes = trace.costUnit == .bytes
+        let hasBytes = trace.sizeUnit == .bytes
         let hasMissCosts = group.contains { $0.missCost != nil }
         let hasTiers = group.contains { $0.tiers != nil }
         let hasUsers = group.contains { $0.userDistribution != nil }

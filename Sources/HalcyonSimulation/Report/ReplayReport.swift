@@ -8,7 +8,7 @@ import HalcyonTrace
 /// Names are snake case, ratios 0…1, times seconds unless the name says otherwise.
 public struct ReplayReport: Sendable, Codable {
     /// The version of this structure.
-    public var schema = "halcyon.replay/2"
+    public var schema = "halcyon.replay/3"
     /// The version of Halcyon that made it.
     public var halcyonVersion = Halcyon.version
     /// The result version of the build that made it: with the same number, the same trace and parameters give the same

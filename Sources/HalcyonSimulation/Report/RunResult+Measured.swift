@@ -8,7 +8,7 @@ extension RunResult {
     ) {
         let counts = measured.counts
         self.init(
-            policy, unit: trace.costUnit, requests: trace.count, mode: mode, options: options, measured)
+            policy, unit: trace.sizeUnit, requests: trace.count, mode: mode, options: options, measured)
         categories = options.byCategory ? Self.byCategory(counts.byCategorySet, trace) : nil
         users = options.byUser ? Self.byUser(counts.byUser, trace) : nil
         userDistribution =
@@ -20,7 +20,7 @@ extension RunResult {
     ///
     /// - Parameter requests: the requests served, the warm-up included.
     init(
-        _ policy: ConfiguredPolicy, unit: CostUnit, requests: Int, mode: ReplayMode, options: ReplayOptions,
+        _ policy: ConfiguredPolicy, unit: SizeUnit, requests: Int, mode: ReplayMode, options: ReplayOptions,
         _ measured: Measured
     ) {
         let counts = measured.counts
@@ -30,9 +30,9 @@ extension RunResult {
         let metadata = measured.caches.reduce(MetadataBytes()) { $0 + $1.after.metadataBytes }
         let residents = measured.caches.reduce(0) { $0 + $1.after.count }
         self.init(
-            policy: policy.card.name, label: policy.label,
+            policy: policy.info.name, label: policy.label,
             parameters: Dictionary(policy.parameters.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 }),
-            traits: policy.card.traits.nameList, capacity: 0, capacityAsked: "", capacityUnit: unit,
+            traits: policy.info.traits.nameList, capacity: 0, capacityAsked: "", capacityUnit: unit,
             mode: mode, caches: measured.caches.count, requests: counts.total.requests, hits: counts.total.hits,
             objectHitRatio: counts.total.objectHitRatio, byteHitRatio: counts.total.byteHitRatio,
             bytesFetched: counts.total.bytesFetched, evictions: difference(\.evictions),

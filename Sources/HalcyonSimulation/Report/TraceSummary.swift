@@ -10,10 +10,10 @@ public struct TraceSummary: Sendable, Codable {
     public var requests: Int
     /// The distinct objects.
     public var objects: Int
-    /// The cost of all distinct objects, in ``costUnit``.
-    public var distinctCost: Int
+    /// The cost of all distinct objects, in ``sizeUnit``.
+    public var distinctSize: Int
     /// Whether costs are bytes or every object counts 1.
-    public var costUnit: CostUnit
+    public var sizeUnit: SizeUnit
     /// The distinct users; 0 where none is known.
     public var users: Int
     /// The distinct categories; 0 where none is known.
@@ -27,8 +27,8 @@ public struct TraceSummary: Sendable, Codable {
         fingerprint = identity.fingerprint
         self.requests = requests
         objects = identity.objects.count
-        distinctCost = identity.distinctCost
-        costUnit = stream.costUnit
+        distinctSize = identity.distinctSize
+        sizeUnit = stream.sizeUnit
         users = identity.users.count
         categories = identity.categoryCount(stream.categorySets)
         self.notes = stream.report.sentences + notes
@@ -42,8 +42,8 @@ public struct TraceSummary: Sendable, Codable {
         fingerprint = trace.fingerprint
         requests = trace.count
         objects = trace.objectCount
-        distinctCost = Int(clamping: trace.distinctCost)
-        costUnit = trace.costUnit
+        distinctSize = Int(clamping: trace.distinctSize)
+        sizeUnit = trace.sizeUnit
         users = trace.userCount
         categories = trace.categoryCount
         self.notes = trace.report.sentences + notes

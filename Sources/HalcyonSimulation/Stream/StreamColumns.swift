@@ -4,31 +4,31 @@ import HalcyonTrace
 /// The columns of a piece of a stream in the form that caches take.
 struct StreamColumns {
     private(set) var entries: [UInt32] = []
-    private var costs: [Int] = []
+    private var sizes: [Int] = []
     private var times: [Int64] = []
     private var users: [UInt32] = []
     private var sets: [UInt32] = []
 
-    /// Takes over a piece, in place of whatever was there; without costs where sizes are uniform.
+    /// Takes over a piece, in place of whatever was there; without sizes where sizes are uniform.
     mutating func fill(_ batch: StreamBatch, unit: CacheUnit) {
         entries = batch.entries
-        costs = unit.usesUniformSizes ? [] : batch.costs.map { Int(clamping: $0) }
+        sizes = unit.usesUniformSizes ? [] : batch.sizes.map { Int(clamping: $0) }
         times = batch.times
         users = batch.users
         sets = batch.categorySets
     }
 
     /// Calls `body` with the columns as one batch.
-    func withBatch(firstIndex: Int, _ body: (RequestBatch) -> Void) {
+    func withBatch(firstRequest: Int, _ body: (RequestBatch) -> Void) {
         entries.withUnsafeBufferPointer { entries in
-            costs.withUnsafeBufferPointer { costs in
+            sizes.withUnsafeBufferPointer { sizes in
                 times.withUnsafeBufferPointer { times in
                     users.withUnsafeBufferPointer { users in
                         sets.withUnsafeBufferPointer { sets in
                             body(
                                 RequestBatch(
-                                    firstIndex: firstIndex, entries: entries,
-                                    costs: costs.isEmpty ? nil : costs.baseAddress,
+                                    firstRequest: firstRequest, entries: entries,
+                                    sizes: sizes.isEmpty ? nil : sizes.baseAddress,
                                     times: times.isEmpty ? nil : times.baseAddress,
                                     categories: sets.isEmpty ? nil : sets.baseAddress,
                                     users: users.isEmpty ? nil : users.baseAddress))

@@ -8,15 +8,15 @@ struct StreamIdentity {
     private(set) var objects = SeenNumbers()
     private(set) var users = SeenNumbers()
     private(set) var categorySets = SeenNumbers()
-    private(set) var distinctCost = 0
+    private(set) var distinctSize = 0
 
     mutating func add(_ batch: StreamBatch) {
         for index in batch.entries.indices {
             let entry = batch.entries[index]
-            let cost = index < batch.costs.count ? batch.costs[index] : 1
-            if objects.insert(entry) { distinctCost &+= Int(clamping: cost) }
+            let size = index < batch.sizes.count ? batch.sizes[index] : 1
+            if objects.insert(entry) { distinctSize &+= Int(clamping: size) }
             add(UInt64(entry))
-            add(cost)
+            add(size)
             add(UInt64(bitPattern: batch.times[index]))
             let user = index < batch.users.count ? batch.users[index] : Trace.noUser
             if user != Trace.noUser { users.insert(user) }

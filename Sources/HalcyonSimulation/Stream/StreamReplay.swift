@@ -22,8 +22,8 @@ public struct StreamReplay {
     public init(
         path: String, load: LoadOptions, policies: [ConfiguredPolicy], capacities: [CapacityRequest], seed: UInt64 = 1
     ) throws(ReplayError) {
-        if let offline = policies.first(where: { $0.card.traits.contains(.needsFuture) }) {
-            throw ReplayError.usage("\(offline.card.name) needs the whole trace beforehand, and a stream has none.")
+        if let offline = policies.first(where: { $0.info.traits.contains(.needsFuture) }) {
+            throw ReplayError.usage("\(offline.info.name) needs the whole trace beforehand, and a stream has none.")
         }
         for capacity in capacities { _ = try capacity.resolved(unit: .bytes, distinct: nil) }
         self.path = path
@@ -65,8 +65,8 @@ public struct StreamReplay {
         var stream = try TraceStream(path, load)
         var batch = StreamBatch()
         guard try stream.next(into: &batch) else { throw ReplayError.data("\(path): holds no request") }
-        let size = batch.costs[0]
-        let isUniform = expectsUniformSizes && batch.costs.allSatisfy { $0 == size }
+        let size = batch.sizes[0]
+        let isUniform = expectsUniformSizes && batch.sizes.allSatisfy { $0 == size }
         let unit = CacheUnit(uniformSize: isUniform ? size : nil)
         var members = policies.flatMap { policy in
             capacities.map { Member(policy, $0, unit: unit, seed: seed) }
@@ -75,25 +75,25 @@ public struct StreamReplay {
         var scratch = StreamColumns()
         var requests = 0
         repeat {
-            if isUniform, load.sizes != .unit, let other = batch.costs.firstIndex(where: { $0 != size }) {
+            if isUniform, load.sizes != .unit, let other = batch.sizes.firstIndex(where: { $0 != size }) {
                 return .sizeChanged(
                     SizeChange(
-                        request: max(load.skip, 0) + requests + other + 1, size: batch.costs[other], sizeBefore: size))
+                        request: max(load.skip, 0) + requests + other + 1, size: batch.sizes[other], sizeBefore: size))
             }
             scratch.fill(batch, unit: unit)
             identity.add(batch)
             for index in members.indices {
-                members[index].serve(scratch, firstIndex: requests, sets: stream.categorySets)
+                members[index].serve(scratch, firstRequest: requests, sets: stream.categorySets)
             }
             requests += batch.entries.count
         } while try stream.next(into: &batch)
-        for capacity in capacities { _ = try capacity.resolved(unit: stream.costUnit, distinct: nil) }
+        for capacity in capacities { _ = try capacity.resolved(unit: stream.sizeUnit, distinct: nil) }
         return .finished(
             ReplayReport(
                 trace: TraceSummary(
                     stream, path: path, requests: requests, identity: identity, notes: notes),
                 runs: members.map {
-                    $0.result(unit: stream.costUnit, requests: requests, objects: identity.objects.count)
+                    $0.result(unit: stream.sizeUnit, requests: requests, objects: identity.objects.count)
                 }))
     }
 }
@@ -133,8 +133,8 @@ private struct Member {
         counts = Counts(windowLength: StreamReplay.windowLength, unit: unit)
     }
 
-    mutating func serve(_ columns: StreamColumns, firstIndex: Int, sets: CategorySets) {
-        if policy.card.traits.contains(.usesCategories) {
+    mutating func serve(_ columns: StreamColumns, firstRequest: Int, sets: CategorySets) {
+        if policy.info.traits.contains(.usesCategories) {
             while definedSets < sets.count {
                 cache.define(UInt32(definedSets), Array(sets[UInt32(definedSets)]))
                 definedSets += 1
@@ -143,18 +143,18 @@ private struct Member {
         let clock = ContinuousClock()
         let began = clock.now
         var outcomes = [AccessOutcome](repeating: .miss, count: columns.entries.count)
-        columns.withBatch(firstIndex: firstIndex) { batch in
+        columns.withBatch(firstRequest: firstRequest) { batch in
             outcomes.withUnsafeMutableBufferPointer { buffer in
                 if let start = buffer.baseAddress { cache.replay(batch, start) }
             }
             outcomes.withUnsafeBufferPointer { buffer in
                 var position = 0
                 while position < buffer.count {
-                    let length = counts.stretch(from: firstIndex + position, limit: buffer.count - position)
+                    let length = counts.stretch(from: firstRequest + position, limit: buffer.count - position)
                     counts.count(
-                        from: firstIndex + position,
+                        from: firstRequest + position,
                         UnsafeBufferPointer(rebasing: buffer[position..<position + length]),
-                        costs: batch.costs.map { $0 + position }, categories: nil, users: nil)
+                        sizes: batch.sizes.map { $0 + position }, categories: nil, users: nil)
                     position += length
                 }
             }
@@ -163,7 +163,7 @@ private struct Member {
     }
 
     /// - Parameter objects: the distinct objects of the requests that were served.
-    func result(unit: CostUnit, requests: Int, objects: Int) -> RunResult {
+    func result(unit: SizeUnit, requests: Int, objects: Int) -> RunResult {
         let state = cache.state()
         var entries = EntryCounts()
         entries.add(cache, numbers: objects)

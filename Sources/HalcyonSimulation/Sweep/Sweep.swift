@@ -51,27 +51,27 @@ public struct Sweep: Sendable {
                 throw ReplayError.data("A cache for each user needs a user in every request.")
             }
         }
-        distinct = Int(clamping: trace.distinctCost)
+        distinct = Int(clamping: trace.distinctSize)
         if let prefetch = options.prefetch {
-            try prefetch.verify(unit: trace.costUnit)
-            if let offline = policies.first(where: { $0.card.traits.contains(.needsFuture) }) {
+            try prefetch.verify(unit: trace.sizeUnit)
+            if let offline = policies.first(where: { $0.info.traits.contains(.needsFuture) }) {
                 throw ReplayError.usage(
-                    "\(offline.card.name) knows which requests come, not what is fetched ahead of them: leave it out.")
+                    "\(offline.info.name) knows which requests come, not what is fetched ahead of them: leave it out.")
             }
             if tiers != nil { throw ReplayError.usage("Prefetching is replayed in one cache, not in two tiers.") }
             if options.timings { throw ReplayError.usage("Accesses are timed without prefetching.") }
         }
         if let tiers {
-            if let offline = policies.first(where: { $0.card.traits.contains(.needsFuture) }) {
+            if let offline = policies.first(where: { $0.info.traits.contains(.needsFuture) }) {
                 throw ReplayError.usage(
-                    "\(offline.card.name) knows the future of one cache, and cannot serve two tiers.")
+                    "\(offline.info.name) knows the future of one cache, and cannot serve two tiers.")
             }
             if options.timings { throw ReplayError.usage("Accesses are timed in one cache, not in two tiers.") }
-            _ = try tiers.memory.resolved(unit: trace.costUnit, distinct: distinct)
-            _ = try tiers.disk.resolved(unit: trace.costUnit, distinct: distinct)
+            _ = try tiers.memory.resolved(unit: trace.sizeUnit, distinct: distinct)
+            _ = try tiers.disk.resolved(unit: trace.sizeUnit, distinct: distinct)
             self.capacities = [tiers.disk]
         } else {
-            for capacity in capacities { _ = try capacity.resolved(unit: trace.costUnit, distinct: distinct) }
+            for capacity in capacities { _ = try capacity.resolved(unit: trace.sizeUnit, distinct: distinct) }
             self.capacities = capacities
         }
         self.trace = trace
@@ -108,7 +108,7 @@ public struct Sweep: Sendable {
     ///   - progress: told of the requests served.
     public func run(workers: Int? = nil, progress: ReplayProgress? = nil) async -> [RunResult] {
         let future =
-            mode == .shared && policies.contains { $0.card.traits.contains(.needsFuture) }
+            mode == .shared && policies.contains { $0.info.traits.contains(.needsFuture) }
             ? FutureKnowledge(entries: trace.entries, entryCount: trace.objectCount) : nil
         let jobs = policies.flatMap { policy in capacities.map { (policy, $0) } }
         var results = [RunResult?](repeating: nil, count: jobs.count)
@@ -132,7 +132,7 @@ public struct Sweep: Sendable {
     /// Runs one policy at one capacity on this thread.
     public func result(of policy: ConfiguredPolicy, at capacity: CapacityRequest) -> RunResult {
         let future =
-            mode == .shared && policy.card.traits.contains(.needsFuture)
+            mode == .shared && policy.info.traits.contains(.needsFuture)
             ? FutureKnowledge(entries: trace.entries, entryCount: trace.objectCount) : nil
         return result(of: policy, at: capacity, future: future, progress: nil)
     }
@@ -199,6 +199,6 @@ public struct Sweep: Sendable {
 
     private func resolved(_ request: CapacityRequest) -> Int {
         // The initialiser has resolved every capacity once, so none fails here.
-        (try? request.resolved(unit: trace.costUnit, distinct: distinct)) ?? 0
+        (try? request.resolved(unit: trace.sizeUnit, distinct: distinct)) ?? 0
     }
 }

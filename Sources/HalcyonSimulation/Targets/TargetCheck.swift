@@ -79,7 +79,7 @@ public struct TargetCheck: Sendable {
             let baseline = try target.baseline.map { try catalogue.policy($0).label }
             return TargetOutcome(
                 group: number, number: place, trace: group.trace + prefetch, mode: group.mode, target: target,
-                policyName: policy.card.name, hits: result.hits, requests: result.requests,
+                policyName: policy.info.name, hits: result.hits, requests: result.requests,
                 baselineHitRatio: baseline.flatMap {
                     results[Job(policy: $0, capacity: target.capacity)]?.objectHitRatio
                 },

@@ -89,7 +89,7 @@ private struct TargetReader {
         var margins: [(policy: String, margin: Double)] = []
         for (name, key) in fields.keys {
             let isKnown =
-                catalogue.entries.contains { $0.card.name == name } || PrefetchCatalogue.entry(named: name) != nil
+                catalogue.entries.contains { $0.info.name == name } || PrefetchCatalogue.entry(named: name) != nil
             if name != "default", !isKnown {
                 throw key.fault("'\(name.shortened)' is neither 'default' nor the name of a policy.")
             }

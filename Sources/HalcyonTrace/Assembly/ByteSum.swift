@@ -1,6 +1,6 @@
 /// The sizes of all requests together, which whoever replays them adds up again and again in 64 bits.
 struct ByteSum: Sendable {
-    /// The most that is accepted: 2⁶² bytes, so that no count of requests, hits or what they cost overflows.
+    /// The most that is accepted: 2⁶² bytes, so that no count of requests, hits or what they size overflows.
     static let largest: UInt64 = 1 << 62
 
     private var sum: UInt64 = 0

@@ -6,7 +6,7 @@ struct ObjectSizes: Sendable {
     var objects: [UInt64] = []
     /// Empty unless requests differ from their objects and that is honoured.
     var requests: [UInt32] = []
-    var unit = CostUnit.bytes
+    var unit = SizeUnit.bytes
     var disagreements = 0
     /// Objects without a size among others that have one.
     var unknown = 0

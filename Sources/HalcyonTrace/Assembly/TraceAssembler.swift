@@ -53,7 +53,7 @@ struct TraceAssembler: Sendable {
             entries: keys.numbers, times: times, users: users?.numbers ?? [], objectSizes: sizes.objects,
             requestSizes: sizes.requests, objectCategories: categories.objects, requestCategories: categories.requests,
             categorySets: categories.sets, categoryCount: categories.names.count, userCount: users?.order.count ?? 0,
-            costUnit: sizes.unit, names: names, report: report)
+            sizeUnit: sizes.unit, names: names, report: report)
     }
 
     /// The objects by first request, and their sizes.

@@ -1,6 +1,6 @@
 /// A Zipf working set that sequential scans of new objects interrupt.
 ///
-/// The truth: an object of a scan is never asked for again, so that admitting one can only cost hits; a
+/// The truth: an object of a scan is never asked for again, so that admitting one can only size hits; a
 /// scan-resistant policy loses nothing but the scan's own compulsory misses. Keys below `objects` are the working set, by
 /// popularity; scanned keys follow from `objects` upwards. Requests are a second apart.
 public struct ScanModel: TraceGenerator, Equatable, Codable {

@@ -1,7 +1,7 @@
 /// The distinct sets of categories that occur in a trace, numbered; set 0 is the empty one.
 ///
 /// An object often has several categories (`Comedy|Romance`). A request names one set by its number, so that it
-/// costs 4 bytes however many categories there are.
+/// sizes 4 bytes however many categories there are.
 public struct CategorySets: Sendable {
     private var members: [UInt32] = []
     private var ends: [Int] = [0]

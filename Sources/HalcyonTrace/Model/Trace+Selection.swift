@@ -43,7 +43,7 @@ extension Trace {
             objectCategories: objectCategories.isEmpty ? [] : objects.kept.map { objectCategories[Int($0)] },
             requestCategories: requestCategories.isEmpty ? [] : positions.map { requestCategories[$0] },
             categorySets: categorySets, categoryCount: categoryCount, userCount: owners.kept.count,
-            costUnit: costUnit, names: names, report: report)
+            sizeUnit: sizeUnit, names: names, report: report)
     }
 }
 

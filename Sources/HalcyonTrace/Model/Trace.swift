@@ -28,8 +28,8 @@ public struct Trace: Sendable {
     /// The number of distinct users.
     public let userCount: Int
     /// Whether sizes are counted in bytes or every object counts 1.
-    public let costUnit: CostUnit
-    /// The size of every request in ``costUnit`` where all sizes are equal and not 0 (1 where every object counts 1);
+    public let sizeUnit: SizeUnit
+    /// The size of every request in ``sizeUnit`` where all sizes are equal and not 0 (1 where every object counts 1);
     /// otherwise `nil`.
     public let uniformSize: UInt64?
     /// The names behind the numbers, where they were asked for.
@@ -46,7 +46,7 @@ public struct Trace: Sendable {
         entries: [UInt32], times: TimeColumn, users: [UInt32] = [], objectSizes: [UInt64],
         requestSizes: [UInt32] = [], objectCategories: [UInt32] = [], requestCategories: [UInt32] = [],
         categorySets: CategorySets = CategorySets(), categoryCount: Int = 0, userCount: Int = 0,
-        costUnit: CostUnit = .objects, names: TraceNames = TraceNames(), report: LoadReport = LoadReport()
+        sizeUnit: SizeUnit = .objects, names: TraceNames = TraceNames(), report: LoadReport = LoadReport()
     ) {
         precondition(times.count == entries.count, "a time for each request")
         precondition(users.isEmpty || users.count == entries.count, "a user for each request, or none")
@@ -71,9 +71,9 @@ public struct Trace: Sendable {
         self.categorySets = categorySets
         self.categoryCount = categoryCount
         self.userCount = userCount
-        self.costUnit = costUnit
+        self.sizeUnit = sizeUnit
         uniformSize =
-            switch costUnit {
+            switch sizeUnit {
             case .objects: 1
             case .bytes:
                 requestSizes.isEmpty
@@ -92,8 +92,8 @@ public struct Trace: Sendable {
     /// Whether any request carries a user.
     public var hasUsers: Bool { !users.isEmpty }
 
-    /// The cost of request `index` in ``costUnit``. O(1).
-    public func cost(ofRequest index: Int) -> UInt64 {
+    /// The size of request `index` in ``sizeUnit``. O(1).
+    public func size(ofRequest index: Int) -> UInt64 {
         requestSizes.isEmpty ? objectSizes[Int(entries[index])] : UInt64(requestSizes[index])
     }
 
@@ -108,8 +108,8 @@ public struct Trace: Sendable {
         users.isEmpty ? Trace.noUser : users[index]
     }
 
-    /// The sum of the sizes of all distinct objects (the working set of the whole trace), in ``costUnit``. O(objects).
-    public var distinctCost: UInt64 { objectSizes.reduce(0) { $0 &+ $1 } }
+    /// The sum of the sizes of all distinct objects (the working set of the whole trace), in ``sizeUnit``. O(objects).
+    public var distinctSize: UInt64 { objectSizes.reduce(0) { $0 &+ $1 } }
 
     /// The size that all of `sizes` have; `nil` if two differ, and where it is 0 or there is none.
     private static func uniformSize<Size: UnsignedInteger>(of sizes: [Size]) -> Size? {
@@ -124,9 +124,9 @@ public struct Trace: Sendable {
     }
 }
 
-/// What an entry's cost counts.
-public enum CostUnit: String, Sendable, Codable {
-    /// Sizes are honoured: cost is bytes.
+/// What an entry's size counts.
+public enum SizeUnit: String, Sendable, Codable {
+    /// Sizes are honoured: size is bytes.
     case bytes
     /// Every object counts 1.
     case objects

@@ -1,7 +1,7 @@
-/// The costs of a stream's requests under a size rule.
+/// The sizes of a stream's requests under a size rule.
 struct StreamCosts {
     private let rule: SizeRule
-    /// The cost of each object, by its first request.
+    /// The size of each object, by its first request.
     private var objects: [UInt64] = []
     private var known = 0
     private(set) var disagreements = 0
@@ -10,7 +10,7 @@ struct StreamCosts {
 
     init(rule: SizeRule) { self.rule = rule }
 
-    /// Whether costs come from the keys' hashes.
+    /// Whether sizes come from the keys' hashes.
     var needsHashes: Bool {
         if case .lognormal = rule { true } else { false }
     }
@@ -20,20 +20,20 @@ struct StreamCosts {
     /// Whether sizes are asked for and none was met.
     var areNone: Bool { (rule == .firstRequest || rule == .perRequest) && known == 0 && disagreements == 0 }
 
-    var unit: CostUnit { rule == .unit || areNone ? .objects : .bytes }
+    var unit: SizeUnit { rule == .unit || areNone ? .objects : .bytes }
 
-    /// Puts the costs of a chunk's requests into `costs`.
-    mutating func add(_ rows: ChunkRows, to costs: inout [UInt64]) {
-        costs.removeAll(keepingCapacity: true)
-        costs.reserveCapacity(rows.count)
+    /// Puts the sizes of a chunk's requests into `sizes`.
+    mutating func add(_ rows: ChunkRows, to sizes: inout [UInt64]) {
+        sizes.removeAll(keepingCapacity: true)
+        sizes.reserveCapacity(rows.count)
         switch rule {
-        case .unit: costs.append(contentsOf: repeatElement(1, count: rows.count))
+        case .unit: sizes.append(contentsOf: repeatElement(1, count: rows.count))
         case .lognormal(let median, let sigma):
             for (entry, hash) in zip(rows.keys.numbers, rows.hashes) {
                 if Int(entry) == objects.count {
                     objects.append(SizeRule.drawLognormal(hash: hash, median: median, sigma: sigma))
                 }
-                costs.append(objects[Int(entry)])
+                sizes.append(objects[Int(entry)])
             }
         case .firstRequest, .perRequest:
             for row in 0..<rows.count {
@@ -45,9 +45,9 @@ struct StreamCosts {
                 }
                 let first = objects[entry]
                 if size != 0, size != first { disagreements += 1 }
-                costs.append(rule == .firstRequest || size == 0 ? first : size)
+                sizes.append(rule == .firstRequest || size == 0 ? first : size)
             }
         }
-        if rule != .unit { sum.add(costs) }
+        if rule != .unit { sum.add(sizes) }
     }
 }

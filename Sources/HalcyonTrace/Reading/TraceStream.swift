@@ -13,15 +13,15 @@ import Foundation
 /// Numbers are those that ``Trace/load(_:_:)`` would give. Beside one piece, the stream holds at most 64 bytes a distinct
 /// key, and the text of keys that are no numbers, because two keys are only the same if their bytes are.
 ///
-/// What can only be known at the end is different from a loaded trace: where no size is known an object still costs 1,
+/// What can only be known at the end is different from a loaded trace: where no size is known an object still sizes 1,
 /// and ``LoadReport/noSizes`` is right once the last piece has been read.
 public struct TraceStream {
     /// What was noticed so far.
     public private(set) var report = LoadReport()
     /// What the numbers of category sets mean, so far.
     public var categorySets: CategorySets { splitter.sets }
-    /// What costs count: bytes as soon as a size was met.
-    public var costUnit: CostUnit { costs.unit }
+    /// What sizes count: bytes as soon as a size was met.
+    public var sizeUnit: SizeUnit { sizes.unit }
 
     private var reader: ChunkReader
     private var worker: ChunkWorker
@@ -29,7 +29,7 @@ public struct TraceStream {
     private let notes: SourceNotes
     private let present: PresentColumns
     private var buffer: [UInt8] = []
-    private var costs: StreamCosts
+    private var sizes: StreamCosts
     private var splitter = CategorySplitter()
     private var sets: [UInt32] = []
     private var toSkip: Int
@@ -53,8 +53,8 @@ public struct TraceStream {
         notes = opening.notes
         reader = opening.reader
         worker = ChunkWorker(parser: opening.parser, index: 0, skipsBadLines: options.skipBadLines)
-        costs = StreamCosts(rule: options.sizes)
-        worker.wantsHashes = costs.needsHashes
+        sizes = StreamCosts(rule: options.sizes)
+        worker.wantsHashes = sizes.needsHashes
         toSkip = max(options.skip, 0)
         toGive = max(options.limit ?? .max, 0)
         report.noTimes = !present.contains(.times)
@@ -90,10 +90,10 @@ public struct TraceStream {
             if rows.count > toGive { rows.keep(0..<toGive) }
             toGive -= rows.count
             fill(&batch, rows)
-            if !costs.sum.isAccepted { throw ByteSum.fault(place.path) }
+            if !sizes.sum.isAccepted { throw ByteSum.fault(place.path) }
             return true
         }
-        report.noSizes = costs.areNone
+        report.noSizes = sizes.areNone
         return false
     }
 
@@ -102,9 +102,9 @@ public struct TraceStream {
         batch.times = Array(rows.times)
         if rows.times.isEmpty { batch.times = (given..<(given + rows.count)).map { Int64($0) * 1_000_000 } }
         given += rows.count
-        costs.add(rows, to: &batch.costs)
-        report.sizeDisagreements = costs.disagreements
-        report.unknownSizes = costs.areNone ? 0 : costs.unknown
+        sizes.add(rows, to: &batch.sizes)
+        report.sizeDisagreements = sizes.disagreements
+        report.unknownSizes = sizes.areNone ? 0 : sizes.unknown
         batch.users = rows.users.numbers
         let fields = worker.tables.categories
         if sets.count < fields.count {
@@ -122,8 +122,8 @@ public struct StreamBatch: Sendable {
     public internal(set) var entries: [UInt32] = []
     /// The time of each request, in microseconds.
     public internal(set) var times: [Int64] = []
-    /// The cost of each request, in the stream's ``TraceStream/costUnit``.
-    public internal(set) var costs: [UInt64] = []
+    /// The size of each request, in the stream's ``TraceStream/sizeUnit``.
+    public internal(set) var sizes: [UInt64] = []
     /// The user of each request, ``Trace/noUser`` where unknown; empty without users.
     public internal(set) var users: [UInt32] = []
     /// The category set of each request; empty without categories.

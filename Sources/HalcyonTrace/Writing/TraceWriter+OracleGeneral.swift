@@ -22,10 +22,10 @@ extension TraceWriter {
                     message: "request \(request + 1) is at \(seconds) s; oracleGeneral holds times from 0 to "
                         + "\(UInt32.max) s")
             }
-            guard let size = UInt32(exactly: trace.cost(ofRequest: request)) else {
+            guard let size = UInt32(exactly: trace.size(ofRequest: request)) else {
                 throw TraceError(
                     file: path,
-                    message: "request \(request + 1) has \(trace.cost(ofRequest: request)) bytes; "
+                    message: "request \(request + 1) has \(trace.size(ofRequest: request)) bytes; "
                         + "oracleGeneral holds sizes up to \(UInt32.max)")
             }
             sink.append(littleEndian: time)

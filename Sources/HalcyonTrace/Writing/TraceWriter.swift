@@ -35,7 +35,7 @@ public enum TraceWriter {
         var header: [String] = []
         if !trace.report.noTimes { header.append("time") }
         header.append("key")
-        if trace.costUnit == .bytes { header.append("size") }
+        if trace.sizeUnit == .bytes { header.append("size") }
         if trace.hasCategories { header.append("category") }
         if trace.hasUsers { header.append("user") }
         sink.append((header.joined(separator: ",") + "\n").utf8)
@@ -45,9 +45,9 @@ public enum TraceWriter {
                 sink.append(UInt8(ascii: ","))
             }
             sink.append(fields.keys.utf8(trace.entries[request]))
-            if trace.costUnit == .bytes {
+            if trace.sizeUnit == .bytes {
                 sink.append(UInt8(ascii: ","))
-                sink.append(decimal: trace.cost(ofRequest: request))
+                sink.append(decimal: trace.size(ofRequest: request))
             }
             if trace.hasCategories {
                 sink.append(UInt8(ascii: ","))

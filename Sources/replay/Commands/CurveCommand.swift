@@ -49,8 +49,8 @@ struct CurveCommand: AsyncParsableCommand {
             }
             try CommandFiles(reads: [("trace", trace.path)], writes: [("--output", output.output)]).verify()
             let requests = try Trace.load(trace.path, trace.options(names: []))
-            let unit = unit.map { $0 == .bytes ? CostUnit.bytes : .objects }
-            if unit == .bytes, requests.costUnit == .objects {
+            let unit = unit.map { $0 == .bytes ? SizeUnit.bytes : .objects }
+            if unit == .bytes, requests.sizeUnit == .objects {
                 throw ReplayError.data("\(trace.trace) has no sizes, so that there is no curve over bytes.")
             }
             var curve =

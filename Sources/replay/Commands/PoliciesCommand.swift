@@ -23,8 +23,8 @@ struct PoliciesCommand: AsyncParsableCommand {
         try await reportingFailure {
             var entries = PolicyCatalogue.standard.entries
             if let name {
-                let wanted = try PolicyCatalogue.standard.policy(name).card.name
-                entries = entries.filter { $0.card.name == wanted }
+                let wanted = try PolicyCatalogue.standard.policy(name).info.name
+                entries = entries.filter { $0.info.name == wanted }
             }
             let list = PolicyList(entries)
             try Output.write(format == .json ? try JSONReport.data(list) : Data(list.text.utf8), to: nil)

@@ -202,7 +202,7 @@ struct RunCommand: AsyncParsableCommand {
         if !only {
             for name in ["lru", "lfu", "kingfisher", "s3-fifo", "gdsf", "belady"] {
                 let baseline = try catalogue.policy(name)
-                if tiers != nil || stream || prefetching.isOn, baseline.card.traits.contains(.needsFuture) { continue }
+                if tiers != nil || stream || prefetching.isOn, baseline.info.traits.contains(.needsFuture) { continue }
                 if !chosen.contains(where: { $0.label == baseline.label }) { chosen.append(baseline) }
             }
         }

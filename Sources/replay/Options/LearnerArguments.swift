@@ -33,7 +33,7 @@ struct LearnerArguments: ParsableArguments {
         if let limit, limit < 1 { throw ReplayError.usage("--limit \(limit) leaves nothing: give at least 1.") }
         if skip < 0 { throw ReplayError.usage("--skip \(skip) is negative: give 0 or more.") }
         let spec = try PolicySpec(parsing: policy)
-        guard spec.name == LearnedPolicy.card.name else {
+        guard spec.name == LearnedPolicy.info.name else {
             throw ReplayError.usage("'\(spec.name)' learns nothing that could be kept: write learned.")
         }
         let parameters = try LearnedParameters().applying(spec.settings, policy: spec.name)

@@ -5,7 +5,7 @@ import Testing
 /// The rules that hold for every policy, run on everything in the catalogue unasked.
 @Suite("Conformance of every policy in the catalogue")
 struct ConformanceTests {
-    static let names = PolicyCatalogue.classical.entries.map(\.card.name)
+    static let names = PolicyCatalogue.classical.entries.map(\.info.name)
     static let capacities = [0, 1, 2, 7, 40, 400, 1 << 40]
 
     @Test("Verbs come in order, a victim is a resident, used never exceeds the capacity", arguments: names)
@@ -29,7 +29,7 @@ struct ConformanceTests {
                     run.record.breaches.isEmpty, "\(name) on \(trace) at \(capacity): \(run.record.breaches.prefix(3))")
                 // Where a part of the cache overflows a hit evicts, too.
                 let state = run.cache.state()
-                #expect(run.record.used == state.used && run.record.costs.count == state.count)
+                #expect(run.record.used == state.used && run.record.sizes.count == state.count)
                 if capacity == 1 << 40 { #expect(run.record.victims.isEmpty, "everything fits") }
             }
         }
@@ -38,11 +38,11 @@ struct ConformanceTests {
     @Test("What cannot fit is refused and evicts nobody", arguments: names)
     func oversized(name: String) throws {
         let policy = try PolicyCatalogue.classical.policy(name)
-        guard !policy.card.traits.contains(.needsFuture) else { return }
-        let run = CheckedRun(policy, PolicyContext(capacity: 10, everyCostIsOne: false))
-        for entry in EntryID(0)..<5 { _ = run.cache.access(Access(entry: entry, index: Int(entry), cost: 2)) }
-        #expect(run.cache.access(Access(entry: 9, index: 5, cost: 11)) == .refused)
-        #expect(run.cache.access(Access(entry: 10, index: 6, cost: .max)) == .refused)
+        guard !policy.info.traits.contains(.needsFuture) else { return }
+        let run = CheckedRun(policy, PolicyContext(capacity: 10, usesUniformSizes: false))
+        for entry in EntryID(0)..<5 { _ = run.cache.access(Access(entry: entry, requestNumber: Int(entry), size: 2)) }
+        #expect(run.cache.access(Access(entry: 9, requestNumber: 5, size: 11)) == .refused)
+        #expect(run.cache.access(Access(entry: 10, requestNumber: 6, size: .max)) == .refused)
         #expect(run.record.victims.isEmpty)
         #expect(run.record.breaches.isEmpty, "\(run.record.breaches)")
     }
@@ -50,7 +50,7 @@ struct ConformanceTests {
     @Test("Decisions over a prefix do not change with what follows", arguments: names)
     func causality(name: String) throws {
         let policy = try PolicyCatalogue.classical.policy(name)
-        guard !policy.card.traits.contains(.needsFuture) else { return }
+        guard !policy.info.traits.contains(.needsFuture) else { return }
         for trace in MicroTrace.all {
             let prefix = Array(trace.accesses.prefix(700))
             var context = trace.context(for: policy, capacity: 40)
@@ -81,7 +81,7 @@ struct ConformanceTests {
             let growing = CheckedRun(policy, trace.context(for: policy, capacity: 40, roomForEntries: false))
             #expect(growing.serve(trace.accesses) == outcomes, "\(name) on \(trace), growing from nothing")
             #expect(growing.record.events == first.record.events)
-            guard !policy.card.traits.contains(.isRandomised) else { continue }
+            guard !policy.info.traits.contains(.isRandomised) else { continue }
             let reseeded = CheckedRun(policy, trace.context(for: policy, capacity: 40, seed: 12345))
             #expect(reseeded.serve(trace.accesses) == outcomes, "\(name) on \(trace) looks at the seed")
         }
@@ -98,7 +98,7 @@ struct ConformanceTests {
                 for access in trace.accesses {
                     _ = run.cache.access(access)
                     guard random.next(below: 4) == 0 else { continue }
-                    let recent = trace.accesses[max(0, access.index - random.next(below: 60))].entry
+                    let recent = trace.accesses[max(0, access.requestNumber - random.next(below: 60))].entry
                     run.cache.remove(recent)
                     if run.cache.contains(recent) { stillThere += 1 }
                 }
@@ -116,9 +116,9 @@ struct ConformanceTests {
 
     @Test("Defaults can be set by hand, and names are in kebab case", arguments: names)
     func card(name: String) throws {
-        let entry = try #require(PolicyCatalogue.classical.entries.first { $0.card.name == name })
+        let entry = try #require(PolicyCatalogue.classical.entries.first { $0.info.name == name })
         #expect(name.allSatisfy { $0.isLowercase || $0.isNumber || $0 == "-" })
-        #expect(!entry.card.summary.isEmpty && !entry.card.source.isEmpty)
+        #expect(!entry.info.summary.isEmpty && !entry.info.source.isEmpty)
         let settings = entry.parameters.map { PolicySpec.Setting($0.name, $0.defaultValue) }
         let configured = try entry.configured(settings)
         #expect(configured.parameters.map(\.value) == entry.parameters.map(\.defaultValue))

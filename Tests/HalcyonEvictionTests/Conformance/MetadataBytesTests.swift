@@ -53,13 +53,13 @@ struct MetadataBytesTests {
             #expect(large.perResident == 0, "\(name): \(large)")
         } else {
             // Memory grows by a 128th; an array of Swift's own, which the offline policies have, doubles.
-            let reserve = policy.card.traits.contains(.needsFuture) ? 2 : 1.02
+            let reserve = policy.info.traits.contains(.needsFuture) ? 2 : 1.02
             #expect(perResident <= stated.resident * reserve, "\(name): \(perResident) bytes a resident")
             #expect(perResident >= stated.resident / 2, "\(name): \(perResident) bytes a resident")
         }
         #expect(large.total == large.fixed + large.perNumber + large.perResident && large.total > 0)
         // What offline policies know of the future grows with the requests. Frequencies that occur at once are few.
-        if !policy.card.traits.contains(.needsFuture) {
+        if !policy.info.traits.contains(.needsFuture) {
             #expect(abs(large.fixed - small.fixed) < 4_096, "\(name): \(small.fixed) and \(large.fixed) bytes")
         }
     }
@@ -72,12 +72,12 @@ struct MetadataBytesTests {
         #expect(left + right == MetadataBytes(fixed: 4_001, perNumber: 20, perResident: 305))
     }
 
-    @Test("An index adds a byte an entry number, 8 where costs differ and 8 where entries expire")
+    @Test("An index adds a byte an entry number, 8 where sizes vary and 8 where entries expire")
     func index() {
         func perNumber(uniform: Bool, lifetime: Int64?) -> Int {
-            BoundedIndex(
+            CacheCore(
                 policy: LRU(NoParameters(), context: PolicyContext(capacity: 10, entries: 100)), capacity: 10,
-                everyCostIsOne: uniform, entries: 100, lifetime: lifetime
+                usesUniformSizes: uniform, entries: 100, lifetime: lifetime
             ).metadataBytes.perNumber
         }
         #expect(perNumber(uniform: true, lifetime: nil) == 900 && perNumber(uniform: false, lifetime: nil) == 1_700)
@@ -92,11 +92,11 @@ struct MetadataBytesTests {
             index % 2 == 0 ? EntryID(index / 2) : EntryID(random.next(below: index / 2 + 1))
         }
         let future =
-            policy.card.traits.contains(.needsFuture)
+            policy.info.traits.contains(.needsFuture)
             ? FutureKnowledge(entries: entries, entryCount: objects) : nil
         let cache = policy.makeCache(PolicyContext(capacity: capacity, entries: objects, future: future))
         for (index, entry) in entries.enumerated() {
-            _ = cache.access(Access(entry: entry, index: index, time: Int64(index)))
+            _ = cache.access(Access(entry: entry, requestNumber: index, time: Int64(index)))
         }
         // The index keeps a byte an entry number of its own, and a deadline where entries expire.
         var bytes = cache.state().metadataBytes

@@ -11,7 +11,7 @@ struct NumberRecyclingTests {
     @Test("A recycled number decides as a new one", arguments: ConformanceTests.names)
     func recycling(name: String) throws {
         let policy = try PolicyCatalogue.classical.policy(name)
-        guard !policy.card.traits.contains(.needsFuture) else { return }
+        guard !policy.info.traits.contains(.needsFuture) else { return }
         for trace in MicroTrace.all {
             for capacity in [1, 7, 40] {
                 let context = trace.context(for: policy, capacity: capacity, roomForEntries: false)
@@ -23,7 +23,7 @@ struct NumberRecyclingTests {
                     var renumbered = access
                     renumbered.entry = keys.number(of: access.entry)
                     outcomes.append(run.cache.access(renumbered))
-                    if access.index % 5 == 0 { keys.collect(from: run.cache) }
+                    if access.requestNumber % 5 == 0 { keys.collect(from: run.cache) }
                 }
                 #expect(
                     run.record.breaches.isEmpty, "\(name) on \(trace) at \(capacity): \(run.record.breaches.prefix(3))")
@@ -37,8 +37,8 @@ struct NumberRecyclingTests {
     @Test("The memory of evicted entries is bounded", arguments: ConformanceTests.names)
     func boundedMemory(name: String) throws {
         let policy = try PolicyCatalogue.classical.policy(name)
-        guard !policy.card.traits.contains(.needsFuture) else { return }
-        let trace = MicroTrace(.scan, costs: .unit, count: 6000)
+        guard !policy.info.traits.contains(.needsFuture) else { return }
+        let trace = MicroTrace(.scan, sizes: .unit, count: 6000)
         let run = CheckedRun(policy, trace.context(for: policy, capacity: 40))
         run.serve(trace.accesses)
         let remembered = (0..<EntryID(trace.objectCount)).count { !run.cache.contains($0) && run.cache.remembers($0) }

@@ -10,13 +10,13 @@ struct BruteForceTests {
         "lfu": { BruteForce.lfu($0, capacity: $1) }, "belady": { BruteForce.belady($0, capacity: $1) },
     ]
 
-    @Test("Hit for hit, every object at cost 1", arguments: references.keys.sorted())
+    @Test("Hit for hit, every object at size 1", arguments: references.keys.sorted())
     func unitCosts(name: String) throws {
         try compare(name, traces: 2000, largestCost: 1)
     }
 
-    // With costs, whom Belady evicts among those that never come again matters and is not laid down.
-    @Test("Hit for hit, objects of different cost", arguments: ["fifo", "lfu", "lru"])
+    // With sizes, whom Belady evicts among those that never come again matters and is not laid down.
+    @Test("Hit for hit, objects of different size", arguments: ["fifo", "lfu", "lru"])
     func variedCosts(name: String) throws {
         try compare(name, traces: 2000, largestCost: 5)
     }
@@ -28,18 +28,18 @@ struct BruteForceTests {
         for number in 0..<traces {
             let objects = 2 + random.next(below: 12)
             let capacity = random.next(below: 12 * largestCost)
-            let costs = (0..<objects).map { _ in 1 + random.next(below: largestCost) }
+            let sizes = (0..<objects).map { _ in 1 + random.next(below: largestCost) }
             let accesses = (0..<60).map { index in
                 let entry = random.next(below: objects)
-                return Access(entry: EntryID(entry), index: index, cost: costs[entry])
+                return Access(entry: EntryID(entry), requestNumber: index, size: sizes[entry])
             }
             let cache = policy.makeCache(
                 PolicyContext(
-                    capacity: capacity, entries: objects, everyCostIsOne: largestCost == 1,
+                    capacity: capacity, entries: objects, usesUniformSizes: largestCost == 1,
                     future: FutureKnowledge(entries: accesses.map(\.entry), entryCount: objects)))
             let hits = accesses.map { cache.access($0) == .hit }
             guard hits != reference(accesses, capacity) else { continue }
-            Issue.record("\(name), trace \(number), capacity \(capacity): \(accesses.map { ($0.entry, $0.cost) })")
+            Issue.record("\(name), trace \(number), capacity \(capacity): \(accesses.map { ($0.entry, $0.size) })")
             return
         }
     }
@@ -68,7 +68,7 @@ enum BruteForce {
     static func belady(_ accesses: [Access], capacity: Int) -> [Bool] {
         serve(accesses, capacity: capacity) { residents, now in
             func nextUse(_ entry: EntryID) -> Int {
-                accesses[(now + 1)...].first { $0.entry == entry }?.index ?? .max
+                accesses[(now + 1)...].first { $0.entry == entry }?.requestNumber ?? .max
             }
             return residents.max { nextUse($0.entry) < nextUse($1.entry) }
         }
@@ -76,7 +76,7 @@ enum BruteForce {
 
     private struct Resident {
         let entry: EntryID
-        let cost: Int
+        let size: Int
         let arrival: Int
         var last: Int
         var uses = 1
@@ -88,17 +88,18 @@ enum BruteForce {
         var residents: [Resident] = []
         return accesses.map { access in
             if let place = residents.firstIndex(where: { $0.entry == access.entry }) {
-                residents[place].last = access.index
+                residents[place].last = access.requestNumber
                 residents[place].uses += 1
                 return true
             }
-            guard access.cost <= capacity else { return false }
-            while residents.reduce(0, { $0 + $1.cost }) + access.cost > capacity {
-                guard let leaving = victim(residents, access.index) else { break }
+            guard access.size <= capacity else { return false }
+            while residents.reduce(0, { $0 + $1.size }) + access.size > capacity {
+                guard let leaving = victim(residents, access.requestNumber) else { break }
                 residents.removeAll { $0.entry == leaving.entry }
             }
             residents.append(
-                Resident(entry: access.entry, cost: access.cost, arrival: access.index, last: access.index))
+                Resident(
+                    entry: access.entry, size: access.size, arrival: access.requestNumber, last: access.requestNumber))
             return false
         }
     }

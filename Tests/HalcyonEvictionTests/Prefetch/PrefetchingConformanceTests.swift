@@ -5,13 +5,13 @@ import Testing
 /// The rules that hold for every policy hold with fetches ahead of need in between, run on everything in the catalogue.
 @Suite("Conformance of every policy with fetches ahead of need")
 struct PrefetchingConformanceTests {
-    static let names = PolicyCatalogue.classical.entries.map(\.card).filter { !$0.traits.contains(.needsFuture) }
+    static let names = PolicyCatalogue.classical.entries.map(\.info).filter { !$0.traits.contains(.needsFuture) }
         .map(\.name)
 
-    /// Every pattern, and every kind of cost; all pairs would take a minute.
+    /// Every pattern, and every kind of size; all pairs would take a minute.
     static let traces = [
-        MicroTrace(.mixed, costs: .changing), MicroTrace(.zipf, costs: .varied), MicroTrace(.loop, costs: .unit),
-        MicroTrace(.scan, costs: .varied),
+        MicroTrace(.mixed, sizes: .changing), MicroTrace(.zipf, sizes: .varied), MicroTrace(.loop, sizes: .unit),
+        MicroTrace(.scan, sizes: .varied),
     ]
 
     /// The accesses of a trace with fetches among them of what may be asked for soon, and of what never is.
@@ -21,9 +21,9 @@ struct PrefetchingConformanceTests {
         for access in trace.accesses {
             accesses.append(access)
             for _ in 0..<random.next(below: 3) {
-                var fetch = trace.accesses[min(access.index + random.next(below: 40), trace.accesses.count - 1)]
+                var fetch = trace.accesses[min(access.requestNumber + random.next(below: 40), trace.accesses.count - 1)]
                 if random.next(below: 8) == 0 { fetch.entry += 5_000 }
-                fetch.index = access.index + 1
+                fetch.requestNumber = access.requestNumber + 1
                 fetch.time = access.time
                 fetch.isPrefetch = true
                 accesses.append(fetch)
@@ -54,11 +54,11 @@ struct PrefetchingConformanceTests {
                 }
                 let breaches = run.outer.breaches + run.inner.breaches
                 #expect(overfull == 0 && breaches.isEmpty, "\(name) on \(trace) at \(capacity): \(breaches.prefix(3))")
-                #expect(run.outer.used == run.cache.state().used && run.outer.costs.count == run.cache.state().count)
+                #expect(run.outer.used == run.cache.state().used && run.outer.sizes.count == run.cache.state().count)
                 let waiting = run.cache.state().metrics.first { $0.name == "prefetched_waiting" }?.value ?? -1
-                let areResident = run.inner.costs.allSatisfy { run.outer.costs[$0.key] != nil }
-                let owned = run.inner.costs.count
-                #expect(areResident && owned + Int(waiting) == run.outer.costs.count, "\(name) on \(trace)")
+                let areResident = run.inner.sizes.allSatisfy { run.outer.sizes[$0.key] != nil }
+                let owned = run.inner.sizes.count
+                #expect(areResident && owned + Int(waiting) == run.outer.sizes.count, "\(name) on \(trace)")
             }
         }
     }
@@ -134,7 +134,7 @@ struct PrefetchingConformanceTests {
     @Test("A cache made to prefetch says who was evicted, in their order", arguments: names)
     func victims(name: String) throws {
         let policy = try PolicyCatalogue.classical.policy(name)
-        let trace = MicroTrace(.mixed, costs: .varied)
+        let trace = MicroTrace(.mixed, sizes: .varied)
         var context = trace.context(for: policy, capacity: 40)
         context.prefetches = true
         let cache = policy.makeCache(context)

@@ -26,7 +26,7 @@ struct PrefetchingPolicyTests {
         /// Says of what waits whether it is likely.
         func judge(_ letter: String, isLikely: Bool) {
             let entry = EntryID(letter.utf8.first ?? 0) - EntryID(UInt8(ascii: "a"))
-            run.cache.reconsider(Access(entry: entry, index: requests, isPrefetch: true), isLikely)
+            run.cache.reconsider(Access(entry: entry, requestNumber: requests, isPrefetch: true), isLikely)
         }
 
         private mutating func serve(_ letters: String, isPrefetch: Bool) -> String {
@@ -35,7 +35,7 @@ struct PrefetchingPolicyTests {
                 let before = run.outer.victims.count
                 let entry = EntryID(letter - UInt8(ascii: "a"))
                 let outcome = run.cache.access(
-                    Access(entry: entry, index: requests, time: Int64(requests), isPrefetch: isPrefetch))
+                    Access(entry: entry, requestNumber: requests, time: Int64(requests), isPrefetch: isPrefetch))
                 if !isPrefetch { requests += 1 }
                 let signs: [AccessOutcome: String] = [.hit: "+", .miss: "-", .refused: "!", .stale: "~"]
                 words.append(name(entry) + (signs[outcome] ?? "?") + names(run.outer.victims[before...]))
@@ -93,10 +93,10 @@ struct PrefetchingPolicyTests {
     func protection(age: Int) throws {
         let policy = try PolicyCatalogue.classical.policy("lru")
         let run = PrefetchingRun(policy, PolicyContext(capacity: 100))
-        for entry in 0..<99 { _ = run.cache.access(Access(entry: EntryID(entry), index: entry)) }
-        _ = run.cache.access(Access(entry: 200, index: 99, isPrefetch: true))
-        for index in 99..<99 + age { _ = run.cache.access(Access(entry: 98, index: index)) }
-        _ = run.cache.access(Access(entry: 300, index: 99 + age))
+        for entry in 0..<99 { _ = run.cache.access(Access(entry: EntryID(entry), requestNumber: entry)) }
+        _ = run.cache.access(Access(entry: 200, requestNumber: 99, isPrefetch: true))
+        for index in 99..<99 + age { _ = run.cache.access(Access(entry: 98, requestNumber: index)) }
+        _ = run.cache.access(Access(entry: 300, requestNumber: 99 + age))
         #expect(run.outer.victims == [age > 33 ? 200 : 0])
     }
 
@@ -144,7 +144,7 @@ struct PrefetchingPolicyTests {
     }
 
     /// Capacity 3: a fetch takes the place of LRU's own, then of the one that waited longest when LRU has none left.
-    @Test("A fetch costs what the policy wants least, and other fetches where it has nothing")
+    @Test("A fetch sizes what the policy wants least, and other fetches where it has nothing")
     func fetches() throws {
         var bench = try Bench(capacity: 3)
         #expect(bench.ask("abc") == "a- b- c-")
@@ -189,12 +189,12 @@ struct PrefetchingPolicyTests {
         let index = try PolicyCatalogue.classical.policy("lru").makeLiveIndex(context)
         var victims: [EntryID] = []
         for entry in EntryID(0)..<3 {
-            _ = index.store(Access(entry: entry, index: Int(entry)), deadline: .max, victims: &victims)
+            _ = index.store(Access(entry: entry, requestNumber: Int(entry)), deadline: .max, victims: &victims)
         }
         for entry: EntryID in [8, 9] {
-            _ = index.store(Access(entry: entry, index: 3, isPrefetch: true), deadline: .max, victims: &victims)
+            _ = index.store(Access(entry: entry, requestNumber: 3, isPrefetch: true), deadline: .max, victims: &victims)
         }
-        index.limit(capacity: 2, count: .max, at: Access(entry: .none, index: 3), victims: &victims)
+        index.limit(capacity: 2, count: .max, at: Access(entry: .none, requestNumber: 3), victims: &victims)
         #expect(victims == [8, 9, 0])
     }
 
@@ -212,10 +212,10 @@ struct PrefetchingPolicyTests {
     /// Capacity 3. 1 and 3 wait; 1 is asked for and not wanted, so it goes although it is protected and 3 came before it.
     @Test("What the policy refuses when it is asked for is a hit, and the first to go")
     func refusal() {
-        var index = BoundedIndex(policy: PrefetchingPolicy(EvenOnly()), capacity: 3, keepsVictims: true)
-        for entry: EntryID in [3, 1] { _ = index.access(Access(entry: entry, index: 0, isPrefetch: true)) }
+        var index = CacheCore(policy: PrefetchingPolicy(EvenOnly()), capacity: 3, keepsVictims: true)
+        for entry: EntryID in [3, 1] { _ = index.access(Access(entry: entry, requestNumber: 0, isPrefetch: true)) }
         let outcomes = [1, 1, 2, 4].enumerated().map { number, entry in
-            index.access(Access(entry: EntryID(entry), index: number))
+            index.access(Access(entry: EntryID(entry), requestNumber: number))
         }
         #expect(outcomes == [.hit, .hit, .miss, .miss])
         var victims: [EntryID] = []
@@ -235,9 +235,9 @@ struct PrefetchingPolicyTests {
 
     @Test("A policy that names nobody keeps its entries, and the fetch is refused")
     func keeper() {
-        var index = BoundedIndex(policy: PrefetchingPolicy(Keeper()), capacity: 2)
-        for entry: EntryID in [0, 1] { _ = index.access(Access(entry: entry, index: Int(entry))) }
-        let fetched = index.access(Access(entry: 5, index: 2, isPrefetch: true))
+        var index = CacheCore(policy: PrefetchingPolicy(Keeper()), capacity: 2)
+        for entry: EntryID in [0, 1] { _ = index.access(Access(entry: entry, requestNumber: Int(entry))) }
+        let fetched = index.access(Access(entry: 5, requestNumber: 2, isPrefetch: true))
         let count = index.count
         #expect(fetched == .refused && count == 2)
     }

@@ -31,12 +31,12 @@ struct CacheTimesTests {
         mutating func remove(_ entry: EntryID) { queue.removeAll { $0 == entry } }
     }
 
-    private func access(_ entry: EntryID, cost: Int = 1) -> Access { Access(entry: entry, cost: cost) }
+    private func access(_ entry: EntryID, cost: Int = 1) -> Access { Access(entry: entry, size: cost) }
 
     @Test("each access once, as a hit or a miss, and each entry that leaves once")
     func counts() {
         let times = CacheTimes()
-        let cache = CacheRun(Peculiar(), context: PolicyContext(capacity: 3, everyCostIsOne: false), times: times)
+        let cache = CacheRun(Peculiar(), context: PolicyContext(capacity: 3, usesUniformSizes: false), times: times)
         func noted() -> [Int] { [times.hits.count, times.misses.count, times.evictions.count] }
         for entry: EntryID in [1, 0, 2] { #expect(cache.access(access(entry)) == .miss) }
         #expect(noted() == [0, 3, 0])
@@ -67,7 +67,8 @@ struct CacheTimesTests {
             context.prefetches = true
             let cache = CacheRun(LRU(NoParameters(), context: context), context: context, times: times)
             func access(_ entry: EntryID, _ index: Int, isPrefetch: Bool = false) -> Access {
-                Access(entry: entry, index: index, time: Int64(index) * 100_000, cost: 1, isPrefetch: isPrefetch)
+                Access(
+                    entry: entry, requestNumber: index, time: Int64(index) * 100_000, size: 1, isPrefetch: isPrefetch)
             }
             for entry: EntryID in [0, 1] { _ = cache.access(access(entry, Int(entry))) }
             _ = cache.access(access(2, 2, isPrefetch: true))
@@ -93,7 +94,7 @@ struct CacheTimesTests {
             entries.withUnsafeBufferPointer { entries in
                 outcomes.withUnsafeMutableBufferPointer { outcomes in
                     guard let first = outcomes.baseAddress else { return }
-                    cache.replay(RequestBatch(firstIndex: 0, entries: entries), first)
+                    cache.replay(RequestBatch(firstRequest: 0, entries: entries), first)
                 }
             }
             #expect(outcomes == [.miss, .miss, .hit, .miss, .miss])

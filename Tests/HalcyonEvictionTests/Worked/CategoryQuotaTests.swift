@@ -11,7 +11,7 @@ struct CategoryQuotaTests {
             let bytes = Array(word.utf8)
             let entry = EntryID(bytes[0] - UInt8(ascii: "a"))
             let set = CategorySetID(bytes[1] - UInt8(ascii: "0"))
-            _ = run.cache.access(Access(entry: entry, index: index, categories: set))
+            _ = run.cache.access(Access(entry: entry, requestNumber: index, categories: set))
         }
         #expect(run.record.breaches == [])
         return run

@@ -4,7 +4,7 @@ import Testing
 /// GDSF against a sequence worked by hand; worths are in millions of 1 / size.
 @Suite("GDSF by hand")
 struct GDSFTests {
-    /// Capacity 4; b costs 2, f and g cost 4, the others 1. L is the clock.
+    /// Capacity 4; b sizes 2, f and g size 4, the others 1. L is the clock.
     ///
     ///     a b     a 1, b 0.5
     ///     b hit   b 2 / 2 = 1
@@ -22,7 +22,7 @@ struct GDSFTests {
     @Test("Frequency over size, the clock, and a newcomer that is worth too little")
     func worths() throws {
         let worked = WorkedSequence(
-            "a- b- b+ c- e-a f-bce a-f a+ a+ g! g! b- g! g!b b-", costs: ["b": 2, "f": 4, "g": 4])
+            "a- b- b+ c- e-a f-bce a-f a+ a+ g! g! b- g! g!b b-", sizes: ["b": 2, "f": 4, "g": 4])
         #expect(try worked.played(by: "gdsf", capacity: 4) == worked.expected)
     }
 }

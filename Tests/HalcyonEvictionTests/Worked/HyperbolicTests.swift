@@ -20,16 +20,16 @@ struct HyperbolicTests {
         #expect(try worked.played(by: "hyperbolic", capacity: 3) == worked.expected)
     }
 
-    /// Capacity 5; a costs 4, the others 1.
+    /// Capacity 5; a sizes 4, the others 1.
     ///
     ///     1-2    a b      in at 1, 2
     ///     3-4    a a      a 3
-    ///     5      c        without costs: a 3/4, b 1/3: b goes. With costs: a 3/16, b 1/3: a goes.
-    @Test("Worth over cost, where costs divide")
-    func costs() throws {
-        let ignored = WorkedSequence("a- b- a+ a+ c-b", costs: ["a": 4])
+    ///     5      c        without sizes: a 3/4, b 1/3: b goes. With sizes: a 3/16, b 1/3: a goes.
+    @Test("Worth over size, where sizes divide")
+    func sizes() throws {
+        let ignored = WorkedSequence("a- b- a+ a+ c-b", sizes: ["a": 4])
         #expect(try ignored.played(by: "hyperbolic", capacity: 5) == ignored.expected)
-        let divided = WorkedSequence("a- b- a+ a+ c-a", costs: ["a": 4])
-        #expect(try divided.played(by: "hyperbolic(cost=divides)", capacity: 5) == divided.expected)
+        let divided = WorkedSequence("a- b- a+ a+ c-a", sizes: ["a": 4])
+        #expect(try divided.played(by: "hyperbolic(size=divides)", capacity: 5) == divided.expected)
     }
 }

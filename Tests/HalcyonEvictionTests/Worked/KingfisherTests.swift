@@ -19,7 +19,7 @@ struct KingfisherTests {
         let lifetime = seconds * Self.second
         let times = [0, lifetime - 1, 2 * lifetime - 2, 3 * lifetime - 2, 4 * lifetime - 3]
         let outcomes = times.enumerated().map { index, time in
-            run.cache.access(Access(entry: 0, index: index, time: time))
+            run.cache.access(Access(entry: 0, requestNumber: index, time: time))
         }
         // Each hit starts the time anew; at the full lifetime after the last access the entry is gone.
         #expect(outcomes == [.miss, .hit, .hit, .stale, .hit])

@@ -27,12 +27,12 @@ struct LearningExpertTests {
     func regret(seed: UInt64) throws {
         let cache = try PolicyCatalogue.classical.policy("lecar").makeCache(PolicyContext(capacity: 2, seed: seed))
         for (index, entry) in ([0, 0, 1, 2] as [EntryID]).enumerated() {
-            _ = cache.access(Access(entry: entry, index: index))
+            _ = cache.access(Access(entry: entry, requestNumber: index))
         }
         let lruErred = !cache.contains(0)
         #expect(lruErred == cache.contains(1))
         #expect(cache.state().metrics == [PolicyMetric("lru_weight", 0.5)])
-        _ = cache.access(Access(entry: lruErred ? 0 : 1, index: 4))
+        _ = cache.access(Access(entry: lruErred ? 0 : 1, requestNumber: 4))
         let fallen = 0.5 * exp(-0.45 * pow(0.005, 1.0 / 2))
         let expected = (lruErred ? fallen : 0.5) / (fallen + 0.5)
         let weight = try #require(cache.state().metrics.first).value

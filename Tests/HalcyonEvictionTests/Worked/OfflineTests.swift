@@ -12,7 +12,7 @@ struct OfflineTests {
         #expect(try worked.played(by: "belady", capacity: 2) == worked.expected)
     }
 
-    /// Capacity 4; b costs 3, c, d and e cost 2. Accesses are numbered from 0.
+    /// Capacity 4; b sizes 3, c, d and e size 2. Accesses are numbered from 0.
     ///
     ///     2 c     a 1 × 2, b 3 × 1, c itself 2 × 3: refused.
     ///     3 b hit, 4 a hit      for the last time.
@@ -20,17 +20,17 @@ struct OfflineTests {
     ///     6 d     a and b are done with: a, the last, goes, then b.
     ///     8 f     d 2 × 3, e 2 × 1, f itself 1 × 2: d goes.
     ///     11 d    never again: refused.
-    @Test("Belady with sizes: the largest cost × distance goes")
+    @Test("Belady with sizes: the largest size × distance goes")
     func beladySize() throws {
         let worked = WorkedSequence(
-            "a- b- c! b+ a+ c! d-ab e- f-d e+ f+ d!", costs: ["b": 3, "c": 2, "d": 2, "e": 2])
+            "a- b- c! b+ a+ c! d-ab e- f-d e+ f+ d!", sizes: ["b": 3, "c": 2, "d": 2, "e": 2])
         #expect(try worked.played(by: "belady-size", capacity: 4) == worked.expected)
     }
 
     @Test("Belady without a future keeps to the capacity")
     func noFuture() throws {
         let cache = try PolicyCatalogue.classical.policy("belady").makeCache(PolicyContext(capacity: 2))
-        for index in 0..<10 { _ = cache.access(Access(entry: EntryID(index % 5), index: index)) }
+        for index in 0..<10 { _ = cache.access(Access(entry: EntryID(index % 5), requestNumber: index)) }
         #expect(cache.state().used == 2)
     }
 

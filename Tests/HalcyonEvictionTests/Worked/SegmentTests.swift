@@ -25,16 +25,16 @@ struct SegmentTests {
         #expect(try worked.played(by: "slru(segments=2)", capacity: 4) == worked.expected)
     }
 
-    /// Capacity 10, two segments of 5; a and c cost 4, b and d 1.
+    /// Capacity 10, two segments of 5; a and c size 4, b and d 1.
     ///
     ///     a b         lower b a: 5
     ///     c           upper c: 4
     ///     b hit       upper b c: 5, lower a: 4
     ///     d           lower d a: 5
     ///     d hit       upper d b c: 6, so c is handed down; lower c a: 8, so a goes, in a cache that has room.
-    @Test("SLRU: a hit may evict where costs differ")
+    @Test("SLRU: a hit may evict where sizes vary")
     func slruOverflow() throws {
-        let worked = WorkedSequence("a- b- c- b+ d- d+a", costs: ["a": 4, "c": 4])
+        let worked = WorkedSequence("a- b- c- b+ d- d+a", sizes: ["a": 4, "c": 4])
         #expect(try worked.played(by: "slru(segments=2)", capacity: 10) == worked.expected)
     }
 

@@ -43,10 +43,10 @@ struct SingleQueueTests {
         #expect(try worked.played(by: "lfuda", capacity: 2) == worked.expected)
     }
 
-    /// Capacity 6; a costs 3, b 1, the others 2. Among equals the least recently used goes.
+    /// Capacity 6; a sizes 3, b 1, the others 2. Among equals the least recently used goes.
     @Test("Size: the largest goes")
     func size() throws {
-        let worked = WorkedSequence("a- b- c- d-a e-c d+ f-e", costs: ["a": 3, "c": 2, "d": 2, "e": 2, "f": 2])
+        let worked = WorkedSequence("a- b- c- d-a e-c d+ f-e", sizes: ["a": 3, "c": 2, "d": 2, "e": 2, "f": 2])
         #expect(try worked.played(by: "size", capacity: 6) == worked.expected)
     }
 }

@@ -20,7 +20,7 @@ struct WTinyLFUTests {
     @Test("a newcomer larger than the window")
     func oversize() throws {
         // Window 1 of 4. a fills the main part; b (2) is asked for once like a: refused. Its second time displaces a.
-        let sequence = WorkedSequence("a- b! b-a b+", costs: ["a": 3, "b": 2])
+        let sequence = WorkedSequence("a- b! b-a b+", sizes: ["a": 3, "b": 2])
         #expect(try sequence.played(by: "w-tinylfu(window=0.25)", capacity: 4) == sequence.expected)
     }
 }

@@ -16,7 +16,7 @@ struct ModelExplanationTests {
         return (0..<count).map { index in
             let popular = random.next(below: 2) == 0
             return Access(
-                entry: popular ? EntryID(random.next(below: 300)) : EntryID(300 + index), index: index,
+                entry: popular ? EntryID(random.next(below: 300)) : EntryID(300 + index), requestNumber: index,
                 time: Int64(index) * 1_000_000, categories: popular ? 1 : 2, user: UInt32(random.next(below: 5)))
         }
     }
@@ -71,13 +71,13 @@ struct ModelExplanationTests {
     }
 
     @Test("Scores and what they are explained by are of one moment, that of the scoring", arguments: [true, false])
-    func oneMoment(everyCostIsOne: Bool) throws {
+    func oneMoment(usesUniformSizes: Bool) throws {
         let parameters = try LearnedParameters().applying(
             PolicySpec(parsing: "learned(decider=network)").settings, policy: "learned")
         var (stale, newcomers) = (0, 0)
         for number in 700..<730 {
             let context = PolicyContext(
-                capacity: everyCostIsOne ? 250 : 250_000, everyCostIsOne: everyCostIsOne, seed: 1)
+                capacity: usesUniformSizes ? 250 : 250_000, usesUniformSizes: usesUniformSizes, seed: 1)
             let model = LearnedModel.make(parameters, context: context, forFleet: false)
             model.observe(bound: 600, victim: number, seed: 1)
             let cache = model.makeCache(parameters, context: context)
@@ -85,7 +85,7 @@ struct ModelExplanationTests {
             cache.define(2, [1])
             for access in accesses(8_000) where model.learner.pointee.watch.record == nil {
                 var access = access
-                if !everyCostIsOne { access.cost = 500 + Int(access.entry) * 37 % 1_000 }
+                if !usesUniformSizes { access.size = 500 + Int(access.entry) * 37 % 1_000 }
                 _ = cache.access(access)
             }
             let record = try #require(model.learner.pointee.watch.record)
@@ -100,7 +100,7 @@ struct ModelExplanationTests {
                     blas: parameters.blas)
                 let logit = judgement.logits([judgement.inputs(seen.scored.row)])[0]
                 let value = parameters.missCost.score(
-                    logit: logit, logSize: seen.scored.logSize, costsDiffer: !everyCostIsOne)
+                    logit: logit, logSize: seen.scored.logSize, costsDiffer: !usesUniformSizes)
                 #expect(abs(seen.score - value) < 1e-4, "eviction \(number)")
                 #expect(candidate.score == Double(seen.score) && candidate.scoredAt == seen.scored.request)
                 #expect(abs(candidate.probability - Judgement.probability(logit)) < 1e-6)
@@ -108,7 +108,7 @@ struct ModelExplanationTests {
                 if seen.isNewcomer { newcomers += 1 }
             }
             // Where costs differ the runner-up is looked at again, and may have less than it had when the victim was chosen.
-            if everyCostIsOne { #expect(explained.victim.score <= observed.map { Double($0.score) }[1]) }
+            if usesUniformSizes { #expect(explained.victim.score <= observed.map { Double($0.score) }[1]) }
         }
         // Otherwise nothing is shown.
         #expect(stale > 10, "\(stale) \(newcomers)")
@@ -123,7 +123,7 @@ struct ModelExplanationTests {
     @Test("Where sizes differ the heuristic looks at all residents, and the runner-up is who goes next")
     func runnerUpOfTheHeuristic() throws {
         // 500 objects, each asked for once, go from the largest on as 900 bytes each are needed.
-        let context = PolicyContext(capacity: 600_000, everyCostIsOne: false, seed: 1)
+        let context = PolicyContext(capacity: 600_000, usesUniformSizes: false, seed: 1)
         func watched(_ number: Int) throws -> VictimRecord {
             let model = LearnedModel.make(LearnedParameters(), context: context, forFleet: false)
             model.observe(bound: 10, victim: number, seed: 1)
@@ -132,7 +132,7 @@ struct ModelExplanationTests {
             for index in 0..<560 {
                 let size = index < 500 ? 1_000 + (index * 37 % 500) : 900
                 used += size
-                _ = cache.access(Access(entry: EntryID(index), index: index, time: Int64(index), cost: size))
+                _ = cache.access(Access(entry: EntryID(index), requestNumber: index, time: Int64(index), size: size))
             }
             #expect(used > context.capacity)
             return try #require(model.learner.pointee.watch.record)

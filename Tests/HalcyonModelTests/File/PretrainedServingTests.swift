@@ -11,7 +11,7 @@ struct PretrainedServingTests {
         return (0..<count).map { index in
             let popular = random.next(below: 2) == 0
             return Access(
-                entry: popular ? EntryID(random.next(below: 300)) : EntryID(300 + index), index: index,
+                entry: popular ? EntryID(random.next(below: 300)) : EntryID(300 + index), requestNumber: index,
                 time: Int64(index) * 1_000_000, categories: popular ? 1 : 2, user: UInt32(random.next(below: 5)))
         }
     }
@@ -21,7 +21,7 @@ struct PretrainedServingTests {
     }
 
     private func trained(_ parameters: LearnedParameters = LearnedParameters()) throws -> PretrainedModel {
-        let context = PolicyContext(capacity: 150, everyCostIsOne: true, seed: 1)
+        let context = PolicyContext(capacity: 150, usesUniformSizes: true, seed: 1)
         let model = LearnedModel.make(parameters, context: context, forFleet: false)
         let cache = model.makeCache(parameters, context: context)
         defineCategories(cache)
@@ -30,7 +30,7 @@ struct PretrainedServingTests {
     }
 
     private func hits(_ policy: ConfiguredPolicy, _ accesses: [Access]) -> (hits: Int, state: CacheState) {
-        let cache = policy.makeCache(PolicyContext(capacity: 150, everyCostIsOne: true, seed: 3))
+        let cache = policy.makeCache(PolicyContext(capacity: 150, usesUniformSizes: true, seed: 3))
         defineCategories(cache)
         return (accesses.count { cache.access($0) == .hit }, cache.state())
     }

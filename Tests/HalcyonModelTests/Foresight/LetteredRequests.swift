@@ -39,6 +39,6 @@ struct LetteredRequests {
     }
 
     private func access(_ letter: Character, user: UInt32) -> Access {
-        Access(entry: number(letter), index: index, categories: sets[letter] ?? 0, user: user)
+        Access(entry: number(letter), requestNumber: index, categories: sets[letter] ?? 0, user: user)
     }
 }

@@ -101,7 +101,8 @@ struct PrefetchConformanceTests {
             if index % 50 == 0 {
                 policy.announce(AnnouncedObject(object: .max - 1, categories: set, cost: .max, time: .max))
             }
-            let access = Access(entry: 0, index: index, cost: index % 2, categories: set, user: user, object: object)
+            let access = Access(
+                entry: 0, requestNumber: index, size: index % 2, categories: set, user: user, object: object)
             policy.note(access, isHit: random.next(below: 2) == 0)
             policy.evicted(object, from: user)
             var plan = PrefetchPlan()

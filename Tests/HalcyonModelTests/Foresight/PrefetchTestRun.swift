@@ -39,7 +39,8 @@ final class PrefetchTestRun {
             let object = ((places[user] ?? user % 300) + step) % 300
             places[user] = object
             let access = Access(
-                entry: object, index: index, time: Int64(index) * 1_000_000, cost: 1, categories: object / 23 + 1,
+                entry: object, requestNumber: index, time: Int64(index) * 1_000_000, size: 1,
+                categories: object / 23 + 1,
                 user: user)
             let announced =
                 index % 60 == 10
@@ -71,16 +72,16 @@ final class PrefetchTestRun {
             holds: { held.contains($0) })
         policy.plan(after: access, outlook: outlook, into: &plan)
         if plan.proposals.first?.object != .max {
-            breaches.append("request \(access.index): what was planned before is lost")
+            breaches.append("request \(access.requestNumber): what was planned before is lost")
         }
         let judged = plan.judgements.map(\.object)
         if Set(judged).count < judged.count || !Set(judged).isSubset(of: outlook.waiting) {
-            breaches.append("request \(access.index): \(judged) judged of \(outlook.waiting)")
+            breaches.append("request \(access.requestNumber): \(judged) judged of \(outlook.waiting)")
         }
         let objects = plan.proposals.dropFirst().map(\.object)
-        if objects.count > limit { breaches.append("request \(access.index): \(objects.count) objects") }
-        if Set(objects).count < objects.count { breaches.append("request \(access.index): one object twice") }
-        if objects.contains(where: held.contains) { breaches.append("request \(access.index): one is held") }
+        if objects.count > limit { breaches.append("request \(access.requestNumber): \(objects.count) objects") }
+        if Set(objects).count < objects.count { breaches.append("request \(access.requestNumber): one object twice") }
+        if objects.contains(where: held.contains) { breaches.append("request \(access.requestNumber): one is held") }
         plans.append(Array(objects))
         for object in objects { insert(object, into: &cache, of: access.user) }
         waiting[access.user, default: []] += objects

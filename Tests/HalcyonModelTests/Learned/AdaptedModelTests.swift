@@ -22,7 +22,7 @@ struct AdaptedModelTests {
             } else if random.next(below: 2) == 0 {
                 entry = EntryID(random.next(below: 60))
             }
-            return Access(entry: entry, index: index, time: Int64(index) * 1_000_000, user: user)
+            return Access(entry: entry, requestNumber: index, time: Int64(index) * 1_000_000, user: user)
         }
     }
 

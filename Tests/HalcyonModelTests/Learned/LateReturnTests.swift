@@ -37,7 +37,7 @@ struct LateReturnTests {
                 mostWaiting = max(mostWaiting, waiting)
                 accesses.append(
                     Access(
-                        entry: EntryID(next.object), index: now, time: Int64(now) * 1_000_000,
+                        entry: EntryID(next.object), requestNumber: now, time: Int64(now) * 1_000_000,
                         categories: comesBack ? 1 : 2, user: UInt32(next.object % 50)))
             }
         }
@@ -58,7 +58,7 @@ struct LateReturnTests {
             for access in requests.accesses {
                 let isHit = cache.access(access) == .hit
                 if plain.access(access) == .hit { hitsOfLRU += 1 }
-                if access.index < 15_000 || !requests.returns.contains(access.index) { continue }
+                if access.requestNumber < 15_000 || !requests.returns.contains(access.requestNumber) { continue }
                 returns += 1
                 if isHit { hits += 1 }
             }

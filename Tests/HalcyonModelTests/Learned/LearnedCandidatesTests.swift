@@ -7,17 +7,17 @@ import Testing
 struct LearnedCandidatesTests {
     /// A cache under the learned policy that is filled with objects of many sizes, or all of the same, and has evicted for long.
     private final class Filled {
-        var index: BoundedIndex<LearnedPolicy>
+        var index: CacheCore<LearnedPolicy>
         private var random = SplitMix64(seed: 3)
         private let sizesDiffer: Bool
         private var number = 0
 
         init(_ parameters: LearnedParameters, residents: Int, sizesDiffer: Bool, requests: Int, seed: UInt64 = 1) {
             let context = PolicyContext(
-                capacity: sizesDiffer ? residents * 100 : residents, everyCostIsOne: !sizesDiffer, seed: seed)
-            index = BoundedIndex(
+                capacity: sizesDiffer ? residents * 100 : residents, usesUniformSizes: !sizesDiffer, seed: seed)
+            index = CacheCore(
                 policy: LearnedPolicy(parameters, context: context), capacity: context.capacity,
-                everyCostIsOne: !sizesDiffer)
+                usesUniformSizes: !sizesDiffer)
             self.sizesDiffer = sizesDiffer
             request(requests, popular: residents)
         }
@@ -32,10 +32,11 @@ struct LearnedCandidatesTests {
 
         func request(_ object: Int, cost: Int) {
             number += 1
-            _ = index.access(Access(entry: EntryID(object), index: number, time: Int64(number) * 100_000, cost: cost))
+            _ = index.access(
+                Access(entry: EntryID(object), requestNumber: number, time: Int64(number) * 100_000, size: cost))
         }
 
-        var now: Access { Access(entry: .none, index: number, time: Int64(number) * 100_000) }
+        var now: Access { Access(entry: .none, requestNumber: number, time: Int64(number) * 100_000) }
     }
 
     /// What is wrong with the candidates, the hand and the marks of who is a candidate, if anything.

@@ -16,7 +16,7 @@ struct LearnedPolicyTests {
         return (0..<count).map { index in
             let popular = random.next(below: 2) == 0
             return Access(
-                entry: popular ? EntryID(random.next(below: 300)) : EntryID(300 + index), index: index,
+                entry: popular ? EntryID(random.next(below: 300)) : EntryID(300 + index), requestNumber: index,
                 time: Int64(index) * 1_000_000, categories: popular ? 1 : 2, user: UInt32(random.next(below: 5)))
         }
     }
@@ -57,7 +57,7 @@ struct LearnedPolicyTests {
                 #expect(run.record.breaches.isEmpty, "\(trace) at \(capacity): \(run.record.breaches.prefix(3))")
                 #expect(run.cache.state().used <= capacity)
                 if capacity == 0 {
-                    let kept = zip(trace.accesses, outcomes).count { $0.cost > 0 && $1 != .refused }
+                    let kept = zip(trace.accesses, outcomes).count { $0.size > 0 && $1 != .refused }
                     #expect(kept == 0)
                 }
                 let growing = CheckedRun(policy, trace.context(for: policy, capacity: capacity, roomForEntries: false))
@@ -88,7 +88,7 @@ struct LearnedPolicyTests {
 
     /// The outcomes of one batch, which holds all that follows, and the share of evictions that the network decided.
     private func replay(_ policy: ConfiguredPolicy, _ accesses: [Access]) throws -> ([AccessOutcome], Double) {
-        let cache = policy.makeCache(PolicyContext(capacity: 150, everyCostIsOne: true))
+        let cache = policy.makeCache(PolicyContext(capacity: 150, usesUniformSizes: true))
         cache.define(1, [0])
         cache.define(2, [1])
         var outcomes = [AccessOutcome](repeating: .miss, count: accesses.count)
@@ -97,7 +97,7 @@ struct LearnedPolicyTests {
                 accesses.map(\.categories).withUnsafeBufferPointer { categories in
                     accesses.map(\.user).withUnsafeBufferPointer { users in
                         let batch = RequestBatch(
-                            firstIndex: 0, entries: entries, times: times.baseAddress,
+                            firstRequest: 0, entries: entries, times: times.baseAddress,
                             categories: categories.baseAddress, users: users.baseAddress)
                         outcomes.withUnsafeMutableBufferPointer { buffer in
                             if let base = buffer.baseAddress { cache.replay(batch, base) }
@@ -123,7 +123,7 @@ struct LearnedPolicyTests {
                 var renumbered = access
                 renumbered.entry = keys.number(of: access.entry)
                 outcomes.append(run.cache.access(renumbered))
-                if access.index % 5 == 0 { keys.collect(from: run.cache) }
+                if access.requestNumber % 5 == 0 { keys.collect(from: run.cache) }
             }
             let areSame = outcomes == expected
             #expect(areSame, "\(trace)")
@@ -145,12 +145,12 @@ struct LearnedPolicyTests {
         var parameters = LearnedParameters()
         parameters.decider = .heuristic
         let mean = costs.reduce(0, +) / costs.count
-        let context = PolicyContext(capacity: residents * mean, everyCostIsOne: costs == [1])
+        let context = PolicyContext(capacity: residents * mean, usesUniformSizes: costs == [1])
         let fixed = LearnedPolicy(parameters, context: context).metadataBytes.total
         for spacing in residents == 2_060 ? [1, 64] : [1] {
-            var index = BoundedIndex(
+            var index = CacheCore(
                 policy: LearnedPolicy(parameters, context: context), capacity: context.capacity,
-                everyCostIsOne: costs == [1])
+                usesUniformSizes: costs == [1])
             // As a live storage numbers them: residents and those that are remembered.
             let numbers = residents * 11 / 4
             var most = 0
@@ -159,7 +159,7 @@ struct LearnedPolicyTests {
             for request in 0..<numbers * 3 * spacing {
                 let entry = request % spacing == 0 ? request / spacing % numbers : 0
                 _ = index.access(
-                    Access(entry: EntryID(entry), index: request, cost: costs[entry % costs.count]))
+                    Access(entry: EntryID(entry), requestNumber: request, size: costs[entry % costs.count]))
                 most = max(most, index.count)
                 if costs == [1] {
                     _ = shadow.access(last: latest[entry], now: UInt32(request))
@@ -176,15 +176,15 @@ struct LearnedPolicyTests {
     func refusals() {
         var parameters = LearnedParameters()
         parameters.decider = .heuristic
-        let context = PolicyContext(capacity: 200, everyCostIsOne: true)
-        var index = BoundedIndex(policy: LearnedPolicy(parameters, context: context), capacity: 200)
+        let context = PolicyContext(capacity: 200, usesUniformSizes: true)
+        var index = CacheCore(policy: LearnedPolicy(parameters, context: context), capacity: 200)
         for round in 0..<50 {
-            for entry in 0..<200 { _ = index.access(Access(entry: EntryID(entry), index: round * 200 + entry)) }
+            for entry in 0..<200 { _ = index.access(Access(entry: EntryID(entry), requestNumber: round * 200 + entry)) }
         }
         var refused = 0
         let scorings = index.policy.scoring
         for number in 0..<40 {
-            let outcome = index.access(Access(entry: EntryID(1_000 + number), index: 10_000 + number))
+            let outcome = index.access(Access(entry: EntryID(1_000 + number), requestNumber: 10_000 + number))
             if outcome == .refused { refused += 1 }
         }
         #expect(refused == 40)
@@ -207,10 +207,10 @@ struct LearnedPolicyTests {
         let blind = try policy("learned(\(groups.map { "\($0)=off" }.joined(separator: ",")))")
         let accesses = accesses(12_000, seed: 7).map { access in
             var access = access
-            access.cost = costs[Int(access.entry) % costs.count]
+            access.size = costs[Int(access.entry) % costs.count]
             return access
         }
-        let cache = blind.makeCache(PolicyContext(capacity: 150, everyCostIsOne: costs == [1]))
+        let cache = blind.makeCache(PolicyContext(capacity: 150, usesUniformSizes: costs == [1]))
         for access in accesses { _ = cache.access(access) }
         let metrics = cache.state().metrics
         #expect(try #require(metrics.first { $0.name == "training_steps" }).value > 100)
@@ -228,12 +228,12 @@ struct LearnedPolicyTests {
 
     @Test("A limit lowered after a newcomer was refused costs the resident that is worth the least")
     func leastWanted() throws {
-        let index = try policy().makeLiveIndex(PolicyContext(capacity: 40, everyCostIsOne: false, seed: 1))
+        let index = try policy().makeLiveIndex(PolicyContext(capacity: 40, usesUniformSizes: false, seed: 1))
         var victims: [EntryID] = []
         var number = 0
         func access(_ entry: EntryID, cost: Int) -> Access {
             number += 1
-            return Access(entry: entry, index: number, cost: cost)
+            return Access(entry: entry, requestNumber: number, size: cost)
         }
         for entry: EntryID in [0, 1, 2, 3, 0, 1, 3] {
             _ = index.store(access(entry, cost: 10), deadline: .max, victims: &victims)

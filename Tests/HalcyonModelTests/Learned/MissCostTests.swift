@@ -12,8 +12,8 @@ struct MissCostTests {
         return (0..<count).map { index in
             let isSmall = random.next(below: 4) > 0
             return Access(
-                entry: EntryID(isSmall ? random.next(below: 300) : 300 + random.next(below: 30)), index: index,
-                time: Int64(index) * 1_000_000, cost: isSmall ? 10 : 100)
+                entry: EntryID(isSmall ? random.next(below: 300) : 300 + random.next(below: 30)), requestNumber: index,
+                time: Int64(index) * 1_000_000, size: isSmall ? 10 : 100)
         }
     }
 
@@ -30,10 +30,10 @@ struct MissCostTests {
 
     private func missed(_ settings: String) throws -> Missed {
         let policy = try PolicyCatalogue.standard.policy("learned(\(settings))")
-        let cache = policy.makeCache(PolicyContext(capacity: 3_000, everyCostIsOne: false, seed: 1))
+        let cache = policy.makeCache(PolicyContext(capacity: 3_000, usesUniformSizes: false, seed: 1))
         var missed = Missed()
-        for access in accesses(12_000) where cache.access(access) != .hit && access.index >= 6_000 {
-            if access.cost == 10 { missed.small += 1 } else { missed.large += 1 }
+        for access in accesses(12_000) where cache.access(access) != .hit && access.requestNumber >= 6_000 {
+            if access.size == 10 { missed.small += 1 } else { missed.large += 1 }
         }
         return missed
     }

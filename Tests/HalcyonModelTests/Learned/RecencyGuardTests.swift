@@ -88,13 +88,13 @@ struct RecencyGuardTests {
             } else {
                 entry = 20_000 + (index % 2 == 0 ? index / 2 : index / 2 - 60)
             }
-            return Access(entry: EntryID(entry), index: index, time: Int64(index) * 1_000_000)
+            return Access(entry: EntryID(entry), requestNumber: index, time: Int64(index) * 1_000_000)
         }
     }
 
     private func hits(_ text: String, from first: Int) throws -> Int {
         let cache = try PolicyCatalogue.standard.policy(text).makeCache(
-            PolicyContext(capacity: 150, everyCostIsOne: true, seed: 1))
+            PolicyContext(capacity: 150, usesUniformSizes: true, seed: 1))
         return changing().enumerated().count { cache.access($1) == .hit && $0 >= first }
     }
 

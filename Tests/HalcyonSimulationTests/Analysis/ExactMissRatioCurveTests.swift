@@ -87,7 +87,7 @@ struct ExactMissRatioCurveTests {
     @Test("near the peer's miss ratio in bytes")
     func peerBytes() throws {
         let table = try PeerTable.shared.get()
-        for (name, traces) in table.traces where traces.bytes.costUnit == .bytes {
+        for (name, traces) in table.traces where traces.bytes.sizeUnit == .bytes {
             let curve = MissRatioCurve.exact(of: traces.bytes)
             for row in table.rows where row.trace == name && row.policy == "lru" && row.honoursSizes {
                 let ratio = Double(row.misses) / Double(traces.bytes.count)

@@ -18,7 +18,7 @@ struct TraceInspectionTests {
         return Trace(
             entries: [0, 1, 0, 0, 2, 1], times: TimeColumn([0, 10, 20, 30, 40, 50].map { $0 * 1_000_000 }),
             users: [0, 1, 0, 0, 0, Trace.noUser], objectSizes: [100, 10, 1], objectCategories: [x, x, y],
-            categorySets: sets, categoryCount: 2, userCount: 2, costUnit: .bytes, names: names)
+            categorySets: sets, categoryCount: 2, userCount: 2, sizeUnit: .bytes, names: names)
     }
 
     @Test("figures worked by hand")
@@ -27,7 +27,7 @@ struct TraceInspectionTests {
         #expect(inspection.requests == 6)
         #expect(inspection.objects == 3)
         #expect(inspection.oneHitWonders == 1)
-        #expect(inspection.distinctCost == 111)
+        #expect(inspection.distinctSize == 111)
         #expect(inspection.requestedCost == 321)
         #expect(inspection.timeSpan == TraceInspection.TimeSpan(first: 0, last: 50_000_000))
         // Distances: 0 again at 2, 0 again at 1, 1 again at 3.

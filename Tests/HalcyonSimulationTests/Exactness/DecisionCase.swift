@@ -98,17 +98,17 @@ enum DecisionCase: String, CaseIterable, Sendable {
     }
 
     private func context(_ trace: Trace, seed: UInt64 = 1) -> PolicyContext {
-        let isSized = trace.costUnit == .bytes
-        let capacity = isSized ? Int(trace.distinctCost / 50) : isPerUser ? 20 : 150
-        return PolicyContext(capacity: capacity, everyCostIsOne: !isSized, seed: seed)
+        let isSized = trace.sizeUnit == .bytes
+        let capacity = isSized ? Int(trace.distinctSize / 50) : isPerUser ? 20 : 150
+        return PolicyContext(capacity: capacity, usesUniformSizes: !isSized, seed: seed)
     }
 
     private var isPerUser: Bool { self == .perUser || self == .plannerPerUser }
 
     private func access(_ index: Int, of trace: Trace) -> Access {
         Access(
-            entry: EntryID(trace.entries[index]), index: index, time: trace.times[index],
-            cost: Int(trace.cost(ofRequest: index)), categories: trace.categorySet(ofRequest: index),
+            entry: EntryID(trace.entries[index]), requestNumber: index, time: trace.times[index],
+            size: Int(trace.size(ofRequest: index)), categories: trace.categorySet(ofRequest: index),
             user: trace.user(ofRequest: index))
     }
 

@@ -46,8 +46,8 @@ struct PlannerHarmTests {
         let requests = (0..<3_000).map { UInt32($0 * 7 % 30) }
         let trace = Trace(
             entries: requests, times: TimeColumn(count: requests.count), users: [],
-            objectSizes: Array(repeating: 50_000_000, count: 30), userCount: 0, costUnit: .bytes, names: TraceNames())
+            objectSizes: Array(repeating: 50_000_000, count: 30), userCount: 0, sizeUnit: .bytes, names: TraceNames())
         let result = try await run(trace, policy, capacity: "40MB", warmup: 0)
-        #expect(result.hitRatio == 0 && result.prefetch.fetched == 0 && result.prefetch.fetchedCost == 0, "\(result)")
+        #expect(result.hitRatio == 0 && result.prefetch.fetched == 0 && result.prefetch.fetchedSize == 0, "\(result)")
     }
 }

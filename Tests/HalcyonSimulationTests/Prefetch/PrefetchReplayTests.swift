@@ -15,7 +15,7 @@ struct PrefetchReplayTests {
         return Trace(
             entries: entries, times: TimeColumn(count: entries.count), users: users,
             objectSizes: sizes ?? Array(repeating: 1, count: count),
-            userCount: Int(users.max().map { $0 + 1 } ?? 0), costUnit: sizes == nil ? .objects : .bytes, names: names)
+            userCount: Int(users.max().map { $0 + 1 } ?? 0), sizeUnit: sizes == nil ? .objects : .bytes, names: names)
     }
 
     private func run(
@@ -40,7 +40,7 @@ struct PrefetchReplayTests {
         #expect(prefetch.objectHitRatioWithout == 0)
         #expect(prefetch.fetched == 4 && prefetch.used == 4 && prefetch.late == 0)
         #expect(prefetch.hitsOwed == 4 && prefetch.precision == 1 && prefetch.coverage == 0.8)
-        #expect(prefetch.pollution == 0 && prefetch.timeliness == 1 && prefetch.wastedCost == 0)
+        #expect(prefetch.pollution == 0 && prefetch.timeliness == 1 && prefetch.wastedSize == 0)
         #expect(prefetch.meanRequestsUntilUse == 1)
     }
 
@@ -50,7 +50,7 @@ struct PrefetchReplayTests {
         let (result, prefetch) = try await run(numbered([0, 1, 2, 3, 4]), "next-key", capacity: 3, latency: 2_000_000)
         #expect(result.hits == 0)
         #expect(prefetch.fetched == 4 && prefetch.used == 0 && prefetch.late == 4 && prefetch.timeliness == 0)
-        #expect(prefetch.wastedCost == 0, "whoever asked joined the fetch")
+        #expect(prefetch.wastedSize == 0, "whoever asked joined the fetch")
         // One that takes exactly as long as the pause arrives in time.
         let (exact, _) = try await run(numbered([0, 1, 2, 3, 4]), "next-key", capacity: 3, latency: 1_000_000)
         #expect(exact.hits == 4)
@@ -64,20 +64,20 @@ struct PrefetchReplayTests {
         let (_, warm) = try await run(trace, "next-key", capacity: 20, latency: 4_000_000, warmup: 0.25)
         // 1 was fetched in the warm-up: its hit is owed, and of no fetch that counts. 2 to 7 are late, 8 never comes.
         #expect(warm.hitsOwed == 1 && warm.used == 0 && warm.precision == 0)
-        #expect(warm.fetched == 7 && warm.late == 6 && warm.wastedCost == 1)
+        #expect(warm.fetched == 7 && warm.late == 6 && warm.wastedSize == 1)
         // Fetched on demand: 9 requests after the warm-up, of which 9, 9 and 1 hit; with those ahead 13, the late ones once.
         #expect(abs(warm.wastedShare - 1.0 / 7) < 1e-12)
         let (_, whole) = try await run(trace, "next-key", capacity: 20, latency: 4_000_000)
-        #expect(whole.fetched == 8 && whole.used == 1 && whole.late == 6 && whole.wastedCost == 1)
+        #expect(whole.fetched == 8 && whole.used == 1 && whole.late == 6 && whole.wastedSize == 1)
         let (_, endless) = try await run(numbered([0, 3, 5]), "next-key", capacity: 20, latency: .max)
-        #expect(endless.fetched == 2 && endless.wastedCost == 2 && endless.wastedShare == 2.0 / 5)
+        #expect(endless.fetched == 2 && endless.wastedSize == 2 && endless.wastedShare == 2.0 / 5)
     }
 
     @Test("What is fetched unseen is fetched with its size, and is a hit")
     func sizes() async throws {
         let trace = numbered([0, 1, 2, 3, 4], sizes: [1_000, 2_000, 3_000, 4_000, 5_000])
         let (result, prefetch) = try await run(trace, "next-key", capacity: 100_000)
-        #expect(result.hits == 4 && prefetch.fetchedCost == 14_000 && prefetch.wastedCost == 0)
+        #expect(result.hits == 4 && prefetch.fetchedSize == 14_000 && prefetch.wastedSize == 0)
     }
 
     @Test("What has expired may be fetched anew, and what expired unused is waste")
@@ -88,10 +88,10 @@ struct PrefetchReplayTests {
         var names = TraceNames()
         for object in 0..<2 { names.keys.append(utf8: Array("\(object)".utf8)) }
         let trace = Trace(
-            entries: (0..<20).map { UInt32($0 & 1) }, times: TimeColumn(times), objectSizes: [1, 1], costUnit: .objects,
+            entries: (0..<20).map { UInt32($0 & 1) }, times: TimeColumn(times), objectSizes: [1, 1], sizeUnit: .objects,
             names: names)
         let (result, prefetch) = try await run(trace, "next-key", capacity: 10, policy: "kingfisher-memory")
-        #expect(result.hits == 10 && prefetch.hitsOwed == 10 && prefetch.wastedCost == 0)
+        #expect(result.hits == 10 && prefetch.hitsOwed == 10 && prefetch.wastedSize == 0)
     }
 
     @Test("A budget in bytes needs sizes")
@@ -111,7 +111,7 @@ struct PrefetchReplayTests {
         #expect(result.hits == 1 && prefetch.hitsOwed == 1)
         #expect(prefetch.pollution == 0.6 && prefetch.coverage == 0.5)
         #expect(prefetch.fetched == 4 && prefetch.used == 1 && prefetch.precision == 0.25)
-        #expect(prefetch.wastedCost == 3 && abs(prefetch.wastedShare - 3.0 / 8) < 1e-12)
+        #expect(prefetch.wastedSize == 3 && abs(prefetch.wastedShare - 3.0 / 8) < 1e-12)
     }
 
     @Test("Budgets in objects and bytes are kept, each cache its own")
@@ -122,7 +122,7 @@ struct PrefetchReplayTests {
         // Each counts its own size.
         let again = numbered([0, 1, 2, 3, 0, 1, 2, 3], sizes: [10, 10, 10, 10])
         let (_, bytes) = try await run(again, "next-key", capacity: 15, budget: "20B/total")
-        #expect(bytes.fetchedCost <= 20)
+        #expect(bytes.fetchedSize <= 20)
         let users: [UInt32] = [0, 1, 0, 1, 0, 1]
         let (_, each) = try await run(
             numbered([0, 1, 2, 3, 4, 5], users: users), "next-key", capacity: 9, budget: "1/total", mode: .perUser)

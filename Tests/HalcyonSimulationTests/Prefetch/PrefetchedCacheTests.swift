@@ -25,8 +25,8 @@ struct PrefetchedCacheTests {
     private func left(_ requests: [UInt32], warmup: Int = 0) throws -> [String] {
         let trace = Trace(
             entries: requests, times: TimeColumn(count: requests.count), users: [],
-            objectSizes: Array(repeating: 1, count: 64), userCount: 0, costUnit: .objects, names: TraceNames())
-        var context = PolicyContext(capacity: 2, everyCostIsOne: true)
+            objectSizes: Array(repeating: 1, count: 64), userCount: 0, sizeUnit: .objects, names: TraceNames())
+        var context = PolicyContext(capacity: 2, usesUniformSizes: true)
         context.prefetches = true
         let cache = PrefetchedCache(
             try PolicyCatalogue.standard.policy("lru").makeCache(context), capacity: 2, unit: CacheUnit(trace),

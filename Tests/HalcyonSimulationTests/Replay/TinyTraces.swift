@@ -14,7 +14,7 @@ enum TinyTraces {
     static func sized(_ entries: [UInt32], sizes: [UInt64], times: [Int64]? = nil) -> Trace {
         Trace(
             entries: entries, times: times.map { TimeColumn($0) } ?? TimeColumn(count: entries.count),
-            objectSizes: sizes, costUnit: .bytes)
+            objectSizes: sizes, sizeUnit: .bytes)
     }
 
     /// A fixed sequence that looks random: squares modulo a prime, dense and in order of first request.

@@ -58,7 +58,7 @@ private struct EqualSizes {
 
 @Suite("Equal sizes are uniform")
 struct UniformSizesTests {
-    static let names = PolicyCatalogue.standard.entries.map(\.card.name)
+    static let names = PolicyCatalogue.standard.entries.map(\.info.name)
 
     /// What has to be the same whatever the size of all objects.
     private func decisions(_ run: RunResult) -> [Int] {
@@ -66,7 +66,7 @@ struct UniformSizesTests {
     }
 
     private func needsFuture(_ name: String) throws -> Bool {
-        try PolicyCatalogue.standard.policy(name).card.traits.contains(.needsFuture)
+        try PolicyCatalogue.standard.policy(name).info.traits.contains(.needsFuture)
     }
 
     @Test(
@@ -109,8 +109,8 @@ struct UniformSizesTests {
         #expect(unit.capacityUnit == .objects && unit.bytesFetched == unit.requests - unit.hits)
         func multiplied(_ tally: Tally, _ size: Int) -> Tally {
             var tally = tally
-            tally.cost *= size
-            tally.hitCost *= size
+            tally.size *= size
+            tally.hitSize *= size
             return tally
         }
         for (run, size) in runs[1...] {
@@ -168,13 +168,13 @@ struct UniformSizesTests {
             policy: names.prefetch, budget: PrefetchBudget(parsing: "2/request"), fetchLatency: 1_500_000)
         let runs = try await EqualSizes().runs(names.policy, options: options, mode: mode)
         let unit = try #require(runs[0].run.prefetch)
-        #expect(unit.fetched > 0 && unit.wastedCost > 0)
+        #expect(unit.fetched > 0 && unit.wastedSize > 0)
         for (run, size) in runs {
             let prefetch = try #require(run.prefetch)
             #expect(decisions(run) == decisions(runs[0].run))
             #expect(prefetch.fetched == unit.fetched && prefetch.used == unit.used && prefetch.late == unit.late)
-            #expect(prefetch.fetchedCost == unit.fetchedCost * size && prefetch.fetchedCost == prefetch.fetched * size)
-            #expect(prefetch.wastedCost == unit.wastedCost * size && prefetch.wastedShare == unit.wastedShare)
+            #expect(prefetch.fetchedSize == unit.fetchedSize * size && prefetch.fetchedSize == prefetch.fetched * size)
+            #expect(prefetch.wastedSize == unit.wastedSize * size && prefetch.wastedShare == unit.wastedShare)
             #expect(prefetch.byteHitRatioWithout == unit.objectHitRatioWithout)
         }
     }
@@ -193,7 +193,7 @@ struct UniformSizesTests {
         }
         let (bytes, pages) = (try #require(results[0].prefetch), try #require(results[1].prefetch))
         #expect(bytes.fetched > 0 && pages.fetched == bytes.fetched)
-        #expect(pages.fetchedCost == bytes.fetchedCost * EqualSizes.page)
+        #expect(pages.fetchedSize == bytes.fetchedSize * EqualSizes.page)
         #expect(decisions(results[0]) == decisions(results[1]))
     }
 
@@ -221,7 +221,7 @@ struct UniformSizesTests {
         // The first 400 requests go to objects of 100 bytes, the others to larger ones.
         let requests: [UInt32] = (0..<800).map { $0 < 400 ? $0 * 7 % 50 : 50 + $0 % 50 }
         let sizes: [UInt64] = (0..<100).map { $0 < 50 ? 100 : 101 + $0 }
-        let whole = Trace(entries: requests, times: TimeColumn(count: 800), objectSizes: sizes, costUnit: .bytes)
+        let whole = Trace(entries: requests, times: TimeColumn(count: 800), objectSizes: sizes, sizeUnit: .bytes)
         let part = whole.selection(limit: 400).trace
         #expect(
             whole.uniformSize == nil && part.uniformSize == 100 && whole.selection(skip: 400).trace.uniformSize == nil)
@@ -287,7 +287,7 @@ struct UniformStreamTests {
         #expect(report.runs.map(\.evictions) == loaded.map(\.evictions))
         #expect(report.runs.map(\.bytesFetched) == loaded.map(\.bytesFetched))
         #expect(report.runs.map(\.requests) == loaded.map { _ in 3_000 })
-        #expect(report.trace.distinctCost == Int(trace.distinctCost))
+        #expect(report.trace.distinctSize == Int(trace.distinctSize))
     }
 
     @Test("A pipe whose size changes after its first piece is refused with the number of the request")

@@ -74,7 +74,7 @@ struct TargetFixture {
 ///
 /// What it holds is always the most recent part of what LRU would hold, so that it never hits where LRU misses.
 struct WastefulLRU: ~Copyable, CataloguedPolicy {
-    static let card = PolicyCard(name: "lru", summary: "made worse on purpose", source: "none")
+    static let info = PolicyInfo(name: "lru", summary: "made worse on purpose", source: "none")
     private var recent: [EntryID] = []
 
     init(_ parameters: NoParameters, context: PolicyContext) {}

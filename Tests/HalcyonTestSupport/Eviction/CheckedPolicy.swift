@@ -17,24 +17,24 @@ public struct CheckedPolicy<Wrapped: EvictionPolicy & ~Copyable>: ~Copyable, Evi
     }
 
     public mutating func hit(_ access: Access) {
-        record.require(record.costs[access.entry] != nil, "hit on \(access.entry), which is not resident")
+        record.require(record.sizes[access.entry] != nil, "hit on \(access.entry), which is not resident")
         record.require(record.pending == nil, "hit while \(record.pending ?? 0) is being brought in")
         record.events.append(.hit(access.entry))
         wrapped.hit(access)
     }
 
     public mutating func admit(_ access: Access) -> Bool {
-        record.require(record.costs[access.entry] == nil, "admit of \(access.entry), which is resident")
+        record.require(record.sizes[access.entry] == nil, "admit of \(access.entry), which is resident")
         let admitted = wrapped.admit(access)
         // What does not fit is not brought in whatever the policy says.
-        let comes = admitted && access.cost <= capacity && access.cost >= 0
+        let comes = admitted && access.size <= capacity && access.size >= 0
         record.pending = comes ? access.entry : nil
         if !comes { record.events.append(.refusal(access.entry)) }
         return admitted
     }
 
     public mutating func victim(for access: Access) -> EntryID {
-        record.require(!record.costs.isEmpty, "asked for a victim while nothing is resident")
+        record.require(!record.sizes.isEmpty, "asked for a victim while nothing is resident")
         let isDue = record.pending == access.entry || wrapped.overflows
         record.require(isDue, "asked for a victim for \(access.entry), which was not admitted")
         let victim = wrapped.victim(for: access)
@@ -48,18 +48,18 @@ public struct CheckedPolicy<Wrapped: EvictionPolicy & ~Copyable>: ~Copyable, Evi
     }
 
     public mutating func leastWanted(at now: Access) -> EntryID {
-        record.require(!record.costs.isEmpty, "asked for the least wanted while nothing is resident")
+        record.require(!record.sizes.isEmpty, "asked for the least wanted while nothing is resident")
         record.require(now.entry == .none, "asked for the least wanted for the benefit of \(now.entry)")
         let victim = wrapped.leastWanted(at: now)
         return victim == .none ? .none : leave(victim)
     }
 
     private func leave(_ victim: EntryID) -> EntryID {
-        guard record.costs.removeValue(forKey: victim) != nil else {
+        guard record.sizes.removeValue(forKey: victim) != nil else {
             record.require(false, "the victim \(victim) is not resident")
             // A resident in its place, so that the run can go on.
-            let standIn = record.costs.keys.min() ?? victim
-            record.costs[standIn] = nil
+            let standIn = record.sizes.keys.min() ?? victim
+            record.sizes[standIn] = nil
             return standIn
         }
         record.events.append(.eviction(victim))
@@ -67,17 +67,17 @@ public struct CheckedPolicy<Wrapped: EvictionPolicy & ~Copyable>: ~Copyable, Evi
     }
 
     public mutating func insert(_ access: Access) {
-        record.require(record.costs[access.entry] == nil, "insert of \(access.entry), which is resident")
+        record.require(record.sizes[access.entry] == nil, "insert of \(access.entry), which is resident")
         record.require(record.pending == access.entry, "insert of \(access.entry), which was not admitted")
         record.pending = nil
-        record.costs[access.entry] = access.cost
+        record.sizes[access.entry] = access.size
         record.events.append(.insertion(access.entry))
         wrapped.insert(access)
     }
 
     public mutating func remove(_ entry: EntryID) {
-        record.require(record.costs[entry] != nil, "removal of \(entry), which is not resident")
-        record.costs[entry] = nil
+        record.require(record.sizes[entry] != nil, "removal of \(entry), which is not resident")
+        record.sizes[entry] = nil
         record.events.append(.removal(entry))
         wrapped.remove(entry)
     }
@@ -121,8 +121,8 @@ public final class PolicyRecord {
     public fileprivate(set) var events: [Event] = []
     /// Which rules were broken, in order.
     public fileprivate(set) var breaches: [String] = []
-    /// The residents by the verbs alone, with what each costs.
-    public fileprivate(set) var costs: [EntryID: Int] = [:]
+    /// The residents by the verbs alone, with what each sizes.
+    public fileprivate(set) var sizes: [EntryID: Int] = [:]
     fileprivate var pending: EntryID?
 
     /// Nothing happened yet.
@@ -138,8 +138,8 @@ public final class PolicyRecord {
         events.compactMap { if case .hit(let entry) = $0 { entry } else { nil } }
     }
 
-    /// What the residents cost together.
-    public var used: Int { costs.values.reduce(0, +) }
+    /// What the residents size together.
+    public var used: Int { sizes.values.reduce(0, +) }
 
     /// Notes a breach unless `condition` holds.
     public func require(_ condition: Bool, _ breach: @autoclosure () -> String) {

@@ -24,7 +24,7 @@ public struct CheckedRun {
     /// Serves all accesses in batches of `size`.
     public func serve(_ accesses: [Access], batchesOf size: Int) -> [AccessOutcome] {
         let entries = accesses.map(\.entry)
-        let costs = accesses.map(\.cost)
+        let sizes = accesses.map(\.size)
         let times = accesses.map(\.time)
         let categories = accesses.map(\.categories)
         let users = accesses.map(\.user)
@@ -33,13 +33,14 @@ public struct CheckedRun {
             let end = min(start + size, accesses.count)
             outcomes.withUnsafeMutableBufferPointer { outcomes in
                 entries.withUnsafeBufferPointer { entries in
-                    costs.withUnsafeBufferPointer { costs in
+                    sizes.withUnsafeBufferPointer { sizes in
                         times.withUnsafeBufferPointer { times in
                             categories.withUnsafeBufferPointer { categories in
                                 users.withUnsafeBufferPointer { users in
                                     let batch = RequestBatch(
-                                        firstIndex: start, entries: UnsafeBufferPointer(rebasing: entries[start..<end]),
-                                        costs: costs.baseAddress.map { $0 + start },
+                                        firstRequest: start,
+                                        entries: UnsafeBufferPointer(rebasing: entries[start..<end]),
+                                        sizes: sizes.baseAddress.map { $0 + start },
                                         times: times.baseAddress.map { $0 + start },
                                         categories: categories.baseAddress.map { $0 + start },
                                         users: users.baseAddress.map { $0 + start })

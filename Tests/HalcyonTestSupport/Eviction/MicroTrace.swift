@@ -2,7 +2,7 @@ import HalcyonEviction
 
 /// A small made-up sequence of accesses that touches what policies trip over.
 ///
-/// A second passes between accesses; object `n` has category set `n mod 5 + 1` and costs what ``Costs`` says.
+/// A second passes between accesses; object `n` has category set `n mod 5 + 1` and sizes what ``Sizes`` says.
 public struct MicroTrace: Sendable, CustomStringConvertible {
     /// Which objects follow which.
     public enum Pattern: String, Sendable, CaseIterable {
@@ -16,20 +16,20 @@ public struct MicroTrace: Sendable, CustomStringConvertible {
         case mixed
     }
 
-    /// What an object costs.
-    public enum Costs: String, Sendable, CaseIterable {
+    /// What an object sizes.
+    public enum Sizes: String, Sendable, CaseIterable {
         /// 1 each.
         case unit
         /// 0 to 60, the same at every request.
         case varied
-        /// As ``varied``, but one request in 16 finds the object at another cost.
+        /// As ``varied``, but one request in 16 finds the object at another size.
         case changing
     }
 
     /// Which objects follow which.
     public let pattern: Pattern
-    /// What they cost.
-    public let costs: Costs
+    /// What they size.
+    public let sizes: Sizes
     /// The requests.
     public let accesses: [Access]
     /// One more than the largest entry.
@@ -39,7 +39,7 @@ public struct MicroTrace: Sendable, CustomStringConvertible {
     public static let categorySetCount = 6
 
     /// A trace of `count` requests for `objects` objects; the same seed gives the same trace.
-    public init(_ pattern: Pattern, costs: Costs, count: Int = 1500, objects: Int = 120, seed: UInt64 = 1) {
+    public init(_ pattern: Pattern, sizes: Sizes, count: Int = 1500, objects: Int = 120, seed: UInt64 = 1) {
         var random = SplitMix64(seed: seed)
         var accesses: [Access] = []
         var largest: EntryID = 0
@@ -48,23 +48,23 @@ public struct MicroTrace: Sendable, CustomStringConvertible {
             largest = max(largest, entry)
             accesses.append(
                 Access(
-                    entry: entry, index: index, time: Int64(index) * 1_000_000,
-                    cost: MicroTrace.cost(costs, of: entry, random: &random),
+                    entry: entry, requestNumber: index, time: Int64(index) * 1_000_000,
+                    size: MicroTrace.size(sizes, of: entry, random: &random),
                     categories: entry % 5 + 1, user: entry % 3))
         }
         self.pattern = pattern
-        self.costs = costs
+        self.sizes = sizes
         self.accesses = accesses
         objectCount = Int(largest) + 1
     }
 
-    /// Every pattern at every kind of cost.
+    /// Every pattern at every kind of size.
     public static let all: [MicroTrace] = Pattern.allCases.flatMap { pattern in
-        Costs.allCases.map { MicroTrace(pattern, costs: $0) }
+        Sizes.allCases.map { MicroTrace(pattern, sizes: $0) }
     }
 
-    /// The pattern and the costs.
-    public var description: String { "\(pattern.rawValue), \(costs.rawValue) costs" }
+    /// The pattern and the sizes.
+    public var description: String { "\(pattern.rawValue), \(sizes.rawValue) sizes" }
 
     /// The entries in order.
     public var entries: [EntryID] { accesses.map(\.entry) }
@@ -74,8 +74,8 @@ public struct MicroTrace: Sendable, CustomStringConvertible {
         for policy: ConfiguredPolicy, capacity: Int, seed: UInt64 = 7, roomForEntries: Bool = true
     ) -> PolicyContext {
         PolicyContext(
-            capacity: capacity, entries: roomForEntries ? objectCount : 0, everyCostIsOne: costs == .unit, seed: seed,
-            future: policy.card.traits.contains(.needsFuture)
+            capacity: capacity, entries: roomForEntries ? objectCount : 0, usesUniformSizes: sizes == .unit, seed: seed,
+            future: policy.info.traits.contains(.needsFuture)
                 ? FutureKnowledge(entries: entries, entryCount: objectCount) : nil)
     }
 
@@ -99,9 +99,9 @@ public struct MicroTrace: Sendable, CustomStringConvertible {
         }
     }
 
-    private static func cost(_ costs: Costs, of entry: EntryID, random: inout SplitMix64) -> Int {
+    private static func size(_ sizes: Sizes, of entry: EntryID, random: inout SplitMix64) -> Int {
         let own = Int(SplitMix64.mix(UInt64(entry)) % 61)
-        switch costs {
+        switch sizes {
         case .unit: return 1
         case .varied: return own
         case .changing: return random.next(below: 16) == 0 ? own + 1 : own

@@ -8,12 +8,12 @@ public struct WorkedSequence {
     /// The words as expected.
     public let expected: String
     private let letters: [UInt8]
-    private let costs: [Character: Int]
+    private let sizes: [Character: Int]
 
-    /// A worked sequence; entries that `costs` does not name cost 1.
-    public init(_ expected: String, costs: [Character: Int] = [:]) {
+    /// A worked sequence; entries that `sizes` does not name size 1.
+    public init(_ expected: String, sizes: [Character: Int] = [:]) {
         self.expected = expected
-        self.costs = costs
+        self.sizes = sizes
         letters = expected.split(separator: " ").compactMap(\.utf8.first)
     }
 
@@ -23,14 +23,14 @@ public struct WorkedSequence {
         let entries = letters.map { EntryID($0 - a) }
         let configured = try PolicyCatalogue.classical.policy(policy)
         let future =
-            configured.card.traits.contains(.needsFuture) ? FutureKnowledge(entries: entries, entryCount: 26) : nil
-        let context = PolicyContext(capacity: capacity, everyCostIsOne: costs.isEmpty, future: future)
+            configured.info.traits.contains(.needsFuture) ? FutureKnowledge(entries: entries, entryCount: 26) : nil
+        let context = PolicyContext(capacity: capacity, usesUniformSizes: sizes.isEmpty, future: future)
         let run = CheckedRun(configured, context)
         var words: [String] = []
         for (index, entry) in entries.enumerated() {
             let letter = Character(UnicodeScalar(letters[index]))
             let before = run.record.victims.count
-            let outcome = run.cache.access(Access(entry: entry, index: index, cost: costs[letter] ?? 1))
+            let outcome = run.cache.access(Access(entry: entry, requestNumber: index, size: sizes[letter] ?? 1))
             let sign = outcome == .hit ? "+" : outcome == .miss ? "-" : "!"
             let victims = run.record.victims[before...].map { Character(UnicodeScalar(UInt8($0) + a)) }
             words.append("\(letter)\(sign)\(String(victims))")

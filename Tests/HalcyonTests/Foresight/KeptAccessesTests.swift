@@ -49,7 +49,9 @@ struct KeptAccessesTests: PredictiveTests {
         #expect(kept.accesses.map { kept.objects[$0.object].key } == (1_000..<count).map { "\($0 % 5_000)" })
         #expect(kept.users == ["u"] && kept.objects.count == KeptAccesses.most)
         let (accesses, again) = recalled(kept)
-        #expect(accesses.map(\.cost) == Array(1_000..<count) && accesses.map(\.index) == Array(0..<KeptAccesses.most))
+        #expect(
+            accesses.map(\.size) == Array(1_000..<count)
+                && accesses.map(\.requestNumber) == Array(0..<KeptAccesses.most))
         #expect(accesses.map(\.time) == (1_000..<count).map { Int64($0) * 1_000_000 })
         #expect(again == kept)
     }

@@ -15,7 +15,7 @@ struct PlannerKeepingTests {
         var plan = PrefetchPlan()
         for request in 0..<20_000 {
             let access = Access(
-                entry: EntryID(request % 50), index: request, time: Int64(request) * 1_000_000,
+                entry: EntryID(request % 50), requestNumber: request, time: Int64(request) * 1_000_000,
                 user: UInt32(request / 7 % 4))
             planner.note(access, isHit: false)
             planner.plan(after: access, outlook: PrefetchOutlook(limit: 2, room: .max) { _ in false }, into: &plan)

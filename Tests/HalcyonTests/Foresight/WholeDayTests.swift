@@ -46,7 +46,7 @@ private struct Day {
     }
 
     /// The bytes of all pictures that are asked for.
-    var distinctCost: Int {
+    var distinctSize: Int {
         Set(browsing.entries).reduce(0) { $0 + pictures[Int($1) % pictures.count].picture.cacheCost }
     }
 }
@@ -66,7 +66,7 @@ struct WholeDayTests {
     func day(predictor: Predictor) async throws {
         let day = try Day(requests: SoakLength.isLong ? 20_000 : predictor.requests)
         let folder = try TemporaryFolder()
-        let capacity = day.distinctCost / 6
+        let capacity = day.distinctSize / 6
         let budget = try PrefetchBudget(parsing: "2/request,20/minute,\(day.browsing.count / 4)/day")
         let options = try PrefetchOptions(policy: predictor.name, budget: budget)
 

@@ -15,7 +15,7 @@ struct ReadmeTests {
             try await serve(folder, "https://shop.example/a.jpg", shown)
         }
         let trace = try Trace.load("\(temporary.path)/access.sqlite")
-        #expect(trace.entries == [0, 0] && trace.distinctCost == 1)
+        #expect(trace.entries == [0, 0] && trace.distinctSize == 1)
     }
 
     @Test("it is what is printed there")

@@ -17,8 +17,8 @@ struct SimulatedEqualsLiveCacheTests {
     func cache(name: String) async throws {
         let folder = try TemporaryFolder()
         let trace = try SizedTrace.load(folder, limit: SoakLength.isLong ? 100_000 : 6_000, unit: 4_096)
-        let memoryCapacity = Int(trace.distinctCost / 40)
-        let diskCapacity = Int(trace.distinctCost / 8)
+        let memoryCapacity = Int(trace.distinctSize / 40)
+        let diskCapacity = Int(trace.distinctSize / 8)
         let policies = name == "kingfisher" ? ["kingfisher-memory", "kingfisher-disk"] : [name, name]
         let (expected, memoryVictims, diskVictims) = try replay(trace, policies, memoryCapacity, diskCapacity)
         var logging = AccessLog.Configuration()
@@ -41,7 +41,7 @@ struct SimulatedEqualsLiveCacheTests {
             let key = "\(trace.entries[request])"
             let found = try await fixture.cache.image(forKey: key, options: options).cacheType
             if found == .none {
-                let blob = Blob(key, cost: Int(trace.cost(ofRequest: request)))
+                let blob = Blob(key, cost: Int(trace.size(ofRequest: request)))
                 try await fixture.cache.store(blob, forKey: key, options: options).diskCacheResult.get()
             }
             if found != expected[request] && firstDifference == nil { firstDifference = request }
@@ -79,7 +79,7 @@ struct SimulatedEqualsLiveCacheTests {
         let capacities = [memoryCapacity, diskCapacity]
         let caches = try (0..<2).map { tier in
             try PolicyCatalogue.standard.policy(policies[tier]).makeCache(
-                PolicyContext(capacity: capacities[tier], everyCostIsOne: false, seed: 1),
+                PolicyContext(capacity: capacities[tier], usesUniformSizes: false, seed: 1),
                 decorator: PolicyChecker(records[tier]))
         }
         for set in 1..<UInt32(trace.categorySets.count) {
@@ -87,8 +87,8 @@ struct SimulatedEqualsLiveCacheTests {
         }
         let tiers = (0..<trace.count).map { request -> CacheType in
             let access = Access(
-                entry: trace.entries[request], index: request, time: trace.times[request],
-                cost: Int(trace.cost(ofRequest: request)), categories: trace.categorySet(ofRequest: request),
+                entry: trace.entries[request], requestNumber: request, time: trace.times[request],
+                size: Int(trace.size(ofRequest: request)), categories: trace.categorySet(ofRequest: request),
                 user: trace.user(ofRequest: request))
             if caches[0].access(access) == .hit { return .memory }
             return caches[1].access(access) == .hit ? .disk : .none

@@ -12,10 +12,10 @@ struct ChangedLimitTests {
         let memory = try MemoryStorage<Blob>(
             config: .lasting(cost: limit), policyNamed: policy, clock: ManualClock(), onDeparture: left.note)
         memory.withConfig { $0.totalCostLimit = 500 }
-        let found = MicroTrace(.mixed, costs: .varied, count: 4_000).accesses.map { access -> Bool in
+        let found = MicroTrace(.mixed, sizes: .varied, count: 4_000).accesses.map { access -> Bool in
             let (key, context) = ("\(access.entry)", AccessContext(categories: ["c\(access.categories)"]))
             if memory.value(forKey: key, context: context) != nil { return true }
-            memory.store(value: Blob(cost: access.cost), forKey: key, context: context)
+            memory.store(value: Blob(cost: access.size), forKey: key, context: context)
             return false
         }
         return (found, left.keys)

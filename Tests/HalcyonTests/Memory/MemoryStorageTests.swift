@@ -197,7 +197,7 @@ private final class Keepsake: CacheCostCalculable, Sendable {
 
 /// A policy as a user would write one: whoever came last goes.
 private struct Newest: CataloguedPolicy {
-    static let card = PolicyCard(name: "newest", summary: "last in, first out", source: "this test")
+    static let info = PolicyInfo(name: "newest", summary: "last in, first out", source: "this test")
     private var stack: [EntryID] = []
 
     init(_ parameters: NoParameters, context: PolicyContext) {}

@@ -7,7 +7,7 @@ struct RecordingPolicy: CataloguedPolicy {
         case hit(Access), insert(Access), remove(EntryID), victim(EntryID)
     }
 
-    static let card = PolicyCard(name: "recording", summary: "writes down what it is told", source: "these tests")
+    static let info = PolicyInfo(name: "recording", summary: "writes down what it is told", source: "these tests")
     private static let calls = Mutex<[UInt64: [Call]]>([:])
 
     /// What the policy of a seed was told.

@@ -16,12 +16,12 @@ struct SimulatedEqualsLiveTests {
     func memory(name: String, inLanes: Bool) async throws {
         let folder = try TemporaryFolder()
         let trace = try SizedTrace.load(folder, limit: SoakLength.accesses)
-        let capacity = Int(trace.distinctCost / 20)
+        let capacity = Int(trace.distinctSize / 20)
         let policy = try PolicyCatalogue.standard.policy(name)
 
         let record = PolicyRecord()
         let reference = policy.makeCache(
-            PolicyContext(capacity: capacity, everyCostIsOne: false, seed: 1), decorator: PolicyChecker(record))
+            PolicyContext(capacity: capacity, usesUniformSizes: false, seed: 1), decorator: PolicyChecker(record))
         for set in 1..<UInt32(trace.categorySets.count) { reference.define(set, Array(trace.categorySets[set])) }
         let clock = ManualClock(seconds: 0)
         let left = Departures()
@@ -31,8 +31,8 @@ struct SimulatedEqualsLiveTests {
         var (hits, firstDifference) = (0, Int?.none)
         for request in 0..<trace.count {
             let access = Access(
-                entry: trace.entries[request], index: request, time: trace.times[request],
-                cost: Int(trace.cost(ofRequest: request)), categories: trace.categorySet(ofRequest: request),
+                entry: trace.entries[request], requestNumber: request, time: trace.times[request],
+                size: Int(trace.size(ofRequest: request)), categories: trace.categorySet(ofRequest: request),
                 user: trace.user(ofRequest: request))
             let expected = reference.access(access)
             clock.set(access.time)
@@ -41,7 +41,7 @@ struct SimulatedEqualsLiveTests {
                 user: access.user == Trace.noUser ? nil : "u\(access.user)")
             let key = "\(access.entry)"
             let isHit = memory.value(forKey: key, context: context) != nil
-            if isHit { hits += 1 } else { memory.store(value: Blob(cost: access.cost), forKey: key, context: context) }
+            if isHit { hits += 1 } else { memory.store(value: Blob(cost: access.size), forKey: key, context: context) }
             if isHit != expected.isHit && firstDifference == nil { firstDifference = request }
         }
         #expect(firstDifference == nil)

@@ -3,5 +3,5 @@ import HalcyonModel
 
 extension PolicyCatalogue {
     /// The names of all policies that can serve a live cache.
-    static let liveNames = standard.entries.map(\.card).filter { !$0.traits.contains(.needsFuture) }.map(\.name)
+    static let liveNames = standard.entries.map(\.info).filter { !$0.traits.contains(.needsFuture) }.map(\.name)
 }

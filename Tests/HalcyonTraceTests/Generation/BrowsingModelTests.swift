@@ -110,7 +110,7 @@ import Testing
         model.sizeSpread = 0
         model.categorySizeRatio = 16
         let outcome = try model.generateWithTruth(seed: 4)
-        #expect(outcome.trace.costUnit == .bytes)
+        #expect(outcome.trace.sizeUnit == .bytes)
         let sizes = Set(outcome.trace.objectSizes)
         #expect(sizes.count == 24)
         #expect(sizes.min() == 12_500 || sizes.min() == 12_499)

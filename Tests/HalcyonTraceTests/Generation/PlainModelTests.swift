@@ -9,7 +9,7 @@ import Testing
         #expect(trace.objectCount == 3)
         #expect(trace.names.keys[2] == "2")
         #expect(trace.times[6] == 6_000_000)
-        #expect(trace.costUnit == .objects)
+        #expect(trace.sizeUnit == .objects)
         #expect(trace.report.noSizes)
     }
 

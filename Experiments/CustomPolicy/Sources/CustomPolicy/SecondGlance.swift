@@ -4,7 +4,7 @@ import HalcyonEviction
 ///
 /// A plain struct with an array and a dictionary is a policy. These thirty lines are all it takes.
 struct SecondGlance: CataloguedPolicy {
-    static let card = PolicyCard(
+    static let info = PolicyInfo(
         name: "second-glance", summary: "FIFO in which an entry that was hit queues once more", source: "an example")
 
     private var queue: [EntryID] = []

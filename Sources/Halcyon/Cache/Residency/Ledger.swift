@@ -3,7 +3,7 @@ import HalcyonEviction
 /// Who is resident in a live storage: the keys, their numbers, their categories and expirations, and the index that decides.
 ///
 /// This is all that a memory and a disk storage share, and all that they decide by: the ``LiveIndex`` is the replayer's
-/// ``BoundedIndex``, and a ledger without category rules hands it every access as it comes. A look-up that misses tells
+/// ``CacheCore``, and a ledger without category rules hands it every access as it comes. A look-up that misses tells
 /// the policy nothing; the store that follows is the access, as it is in a replay. Not thread-safe: it belongs inside its
 /// owner's lock. All verbs are O(1) beside what the policy takes, unless they say otherwise.
 struct Ledger: ~Copyable {
@@ -78,7 +78,7 @@ struct Ledger: ~Copyable {
     }
 
     func key(of entry: EntryID) -> String { keys.key(of: entry) }
-    func cost(of entry: EntryID) -> Int { index(of: entry).lastCost(of: entry) }
+    func cost(of entry: EntryID) -> Int { index(of: entry).lastSize(of: entry) }
     func deadline(of entry: EntryID) -> Int64 { index(of: entry).deadline(of: entry) }
     func renewal(of entry: EntryID) -> Renewal { notes[entry].renewal }
     func categories(of entry: EntryID) -> [String] { categories.names(ofSet: notes[entry].set) }
@@ -97,7 +97,7 @@ struct Ledger: ~Copyable {
         let entry = keys.intern(key, hashed)
         let set = set(of: context.categories)
         let target = partition(of: set)
-        let before = (cost: index(of: entry).lastCost(of: entry), set: notes[entry].set)
+        let before = (cost: index(of: entry).lastSize(of: entry), set: notes[entry].set)
         let wasResident = index(of: entry).contains(entry)
         if wasResident {
             tallies.left(categories.members[Int(before.set)], cost: before.cost)
@@ -203,7 +203,7 @@ struct Ledger: ~Copyable {
         for entry in residents(where: { partition(of: $1.set) != Int($1.partition) }) {
             let note = notes[entry]
             let (old, target) = (partitions[Int(note.partition)].index, partition(of: note.set))
-            let access = access(entry, at: time, cost: old.lastCost(of: entry), set: note.set)
+            let access = access(entry, at: time, cost: old.lastSize(of: entry), set: note.set)
             let deadline = old.deadline(of: entry)
             old.remove(entry)
             notes[entry].partition = UInt16(target)
@@ -215,7 +215,7 @@ struct Ledger: ~Copyable {
 
     private func makePartition(_ category: String?, _ rule: CategoryRule) -> Partition {
         var context = PolicyContext(
-            capacity: min(rule.costLimit ?? limits.cost, limits.cost), everyCostIsOne: false, seed: seed)
+            capacity: min(rule.costLimit ?? limits.cost, limits.cost), usesUniformSizes: false, seed: seed)
         context.prefetches = prefetches
         let index = policy.makeLiveIndex(context)
         for (number, members) in categories.members.enumerated().dropFirst() {
@@ -264,13 +264,13 @@ struct Ledger: ~Copyable {
     private mutating func makeRoom(for access: Access, in target: Int) -> Bool {
         if partitions.count == 1 { return true }
         let own = partitions[target]
-        if access.cost > own.capacity(of: limits.cost) { return true }
+        if access.size > own.capacity(of: limits.cost) { return true }
         let now = self.access(.none, at: access.time, set: 0)
         while true {
             // What the part's own quota will make it give up is as good as gone.
-            let cost = own.index.used + access.cost - own.capacity(of: limits.cost)
+            let cost = own.index.used + access.size - own.capacity(of: limits.cost)
             let number = own.index.count + 1 - own.countLimit(of: limits.count)
-            let fits = used - max(cost, 0) + access.cost <= limits.cost && count - max(number, 0) < limits.count
+            let fits = used - max(cost, 0) + access.size <= limits.cost && count - max(number, 0) < limits.count
             if fits { return true }
             let candidate = partitionsByWorth().first {
                 let part = partitions[$0]
@@ -299,7 +299,7 @@ struct Ledger: ~Copyable {
     mutating func reclassify(_ entry: EntryID, as set: CategorySetID) {
         let old = notes[entry].set
         if old == set { return }
-        let cost = index(of: entry).lastCost(of: entry)
+        let cost = index(of: entry).lastSize(of: entry)
         tallies.moved(from: categories.members[Int(old)], to: categories.members[Int(set)], cost: cost)
         notes[entry].set = set
     }
@@ -309,7 +309,7 @@ struct Ledger: ~Copyable {
     ) -> Access {
         count(context.requestNumber)
         return Access(
-            entry: entry, index: requests, time: time, cost: cost, categories: set,
+            entry: entry, requestNumber: requests, time: time, size: cost, categories: set,
             user: users.number(of: context.user), isPrefetch: context.isPrefetch)
     }
 
@@ -327,7 +327,7 @@ struct Ledger: ~Copyable {
     }
 
     private mutating func record(_ entry: EntryID, _ reason: DepartureReason) {
-        let (set, cost) = (notes[entry].set, index(of: entry).lastCost(of: entry))
+        let (set, cost) = (notes[entry].set, index(of: entry).lastSize(of: entry))
         tallies.left(categories.members[Int(set)], cost: cost)
         tallies.departures.count(reason)
         gone.append(Gone(entry: entry, key: keys.key(of: entry), cost: cost, set: set, reason: reason))

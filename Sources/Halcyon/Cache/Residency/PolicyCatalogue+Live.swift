@@ -5,7 +5,7 @@ extension PolicyCatalogue {
     /// The policy that `text` names, if a live cache can serve it.
     func livePolicy(_ text: String) throws -> ConfiguredPolicy {
         let policy = try policy(text)
-        if policy.card.traits.contains(.needsFuture) { throw CacheError.policyNeedsFuture(policy.card.name) }
+        if policy.info.traits.contains(.needsFuture) { throw CacheError.policyNeedsFuture(policy.info.name) }
         return policy
     }
 }

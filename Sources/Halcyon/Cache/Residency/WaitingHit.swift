@@ -50,12 +50,12 @@ extension Ledger {
         let index = Unmanaged.passUnretained(partitions[Int(note.partition)].index)
         let deadline = extends ? note.renewal.deadline(from: time) : nil
         switch index._withUnsafeGuaranteedRef({ $0.standing(of: entry, at: time, deadline: deadline) }) {
-        case .mayWait: break
+        case .deferrable: break
         case .absent:
             // A policy may remember the key, whose look-up counts as a moment then.
             let saysNothing = context.categories.isEmpty && context.requestNumber == nil && context.user == nil
             return saysNothing ? .nothing : .unknown
-        case .atOnce: return .unknown
+        case .immediate: return .unknown
         }
         var set = WaitingHit.notNamed
         if !context.categories.isEmpty {
@@ -75,7 +75,7 @@ extension Ledger {
         if hit.set != WaitingHit.notNamed { reclassify(hit.entry, as: hit.set) }
         let note = notes[hit.entry]
         let access = Access(
-            entry: hit.entry, index: requests, time: hit.time, cost: 0, categories: note.set, user: hit.user,
+            entry: hit.entry, requestNumber: requests, time: hit.time, size: 0, categories: note.set, user: hit.user,
             isPrefetch: hit.isPrefetch)
         let deadline = hit.extends ? note.renewal.deadline(from: hit.time) : nil
         // Only where a policy evicts for a hit and has said that it never does is the entry gone; the hit was one all the same.
@@ -98,7 +98,7 @@ extension Ledger {
         let note = notes[entry]
         count(context.requestNumber)
         let access = Access(
-            entry: entry, index: requests, time: time, cost: 0, categories: note.set,
+            entry: entry, requestNumber: requests, time: time, size: 0, categories: note.set,
             user: users.number(of: context.user), isPrefetch: context.isPrefetch)
         guard serve(access, note, deadline: extending.deadline(from: time, renewal: note.renewal)) else {
             if index(of: entry).contains(entry) { depart(entry, .expired) }

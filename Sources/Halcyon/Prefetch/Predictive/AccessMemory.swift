@@ -115,8 +115,8 @@ struct AccessMemory {
             catalogue.set(cost: access.cost, of: object)
             let user = access.user.map { kept.users[$0] }
             let told = Access(
-                entry: object, index: recalledCount, time: min(access.time, now),
-                cost: catalogue.expectedCost(of: object), categories: catalogue[object].categories,
+                entry: object, requestNumber: recalledCount, time: min(access.time, now),
+                size: catalogue.expectedCost(of: object), categories: catalogue[object].categories,
                 user: catalogue.user(user), object: object)
             recalledCount += 1
             policy.note(told, isHit: access.isHit)

@@ -229,8 +229,8 @@ actor Forecaster {
         catalogue.set(cost: heard.cost, of: object)
         user = ForesightUser(number: catalogue.user(heard.user), name: heard.user)
         let access = Access(
-            entry: object, index: memory.recalledCount + counts.accesses, time: heard.time,
-            cost: catalogue.expectedCost(of: object), categories: catalogue[object].categories, user: user.number,
+            entry: object, requestNumber: memory.recalledCount + counts.accesses, time: heard.time,
+            size: catalogue.expectedCost(of: object), categories: catalogue[object].categories, user: user.number,
             object: object)
         counts.accesses += 1
         spending.begin(request: heard.time)
@@ -278,7 +278,7 @@ actor Forecaster {
         let limit = isPaused ? 0 : spending.objectsLeft
         var (plan, due): (PrefetchPlan, [UInt32]) = (PrefetchPlan(), [])
         let room = surroundings.room()
-        if access.cost > room { waiting.next(of: access.user, into: &due, waits: waits) }
+        if access.size > room { waiting.next(of: access.user, into: &due, waits: waits) }
         let outlook = PrefetchOutlook(
             limit: limit, room: room, waiting: due, holds: { self.isOutOfQuestion($0) })
         policy.plan(after: access, outlook: outlook, into: &plan)

@@ -75,7 +75,7 @@ struct PlannerObjects: ~Copyable {
         record.fastInside = record.fastInside * fast + (isInside ? 1 : 0)
         record.middleInside = record.middleInside * middle + (isInside ? 1 : 0)
         record.categories = access.categories
-        record.cost = UInt32(clamping: access.cost)
+        record.cost = UInt32(clamping: access.size)
         record.count &+= 1
         record.users &+= isNewToUser ? 1 : 0
         record.last = now

@@ -84,7 +84,7 @@ struct PlannerState: ~Copyable {
         let visit = users.visits.value(UInt32(slot), access.object)?.pointee
         let record = objects.note(
             access, now: now, seconds: seconds, isNewToUser: visit == nil, isInside: user.requests > 0)
-        meanCost += (Float(access.cost) - meanCost) * max(0.001, 1 / (FastMath.float(now) + 1))
+        meanCost += (Float(access.size) - meanCost) * max(0.001, 1 / (FastMath.float(now) + 1))
         rank(access.object, record, isInside: user.requests > 0)
         if usesCategories { rankInCategories(access, record) }
         var inhabited = access

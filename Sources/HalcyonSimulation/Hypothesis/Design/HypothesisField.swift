@@ -35,11 +35,11 @@ public struct HypothesisField: Sendable {
                 throw .data("A cache for each user needs a user in every request.")
             }
         }
-        distinct = Int(clamping: trace.distinctCost)
+        distinct = Int(clamping: trace.distinctSize)
         self.capacities = capacities ?? Self.standardCapacities(mode, trace)
         var sizes: [Int: CapacityRequest] = [:]
         for capacity in self.capacities {
-            let size = try capacity.resolved(unit: trace.costUnit, distinct: distinct)
+            let size = try capacity.resolved(unit: trace.sizeUnit, distinct: distinct)
             // The shares of the standard may fall together in a tiny trace; what was asked for may not.
             if let other = sizes.updateValue(capacity, forKey: size), capacities != nil {
                 throw .usage(
@@ -55,7 +55,7 @@ public struct HypothesisField: Sendable {
     /// A capacity in the unit of the trace's costs.
     func resolved(_ capacity: CapacityRequest) -> Int {
         // The initialiser has resolved every capacity once, so none fails here.
-        (try? capacity.resolved(unit: trace.costUnit, distinct: distinct)) ?? 0
+        (try? capacity.resolved(unit: trace.sizeUnit, distinct: distinct)) ?? 0
     }
 
     private static func labelsDiffer(_ trace: Trace) -> Bool {
@@ -68,7 +68,7 @@ public struct HypothesisField: Sendable {
         case .shared:
             return [1, 5, 10].map { .share(Double($0) / 100, text: "\($0)%") }
         case .perUser:
-            let average = max(1, Int(clamping: trace.distinctCost) / max(1, trace.objectCount))
+            let average = max(1, Int(clamping: trace.distinctSize) / max(1, trace.objectCount))
             return [20, 60, 100].map { .number($0 * average) }
         }
     }

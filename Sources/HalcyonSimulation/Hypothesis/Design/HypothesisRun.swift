@@ -29,7 +29,7 @@ struct HypothesisBench: Sendable {
         self.learner = learner
         self.options = options
         units = ResamplingUnits(field.trace, warmup: options.warmup, seed: options.seed)
-        let needsFuture = learner.baselines.contains { $0.card.traits.contains(.needsFuture) }
+        let needsFuture = learner.baselines.contains { $0.info.traits.contains(.needsFuture) }
         future =
             field.mode == .shared && needsFuture
             ? FutureKnowledge(entries: field.trace.entries, entryCount: field.trace.objectCount) : nil

@@ -41,7 +41,7 @@ public struct LabelPermutation: Sendable {
             objectCategories: trace.objectCategories.isEmpty ? [] : donors.map { trace.objectCategories[Int($0)] },
             requestCategories: trace.requestCategories.isEmpty ? [] : requestSets(of: trace),
             categorySets: trace.categorySets, categoryCount: trace.categoryCount, userCount: trace.userCount,
-            costUnit: trace.costUnit, names: trace.names, report: trace.report)
+            sizeUnit: trace.sizeUnit, names: trace.names, report: trace.report)
     }
 
     /// What each request's object gets from its donor at that moment.

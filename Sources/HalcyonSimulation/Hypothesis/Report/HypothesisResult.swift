@@ -80,7 +80,7 @@ public struct HypothesisResult: Sendable, Codable {
     /// The capacity as it was asked for.
     public var capacityAsked: String
     /// What capacity counts.
-    public var capacityUnit: CostUnit
+    public var capacityUnit: SizeUnit
     /// The requests counted, the warm-up left out.
     public var requests: Int
     /// Supported, not supported, or undecided.
@@ -116,7 +116,7 @@ public struct HypothesisResult: Sendable, Codable {
         mode = field.mode
         capacity = field.resolved(request)
         capacityAsked = request.description
-        capacityUnit = field.trace.costUnit
+        capacityUnit = field.trace.sizeUnit
         requests = evidence.hits.withCategories.first?.requests ?? 0
         verdict = HypothesisVerdict(evidence)
         sentence = HypothesisSentence(evidence, verdict: verdict).text

@@ -57,7 +57,7 @@ struct CellEvidence {
         overBaselines = hits.baselines.indices.map { contrast($0 + 2, seeds) }
 
         let lru = learner.baselines.firstIndex { $0.label == "lru" }
-        let optimum = learner.baselines.firstIndex { $0.card.traits.contains(.needsFuture) }
+        let optimum = learner.baselines.firstIndex { $0.info.traits.contains(.needsFuture) }
         if let lru, let optimum {
             let gap = hits.baselines[optimum].hitRatio - hits.baselines[lru].hitRatio
             self.gap = gap

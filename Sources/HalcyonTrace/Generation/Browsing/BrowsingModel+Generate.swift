@@ -51,7 +51,7 @@ extension BrowsingModel {
             entries: entries, times: TimeColumn(base: 0, unit: 1_000_000, offsets: seconds), users: requesters,
             objectSizes: objects.originals.map { sizes.isEmpty ? 1 : sizes[Int($0)] },
             objectCategories: columns.sets, categorySets: columns.categorySets, categoryCount: columns.order.count,
-            userCount: people.originals.count, costUnit: sizes.isEmpty ? .objects : .bytes, names: tables,
+            userCount: people.originals.count, sizeUnit: sizes.isEmpty ? .objects : .bytes, names: tables,
             report: report)
         return BrowsingOutcome(trace: trace, groups: groups, groupOfCategory: columns.order)
     }

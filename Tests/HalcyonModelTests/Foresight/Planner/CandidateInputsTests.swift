@@ -35,7 +35,7 @@ struct CandidateInputsTests {
             let (user, object) = (UInt32(generator.next(below: 2)), UInt32(generator.next(below: 12)))
             let seconds = 1_000_000 + index * 100
             let access = Access(
-                entry: object, index: index, time: Int64(seconds) * 1_000_000, categories: Self.set(of: object),
+                entry: object, requestNumber: index, time: Int64(seconds) * 1_000_000, categories: Self.set(of: object),
                 user: user)
             state.note(access, isHit: false)
             let own = requests.filter { $0.user == user }

@@ -19,7 +19,8 @@ struct PathTests {
                 right += proposed[request.user] == request.object ? 1 : 0
             }
             let access = Access(
-                entry: request.object, index: index, time: Int64(index) * 1_000_000, categories: 0, user: request.user)
+                entry: request.object, requestNumber: index, time: Int64(index) * 1_000_000, categories: 0,
+                user: request.user)
             planner.note(access, isHit: false)
             var plan = PrefetchPlan()
             planner.plan(

@@ -15,7 +15,7 @@ struct PrefetchPlannerTests {
     }
 
     private func access(_ object: UInt32, _ index: Int, categories: CategorySetID = 0, user: UInt32 = 0) -> Access {
-        Access(entry: object, index: index, time: Int64(index) * 1_000_000, categories: categories, user: user)
+        Access(entry: object, requestNumber: index, time: Int64(index) * 1_000_000, categories: categories, user: user)
     }
 
     @Test(
@@ -108,7 +108,7 @@ struct PrefetchPlannerTests {
             for (index, object) in Self.pairs(12_000).enumerated() {
                 if regret { planner.evicted(object, from: 0) }
                 var access = access(object, index)
-                access.cost = cost
+                access.size = cost
                 planner.note(access, isHit: isHit)
                 var plan = PrefetchPlan()
                 let outlook = PrefetchOutlook(limit: 2, room: room, capacity: capacity) { _ in false }

@@ -31,7 +31,7 @@ struct PromptnessTests {
             let page = UInt32(generator.next(below: 40)) * 10
             for object in page...page + 8 {
                 let access = Access(
-                    entry: object, index: index, time: Int64(index) * 1_000_000, user: UInt32(visit % 7))
+                    entry: object, requestNumber: index, time: Int64(index) * 1_000_000, user: UInt32(visit % 7))
                 index += 1
                 planner.note(access, isHit: false)
                 var plan = PrefetchPlan()

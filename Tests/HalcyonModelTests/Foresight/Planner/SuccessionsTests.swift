@@ -64,7 +64,7 @@ struct SuccessionsTests {
             // One of the next three, or anything.
             let step = UInt32(generator.next(below: 4))
             object = step == 3 ? UInt32(generator.next(below: 40)) : (object + 1 + step) % 40
-            let access = Access(entry: object, index: index, time: Int64(index) * 1_000_000, user: 1)
+            let access = Access(entry: object, requestNumber: index, time: Int64(index) * 1_000_000, user: 1)
             state.note(access, isHit: false)
             var plan = PrefetchPlan()
             state.plan(after: access, outlook: PrefetchOutlook(limit: 2, room: .max) { $0 == object }, into: &plan)

@@ -1,17 +1,17 @@
-/// The state machine of a bounded cache: who is resident, at what cost, until when; who is admitted; who is evicted.
+/// The state machine of a bounded cache: who is resident, at what size, until when; who is admitted; who is evicted.
 ///
 /// There is one of these in every storage and one in the replayer, so that what is measured is what ships. All verbs are
-/// O(1) beside what the policy takes. Bytes an entry beside the policy's own: 8 where costs differ, otherwise 1; 8 more
+/// O(1) beside what the policy takes. Bytes an entry beside the policy's own: 8 where sizes vary, otherwise 1; 8 more
 /// where entries expire.
 ///
 /// `used` never exceeds `capacity`, nor `count` the `countLimit`.
-public struct BoundedIndex<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
+public struct CacheCore<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
     /// Who stays.
     public var policy: Policy
     /// Its limits and what it counts.
     @usableFromInline var tally: CacheTally
 
-    /// What may be used, in the unit of ``Access/cost``.
+    /// What may be used, in the unit of ``Access/size``.
     @inlinable public var capacity: Int { tally.capacity }
     /// How many entries may be resident.
     @inlinable public var countLimit: Int { tally.countLimit }
@@ -26,12 +26,12 @@ public struct BoundedIndex<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
 
     @usableFromInline let behaviour: CacheBehaviour
     @usableFromInline var roomLimit: Int
-    @usableFromInline let everyCostIsOne: Bool
+    @usableFromInline let usesUniformSizes: Bool
     @usableFromInline let entriesExpire: Bool
     @usableFromInline let keepsVictims: Bool
     @usableFromInline var victims: [EntryID] = []
     @usableFromInline var resident: SlotArray<Bool>
-    @usableFromInline var costs: SlotArray<Int>
+    @usableFromInline var sizes: SlotArray<Int>
     /// `Int64.min` where nobody is resident, so that one look says whether an entry is there and has not expired.
     @usableFromInline var deadlines: SlotArray<Int64>
 
@@ -39,14 +39,14 @@ public struct BoundedIndex<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
     ///
     /// - Parameters:
     ///   - capacity: what may be used; nothing is ever kept in a cache of 0 or less.
-    ///   - everyCostIsOne: whether every access will cost 1, which saves 8 bytes an entry.
+    ///   - usesUniformSizes: whether every access will size 1, which saves 8 bytes an entry.
     ///   - entries: how many entries to make room for from the start.
     ///   - lifetime: how long an entry lives in microseconds, hits starting that anew; `nil` leaves it to the policy.
     ///   - entriesExpire: whether entries are given deadlines of their own; see ``access(_:deadline:renews:)``.
     ///   - keepsVictims: whether those that are evicted are written down for ``takeVictims(into:)``.
     @inlinable
     public init(
-        policy: consuming Policy, capacity: Int, everyCostIsOne: Bool = false, entries: Int = 0,
+        policy: consuming Policy, capacity: Int, usesUniformSizes: Bool = false, entries: Int = 0,
         lifetime: Int64? = nil, entriesExpire: Bool = false, keepsVictims: Bool = false
     ) {
         var behaviour = policy.behaviour
@@ -57,12 +57,12 @@ public struct BoundedIndex<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
         self.behaviour = behaviour
         self.policy = policy
         tally = CacheTally(capacity: max(capacity, 0))
-        self.everyCostIsOne = everyCostIsOne
+        self.usesUniformSizes = usesUniformSizes
         self.entriesExpire = entriesExpire || behaviour.lifetime != nil
         self.keepsVictims = keepsVictims
         roomLimit = Self.roomLimit(capacity, behaviour)
         resident = SlotArray(repeating: false, capacity: entries)
-        costs = SlotArray(repeating: 0, capacity: everyCostIsOne ? 0 : entries)
+        sizes = SlotArray(repeating: 0, capacity: usesUniformSizes ? 0 : entries)
         deadlines = SlotArray(repeating: .min, capacity: self.entriesExpire ? entries : 0)
     }
 
@@ -70,7 +70,7 @@ public struct BoundedIndex<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
     @inlinable
     public var metadataBytes: MetadataBytes {
         policy.metadataBytes
-            + MetadataBytes(perNumber: resident.byteCount + costs.byteCount + deadlines.byteCount)
+            + MetadataBytes(perNumber: resident.byteCount + sizes.byteCount + deadlines.byteCount)
     }
 
     /// The number of entries below the number `end` that are not resident and that the policy remembers. O(end).
@@ -85,16 +85,16 @@ public struct BoundedIndex<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
     @inlinable @inline(__always)
     public func contains(_ entry: EntryID) -> Bool { resident[entry] }
 
-    /// What a resident entry costs; 0 for one that is not resident.
+    /// What a resident entry sizes; 0 for one that is not resident.
     @inlinable
-    public func cost(of entry: EntryID) -> Int {
+    public func size(of entry: EntryID) -> Int {
         guard resident[entry] else { return 0 }
-        return everyCostIsOne ? 1 : costs[entry]
+        return usesUniformSizes ? 1 : sizes[entry]
     }
 
-    /// What an entry costs, or cost when it was last resident.
+    /// What an entry sizes, or size when it was last resident.
     @inlinable @inline(__always)
-    public func lastCost(of entry: EntryID) -> Int { everyCostIsOne ? 1 : costs[entry] }
+    public func lastSize(of entry: EntryID) -> Int { usesUniformSizes ? 1 : sizes[entry] }
 
     /// When an entry expires, in microseconds; `Int64.max` if never or if it is not resident.
     @inlinable
@@ -128,14 +128,14 @@ public struct BoundedIndex<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
     /// Serves an access to an entry that is resident and has not expired, and says whether it was: on a miss nothing changes.
     ///
     /// - Parameters:
-    ///   - access: what it says of the cost is of no account.
+    ///   - access: what it says of the size is of no account.
     ///   - deadline: takes the place of the one that the entry has, unless it is `nil`; as in ``access(_:deadline:renews:)``.
     @inlinable @inline(__always)
     public mutating func hit(_ access: Access, deadline: Int64?) -> Bool {
         guard contains(access.entry, freshAt: access.time) else { return false }
         if let deadline, entriesExpire { deadlines[access.entry] = bounded(deadline, access.time) }
         var access = access
-        access.cost = lastCost(of: access.entry)
+        access.size = lastSize(of: access.entry)
         touch(access)
         return true
     }
@@ -153,11 +153,11 @@ public struct BoundedIndex<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
     /// hits: none of them can shorten the time that the entry has, nor evict it.
     @inlinable @inline(__always)
     public func standing(of entry: EntryID, at time: Int64, deadline: Int64?) -> HitStanding {
-        if !entriesExpire { return !resident[entry] ? .absent : Policy.mayOverflow ? .atOnce : .mayWait }
+        if !entriesExpire { return !resident[entry] ? .absent : Policy.mayOverflow ? .immediate : .deferrable }
         let present = deadlines[entry]
-        if time >= present { return resident[entry] ? .atOnce : .absent }
-        if let deadline, bounded(deadline, time) < present { return .atOnce }
-        return Policy.mayOverflow ? .atOnce : .mayWait
+        if time >= present { return resident[entry] ? .immediate : .absent }
+        if let deadline, bounded(deadline, time) < present { return .immediate }
+        return Policy.mayOverflow ? .immediate : .deferrable
     }
 
     /// Takes an entry out, if it is resident, without counting an eviction.
@@ -242,20 +242,20 @@ public struct BoundedIndex<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
 
     @inlinable @inline(__always)
     func isFresh(_ access: Access) -> Bool {
-        if !everyCostIsOne && costs[access.entry] != access.cost { return false }
+        if !usesUniformSizes && sizes[access.entry] != access.size { return false }
         return !entriesExpire || access.time < deadlines[access.entry]
     }
 
     @inlinable @inline(__always)
     mutating func bringIn(_ access: Access, deadline: Int64) -> Bool {
-        guard policy.admit(access), access.cost <= capacity, access.cost >= 0, countLimit > 0 else { return false }
-        if used &+ access.cost > capacity || count >= countLimit || policy.overflows {
+        guard policy.admit(access), access.size <= capacity, access.size >= 0, countLimit > 0 else { return false }
+        if used &+ access.size > capacity || count >= countLimit || policy.overflows {
             guard makeRoom(for: access) else { return false }
         }
         resident[access.entry] = true
-        if !everyCostIsOne { costs[access.entry] = access.cost }
+        if !usesUniformSizes { sizes[access.entry] = access.size }
         if entriesExpire { deadlines[access.entry] = bounded(deadline, access.time) }
-        tally.used &+= access.cost
+        tally.used &+= access.size
         tally.count &+= 1
         policy.insert(access)
         return true
@@ -263,8 +263,8 @@ public struct BoundedIndex<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
 
     @inlinable @inline(__always)
     mutating func makeRoom(for access: Access) -> Bool {
-        let limit = used &+ access.cost > capacity ? max(roomLimit, access.cost) : capacity
-        while (used &+ access.cost > limit || count >= countLimit || policy.overflows) && count > 0 {
+        let limit = used &+ access.size > capacity ? max(roomLimit, access.size) : capacity
+        while (used &+ access.size > limit || count >= countLimit || policy.overflows) && count > 0 {
             let victim = policy.victim(for: access)
             if victim == access.entry { return false }
             evict(victim)
@@ -282,14 +282,14 @@ public struct BoundedIndex<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
 
     @inlinable @inline(__always)
     mutating func release(_ entry: EntryID) {
-        tally.used &-= everyCostIsOne ? 1 : costs[entry]
+        tally.used &-= usesUniformSizes ? 1 : sizes[entry]
         resident[entry] = false
         if entriesExpire { deadlines[entry] = .min }
         tally.count &-= 1
     }
 }
 
-/// The limits of a ``BoundedIndex`` and what it counts: what others may read and it alone may set, by code that is compiled where
+/// The limits of a ``CacheCore`` and what it counts: what others may read and it alone may set, by code that is compiled where
 /// the policy stands.
 @usableFromInline
 struct CacheTally {
