@@ -35,7 +35,7 @@ import Testing
         try await run([file("shop.csv")] + options + ["--output", file("found.json")])
         let data = try Data(contentsOf: URL(filePath: file("found.json")))
         let json = try #require(JSONSerialization.jsonObject(with: data) as? [String: Any])
-        #expect(json["schema"] as? String == "halcyon.hypothesis/1")
+        #expect(json["schema"] as? String == "halcyon.hypothesis/2")
         #expect(json["result_version"] as? Int == Halcyon.resultVersion)
         #expect((json["options"] as? [String: Any])?["models"] as? String == "adapted")
         #expect((json["options"] as? [String: Any])?["limit"] as? Int == 800)

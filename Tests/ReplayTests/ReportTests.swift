@@ -25,7 +25,7 @@ struct ReportTests {
     @Test("JSON has every documented key, and ratios are ratios")
     func json() throws {
         let trace: Set = [
-            "path", "fingerprint", "requests", "objects", "distinct_cost", "cost_unit", "users", "categories", "notes",
+            "path", "fingerprint", "requests", "objects", "distinct_size", "size_unit", "users", "categories", "notes",
         ]
         let always: Set = [
             "policy", "label", "parameters", "traits", "capacity", "capacity_asked", "capacity_unit", "mode", "caches",

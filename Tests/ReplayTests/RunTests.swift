@@ -204,7 +204,7 @@ struct RunTests {
             )
         }
         let first = try run("first")
-        #expect(first.trace["distinct_cost"] as? Int == 11)
+        #expect(first.trace["distinct_size"] as? Int == 11)
         #expect(first.run["hits"] as? Int == 3)
         #expect(
             first.trace["notes"] as? [String] == [
@@ -214,8 +214,8 @@ struct RunTests {
             ])
         #expect(try run("per-request").run["stale"] as? Int == 1)
         #expect(try run("unit").run["capacity_unit"] as? String == "objects")
-        let drawn = try run("lognormal:median=40KB,sigma=1.1").trace["distinct_cost"] as? Int
-        #expect(try run("lognormal:median=40KB,sigma=1.1").trace["distinct_cost"] as? Int == drawn)
+        let drawn = try run("lognormal:median=40KB,sigma=1.1").trace["distinct_size"] as? Int
+        #expect(try run("lognormal:median=40KB,sigma=1.1").trace["distinct_size"] as? Int == drawn)
         #expect(try #require(drawn) > 1_000)
     }
 

@@ -7,7 +7,7 @@ import HalcyonModel
 /// The schema is an interface: fields are added, not changed or removed, without a new number in ``schema``.
 public struct ExplainReport: Sendable, Codable {
     /// The version of this structure.
-    public var schema = "halcyon.explain/2"
+    public var schema = "halcyon.explain/3"
     /// The version of Halcyon that made it.
     public var halcyonVersion = Halcyon.version
     /// The result version of the build that made it: with the same number, the same trace and parameters give the same

@@ -145,7 +145,7 @@ import Testing
         var report = HypothesisReport(options: options)
         report.add(results, of: TraceSummary(trace, path: "shop.csv"))
         let json = try #require(JSONSerialization.jsonObject(with: report.json()) as? [String: Any])
-        #expect(json["schema"] as? String == "halcyon.hypothesis/1")
+        #expect(json["schema"] as? String == "halcyon.hypothesis/2")
         let result = try #require((json["results"] as? [[String: Any]])?.first)
         #expect(result["trace"] as? String == "shop.csv")
         #expect(result["mode"] as? String == "shared")

@@ -8,7 +8,7 @@ import HalcyonTrace
 /// Names are snake case, ratios 0…1, differences of ratios in the same unit.
 public struct HypothesisReport: Sendable, Codable {
     /// The version of this structure.
-    public var schema = "halcyon.hypothesis/1"
+    public var schema = "halcyon.hypothesis/2"
     /// The version of Halcyon that made it.
     public var halcyonVersion = Halcyon.version
     /// The result version of the build that made it: with the same number, the same trace and parameters give the same
