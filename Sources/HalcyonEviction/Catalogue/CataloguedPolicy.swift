@@ -1,39 +1,35 @@
-/// A policy that can be asked for by name.
+/// A policy that can be requested by name.
+///
+/// A policy whose caches can share what they learn also implements ``makeModel(_:context:)`` and
+/// ``init(_:context:model:)``.
 public protocol CataloguedPolicy: EvictionPolicy, SendableMetatype, ~Copyable {
-    /// What can be set; ``NoParameters`` if nothing.
+    /// The parameters; ``NoParameters`` by default.
     associatedtype Parameters: PolicyParameters = NoParameters
-    /// Its name, meaning, source and traits.
+    /// What several caches can share; ``NoModel`` by default.
+    associatedtype Model: AnyObject = NoModel
+    /// The name, meaning, source and traits.
     static var info: PolicyInfo { get }
     /// An empty policy.
     init(_ parameters: Parameters, context: PolicyContext)
-    /// An empty cache under `policy`, timed if there are `times`. It need not be implemented: what is there by default is compiled for
-    /// the policy's type by the module that the policy stands in, whoever calls it.
-    static func makeCache(_ policy: consuming Self, context: PolicyContext, times: CacheTimes?) -> CacheRun
-    /// An empty index under `policy`, for a storage that holds values. It need not be implemented, either.
-    static func makeLiveIndex(_ policy: consuming Self, context: PolicyContext) -> LiveIndex
+    /// A model that has learned nothing yet; `nil` by default, for a policy without one.
+    static func makeModel(_ parameters: Parameters, context: PolicyContext) -> Model?
+    /// An empty policy that learns from and decides by `model`. By default the model is ignored.
+    init(_ parameters: Parameters, context: PolicyContext, model: Model)
 }
+
+/// The model of a policy that learns nothing.
+public final class NoModel {}
 
 extension CataloguedPolicy where Self: ~Copyable {
-    @inlinable
-    public static func makeCache(_ policy: consuming Self, context: PolicyContext, times: CacheTimes?) -> CacheRun {
-        CacheRun(policy, context: context, times: times)
-    }
-
-    @inlinable
-    public static func makeLiveIndex(_ policy: consuming Self, context: PolicyContext) -> LiveIndex {
-        context.prefetches
-            ? LiveIndex(PrefetchingPolicy(policy), context: context) : LiveIndex(policy, context: context)
-    }
+    /// None.
+    public static func makeModel(_ parameters: Parameters, context: PolicyContext) -> Model? { nil }
 }
 
-/// A policy whose caches can share what they learn: one model for a fleet of devices.
-public protocol ModelSharingPolicy: CataloguedPolicy, ~Copyable {
-    /// What is shared.
-    associatedtype Model: AnyObject
-    /// A model that has learnt nothing yet.
-    static func makeModel(_ parameters: Parameters, context: PolicyContext) -> Model
-    /// An empty policy that learns from and decides by `model`.
-    init(_ parameters: Parameters, context: PolicyContext, model: Model)
+extension CataloguedPolicy where Self: ~Copyable, Model == NoModel {
+    /// A policy without a model.
+    public init(_ parameters: Parameters, context: PolicyContext, model: NoModel) {
+        self.init(parameters, context: context)
+    }
 }
 
 /// What is known of a policy before it runs.

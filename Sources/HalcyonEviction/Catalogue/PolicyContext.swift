@@ -14,9 +14,13 @@ public struct PolicyContext: Sendable {
     public var lifetime: Int64?
     /// Whether a cache that shares its model with others adds to it what its own requests teach.
     public var adaptsModel = false
-    /// Whether entries will be fetched ahead of need, so that the policy is put into a ``PrefetchingPolicy`` and the cache
-    /// writes down who was evicted.
+    /// Whether entries will be prefetched: the cache keeps them apart from the policy until their first request (see
+    /// ``PrefetchedEntries``), and collects its victims.
     public var prefetches = false
+    /// Whether entries are given deadlines of their own, as in a live cache.
+    public var entriesExpire = false
+    /// Whether the cache collects its victims for ``AnyCache/takeVictims(into:)``.
+    public var keepsVictims = false
 
     /// A context; everything but the capacity has a neutral default.
     public init(

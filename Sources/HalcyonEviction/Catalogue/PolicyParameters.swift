@@ -25,6 +25,30 @@ extension PolicyParameters {
 
     /// All values stay.
     public mutating func giveWay(to given: Set<String>) {}
+
+    /// These values with some set by hand.
+    ///
+    /// - Parameter policy: the policy's name, for messages.
+    /// - Throws: ``PolicyError`` if a parameter does not exist or is set twice, or its value is not accepted or does not go with
+    ///   another.
+    public func applying(_ settings: [PolicySpec.Setting], policy: String) throws(PolicyError) -> Self {
+        var values = self
+        var given: Set<String> = []
+        for setting in settings {
+            guard let parameter = Self.table.first(where: { $0.name == setting.name }) else {
+                throw .unknownParameter(setting.name, policy: policy, accepted: Self.table.map(\.name))
+            }
+            guard given.insert(setting.name).inserted else {
+                throw .conflict("\(policy) is given '\(setting.name)' twice: give it once.")
+            }
+            guard parameter.write(&values, setting.value) else {
+                throw .badValue(setting.value, parameter: setting.name, policy: policy, accepts: parameter.accepts)
+            }
+        }
+        values.giveWay(to: given)
+        if let conflict = values.conflict { throw .conflict(conflict) }
+        return values
+    }
 }
 
 /// The parameters of a policy that has none.

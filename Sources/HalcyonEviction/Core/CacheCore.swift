@@ -1,13 +1,13 @@
-/// The state machine of a bounded cache: who is resident, at what size, until when; who is admitted; who is evicted.
+/// The state machine of a bounded cache: which entries are resident, their sizes and deadlines, admission and eviction.
 ///
-/// There is one of these in every storage and one in the replayer, so that what is measured is what ships. All verbs are
-/// O(1) beside what the policy takes. Bytes an entry beside the policy's own: 8 where sizes vary, otherwise 1; 8 more
-/// where entries expire.
+/// Every storage of the live cache holds one, and so does every cache of a replay: both decide by the same code. All
+/// methods are O(1) beside what the policy takes. Bytes an entry beside the policy's own: 1, or 9 with variable sizes; 8
+/// more if entries expire; 12 more if the cache prefetches.
 ///
-/// `used` never exceeds `capacity`, nor `count` the `countLimit`.
+/// `used` never exceeds `capacity`, nor `count` the `countLimit`. The core calls the policy in the order that
+/// ``EvictionPolicy`` states. Prefetched entries that were not requested since are kept apart from the policy; see
+/// ``PrefetchedEntries``.
 public struct CacheCore<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
-    /// Who stays.
-    public var policy: Policy
     /// Its limits and what it counts.
     @usableFromInline var tally: CacheTally
 
@@ -34,6 +34,13 @@ public struct CacheCore<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
     @usableFromInline var sizes: SlotArray<Int>
     /// `Int64.min` where nobody is resident, so that one look says whether an entry is there and has not expired.
     @usableFromInline var deadlines: SlotArray<Int64>
+    /// Whether prefetched entries are kept apart from the policy.
+    @usableFromInline let prefetches: Bool
+    @usableFromInline var prefetched = PrefetchedEntries()
+    /// Receives the time of each choice of a victim; `nil` if the cache is not timed.
+    @usableFromInline let times: CacheTimes?
+    /// The eviction policy. The last property: all others have offsets that do not depend on its type.
+    public var policy: Policy
 
     /// An empty cache.
     ///
@@ -43,11 +50,14 @@ public struct CacheCore<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
     ///   - entries: how many entries to make room for from the start.
     ///   - lifetime: how long an entry lives in microseconds, hits starting that anew; `nil` leaves it to the policy.
     ///   - entriesExpire: whether entries are given deadlines of their own; see ``access(_:deadline:renews:)``.
-    ///   - keepsVictims: whether those that are evicted are written down for ``takeVictims(into:)``.
+    ///   - keepsVictims: whether victims are collected for ``takeVictims(into:)``.
+    ///   - prefetches: whether prefetched entries are kept apart from the policy; see ``PrefetchedEntries``.
+    ///   - times: receives the time of each choice of a victim; `nil` for a cache that is not timed.
     @inlinable
     public init(
         policy: consuming Policy, capacity: Int, usesUniformSizes: Bool = false, entries: Int = 0,
-        lifetime: Int64? = nil, entriesExpire: Bool = false, keepsVictims: Bool = false
+        lifetime: Int64? = nil, entriesExpire: Bool = false, keepsVictims: Bool = false,
+        prefetches: Bool = false, times: CacheTimes? = nil
     ) {
         var behaviour = policy.behaviour
         if let lifetime {
@@ -55,7 +65,6 @@ public struct CacheCore<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
             behaviour.hitsExtendLifetime = true
         }
         self.behaviour = behaviour
-        self.policy = policy
         tally = CacheTally(capacity: max(capacity, 0))
         self.usesUniformSizes = usesUniformSizes
         self.entriesExpire = entriesExpire || behaviour.lifetime != nil
@@ -64,14 +73,21 @@ public struct CacheCore<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
         resident = SlotArray(repeating: false, capacity: entries)
         sizes = SlotArray(repeating: 0, capacity: usesUniformSizes ? 0 : entries)
         deadlines = SlotArray(repeating: .min, capacity: self.entriesExpire ? entries : 0)
+        self.prefetches = prefetches
+        self.times = times
+        self.policy = policy
     }
 
     /// The heap bytes of bookkeeping, the policy's included.
     @inlinable
     public var metadataBytes: MetadataBytes {
         policy.metadataBytes
-            + MetadataBytes(perNumber: resident.byteCount + sizes.byteCount + deadlines.byteCount)
+            + MetadataBytes(
+                perNumber: resident.byteCount + sizes.byteCount + deadlines.byteCount + prefetched.byteCount)
     }
+
+    /// What the policy publishes about itself, and what the cache knows of its prefetched entries.
+    public var metrics: [PolicyMetric] { policy.metrics + (prefetches ? prefetched.metrics : []) }
 
     /// The number of entries below the number `end` that are not resident and that the policy remembers. O(end).
     @inlinable
@@ -144,7 +160,7 @@ public struct CacheCore<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
     /// ``EvictionPolicy/reconsider(_:isLikely:)``.
     @inlinable
     public mutating func reconsider(_ access: Access, isLikely: Bool) {
-        if resident[access.entry] { policy.reconsider(access, isLikely: isLikely) }
+        if prefetches, resident[access.entry] { prefetched.reconsider(access, isLikely: isLikely) }
     }
 
     /// What ``hit(_:deadline:)`` would find, without serving it. Nothing changes.
@@ -164,7 +180,7 @@ public struct CacheCore<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
     @inlinable
     public mutating func remove(_ entry: EntryID) {
         guard resident[entry] else { return }
-        policy.remove(entry)
+        withdraw(entry)
         release(entry)
     }
 
@@ -189,12 +205,12 @@ public struct CacheCore<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
     @inlinable
     public mutating func trim(to target: Int, count number: Int = .max, at now: Access) {
         while (used > target || count > number || policy.overflows) && count > 0 {
-            let victim = policy.leastWanted(at: now)
+            let victim = leastWanted(at: now)
             if victim != .none {
                 evict(victim)
             } else if let first = (0..<EntryID(resident.capacity)).first(where: { resident[$0] }) {
                 // A policy that refuses to name anyone loses the resident with the lowest number.
-                policy.remove(first)
+                withdraw(first)
                 evict(first)
             }
         }
@@ -230,8 +246,8 @@ public struct CacheCore<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
 
     @inlinable @inline(__always)
     mutating func touch(_ access: Access) {
-        policy.hit(access)
-        while policy.overflows && count > 0 { evict(policy.victim(for: access)) }
+        if prefetches { hitPrefetching(access) } else { policy.hit(access) }
+        while policy.overflows && count > 0 { evict(victim(for: access)) }
     }
 
     @inlinable @inline(__always)
@@ -248,7 +264,7 @@ public struct CacheCore<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
 
     @inlinable @inline(__always)
     mutating func bringIn(_ access: Access, deadline: Int64) -> Bool {
-        guard policy.admit(access), access.size <= capacity, access.size >= 0, countLimit > 0 else { return false }
+        guard (prefetches && access.isPrefetch) || policy.admit(access), access.size <= capacity, access.size >= 0, countLimit > 0 else { return false }
         if used &+ access.size > capacity || count >= countLimit || policy.overflows {
             guard makeRoom(for: access) else { return false }
         }
@@ -257,7 +273,7 @@ public struct CacheCore<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
         if entriesExpire { deadlines[access.entry] = bounded(deadline, access.time) }
         tally.used &+= access.size
         tally.count &+= 1
-        policy.insert(access)
+        if prefetches { insertPrefetching(access) } else { policy.insert(access) }
         return true
     }
 
@@ -265,11 +281,38 @@ public struct CacheCore<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
     mutating func makeRoom(for access: Access) -> Bool {
         let limit = used &+ access.size > capacity ? max(roomLimit, access.size) : capacity
         while (used &+ access.size > limit || count >= countLimit || policy.overflows) && count > 0 {
-            let victim = policy.victim(for: access)
+            let victim = victim(for: access)
             if victim == access.entry { return false }
             evict(victim)
         }
         return true
+    }
+
+    @inlinable @inline(__always)
+    mutating func victim(for access: Access) -> EntryID {
+        if times == nil && !prefetches { return policy.victim(for: access) }
+        return timed { $0.prefetches ? $0.victimPrefetching(for: access) : $0.policy.victim(for: access) }
+    }
+
+    @inlinable
+    mutating func leastWanted(at now: Access) -> EntryID {
+        timed { $0.prefetches ? $0.leastWantedPrefetching(at: now) : $0.policy.leastWanted(at: now) }
+    }
+
+    /// Makes a choice, and reports how long it took if the cache is timed.
+    @inlinable
+    mutating func timed(_ choose: (inout Self) -> EntryID) -> EntryID {
+        guard let times else { return choose(&self) }
+        let start = times.now
+        let victim = choose(&self)
+        times.addChoice(since: start)
+        return victim
+    }
+
+    /// Takes an entry out of the policy, or out of the prefetched entries.
+    @inlinable @inline(__always)
+    mutating func withdraw(_ entry: EntryID) {
+        if prefetches { withdrawPrefetching(entry) } else { policy.remove(entry) }
     }
 
     @inlinable @inline(__always)

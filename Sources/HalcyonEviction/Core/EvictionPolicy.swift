@@ -37,10 +37,6 @@ public protocol EvictionPolicy: ~Copyable {
     /// A resident entry was taken out from outside: expired, replaced, removed by the owner.
     mutating func remove(_ entry: EntryID)
 
-    /// A resident entry that was brought in ahead of need, and that nobody has asked for since, is still held to be likely, or
-    /// no longer. Only ``PrefetchingPolicy`` listens. By default of no account.
-    mutating func reconsider(_ access: Access, isLikely: Bool)
-
     /// Whether an entry that is not resident still has a place in the policy's memory (a ghost). The owner of the keys
     /// reuses the number of an entry only when this is false. By default nothing is remembered.
     func remembers(_ entry: EntryID) -> Bool
@@ -72,6 +68,26 @@ public protocol EvictionPolicy: ~Copyable {
 
     /// Named quantities that the policy publishes (`adaptation target`, `ghost hits`); every report shows them. By default none.
     var metrics: [PolicyMetric] { get }
+
+    // The methods below run a cache core under this policy. No policy implements them: their default implementations are
+    // compiled for the type of the policy, by the module that it stands in, so that a cache of unknown type is fast.
+
+    /// Serves a batch of requests; see ``CacheCore/replay(_:outcomes:)``.
+    static func replay(
+        _ batch: RequestBatch, on core: UnsafeMutablePointer<CacheCore<Self>>,
+        outcomes: UnsafeMutablePointer<AccessOutcome>)
+    /// Serves one access; see ``CacheCore/access(_:)``.
+    static func serve(_ access: Access, on core: UnsafeMutablePointer<CacheCore<Self>>) -> AccessOutcome
+    /// Stores an entry; see ``AnyCache/store(_:deadline:victims:)``.
+    static func store(
+        _ access: Access, deadline: Int64, on core: UnsafeMutablePointer<CacheCore<Self>>, victims: inout [EntryID]
+    ) -> AccessOutcome
+    /// Serves one hit; see ``AnyCache/hit(_:deadline:victims:)``.
+    static func hit(
+        _ access: Access, deadline: Int64?, on core: UnsafeMutablePointer<CacheCore<Self>>, victims: inout [EntryID]
+    ) -> Bool
+    /// Destroys the core at an address.
+    static func destroy(_ core: UnsafeMutablePointer<CacheCore<Self>>)
 }
 
 extension EvictionPolicy where Self: ~Copyable {
@@ -82,10 +98,6 @@ extension EvictionPolicy where Self: ~Copyable {
     /// Whoever would go for a newcomer.
     @inlinable
     public mutating func leastWanted(at now: Access) -> EntryID { victim(for: now) }
-
-    /// Makes no difference between entries that were brought in ahead of need and others.
-    @inlinable
-    public mutating func reconsider(_ access: Access, isLikely: Bool) {}
 
     /// Remembers nothing.
     @inlinable
@@ -122,6 +134,55 @@ extension EvictionPolicy where Self: ~Copyable {
     /// None.
     @inlinable
     public var metrics: [PolicyMetric] { [] }
+}
+
+extension EvictionPolicy where Self: ~Copyable {
+    /// Serves the batch in the standard floating-point environment.
+    @inlinable
+    public static func replay(
+        _ batch: RequestBatch, on core: UnsafeMutablePointer<CacheCore<Self>>,
+        outcomes: UnsafeMutablePointer<AccessOutcome>
+    ) {
+        let environment = FloatEnvironment.enter()
+        defer { environment.leave() }
+        core.pointee.replay(batch, outcomes: outcomes)
+    }
+
+    /// Serves the access in the standard floating-point environment, if the policy needs it.
+    @inlinable
+    public static func serve(_ access: Access, on core: UnsafeMutablePointer<CacheCore<Self>>) -> AccessOutcome {
+        let environment = FloatEnvironment.enter(if: computesInFloatingPoint)
+        defer { environment.leave() }
+        return core.pointee.access(access)
+    }
+
+    /// Stores the entry in the standard floating-point environment, if the policy needs it.
+    @inlinable
+    public static func store(
+        _ access: Access, deadline: Int64, on core: UnsafeMutablePointer<CacheCore<Self>>, victims: inout [EntryID]
+    ) -> AccessOutcome {
+        let environment = FloatEnvironment.enter(if: computesInFloatingPoint)
+        defer { environment.leave() }
+        let outcome = core.pointee.access(access, deadline: deadline, renews: true)
+        core.pointee.takeVictims(into: &victims)
+        return outcome
+    }
+
+    /// Serves the hit in the standard floating-point environment, if the policy needs it.
+    @inlinable
+    public static func hit(
+        _ access: Access, deadline: Int64?, on core: UnsafeMutablePointer<CacheCore<Self>>, victims: inout [EntryID]
+    ) -> Bool {
+        let environment = FloatEnvironment.enter(if: computesInFloatingPoint)
+        defer { environment.leave() }
+        guard core.pointee.hit(access, deadline: deadline) else { return false }
+        core.pointee.takeVictims(into: &victims)
+        return true
+    }
+
+    /// Releases what the core owns.
+    @inlinable
+    public static func destroy(_ core: UnsafeMutablePointer<CacheCore<Self>>) { core.deinitialize(count: 1) }
 }
 
 /// How a policy wants the cache around it to behave.

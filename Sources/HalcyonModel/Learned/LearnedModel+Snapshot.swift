@@ -1,19 +1,9 @@
 import HalcyonEviction
 
 extension LearnedModel {
-    /// A model that has learnt nothing yet, or what its parameters give it to start with.
-    ///
-    /// - Parameter forFleet: whether many caches will share it.
-    public static func make(_ parameters: LearnedParameters, context: PolicyContext, forFleet: Bool) -> LearnedModel {
-        forFleet
-            ? LearnedPolicy.makeModel(parameters, context: context)
-            : LearnedModel(parameters, seed: context.seed)
-    }
-
-    /// An empty cache that learns from and decides by this model; compiled for its policy.
-    public func makeCache(_ parameters: LearnedParameters, context: PolicyContext) -> CacheRun {
-        LearnedPolicy.makeCache(
-            LearnedPolicy(parameters, context: context, model: self), context: context, times: nil)
+    /// An empty cache that learns from and decides by this model.
+    public func makeCache(_ parameters: LearnedParameters, context: PolicyContext) -> any AnyCache {
+        ConfiguredPolicy(LearnedPolicy.self, parameters: parameters).makeCache(context, model: self)
     }
 
     /// What has been learnt so far; `nil` before the network has learnt enough to decide. O(weights).

@@ -8,8 +8,8 @@ public final class LearnedModel {
     /// Kept behind a pointer, so that the policy reaches it without exclusivity checks.
     let learner: UnsafeMutablePointer<Learner>
 
-    /// A model that has learnt nothing yet.
-    init(_ parameters: LearnedParameters, seed: UInt64) {
+    /// A model that has learned nothing yet, or what its parameters give it to start with.
+    public init(_ parameters: LearnedParameters, seed: UInt64) {
         let environment = FloatEnvironment.enter()
         defer { environment.leave() }
         learner = .allocate(capacity: 1)

@@ -24,7 +24,7 @@ import HalcyonEviction
 /// were at most, 128 with what arrays have in reserve to grow.
 /// Beside that even the smallest cache remembers 1,024 objects, samples wait in at most 1.8 MB, and the model takes at most
 /// 6 MB and, for each set of categories, 20 bytes and 4 a member, at most 4 million sets; all of it grows with use.
-public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
+public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
     public static let info = PolicyInfo(
         name: "learned", summary: "an online learner over recency, frequency, size, categories and users",
         source: "Halcyon; in the manner of Song, Berger, Li, Lloyd: Learning relaxed Belady, 2020",
@@ -89,12 +89,12 @@ public struct LearnedPolicy: ~Copyable, ModelSharingPolicy {
     var evictionsByNetwork = 0
     var evictions = 0
 
-    public static func makeModel(_ parameters: LearnedParameters, context: PolicyContext) -> LearnedModel {
+    public static func makeModel(_ parameters: LearnedParameters, context: PolicyContext) -> LearnedModel? {
         LearnedModel(parameters, seed: context.seed)
     }
 
     public init(_ parameters: LearnedParameters, context: PolicyContext) {
-        self.init(parameters, context: context, model: Self.makeModel(parameters, context: context))
+        self.init(parameters, context: context, model: LearnedModel(parameters, seed: context.seed))
         ownsModel = true
     }
 

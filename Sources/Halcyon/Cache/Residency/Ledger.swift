@@ -2,7 +2,7 @@ import HalcyonEviction
 
 /// Who is resident in a live storage: the keys, their numbers, their categories and expirations, and the index that decides.
 ///
-/// This is all that a memory and a disk storage share, and all that they decide by: the ``LiveIndex`` is the replayer's
+/// This is all that a memory and a disk storage share, and all that they decide by: the ``HalcyonEviction/AnyCache`` is the replayer's
 /// ``CacheCore``, and a ledger without category rules hands it every access as it comes. A look-up that misses tells
 /// the policy nothing; the store that follows is the access, as it is in a replay. Not thread-safe: it belongs inside its
 /// owner's lock. All verbs are O(1) beside what the policy takes, unless they say otherwise.
@@ -29,7 +29,7 @@ struct Ledger: ~Copyable {
 
     let policy: ConfiguredPolicy
     let seed: UInt64
-    /// Whether what is stored ahead of need waits apart from the policy; see ``PrefetchingPolicy``.
+    /// Whether what is stored ahead of need waits apart from the policy; see ``HalcyonEviction/PrefetchedEntries``.
     let prefetches: Bool
     private(set) var limits: Limits
     private(set) var rules: [String: CategoryRule] = [:]
@@ -217,7 +217,9 @@ struct Ledger: ~Copyable {
         var context = PolicyContext(
             capacity: min(rule.costLimit ?? limits.cost, limits.cost), usesUniformSizes: false, seed: seed)
         context.prefetches = prefetches
-        let index = policy.makeLiveIndex(context)
+        context.entriesExpire = true
+        context.keepsVictims = true
+        let index = policy.makeCache(context)
         for (number, members) in categories.members.enumerated().dropFirst() {
             index.define(categorySet: UInt32(number), members: members)
         }
@@ -229,7 +231,7 @@ struct Ledger: ~Copyable {
         return partition
     }
 
-    func index(of entry: EntryID) -> LiveIndex {
+    func index(of entry: EntryID) -> any AnyCache {
         partitions[Int(notes[entry].partition)].index
     }
 

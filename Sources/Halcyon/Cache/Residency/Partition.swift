@@ -5,7 +5,7 @@ struct Partition {
     /// The category; `nil` for everything else.
     let category: String?
     var rule: CategoryRule
-    let index: LiveIndex
+    let index: any AnyCache
 
     /// What it may use, of `total`.
     func capacity(of total: Int) -> Int { min(rule.costLimit ?? total, total) }

@@ -47,9 +47,10 @@ extension Ledger {
         let entry = keys.number(of: key)
         if entry == .none { return context.categories.isEmpty ? .nothing : .unknown }
         let note = notes[entry]
-        let index = Unmanaged.passUnretained(partitions[Int(note.partition)].index)
+        // Among the parts while this lasts; see `serve(_:_:deadline:)`.
+        unowned(unsafe) let index = partitions[Int(note.partition)].index
         let deadline = extends ? note.renewal.deadline(from: time) : nil
-        switch index._withUnsafeGuaranteedRef({ $0.standing(of: entry, at: time, deadline: deadline) }) {
+        switch index.standing(of: entry, at: time, deadline: deadline) {
         case .deferrable: break
         case .absent:
             // A policy may remember the key, whose look-up counts as a moment then.
@@ -117,10 +118,8 @@ extension Ledger {
     @inline(__always)
     private mutating func serve(_ access: Access, _ note: Note, deadline: Int64?) -> Bool {
         // Among the parts while this lasts, which keeps it; retaining it for each hit would cost a tenth of the hit.
-        let index = Unmanaged.passUnretained(partitions[Int(note.partition)].index)
-        guard index._withUnsafeGuaranteedRef({ $0.hit(access, deadline: deadline, victims: &victims) }) else {
-            return false
-        }
+        unowned(unsafe) let index = partitions[Int(note.partition)].index
+        guard index.hit(access, deadline: deadline, victims: &victims) else { return false }
         requests &+= 1
         tallies.hit(note.set)
         if !victims.isEmpty { settle() }

@@ -1,15 +1,14 @@
 import HalcyonEviction
 import HalcyonTrace
 
-/// The requests of a trace divided among the users' own caches.
+/// The requests of a trace by user, for per-user caches.
 ///
-/// Each user's objects are numbered densely from 0 in the order in which the user first asks for them, so that a
-/// thousand small caches take the memory of their own objects and not of everybody's. Built once a trace, in
-/// O(requests + objects); 8 bytes a request.
-struct FleetPlan: Sendable {
+/// The objects of each user are numbered densely from 0 in the order of the user's first requests, so that a thousand
+/// small caches take memory for their own objects only. Built once a trace, in O(requests + objects); 8 bytes a request.
+struct UserRequests: Sendable {
     /// The positions of all requests, user by user, in order of time within each.
     let positions: [UInt32]
-    /// For each of ``positions`` the object as its user's cache numbers it.
+    /// For each of ``positions`` the object as the user's cache numbers it.
     let entries: [EntryID]
     /// Where each user's requests begin in ``positions``; one more than there are users.
     let starts: [Int]
@@ -52,6 +51,13 @@ struct FleetPlan: Sendable {
         self.objectCounts = objectCounts
     }
 
-    /// The number of caches.
+    /// The number of users.
     var userCount: Int { objectCounts.count }
+
+    /// ``entries`` in order of time. O(requests).
+    var entriesByTime: [EntryID] {
+        var byTime = [EntryID](repeating: 0, count: entries.count)
+        for (index, position) in positions.enumerated() { byTime[Int(position)] = entries[index] }
+        return byTime
+    }
 }

@@ -28,7 +28,7 @@ public final class CacheTimes {
             self[keyPath: list] = Array(repeating: .zero, count: Self.room)
         }
         removeAll()
-        choiceCost = max(.zero, Self.median { clock.measure { _ = choice { 0 } } } - clockCost)
+        choiceCost = max(.zero, Self.median { clock.measure { addChoice(since: clock.now) } } - clockCost)
         removeAll()
     }
 
@@ -39,28 +39,27 @@ public final class CacheTimes {
         evictions.removeAll(keepingCapacity: true)
     }
 
-    /// Serves an access and notes how long that took.
-    @inline(__always)
-    func access(_ serve: () -> AccessOutcome) -> AccessOutcome {
-        let before = evictions.count
-        let began = clock.now
+    /// The time on the clock.
+    @usableFromInline var now: ContinuousClock.Instant { clock.now }
+
+    /// Serves an access and adds its time, without what the clock costs.
+    public func access(_ serve: () -> AccessOutcome) -> AccessOutcome {
+        let choicesBefore = evictions.count
+        let start = clock.now
         let outcome = serve()
-        let spent = clock.now - began
-        let choices = evictions.count - before
+        let spent = clock.now - start
+        let choices = evictions.count - choicesBefore
         let net = max(.zero, spent - clockCost - choiceCost * choices)
         if outcome.isHit { hits.append(net) } else { misses.append(net) }
-        // The policy had the newcomer go, which it did as the last thing it was asked.
+        // The last choice was the new object itself, so that no entry was evicted by it.
         if outcome == .refused, choices > 0 { evictions.removeLast() }
         return outcome
     }
 
-    /// Has a victim chosen and notes how long that took.
-    @usableFromInline @inline(__always)
-    func choice(_ choose: () -> EntryID) -> EntryID {
-        let began = clock.now
-        let victim = choose()
-        evictions.append(max(.zero, clock.now - began - clockCost))
-        return victim
+    /// Adds the time of a choice of a victim: from `start` to now, without what the clock costs.
+    @usableFromInline
+    func addChoice(since start: ContinuousClock.Instant) {
+        evictions.append(max(.zero, clock.now - start - clockCost))
     }
 
     private static func median(_ reading: () -> Duration) -> Duration {

@@ -1,0 +1,143 @@
+/// A policy of the catalogue: its name and meaning, and its parameters with their defaults.
+public struct PolicyEntry: Sendable {
+    /// One parameter, without the type that it belongs to.
+    public struct ParameterInfo: Sendable {
+        /// The name, in kebab case.
+        public let name: String
+        /// What it does, in a few words.
+        public let help: String
+        /// What is accepted, in words.
+        public let accepts: String
+        /// The default, as it would be written.
+        public let defaultValue: String
+    }
+
+    /// The name, meaning, source and traits.
+    public let info: PolicyInfo
+    /// The parameters.
+    public let parameters: [ParameterInfo]
+    private let factory: any PolicyFactory
+
+    /// The entry of a policy.
+    ///
+    /// - Parameter defaults: the parameters before any is set by hand. They may hold what cannot be written as text, such
+    ///   as a trained model.
+    public init<Policy: CataloguedPolicy & ~Copyable>(
+        _ policy: Policy.Type, defaults: Policy.Parameters = Policy.Parameters()
+    ) {
+        info = Policy.info
+        parameters = Policy.Parameters.table.map {
+            ParameterInfo(name: $0.name, help: $0.help, accepts: $0.accepts, defaultValue: $0.read(defaults))
+        }
+        factory = Factory<Policy>(values: defaults)
+    }
+
+    /// The policy with these settings.
+    ///
+    /// - Throws: ``PolicyError`` if a parameter does not exist or its value is not accepted.
+    public func configured(_ settings: [PolicySpec.Setting] = []) throws(PolicyError) -> ConfiguredPolicy {
+        ConfiguredPolicy(info: info, settings: settings, factory: try factory.applying(settings))
+    }
+}
+
+/// A policy with its parameters set, which makes caches.
+public struct ConfiguredPolicy: Sendable {
+    /// The name, meaning, source and traits.
+    public let info: PolicyInfo
+    /// What was set by hand.
+    public let settings: [PolicySpec.Setting]
+    private let factory: any PolicyFactory
+
+    fileprivate init(info: PolicyInfo, settings: [PolicySpec.Setting], factory: any PolicyFactory) {
+        self.info = info
+        self.settings = settings
+        self.factory = factory
+    }
+
+    /// A policy by its type.
+    ///
+    /// ```swift
+    /// let policy = ConfiguredPolicy(S3FIFO.self)
+    /// ```
+    public init<Policy: CataloguedPolicy & ~Copyable>(
+        _ policy: Policy.Type, parameters values: Policy.Parameters = Policy.Parameters()
+    ) {
+        self.init(info: Policy.info, settings: [], factory: Factory<Policy>(values: values))
+    }
+
+    /// Every parameter with its value.
+    public var parameters: [(name: String, value: String)] { factory.parameters }
+
+    /// The name with what was set by hand: `s3-fifo(small=0.2)`.
+    public var label: String { PolicySpec(name: info.name, settings: settings).description }
+
+    /// Whether its caches can share what they learn.
+    public var learns: Bool { factory.learns }
+
+    /// An empty cache under this policy.
+    ///
+    /// - Parameters:
+    ///   - model: the model to share, from ``makeModel(_:)`` of the same policy; `nil` for one of the cache's own.
+    ///   - times: receives the time of each choice of a victim; `nil` for a cache that is not timed.
+    public func makeCache(
+        _ context: PolicyContext, model: AnyObject? = nil, times: CacheTimes? = nil
+    ) -> any AnyCache {
+        let environment = FloatEnvironment.enter()
+        defer { environment.leave() }
+        return factory.makeCache(context, model: model, times: times)
+    }
+
+    /// An empty cache under this policy with something around it. Slower, because it is not compiled for the policy's type.
+    public func makeCache(_ context: PolicyContext, decorator: some PolicyDecorator) -> any AnyCache {
+        let environment = FloatEnvironment.enter()
+        defer { environment.leave() }
+        return factory.makeCache(context, decorator: decorator)
+    }
+
+    /// A model for caches to share, which has learned nothing yet; `nil` for a policy that has none.
+    public func makeModel(_ context: PolicyContext) -> AnyObject? { factory.makeModel(context) }
+}
+
+/// Wraps a policy of the catalogue, whose type the caller does not know, in something: a checker, a recorder.
+public protocol PolicyDecorator {
+    /// A cache under `policy`, or under what it is wrapped in.
+    func makeCache<Policy: EvictionPolicy & ~Copyable>(
+        around policy: consuming Policy, context: PolicyContext
+    ) -> any AnyCache
+}
+
+/// What the catalogue needs of a policy with parameters.
+private protocol PolicyFactory: Sendable {
+    var parameters: [(name: String, value: String)] { get }
+    var learns: Bool { get }
+    func applying(_ settings: [PolicySpec.Setting]) throws(PolicyError) -> any PolicyFactory
+    func makeModel(_ context: PolicyContext) -> AnyObject?
+    func makeCache(_ context: PolicyContext, model: AnyObject?, times: CacheTimes?) -> any AnyCache
+    func makeCache(_ context: PolicyContext, decorator: some PolicyDecorator) -> any AnyCache
+}
+
+private struct Factory<Policy: CataloguedPolicy & ~Copyable>: PolicyFactory {
+    let values: Policy.Parameters
+
+    var parameters: [(name: String, value: String)] {
+        Policy.Parameters.table.map { ($0.name, $0.read(values)) }
+    }
+
+    var learns: Bool { Policy.Model.self != NoModel.self }
+
+    func applying(_ settings: [PolicySpec.Setting]) throws(PolicyError) -> any PolicyFactory {
+        Factory(values: try values.applying(settings, policy: Policy.info.name))
+    }
+
+    func makeModel(_ context: PolicyContext) -> AnyObject? { Policy.makeModel(values, context: context) }
+
+    func makeCache(_ context: PolicyContext, model: AnyObject?, times: CacheTimes?) -> any AnyCache {
+        guard let model else { return PolicyCache(Policy(values, context: context), context: context, times: times) }
+        guard let model = model as? Policy.Model else { preconditionFailure("a model of another policy") }
+        return PolicyCache(Policy(values, context: context, model: model), context: context, times: times)
+    }
+
+    func makeCache(_ context: PolicyContext, decorator: some PolicyDecorator) -> any AnyCache {
+        decorator.makeCache(around: Policy(values, context: context), context: context)
+    }
+}

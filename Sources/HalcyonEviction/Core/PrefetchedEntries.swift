@@ -1,0 +1,147 @@
+/// The residents of a cache that were prefetched and not requested since. The eviction policy does not know them.
+///
+/// Nobody has requested such an entry, so it says nothing about its popularity, and neither the policy's order nor its
+/// ghosts change. The entries form a list in the order in which they were prefetched, or last confirmed as likely:
+///
+/// - At its first request an entry leaves the list and is inserted into the policy, as any other entry.
+/// - While an entry is protected, the policy chooses the victim among its own entries, as long as it has any.
+/// - An entry that is no longer protected is evicted first.
+///
+/// An entry is protected until the prefetcher calls it unlikely (``CacheCore/reconsider(_:isLikely:)``), or has not
+/// confirmed it for a third as many requests as there are residents, at least ``shortestProtection``. All methods are
+/// O(1). Bytes: 12 an entry number.
+public struct PrefetchedEntries: ~Copyable {
+    /// The number of requests for which an entry is protected at least after it was prefetched or confirmed.
+    public static let shortestProtection = 15
+
+    @usableFromInline static let notListed = UInt32.max
+    /// Later than any request, so that the time since then is longer than any protection.
+    @usableFromInline static let longAgo = UInt32(1) << 31
+
+    @usableFromInline var links = LinkArena()
+    @usableFromInline var list = EntryList()
+    /// The request at which an entry was prefetched or last confirmed; ``notListed`` for all others.
+    @usableFromInline var lastConfirmed = SlotArray<UInt32>(repeating: .max)
+    /// The number of residents that the policy knows.
+    @usableFromInline var policyCount = 0
+    @usableFromInline var usedCount = 0
+    @usableFromInline var droppedCount = 0
+
+    @usableFromInline init() {}
+
+    @inlinable
+    func contains(_ entry: EntryID) -> Bool { lastConfirmed[entry] != Self.notListed }
+
+    @usableFromInline var byteCount: Int { links.byteCount + lastConfirmed.byteCount }
+
+    var metrics: [PolicyMetric] {
+        [
+            PolicyMetric("prefetched_used", Double(usedCount)), PolicyMetric("prefetched_dropped", Double(droppedCount)),
+            PolicyMetric("prefetched_waiting", Double(list.count)),
+        ]
+    }
+
+    @usableFromInline
+    mutating func add(_ access: Access) {
+        links.pushHead(access.entry, to: &list)
+        lastConfirmed[access.entry] = Self.moment(access)
+    }
+
+    @usableFromInline
+    mutating func remove(_ entry: EntryID) {
+        links.remove(entry, from: &list)
+        lastConfirmed[entry] = Self.notListed
+    }
+
+    /// Evicts an entry; returns it.
+    @usableFromInline
+    mutating func drop(_ entry: EntryID) -> EntryID {
+        remove(entry)
+        droppedCount += 1
+        return entry
+    }
+
+    @usableFromInline
+    mutating func reconsider(_ access: Access, isLikely: Bool) {
+        guard contains(access.entry) else { return }
+        links.remove(access.entry, from: &list)
+        if isLikely {
+            links.pushHead(access.entry, to: &list)
+            lastConfirmed[access.entry] = Self.moment(access)
+        } else {
+            links.pushTail(access.entry, to: &list)
+            lastConfirmed[access.entry] = Self.longAgo
+        }
+    }
+
+    /// The entry that was confirmed longest ago, if it is no longer protected.
+    @usableFromInline
+    func unprotected(at access: Access) -> EntryID? {
+        guard !list.isEmpty else { return nil }
+        let protection = max(Self.shortestProtection, (policyCount + list.count) / 3)
+        let age = Int(Self.moment(access) &- lastConfirmed[list.tail])
+        return age > protection ? list.tail : nil
+    }
+
+    /// The number of a request in 31 bits.
+    private static func moment(_ access: Access) -> UInt32 {
+        UInt32(truncatingIfNeeded: access.requestNumber) & 0x7FFF_FFFF
+    }
+}
+
+extension CacheCore where Policy: ~Copyable {
+    /// A hit. Prefetching a resident (from a slower cache into this one) is no request.
+    @inlinable
+    mutating func hitPrefetching(_ access: Access) {
+        if access.isPrefetch { return }
+        guard prefetched.contains(access.entry) else { return policy.hit(access) }
+        prefetched.usedCount += 1
+        // An entry that the policy refuses stays where it is, without protection.
+        guard policy.admit(access) else { return prefetched.reconsider(access, isLikely: false) }
+        prefetched.remove(access.entry)
+        policy.insert(access)
+        prefetched.policyCount += 1
+    }
+
+    @inlinable
+    mutating func insertPrefetching(_ access: Access) {
+        if access.isPrefetch { return prefetched.add(access) }
+        policy.insert(access)
+        prefetched.policyCount += 1
+    }
+
+    @inlinable
+    mutating func withdrawPrefetching(_ entry: EntryID) {
+        if prefetched.contains(entry) { return prefetched.remove(entry) }
+        policy.remove(entry)
+        prefetched.policyCount -= 1
+    }
+
+    @inlinable
+    mutating func victimPrefetching(for access: Access) -> EntryID {
+        if let first = prefetched.unprotected(at: access) { return prefetched.drop(first) }
+        guard prefetched.policyCount > 0 else { return prefetched.drop(prefetched.list.tail) }
+        if access.isPrefetch {
+            var now = access
+            now.entry = .none
+            let victim = policy.leastWanted(at: now)
+            // A policy that names no entry keeps what it has.
+            if victim == .none {
+                return prefetched.list.isEmpty ? access.entry : prefetched.drop(prefetched.list.tail)
+            }
+            prefetched.policyCount -= 1
+            return victim
+        }
+        let victim = policy.victim(for: access)
+        if victim != access.entry { prefetched.policyCount -= 1 }
+        return victim
+    }
+
+    @inlinable
+    mutating func leastWantedPrefetching(at now: Access) -> EntryID {
+        if !prefetched.list.isEmpty { return prefetched.drop(prefetched.list.tail) }
+        let victim = policy.leastWanted(at: now)
+        if victim != .none { prefetched.policyCount -= 1 }
+        return victim
+    }
+}

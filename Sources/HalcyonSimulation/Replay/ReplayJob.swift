@@ -1,0 +1,146 @@
+import HalcyonEviction
+import HalcyonTrace
+
+/// One run: everything that decides its result, beside the requests.
+///
+/// ```swift
+/// let input = ReplayInput(try Trace.load("shop.csv"))
+/// let job = ReplayJob(policy: try PolicyCatalogue.standard.policy("lru"), capacity: try CapacityRequest(parsing: "1%"))
+/// let result = try job.run(over: input)
+/// ```
+///
+/// Shared and per-user caches, tiers, prefetching, timings and streams combine freely. ``resolved(for:)`` names the
+/// combinations that have no meaning.
+public struct ReplayJob: Sendable {
+    /// The eviction policy.
+    public var policy: ConfiguredPolicy
+    /// The capacity of the cache, or of each user's; ignored if there are ``tiers``.
+    public var capacity: CapacityRequest
+    /// One cache for all users, or one for each.
+    public var mode: ReplayMode
+    /// What per-user caches learn together, if their policy learns.
+    public var models: ModelSharing
+    /// Two tiers in place of each cache.
+    public var tiers: TierOptions?
+    /// Warm-up, seed, tables, timings, prefetching.
+    public var options: ReplayOptions
+    /// Whether a run with prefetching also replays the requests without it, to compare.
+    public var comparesWithoutPrefetching = true
+
+    /// A job; by default one shared cache.
+    public init(
+        policy: ConfiguredPolicy, capacity: CapacityRequest, mode: ReplayMode = .shared,
+        models: ModelSharing = .shared, tiers: TierOptions? = nil, options: ReplayOptions = ReplayOptions()
+    ) {
+        self.policy = policy
+        self.capacity = tiers?.disk ?? capacity
+        self.mode = mode
+        self.models = models
+        self.tiers = tiers
+        self.options = options
+    }
+
+    /// Runs the job on this thread. O(requests) beside what the policy takes.
+    ///
+    /// - Throws: ``ReplayError`` as ``resolved(for:)``.
+    public func run(over input: ReplayInput, progress: ReplayProgress? = nil) throws(ReplayError) -> RunResult {
+        try resolved(for: input).run(over: input, progress: progress).result
+    }
+
+    /// The job with its capacities in the unit of the trace.
+    ///
+    /// - Throws: ``ReplayError`` if the trace is empty, has no users for per-user caches, a capacity or a budget is in bytes
+    ///   but objects are counted, or an offline policy is combined with tiers or prefetching.
+    package func resolved(for input: ReplayInput) throws(ReplayError) -> ResolvedJob {
+        let trace = input.trace
+        guard trace.count > 0 else { throw ReplayError.data("There is no request to replay.") }
+        if mode == .perUser, !trace.hasUsers || trace.users.contains(Trace.noUser) {
+            throw ReplayError.data("A cache for each user needs a user in every request.")
+        }
+        try verifyPolicy()
+        try options.prefetch?.verify(unit: trace.sizeUnit)
+        return try resolved(unit: trace.sizeUnit, distinct: Int(clamping: trace.distinctSize))
+    }
+
+    /// The job for a stream, whose sizes and length are not known in advance.
+    ///
+    /// - Throws: ``ReplayError`` for an offline policy, a share of the distinct objects or of the requests, and a prefetch
+    ///   policy that needs all keys in advance.
+    func resolvedForStream() throws(ReplayError) -> ResolvedJob {
+        if policy.info.traits.contains(.needsFuture) {
+            throw ReplayError.usage("\(policy.info.name) needs the whole trace in advance, and a stream has none.")
+        }
+        if options.warmup > 0 {
+            throw ReplayError.usage("The warm-up is a share of the requests, and a stream does not know their number.")
+        }
+        if let prefetch = options.prefetch, prefetch.needsKeys {
+            throw ReplayError.usage(
+                "\(prefetch.policy.name) needs the keys of the whole trace in advance, and a stream has none.")
+        }
+        try verifyPolicy()
+        return try resolved(unit: .bytes, distinct: nil)
+    }
+
+    private func resolved(unit: SizeUnit, distinct: Int?) throws(ReplayError) -> ResolvedJob {
+        guard let tiers else {
+            return ResolvedJob(
+                job: self, capacity: try capacity.resolved(unit: unit, distinct: distinct), memoryCapacity: nil)
+        }
+        return ResolvedJob(
+            job: self, capacity: try tiers.disk.resolved(unit: unit, distinct: distinct),
+            memoryCapacity: try tiers.memory.resolved(unit: unit, distinct: distinct))
+    }
+
+    private func verifyPolicy() throws(ReplayError) {
+        guard policy.info.traits.contains(.needsFuture) else { return }
+        if options.prefetch != nil {
+            throw ReplayError.usage(
+                "\(policy.info.name) knows the requests in advance, but not what is prefetched: leave it out.")
+        }
+        if tiers != nil {
+            throw ReplayError.usage("\(policy.info.name) knows the future of one cache, and cannot serve two tiers.")
+        }
+    }
+}
+
+/// A loaded trace, and what all replays of it share.
+public struct ReplayInput: Sendable {
+    /// The requests.
+    public let trace: Trace
+    /// The requests by user; `nil` unless there are per-user caches.
+    let users: UserRequests?
+    /// The next use of each request; `nil` unless an offline policy serves a shared cache.
+    let future: FutureKnowledge?
+
+    /// The input of these jobs; without jobs, of any. O(requests).
+    public init(_ trace: Trace, for jobs: [ReplayJob]? = nil) {
+        self.trace = trace
+        let perUser = jobs?.contains { $0.mode == .perUser } ?? true
+        users = perUser && trace.hasUsers && !trace.users.contains(Trace.noUser) ? UserRequests(trace) : nil
+        let offline = jobs?.contains { $0.mode == .shared && $0.policy.info.traits.contains(.needsFuture) } ?? true
+        future = offline ? FutureKnowledge(entries: trace.entries, entryCount: trace.objectCount) : nil
+    }
+
+    private init(trace: Trace, users: UserRequests?, future: FutureKnowledge?) {
+        self.trace = trace
+        self.users = users
+        self.future = future
+    }
+
+    /// The same requests with other categories.
+    package func relabelled(_ trace: Trace) -> ReplayInput {
+        ReplayInput(trace: trace, users: users, future: future)
+    }
+}
+
+/// A job whose capacities are numbers in the unit of the trace.
+package struct ResolvedJob: Sendable {
+    package var job: ReplayJob
+    /// The capacity of each cache, or of its disk tier.
+    package let capacity: Int
+    /// The capacity of the memory tier; `nil` without tiers.
+    let memoryCapacity: Int?
+
+    /// Whether all caches decide by one model, so that requests must come in order of time.
+    var sharesModel: Bool { job.mode == .perUser && job.policy.learns && job.models != .own }
+}
