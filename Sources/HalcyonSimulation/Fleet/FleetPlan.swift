@@ -6,7 +6,7 @@ import HalcyonTrace
 /// Each user's objects are numbered densely from 0 in the order in which the user first asks for them, so that a
 /// thousand small caches take the memory of their own objects and not of everybody's. Built once a trace, in
 /// O(requests + objects); 8 bytes a request.
-struct FleetPlan: Sendable {
+package struct FleetPlan: Sendable {
     /// The positions of all requests, user by user, in order of time within each.
     let positions: [UInt32]
     /// For each of ``positions`` the object as its user's cache numbers it.
@@ -17,7 +17,7 @@ struct FleetPlan: Sendable {
     let objectCounts: [Int]
 
     /// - Parameter trace: a trace in which every request has a user.
-    init(_ trace: Trace) {
+    package init(_ trace: Trace) {
         let userCount = trace.userCount
         var starts = [Int](repeating: 0, count: userCount + 1)
         for user in trace.users { starts[Int(user) + 1] += 1 }

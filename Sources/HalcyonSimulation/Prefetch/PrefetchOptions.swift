@@ -1,5 +1,5 @@
 import HalcyonEviction
-import HalcyonModel
+import HalcyonPrefetch
 import HalcyonTrace
 
 /// What is fetched ahead of need in a replay, by whom, and within which limits.
@@ -15,11 +15,11 @@ public struct PrefetchOptions: Sendable, Equatable {
     /// How long a fetch takes, in microseconds of the trace's time.
     public var fetchLatency: Int64
 
-    static let plannerName = "planner"
+    package static let plannerName = "planner"
 
     /// Prefetching as one asks for it; fetches take no time unless said otherwise.
     ///
-    /// - Parameter policy: the name of a policy of ``HalcyonModel/PrefetchCatalogue``; the planner may be given parameters:
+    /// - Parameter policy: the name of a policy of ``HalcyonPrefetch/PrefetchCatalogue``; the planner may be given parameters:
     ///   `planner(price=0.05)`.
     /// - Throws: ``ReplayError/usage(_:)`` for a policy that does not exist, ``HalcyonEviction/PolicyError`` for a parameter that
     ///   it has not.
@@ -41,7 +41,7 @@ public struct PrefetchOptions: Sendable, Equatable {
     }
 
     /// Refuses a budget in bytes where objects are counted.
-    func verify(unit: CostUnit) throws(ReplayError) {
+    package func verify(unit: CostUnit) throws(ReplayError) {
         if unit == .objects && budget.countsBytes {
             throw .usage(
                 "The budget \(budget) is in bytes, and objects are counted here: give it in objects, such as 2/request."

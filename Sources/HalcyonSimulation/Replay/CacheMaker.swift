@@ -1,35 +1,35 @@
 import HalcyonEviction
 
 /// How a replay makes the caches it needs, and what they want to be told.
-struct CacheMaker {
-    let make: (PolicyContext) -> CacheRun
-    let traits: PolicyTraits
+package struct CacheMaker {
+    package let make: (PolicyContext) -> CacheRun
+    package let traits: PolicyTraits
     /// Whether what one cache is told of category sets, all know.
-    var sharesModel = false
+    package var sharesModel = false
     /// Whether time matters beside the policy: entries expire.
     var usesTime = false
     /// The number of tiers of each cache; each tier has its own tables.
-    var tiers = 1
+    package var tiers = 1
     /// What accesses cost in time, where there are tiers.
     var latency: LatencyModel?
     /// What the caches' times are collected by, where they are timed.
-    var timer: RunTimer?
+    package var timer: RunTimer?
 
     /// Caches of one tier.
-    init(_ policy: ConfiguredPolicy, timer: RunTimer? = nil) {
+    package init(_ policy: ConfiguredPolicy, timer: RunTimer? = nil) {
         make = { policy.makeCache($0, times: timer?.times) }
         traits = policy.card.traits
         self.timer = timer
     }
 
     /// Caches that `make` makes, which want to be told what these traits say.
-    init(traits: PolicyTraits, make: @escaping (PolicyContext) -> CacheRun) {
+    package init(traits: PolicyTraits, make: @escaping (PolicyContext) -> CacheRun) {
         self.make = make
         self.traits = traits
     }
 
     /// Caches that share a model; `nil` for a policy that has none, and where each is to have its own.
-    init?(
+    package init?(
         sharingModelOf policy: ConfiguredPolicy, as models: FleetModels, fleet: PolicyContext, timer: RunTimer? = nil
     ) {
         guard models != .own, let make = policy.sharedModelCaches(fleet, times: timer?.times) else { return nil }
@@ -49,7 +49,7 @@ struct CacheMaker {
     ///   - upper: makes the memories. Where they share a model, it is not that of the disks: a model learns from every access
     ///     to its tier once.
     ///   - lower: makes the disks, under the same policy.
-    init(
+    package init(
         memory upper: CacheMaker, disk lower: CacheMaker, tiers: TierOptions, memoryCapacity: Int, diskCapacity: Int,
         unit: CacheUnit
     ) {

@@ -6,7 +6,7 @@ import HalcyonTrace
 /// Policies run faster where every access costs 1. So a cache of N bytes for objects of s bytes each is replayed as a cache
 /// of N / s entries. Reports stay in the unit of the trace: each cost that a cache counts is
 /// multiplied by ``size``.
-struct CacheUnit: Sendable, Equatable {
+package struct CacheUnit: Sendable, Equatable {
     /// Whether every access costs 1.
     let usesUniformSizes: Bool
     /// The cost in the unit of the trace for each unit of the cache: the size of every object where sizes are uniform,
@@ -20,10 +20,10 @@ struct CacheUnit: Sendable, Equatable {
     }
 
     /// The unit for the requests of `trace`.
-    init(_ trace: Trace) { self.init(uniformSize: trace.uniformSize) }
+    package init(_ trace: Trace) { self.init(uniformSize: trace.uniformSize) }
 
     /// The capacity of a cache whose capacity in the unit of the trace is `capacity`, rounded down: 0 where no object fits.
-    func capacity(_ capacity: Int) -> Int { capacity / size }
+    package func capacity(_ capacity: Int) -> Int { capacity / size }
 
     /// The cost of request `index` of `trace` to a cache. O(1).
     @inline(__always)
@@ -36,7 +36,7 @@ struct CacheUnit: Sendable, Equatable {
     /// - Parameters:
     ///   - capacity: the capacity of the cache in the unit of the trace.
     ///   - entries: the number of entries to make room for from the start.
-    func context(
+    package func context(
         capacity: Int, entries: Int = 0, seed: UInt64, future: FutureKnowledge? = nil
     ) -> PolicyContext {
         PolicyContext(

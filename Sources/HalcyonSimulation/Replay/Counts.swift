@@ -4,20 +4,20 @@ import HalcyonTrace
 /// Everything that a replay counts, request by request.
 ///
 /// The counting order does not matter, so that the users of a fleet can be replayed one after another.
-struct Counts {
-    let warmup: Int
-    let windowLength: Int
+package struct Counts {
+    package let warmup: Int
+    package let windowLength: Int
     /// The unit of the costs that are passed in; what is counted is in the unit of the trace.
     private let unit: CacheUnit
-    private(set) var total = Tally()
+    package private(set) var total = Tally()
     private(set) var refused = 0
     private(set) var stale = 0
-    private(set) var windows: [Tally]
-    private(set) var byCategorySet: [Tally]
-    private(set) var byUser: [Tally]
-    private(set) var latency: LatencyCounts?
+    package private(set) var windows: [Tally]
+    package private(set) var byCategorySet: [Tally]
+    package private(set) var byUser: [Tally]
+    package private(set) var latency: LatencyCounts?
 
-    init(trace: Trace, options: ReplayOptions, latency: LatencyModel?) {
+    package init(trace: Trace, options: ReplayOptions, latency: LatencyModel?) {
         unit = CacheUnit(trace)
         warmup = options.warmupRequests(of: trace.count)
         let counted = trace.count - warmup
