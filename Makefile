@@ -109,7 +109,8 @@ lint:
 
 docs: dependencies
 	HALCYON_DOCS=1 swift package --allow-writing-to-directory .build/docs generate-documentation \
-	    --target HalcyonSimulation --target HalcyonEviction --target HalcyonTrace --target HalcyonModel --target Halcyon \
+	    --target HalcyonSimulation --target HalcyonExperiments --target HalcyonEviction --target HalcyonTrace \
+	    --target HalcyonLearning --target HalcyonPrefetch --target Halcyon \
 	    --target HalcyonAccessLog --target HalcyonAccessLogReading \
 	    --enable-experimental-combined-documentation --output-path .build/docs
 

@@ -17,10 +17,13 @@ let package = Package(
     products: [
         .library(name: "Halcyon", targets: ["Halcyon"]),
         .library(name: "HalcyonEviction", targets: ["HalcyonEviction"]),
+        .library(name: "HalcyonLearning", targets: ["HalcyonLearning"]),
+        .library(name: "HalcyonPrefetch", targets: ["HalcyonPrefetch"]),
         .library(name: "HalcyonModel", targets: ["HalcyonModel"]),
         .library(name: "HalcyonAccessLog", targets: ["HalcyonAccessLog"]),
         .library(name: "HalcyonTrace", targets: ["HalcyonTrace"]),
         .library(name: "HalcyonSimulation", targets: ["HalcyonSimulation"]),
+        .library(name: "HalcyonExperiments", targets: ["HalcyonExperiments"]),
         .executable(name: "replay", targets: ["replay"]),
     ],
     dependencies: [
@@ -49,7 +52,7 @@ let package = Package(
         .target(name: "HalcyonSupport", swiftSettings: strict),
         .target(name: "HalcyonEviction", dependencies: ["HalcyonSupport", "CProcessor"], swiftSettings: strict),
         .target(
-            name: "HalcyonModel",
+            name: "HalcyonLearning",
             dependencies: [
                 "HalcyonEviction", "HalcyonSupport", "CProcessor", "CPortableBLAS",
                 .target(name: "COpenBLAS", condition: .when(platforms: [.linux])),
@@ -61,6 +64,11 @@ let package = Package(
                     .when(platforms: [.macOS, .macCatalyst, .iOS, .tvOS, .watchOS, .visionOS]))
             ],
             swiftSettings: strict),
+        .target(
+            name: "HalcyonPrefetch",
+            dependencies: ["HalcyonEviction", "HalcyonLearning", "HalcyonSupport", "CProcessor"],
+            swiftSettings: strict),
+        .target(name: "HalcyonModel", dependencies: ["HalcyonLearning", "HalcyonPrefetch"], swiftSettings: strict),
         .target(
             name: "HalcyonAccessLogReading",
             dependencies: [
@@ -78,8 +86,9 @@ let package = Package(
         .target(
             name: "Halcyon",
             dependencies: [
-                "HalcyonEviction", "HalcyonModel", "HalcyonAccessLog", "CCurl", "CImageCodecs", "CProcessor",
-                .product(name: "GRDB", package: "GRDB.swift"), .product(name: "Crypto", package: "swift-crypto"),
+                "HalcyonEviction", "HalcyonLearning", "HalcyonPrefetch", "HalcyonAccessLog", "CCurl", "CImageCodecs",
+                "CProcessor", .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),
         .target(
@@ -87,15 +96,20 @@ let package = Package(
             swiftSettings: strict),
         .target(
             name: "HalcyonSimulation",
+            dependencies: ["HalcyonEviction", "HalcyonLearning", "HalcyonPrefetch", "HalcyonSupport", "HalcyonTrace"],
+            swiftSettings: strict),
+        .target(
+            name: "HalcyonExperiments",
             dependencies: [
-                "HalcyonEviction", "HalcyonModel", "HalcyonSupport", "HalcyonTrace",
-                .product(name: "Yams", package: "Yams"),
+                "HalcyonEviction", "HalcyonLearning", "HalcyonPrefetch", "HalcyonSimulation", "HalcyonSupport",
+                "HalcyonTrace", .product(name: "Yams", package: "Yams"),
             ],
             swiftSettings: strict),
         .executableTarget(
             name: "replay",
             dependencies: [
-                "HalcyonSimulation", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "HalcyonExperiments", "HalcyonSimulation",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict),
 
@@ -108,7 +122,10 @@ let package = Package(
             name: "HalcyonEvictionTests", dependencies: ["HalcyonEviction", "HalcyonTestSupport"],
             swiftSettings: strict),
         .testTarget(
-            name: "HalcyonModelTests", dependencies: ["HalcyonModel", "HalcyonTestSupport", "CPortableBLAS"],
+            name: "HalcyonLearningTests", dependencies: ["HalcyonLearning", "HalcyonTestSupport", "CPortableBLAS"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "HalcyonPrefetchTests", dependencies: ["HalcyonLearning", "HalcyonPrefetch", "HalcyonTestSupport"],
             swiftSettings: strict),
         .executableTarget(
             name: "HalcyonTestProcess", dependencies: ["Halcyon", "HalcyonAccessLog", "HalcyonTestSupport"],
@@ -121,9 +138,9 @@ let package = Package(
         .testTarget(
             name: "HalcyonTests",
             dependencies: [
-                "Halcyon", "HalcyonAccessLog", "HalcyonTestProcess", "NetworkLoadProcess", "HalcyonModel",
-                "HalcyonSimulation",
-                "HalcyonTrace", "HalcyonTestSupport", .product(name: "GRDB", package: "GRDB.swift"),
+                "Halcyon", "HalcyonAccessLog", "HalcyonTestProcess", "NetworkLoadProcess", "HalcyonLearning",
+                "HalcyonPrefetch", "HalcyonSimulation", "HalcyonExperiments", "HalcyonTrace", "HalcyonTestSupport",
+                .product(name: "GRDB", package: "GRDB.swift"),
             ],
             exclude: ["Processing/Fixtures"], swiftSettings: strict),
         .executableTarget(
@@ -137,7 +154,7 @@ let package = Package(
             swiftSettings: strict),
         .executableTarget(
             name: "RecordAndReplay",
-            dependencies: ["Halcyon", "HalcyonAccessLog", "HalcyonSimulation", "HalcyonTrace"],
+            dependencies: ["Halcyon", "HalcyonAccessLog", "HalcyonExperiments", "HalcyonSimulation", "HalcyonTrace"],
             path: "Experiments/Examples/RecordAndReplay", swiftSettings: strict),
         .executableTarget(
             name: "NetworkBenchmark", dependencies: ["Halcyon", "HalcyonTestSupport"],
@@ -162,8 +179,13 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
-            name: "HalcyonSimulationTests", dependencies: ["HalcyonSimulation", "HalcyonTestSupport", "CProcessor"],
+            name: "HalcyonSimulationTests",
+            dependencies: ["HalcyonExperiments", "HalcyonSimulation", "HalcyonTestSupport", "CProcessor"],
             exclude: ["Exactness/decisions.txt"], swiftSettings: strict),
+        .testTarget(
+            name: "HalcyonExperimentsTests",
+            dependencies: ["HalcyonExperiments", "HalcyonSimulation", "HalcyonTestSupport"],
+            swiftSettings: strict),
         .testTarget(
             name: "ReplayTests", dependencies: ["replay", "HalcyonAccessLog", "HalcyonTestSupport"],
             swiftSettings: strict),

@@ -7,6 +7,10 @@ let package = Package(
     dependencies: [.package(name: "Halcyon", path: "../..")],
     targets: [
         .executableTarget(
-            name: "CustomPolicy", dependencies: [.product(name: "HalcyonSimulation", package: "Halcyon")])
+            name: "CustomPolicy",
+            dependencies: [
+                .product(name: "HalcyonExperiments", package: "Halcyon"),
+                .product(name: "HalcyonSimulation", package: "Halcyon"),
+            ])
     ]
 )

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 import HalcyonEviction
-import HalcyonModel
+import HalcyonLearning
 import HalcyonSimulation
 
 /// `replay`: recorded accesses in, exact hit ratios out.

@@ -85,7 +85,11 @@ struct LibraryCallTests {
 
     @Test(
         "sources call PortableMath instead",
-        arguments: ["HalcyonSupport", "HalcyonEviction", "HalcyonModel", "HalcyonTrace", "HalcyonSimulation"])
+        arguments: [
+            "HalcyonSupport", "HalcyonEviction", "HalcyonLearning", "HalcyonPrefetch", "HalcyonTrace",
+            "HalcyonSimulation",
+            "HalcyonExperiments",
+        ])
     func sources(module: String) throws {
         let folder = Self.root.appendingPathComponent("Sources/\(module)")
         let files = try FileManager.default.subpathsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".swift") }

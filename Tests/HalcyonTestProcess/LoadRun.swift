@@ -2,7 +2,7 @@ import Foundation
 import Halcyon
 import HalcyonAccessLog
 import HalcyonEviction
-import HalcyonModel
+import HalcyonLearning
 
 /// Eight threads at once at a memory storage, a disk storage, an image cache and its log, for some time; then every cost and
 /// count is held against what is there.

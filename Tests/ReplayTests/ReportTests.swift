@@ -1,6 +1,6 @@
 import Foundation
 import HalcyonEviction
-import HalcyonModel
+import HalcyonLearning
 import HalcyonTestSupport
 import Testing
 

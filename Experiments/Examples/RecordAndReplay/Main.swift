@@ -1,7 +1,7 @@
 import Foundation
 import Halcyon
 import HalcyonAccessLog
-import HalcyonSimulation
+import HalcyonExperiments
 import HalcyonTrace
 
 /// An image cache serves users who browse a shop and records what it was asked for; the record is then replayed under

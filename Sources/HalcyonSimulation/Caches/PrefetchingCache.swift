@@ -1,5 +1,5 @@
 import HalcyonEviction
-import HalcyonModel
+import HalcyonPrefetch
 
 /// A cache that is prefetched for: its residents, what is on the way, what was fetched ahead and is not used yet.
 final class PrefetchedCache {

@@ -5,7 +5,7 @@ extension FleetReplay {
     /// Replays all users in order of time, so that what one user's cache learns serves the next.
     ///
     /// - Parameter maker: makes caches that share their model.
-    func run(inOrderOfTime maker: CacheMaker, capacity: Int) -> Measured {
+    package func run(inOrderOfTime maker: CacheMaker, capacity: Int) -> Measured {
         var counts = makeCounts(maker)
         let needs = ColumnNeeds(trace: trace, maker: maker, options: options)
         var local = [EntryID](repeating: 0, count: trace.count)

@@ -2,16 +2,23 @@ import HalcyonEviction
 import HalcyonTrace
 
 /// Every user has a cache of their own.
-struct FleetReplay {
+package struct FleetReplay {
     let trace: Trace
     let plan: FleetPlan
     let options: ReplayOptions
     let progress: ReplayProgress?
 
+    package init(trace: Trace, plan: FleetPlan, options: ReplayOptions, progress: ReplayProgress?) {
+        self.trace = trace
+        self.plan = plan
+        self.options = options
+        self.progress = progress
+    }
+
     /// Replays each user's requests through a cache of `capacity`; what the users' policies learn stays their own.
     ///
     /// Users do not meet, so they are replayed one after another, which keeps each small cache in the processor's.
-    func run(_ maker: CacheMaker, capacity: Int) -> Measured {
+    package func run(_ maker: CacheMaker, capacity: Int) -> Measured {
         var counts = makeCounts(maker)
         let scratch = ColumnScratch(needs: ColumnNeeds(trace: trace, maker: maker, options: countingOptions))
         var states: [(CacheState, CacheState)] = []

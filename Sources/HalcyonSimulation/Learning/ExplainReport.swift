@@ -1,6 +1,6 @@
 import Foundation
 import HalcyonEviction
-import HalcyonModel
+import HalcyonLearning
 
 /// What `replay explain` found; the JSON of `--format json` is this.
 ///

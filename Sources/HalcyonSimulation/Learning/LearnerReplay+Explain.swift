@@ -1,5 +1,5 @@
 import HalcyonEviction
-import HalcyonModel
+import HalcyonLearning
 import HalcyonTrace
 
 extension LearnerReplay {

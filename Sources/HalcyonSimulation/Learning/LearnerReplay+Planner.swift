@@ -1,5 +1,6 @@
 import HalcyonEviction
-import HalcyonModel
+import HalcyonLearning
+import HalcyonPrefetch
 import HalcyonTrace
 
 extension LearnerReplay {

@@ -1,8 +1,8 @@
 import HalcyonEviction
-import HalcyonModel
+import HalcyonLearning
 import HalcyonTrace
 
-/// One replay through ``HalcyonModel/LearnedPolicy`` whose model is looked into afterwards.
+/// One replay through ``HalcyonLearning/LearnedPolicy`` whose model is looked into afterwards.
 ///
 /// ```swift
 /// let replay = try LearnerReplay(trace: trace, capacity: CapacityRequest(parsing: "5%"))

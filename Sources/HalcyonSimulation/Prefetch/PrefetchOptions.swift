@@ -15,7 +15,7 @@ public struct PrefetchOptions: Sendable, Equatable {
     /// How long a fetch takes, in microseconds of the trace's time.
     public var fetchLatency: Int64
 
-    static let plannerName = "planner"
+    package static let plannerName = "planner"
 
     /// Prefetching as one asks for it; fetches take no time unless said otherwise.
     ///
@@ -41,7 +41,7 @@ public struct PrefetchOptions: Sendable, Equatable {
     }
 
     /// Refuses a budget in bytes where objects are counted.
-    func verify(unit: SizeUnit) throws(ReplayError) {
+    package func verify(unit: SizeUnit) throws(ReplayError) {
         if unit == .objects && budget.countsBytes {
             throw .usage(
                 "The budget \(budget) is in bytes, and objects are counted here: give it in objects, such as 2/request."

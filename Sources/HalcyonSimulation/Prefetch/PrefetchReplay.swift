@@ -1,16 +1,26 @@
 import HalcyonEviction
-import HalcyonModel
+import HalcyonPrefetch
 import HalcyonTrace
 
 /// A replay in which objects are fetched ahead of need: in one cache for all, or in one for each user.
 ///
 /// It goes through the trace in order of time, because what one user does teaches the policy what the next may want.
-struct PrefetchReplay {
+package struct PrefetchReplay {
     let trace: Trace
     let options: ReplayOptions
     let prefetch: PrefetchOptions
     let mode: ReplayMode
     let progress: ReplayProgress?
+
+    package init(
+        trace: Trace, options: ReplayOptions, prefetch: PrefetchOptions, mode: ReplayMode, progress: ReplayProgress?
+    ) {
+        self.trace = trace
+        self.options = options
+        self.prefetch = prefetch
+        self.mode = mode
+        self.progress = progress
+    }
 
     /// What a pass through the trace measured.
     struct Pass {
@@ -23,7 +33,7 @@ struct PrefetchReplay {
     ///
     /// - Parameter maker: makes what makes the caches, anew for each pass.
     /// - Returns: what was measured with prefetching, what came of it, and the policy as it is at the end.
-    func run(_ maker: () -> CacheMaker, capacity: Int) -> (Measured, PrefetchResult, any PrefetchPolicy) {
+    package func run(_ maker: () -> CacheMaker, capacity: Int) -> (Measured, PrefetchResult, any PrefetchPolicy) {
         let without = pass(maker(), capacity: capacity, policy: nil, baseline: nil)
         let policy = makePolicy()
         let with = pass(maker(), capacity: capacity, policy: policy, baseline: without.hits)
@@ -34,7 +44,7 @@ struct PrefetchReplay {
     }
 
     /// Replays with prefetching only, where the same without is not to stand beside it.
-    func run(once maker: CacheMaker, capacity: Int) -> Measured {
+    package func run(once maker: CacheMaker, capacity: Int) -> Measured {
         let measured = pass(maker, capacity: capacity, policy: makePolicy(), baseline: nil).measured
         // A pass is half of what is expected of a replay.
         progress?.advance(by: trace.count / 0x10000 * 0x8000)

@@ -1,4 +1,4 @@
-import HalcyonModel
+import HalcyonPrefetch
 
 /// What came of prefetching in a replay, beside the same replay without.
 public struct PrefetchResult: Sendable, Codable {

@@ -1,16 +1,16 @@
 import HalcyonEviction
 
 /// What a replay measured, before it is given names.
-struct Measured {
-    var counts: Counts
+package struct Measured {
+    package var counts: Counts
     /// The state of each cache after the warm-up and at the end.
-    var caches: [(before: CacheState, after: CacheState)]
-    var seconds: Double
-    var entries: EntryCounts
+    package var caches: [(before: CacheState, after: CacheState)]
+    package var seconds: Double
+    package var entries: EntryCounts
 }
 
 /// The entries that the bookkeeping of caches covers at the end of a replay.
-struct EntryCounts: Equatable {
+package struct EntryCounts: Equatable {
     /// The entry numbers in use: the distinct objects of each cache, counted once for each tier.
     var numbers = 0
     /// The entries that are not resident and that their policy remembers.

@@ -4,13 +4,19 @@ import HalcyonTrace
 /// One cache serves every request of a trace, in order.
 ///
 /// The cache is the very state machine of the live storages; the replay adds nothing to it but counting.
-struct SharedReplay {
+package struct SharedReplay {
     let trace: Trace
     let options: ReplayOptions
     let progress: ReplayProgress?
 
+    package init(trace: Trace, options: ReplayOptions, progress: ReplayProgress?) {
+        self.trace = trace
+        self.options = options
+        self.progress = progress
+    }
+
     /// Replays the trace through a cache of `capacity`. O(requests) beside what the policy takes.
-    func run(_ maker: CacheMaker, capacity: Int, future: FutureKnowledge?) -> Measured {
+    package func run(_ maker: CacheMaker, capacity: Int, future: FutureKnowledge?) -> Measured {
         let cache = maker.make(
             CacheUnit(trace).context(
                 capacity: capacity, entries: trace.objectCount, seed: options.seed, future: future))

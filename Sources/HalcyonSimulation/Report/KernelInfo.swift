@@ -1,5 +1,5 @@
 import HalcyonEviction
-import HalcyonModel
+import HalcyonLearning
 
 /// The matrix routines that computed a result.
 public struct KernelInfo: Sendable, Codable, Hashable {
@@ -16,7 +16,7 @@ public struct KernelInfo: Sendable, Codable, Hashable {
     }
 
     /// The routines that `policy` computes with; `nil` for a policy without a parameter `kernels`.
-    init?(_ policy: ConfiguredPolicy) {
+    package init?(_ policy: ConfiguredPolicy) {
         guard let value = policy.parameters.first(where: { $0.name == "kernels" })?.value,
             let kernels = Kernels(rawValue: value)
         else { return nil }
@@ -24,7 +24,7 @@ public struct KernelInfo: Sendable, Codable, Hashable {
     }
 
     /// The routines that a prefetch policy computes with; `nil` for every one but the planner.
-    init?(_ prefetch: PrefetchOptions) {
+    package init?(_ prefetch: PrefetchOptions) {
         guard prefetch.isPlanner else { return nil }
         self.init(prefetch.planner.kernels)
     }
@@ -33,7 +33,7 @@ public struct KernelInfo: Sendable, Codable, Hashable {
     public var dependsOnProcessor: Bool { name == .system }
 
     /// A sentence for tables: the routines whose results depend on the processor; `nil` if none was used.
-    static func note(_ used: [KernelInfo?]) -> String? {
+    package static func note(_ used: [KernelInfo?]) -> String? {
         used.lazy.compactMap { $0 }.first(where: \.dependsOnProcessor).map {
             "kernels: \($0.implementation); results depend on the processor."
         }
@@ -42,7 +42,7 @@ public struct KernelInfo: Sendable, Codable, Hashable {
 
 extension RunResult {
     /// The matrix routines that computed the run: those of the policy, then those of the prefetch policy.
-    var allKernels: [KernelInfo] { [kernels, prefetch?.kernels].compactMap { $0 } }
+    package var allKernels: [KernelInfo] { [kernels, prefetch?.kernels].compactMap { $0 } }
 
     /// A sentence that names the matrix routines if the run depends on the processor; `nil` if it does not.
     public var kernelNote: String? { KernelInfo.note(allKernels) }

@@ -1,4 +1,4 @@
-import HalcyonModel
+import HalcyonPrefetch
 
 extension ReplayReport {
     /// What came of prefetching in runs at one capacity; empty if nothing was fetched ahead.

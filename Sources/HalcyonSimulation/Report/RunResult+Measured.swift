@@ -3,7 +3,7 @@ import HalcyonTrace
 
 extension RunResult {
     /// Gives names to what was measured in a loaded trace.
-    init(
+    package init(
         _ policy: ConfiguredPolicy, trace: Trace, mode: ReplayMode, options: ReplayOptions, _ measured: Measured
     ) {
         let counts = measured.counts

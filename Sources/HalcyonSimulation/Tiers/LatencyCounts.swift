@@ -1,7 +1,7 @@
 import HalcyonEviction
 
 /// Counts accesses by tier and adds up how long they take.
-struct LatencyCounts {
+package struct LatencyCounts {
     let model: LatencyModel
     let sizesAreBytes: Bool
     private var memoryHits = 0
@@ -26,7 +26,7 @@ struct LatencyCounts {
     }
 
     /// The mean and the 99th percentile. O(fetches · log fetches).
-    func result(memoryCapacity: Int, diskCapacity: Int) -> TierResult {
+    package func result(memoryCapacity: Int, diskCapacity: Int) -> TierResult {
         let total = memoryHits + diskHits + fetches.count
         let sum = Double(memoryHits) * model.memory + Double(diskHits) * model.disk + fetchSum
         return TierResult(

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import HalcyonExperiments
 import HalcyonSimulation
 import HalcyonTrace
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import HalcyonEviction
+import HalcyonExperiments
 import HalcyonSimulation
 import HalcyonTrace
 

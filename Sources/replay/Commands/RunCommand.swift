@@ -1,7 +1,8 @@
 import ArgumentParser
 import Foundation
 import HalcyonEviction
-import HalcyonModel
+import HalcyonExperiments
+import HalcyonLearning
 import HalcyonSimulation
 import HalcyonTrace
 

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import HalcyonModel
+import HalcyonPrefetch
 import HalcyonSimulation
 import HalcyonTrace
 

@@ -1,6 +1,6 @@
 import ArgumentParser
 import HalcyonEviction
-import HalcyonModel
+import HalcyonLearning
 import HalcyonSimulation
 import HalcyonTrace
 

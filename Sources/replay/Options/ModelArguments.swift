@@ -1,6 +1,6 @@
 import ArgumentParser
 import HalcyonEviction
-import HalcyonModel
+import HalcyonLearning
 import HalcyonSimulation
 
 extension PretrainedModel.Mode: ExpressibleByArgument {}
@@ -16,7 +16,7 @@ struct ModelArguments: ParsableArguments {
 
     /// The policies, among which `learned` starts with the model if there is one.
     ///
-    /// - Throws: ``HalcyonModel/ModelFileError`` if the model cannot be used.
+    /// - Throws: ``HalcyonLearning/ModelFileError`` if the model cannot be used.
     func catalogue() throws -> PolicyCatalogue {
         guard let model else {
             if modelMode != nil { throw ReplayError.usage("--model-mode needs --model: name the file of a model.") }

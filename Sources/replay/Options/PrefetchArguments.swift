@@ -1,6 +1,6 @@
 import ArgumentParser
 import HalcyonEviction
-import HalcyonModel
+import HalcyonPrefetch
 import HalcyonSimulation
 
 /// What is fetched ahead of need.

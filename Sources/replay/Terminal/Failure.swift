@@ -1,7 +1,8 @@
 import ArgumentParser
 import Foundation
 import HalcyonEviction
-import HalcyonModel
+import HalcyonLearning
+import HalcyonPrefetch
 import HalcyonSimulation
 import HalcyonTrace
 

@@ -1,3 +1,4 @@
+import HalcyonTestSupport
 import HalcyonTrace
 import Testing
 

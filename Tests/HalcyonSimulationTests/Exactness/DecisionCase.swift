@@ -4,7 +4,8 @@ import HalcyonTestSupport
 import HalcyonTrace
 import Testing
 
-@testable import HalcyonModel
+@testable import HalcyonLearning
+@testable import HalcyonPrefetch
 @testable import HalcyonSimulation
 
 /// A small replay whose decisions are digested.

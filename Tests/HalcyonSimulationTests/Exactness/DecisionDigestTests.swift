@@ -3,7 +3,7 @@ import HalcyonEviction
 import HalcyonTestSupport
 import Testing
 
-@testable import HalcyonModel
+@testable import HalcyonLearning
 
 /// Every decision of the learner and of the planner: hits, refusals, victims, fetches, and the weights every 1,000 requests, to
 /// the bit.

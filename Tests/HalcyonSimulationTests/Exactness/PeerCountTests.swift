@@ -1,6 +1,6 @@
 import HalcyonEviction
-import HalcyonModel
-import HalcyonSimulation
+import HalcyonExperiments
+import HalcyonLearning
 import Testing
 
 /// Miss for miss what libCacheSim 0.3.5 counted, on all its traces, at all its capacities, with sizes and without.

@@ -1,6 +1,6 @@
 import Foundation
 import HalcyonEviction
-import HalcyonSimulation
+import HalcyonExperiments
 import HalcyonTestSupport
 import HalcyonTrace
 import Testing

@@ -1,5 +1,8 @@
 import HalcyonEviction
-import HalcyonModel
+import HalcyonExperiments
+import HalcyonLearning
+import HalcyonPrefetch
+import HalcyonTestSupport
 import HalcyonTrace
 import Testing
 

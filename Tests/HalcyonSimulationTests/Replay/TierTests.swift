@@ -1,6 +1,8 @@
 import HalcyonEviction
-import HalcyonModel
+import HalcyonExperiments
+import HalcyonLearning
 import HalcyonSimulation
+import HalcyonTestSupport
 import HalcyonTrace
 import Testing
 

@@ -1,9 +1,11 @@
 import Foundation
 import HalcyonEviction
-import HalcyonModel
+import HalcyonLearning
+import HalcyonPrefetch
 import HalcyonTestSupport
 import Testing
 
+@testable import HalcyonExperiments
 @testable import HalcyonSimulation
 @testable import HalcyonTrace
 

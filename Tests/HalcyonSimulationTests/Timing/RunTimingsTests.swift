@@ -1,5 +1,7 @@
 import HalcyonEviction
-import HalcyonModel
+import HalcyonExperiments
+import HalcyonLearning
+import HalcyonTestSupport
 import HalcyonTrace
 import Testing
 

@@ -1,6 +1,7 @@
 import Foundation
 import HalcyonEviction
-import HalcyonModel
+import HalcyonLearning
+import HalcyonPrefetch
 import HalcyonTestSupport
 import Synchronization
 import Testing

@@ -1,5 +1,6 @@
 import Foundation
-import HalcyonModel
+import HalcyonLearning
+import HalcyonPrefetch
 import HalcyonTestSupport
 import Testing
 

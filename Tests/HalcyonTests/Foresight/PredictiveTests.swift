@@ -1,4 +1,4 @@
-import HalcyonModel
+import HalcyonLearning
 import HalcyonTestSupport
 
 @testable import Halcyon

@@ -1,5 +1,5 @@
 import HalcyonEviction
-import HalcyonModel
+import HalcyonPrefetch
 import Synchronization
 
 /// A prefetch policy that proposes the objects whose numbers come next, and writes down what it is told.

@@ -1,5 +1,5 @@
 import Foundation
-import HalcyonModel
+import HalcyonLearning
 import HalcyonTestSupport
 import HalcyonTrace
 import Testing

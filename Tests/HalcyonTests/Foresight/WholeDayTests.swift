@@ -1,7 +1,9 @@
 import Foundation
 import HalcyonAccessLog
 import HalcyonEviction
-import HalcyonModel
+import HalcyonExperiments
+import HalcyonLearning
+import HalcyonPrefetch
 import HalcyonSimulation
 import HalcyonTestSupport
 import HalcyonTrace

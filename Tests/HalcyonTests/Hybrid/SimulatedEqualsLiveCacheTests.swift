@@ -1,7 +1,7 @@
 import Foundation
 import HalcyonAccessLog
 import HalcyonEviction
-import HalcyonModel
+import HalcyonLearning
 import HalcyonSimulation
 import HalcyonTestSupport
 import HalcyonTrace

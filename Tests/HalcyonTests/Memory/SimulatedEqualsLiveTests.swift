@@ -1,7 +1,7 @@
 import Foundation
 import HalcyonEviction
-import HalcyonModel
-import HalcyonSimulation
+import HalcyonExperiments
+import HalcyonLearning
 import HalcyonTestSupport
 import HalcyonTrace
 import Testing

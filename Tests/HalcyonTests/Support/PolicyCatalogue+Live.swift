@@ -1,5 +1,5 @@
 import HalcyonEviction
-import HalcyonModel
+import HalcyonLearning
 
 extension PolicyCatalogue {
     /// The names of all policies that can serve a live cache.

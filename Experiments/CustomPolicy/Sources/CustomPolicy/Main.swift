@@ -1,6 +1,7 @@
 import Foundation
 import HalcyonEviction
-import HalcyonModel
+import HalcyonExperiments
+import HalcyonLearning
 import HalcyonSimulation
 import HalcyonTrace
 

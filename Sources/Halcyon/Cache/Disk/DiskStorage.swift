@@ -1,6 +1,6 @@
 import Foundation
 import HalcyonEviction
-import HalcyonModel
+import HalcyonLearning
 
 /// Values in files, within a size, each until it expires.
 ///

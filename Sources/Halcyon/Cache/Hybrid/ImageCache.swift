@@ -1,6 +1,6 @@
 import Foundation
 import HalcyonEviction
-import HalcyonModel
+import HalcyonLearning
 import Synchronization
 
 /// Values in memory in front of values on disk.

@@ -1,5 +1,5 @@
 import HalcyonEviction
-import HalcyonModel
+import HalcyonLearning
 
 /// Values in memory, within a cost and a count, each until it expires.
 ///

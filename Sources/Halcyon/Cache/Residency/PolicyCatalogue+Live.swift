@@ -1,5 +1,5 @@
 import HalcyonEviction
-import HalcyonModel
+import HalcyonLearning
 
 extension PolicyCatalogue {
     /// The policy that `text` names, if a live cache can serve it.

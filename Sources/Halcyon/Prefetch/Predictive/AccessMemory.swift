@@ -1,6 +1,6 @@
 import Foundation
 import HalcyonEviction
-import HalcyonModel
+import HalcyonPrefetch
 
 /// The latest accesses that a ``Forecaster`` has heard of, from which it knows after a new start what it knew before.
 ///

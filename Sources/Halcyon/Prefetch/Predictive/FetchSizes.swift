@@ -1,4 +1,4 @@
-import HalcyonModel
+import HalcyonPrefetch
 
 /// What an image of unknown size is taken to have: as many bytes as those that were fetched have on average, in this run and before.
 struct FetchSizes {

@@ -1,5 +1,5 @@
 import HalcyonEviction
-import HalcyonModel
+import HalcyonPrefetch
 
 /// Asks a prefetch policy what will be wanted, and fetches it: events in, fetches out, one thing at a time.
 ///

@@ -1,5 +1,5 @@
 import HalcyonEviction
-import HalcyonModel
+import HalcyonPrefetch
 
 /// What is known to exist: computed keys as dense numbers, and for each where it comes from, its categories and its size.
 ///

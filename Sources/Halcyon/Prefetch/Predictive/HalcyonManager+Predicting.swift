@@ -1,4 +1,4 @@
-import HalcyonModel
+import HalcyonPrefetch
 
 extension HalcyonManager {
     /// Begins to fetch what will be wanted, as the learned planner says unless told otherwise; what ran before is stopped,

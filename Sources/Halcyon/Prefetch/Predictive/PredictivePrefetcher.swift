@@ -1,5 +1,5 @@
 import HalcyonEviction
-import HalcyonModel
+import HalcyonPrefetch
 import Synchronization
 
 /// Learns from every access to a manager's cache what will be wanted, and fetches it before anybody asks.

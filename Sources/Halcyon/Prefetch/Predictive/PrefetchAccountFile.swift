@@ -1,5 +1,5 @@
 import Foundation
-import HalcyonModel
+import HalcyonPrefetch
 
 /// The file beside a cache in which it is kept what was spent of the budget.
 struct PrefetchAccountFile: Sendable {

@@ -1,4 +1,4 @@
-import HalcyonModel
+import HalcyonPrefetch
 
 /// How a ``PredictivePrefetcher`` works: who predicts, how much may be fetched, and when.
 public struct PrefetchPrediction: Sendable {

@@ -1,4 +1,4 @@
-import HalcyonModel
+import HalcyonPrefetch
 
 /// Whom a ``Forecaster`` fetches for.
 struct ForesightUser {

@@ -1,0 +1,76 @@
+import HalcyonSimulation
+import HalcyonTrace
+
+/// One trace, in one mode, at several capacities.
+public struct HypothesisField: Sendable {
+    /// One cache for all, or one a user.
+    public let mode: ReplayMode
+    /// What is replayed.
+    public let trace: Trace
+    /// The capacities of the cache, or of each user's.
+    public let capacities: [CapacityRequest]
+
+    let plan: FleetPlan?
+    let distinct: Int
+
+    /// A field.
+    ///
+    /// - Parameters:
+    ///   - trace: in ``HalcyonSimulation/ReplayMode/perUser`` every request must have a user, see
+    ///     ``HalcyonTrace/Trace/selection(skip:limit:withUserOnly:)``.
+    ///   - capacities: by default 1 %, 5 % and 10 % of the distinct objects for one cache, and room for 20, 60 and 100
+    ///     objects of average size for a cache a user.
+    /// - Throws: ``HalcyonSimulation/ReplayError`` if there is no request, no user where each is to have a cache, no category, only one
+    ///   set of categories, or a capacity that does not suit the trace or is given twice.
+    public init(mode: ReplayMode, trace: Trace, capacities: [CapacityRequest]? = nil) throws(ReplayError) {
+        guard trace.count > 0 else { throw .data("There is no request to replay.") }
+        guard trace.hasCategories else {
+            throw .data(
+                "The trace has no categories, so that there is nothing to test: give one with a category column.")
+        }
+        guard Self.labelsDiffer(trace) else {
+            throw .data("Every object has the same categories, so that they can tell nothing apart.")
+        }
+        if mode == .perUser {
+            guard trace.hasUsers, !trace.users.contains(Trace.noUser) else {
+                throw .data("A cache for each user needs a user in every request.")
+            }
+        }
+        distinct = Int(clamping: trace.distinctSize)
+        self.capacities = capacities ?? Self.standardCapacities(mode, trace)
+        var sizes: [Int: CapacityRequest] = [:]
+        for capacity in self.capacities {
+            let size = try capacity.resolved(unit: trace.sizeUnit, distinct: distinct)
+            // The shares of the standard may fall together in a tiny trace; what was asked for may not.
+            if let other = sizes.updateValue(capacity, forKey: size), capacities != nil {
+                throw .usage(
+                    "The capacities \(other.description) and \(capacity.description) are the same, which would count "
+                        + "twice: give one of them.")
+            }
+        }
+        self.mode = mode
+        self.trace = trace
+        plan = mode == .perUser ? FleetPlan(trace) : nil
+    }
+
+    /// A capacity in the unit of the trace's costs.
+    func resolved(_ capacity: CapacityRequest) -> Int {
+        // The initialiser has resolved every capacity once, so none fails here.
+        (try? capacity.resolved(unit: trace.sizeUnit, distinct: distinct)) ?? 0
+    }
+
+    private static func labelsDiffer(_ trace: Trace) -> Bool {
+        let labels = trace.requestCategories.isEmpty ? trace.objectCategories : trace.requestCategories
+        return labels.contains { $0 != labels[0] }
+    }
+
+    private static func standardCapacities(_ mode: ReplayMode, _ trace: Trace) -> [CapacityRequest] {
+        switch mode {
+        case .shared:
+            return [1, 5, 10].map { .share(Double($0) / 100, text: "\($0)%") }
+        case .perUser:
+            let average = max(1, Int(clamping: trace.distinctSize) / max(1, trace.objectCount))
+            return [20, 60, 100].map { .number($0 * average) }
+        }
+    }
+}

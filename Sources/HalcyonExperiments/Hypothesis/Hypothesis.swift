@@ -1,0 +1,130 @@
+import HalcyonEviction
+import HalcyonSimulation
+import HalcyonTrace
+
+/// The question of the house: does a learner that knows the categories hit more often than the same learner without
+/// them, and than with labels that were dealt out at random?
+///
+/// ```swift
+/// let trace = try Trace.load("shop.csv")
+/// let hypothesis = try Hypothesis(
+///     fields: [HypothesisField(mode: .shared, trace: trace)], learner: HypothesisLearner())
+/// for result in await hypothesis.run() { print(result.sentence) }
+/// ```
+///
+/// All fields are about one trace, and findings hold for all its cells together. `Experiments/hypothesis.md` states the
+/// method, what it assumes and what it cannot tell. Results do not depend on the number of threads.
+public struct Hypothesis: Sendable {
+    /// The trace, in each mode.
+    public let fields: [HypothesisField]
+    /// What is compared.
+    public let learner: HypothesisLearner
+    /// How.
+    public let options: HypothesisOptions
+
+    private let benches: [HypothesisBench]
+    private let jobs: [HypothesisJob]
+
+    /// A test. O(requests).
+    ///
+    /// - Throws: ``HalcyonSimulation/ReplayError`` if an option is out of its range, the warm-up leaves nothing to count, or a budget to prefetch is in bytes where objects
+    ///   are counted.
+    public init(
+        fields: [HypothesisField], learner: HypothesisLearner, options: HypothesisOptions = HypothesisOptions()
+    ) throws(ReplayError) {
+        try options.validate()
+        for field in fields {
+            try learner.prefetch?.withCategories.verify(unit: field.trace.sizeUnit)
+            let warmup = ReplayOptions(warmup: options.warmup).warmupRequests(of: field.trace.count)
+            if field.trace.count - warmup < ResamplingUnits.stretches {
+                throw .data(
+                    "Only \(field.trace.count - warmup) requests are left to count, and "
+                        + "\(ResamplingUnits.stretches) are the fewest that say anything.")
+            }
+        }
+        self.fields = fields
+        self.learner = learner
+        self.options = options
+        benches = fields.map { HypothesisBench($0, learner: learner, options: options) }
+        jobs = fields.indices.flatMap { field in
+            fields[field].capacities.indices.flatMap { capacity in
+                Self.arms(learner, options).map { HypothesisJob(field: field, capacity: capacity, arm: $0) }
+            }
+        }
+    }
+
+    /// The number of replays.
+    public var runCount: Int { jobs.count }
+
+    /// A progress to hand to ``run(workers:progress:)`` and look at meanwhile.
+    public func makeProgress() -> ReplayProgress {
+        ReplayProgress(total: jobs.reduce(0) { $0 + fields[$1.field].trace.count })
+    }
+
+    /// Runs everything and returns what was found, field by field, capacities within.
+    ///
+    /// - Parameters:
+    ///   - workers: how many replays go on at once; by default one a core.
+    ///   - progress: told of the requests served.
+    public func run(workers: Int? = nil, progress: ReplayProgress? = nil) async -> [HypothesisResult] {
+        var hits = [ArmHits?](repeating: nil, count: jobs.count)
+        await withTaskGroup(of: (Int, ArmHits).self) { group in
+            var next = 0
+            func start() {
+                guard next < jobs.count else { return }
+                let (number, job) = (next, jobs[next])
+                next += 1
+                group.addTask { (number, benches[job.field].run(job, progress: progress)) }
+            }
+            for _ in 0..<max(1, workers ?? coreCount) { start() }
+            for await (number, found) in group {
+                hits[number] = found
+                start()
+            }
+        }
+        return analysed(hits.compactMap { $0 })
+    }
+
+    private static func arms(_ learner: HypothesisLearner, _ options: HypothesisOptions) -> [HypothesisJob.Arm] {
+        let seeds = 0..<options.seeds
+        let permutedSeeds = seeds.prefix(options.permutedSeeds)
+        return seeds.map { .withCategories(seed: $0) } + seeds.map { .withoutCategories(seed: $0) }
+            + (0..<options.permutations).flatMap { number in permutedSeeds.map { .permuted(number: number, seed: $0) } }
+            + learner.baselines.indices.map { .baseline($0) }
+    }
+
+    private func analysed(_ hits: [ArmHits]) -> [HypothesisResult] {
+        let cells = fields.indices.flatMap { field in fields[field].capacities.map { (field, $0) } }
+        let runsPerCell = jobs.count / max(1, cells.count)
+        let gathered = cells.indices.map { number in
+            gather(jobs[number * runsPerCell..<(number + 1) * runsPerCell], hits)
+        }
+        let findings = PermutationTest.findings(
+            observed: gathered.map { mean($0.withCategories) }, permuted: gathered.map { $0.permuted.map(mean) })
+        return cells.indices.map { number in
+            let (field, capacity) = cells[number]
+            let evidence = CellEvidence(
+                gathered[number], units: benches[field].units, learner: learner, options: options,
+                cells: cells.count, permutation: findings[number])
+            return HypothesisResult(evidence, field: fields[field], capacity: capacity, learner: learner)
+        }
+    }
+
+    private func gather(_ slice: ArraySlice<HypothesisJob>, _ hits: [ArmHits]) -> CellHits {
+        var cell = CellHits()
+        cell.permuted = Array(repeating: [], count: options.permutations)
+        for number in slice.indices {
+            switch slice[number].arm {
+            case .withCategories: cell.withCategories.append(hits[number])
+            case .withoutCategories: cell.withoutCategories.append(hits[number])
+            case .permuted(let permutation, _): cell.permuted[permutation].append(hits[number])
+            case .baseline: cell.baselines.append(hits[number])
+            }
+        }
+        return cell
+    }
+
+    private func mean(_ runs: [ArmHits]) -> Double {
+        runs.reduce(0) { $0 + $1.hitRatio } / Double(max(1, runs.count))
+    }
+}

@@ -1,0 +1,138 @@
+import Foundation
+import HalcyonEviction
+import HalcyonLearning
+import HalcyonSimulation
+import HalcyonTrace
+
+/// Replays the traces of a file of targets and compares the results with it.
+///
+/// Each trace is loaded once for each rule of sizes, and each policy runs once at each capacity, on all cores.
+///
+/// ```swift
+/// let file = try TargetFile(path: "Experiments/targets.yml")
+/// let report = try await TargetCheck(file, path: "Experiments/targets.yml").run()
+/// print(report.text())
+/// ```
+public struct TargetCheck: Sendable {
+    private let file: TargetFile
+    private let path: String
+    private let catalogue: PolicyCatalogue
+    /// The result version of this build.
+    var resultVersion = Halcyon.resultVersion
+
+    /// A check.
+    ///
+    /// - Parameters:
+    ///   - file: the targets.
+    ///   - path: where the file is: traces are found relative to its folder.
+    ///   - catalogue: the policies that are run; they need not be those the file was recorded with.
+    public init(_ file: TargetFile, path: String, catalogue: PolicyCatalogue = .standard) {
+        self.file = file
+        self.path = path
+        self.catalogue = catalogue
+    }
+
+    /// Runs everything.
+    ///
+    /// - Parameter workers: how many runs go on at once; by default one a core. The result does not depend on it.
+    /// - Throws: ``HalcyonSimulation/ReplayError``, ``HalcyonEviction/PolicyError`` or ``HalcyonTrace/TraceError``.
+    public func run(workers: Int? = nil) async throws -> TargetReport {
+        var outcomes: [[TargetOutcome]] = Array(repeating: [], count: file.groups.count)
+        var done: Set<TraceReading> = []
+        for group in file.groups {
+            let reading = TraceReading(group)
+            guard done.insert(reading).inserted else { continue }
+            let trace = try reading.load(from: group.tracePath(inFileAt: path))
+            for (number, group) in file.groups.enumerated() where TraceReading(group) == reading {
+                outcomes[number] = try await run(group, number: number, over: trace, workers: workers)
+            }
+        }
+        return TargetReport(
+            file: path, recordedVersion: file.resultVersion, resultVersion: resultVersion,
+            outcomes: outcomes.flatMap { $0 })
+    }
+
+    private func run(
+        _ group: TargetGroup, number: Int, over whole: Trace, workers: Int?
+    ) async throws -> [TargetOutcome] {
+        let perUser = group.mode == .perUser
+        if perUser, !whole.hasUsers {
+            throw ReplayError.data("\(group.trace) names no user, so that there is no cache for each.")
+        }
+        let trace =
+            perUser || group.limit != nil ? whole.selection(limit: group.limit, withUserOnly: perUser).trace : whole
+        let options = ReplayOptions(warmup: group.warmup, seed: group.seed, windows: 1, prefetch: group.prefetch)
+        let prefetch = group.prefetch.map { " + \($0.policy)" } ?? ""
+        var results: [Job: RunResult] = [:]
+        for batch in try batches(of: group) {
+            let sweep = try Sweep(
+                trace: trace, policies: batch.policies, capacities: batch.capacities, options: options,
+                mode: group.mode)
+            for result in await sweep.run(workers: workers) {
+                results[Job(policy: result.label, capacity: result.capacityAsked)] = result
+            }
+        }
+        return try group.targets.enumerated().map { place, target in
+            let policy = try catalogue.policy(target.policy)
+            guard let result = results[Job(policy: policy.label, capacity: target.capacity)] else {
+                preconditionFailure("every target is in a batch")
+            }
+            let baseline = try target.baseline.map { try catalogue.policy($0).label }
+            return TargetOutcome(
+                group: number, number: place, trace: group.trace + prefetch, mode: group.mode, target: target,
+                policyName: policy.info.name, hits: result.hits, requests: result.requests,
+                baselineHitRatio: baseline.flatMap {
+                    results[Job(policy: $0, capacity: target.capacity)]?.objectHitRatio
+                },
+                systemKernels: result.allKernels.first(where: \.dependsOnProcessor), seconds: result.seconds)
+        }
+    }
+
+    /// The runs of a group, policies that share their capacities together.
+    private func batches(of group: TargetGroup) throws -> [(
+        policies: [ConfiguredPolicy], capacities: [CapacityRequest]
+    )] {
+        var policies: [ConfiguredPolicy] = []
+        var capacities: [String: [String]] = [:]
+        for target in group.targets {
+            for name in [target.policy] + (target.baseline.map { [$0] } ?? []) {
+                let policy = try catalogue.policy(name)
+                if capacities[policy.label] == nil { policies.append(policy) }
+                if capacities[policy.label, default: []].contains(target.capacity) { continue }
+                capacities[policy.label, default: []].append(target.capacity)
+            }
+        }
+        var batches: [(policies: [ConfiguredPolicy], capacities: [String])] = []
+        for policy in policies {
+            let wanted = (capacities[policy.label] ?? []).sorted()
+            if let place = batches.firstIndex(where: { $0.capacities == wanted }) {
+                batches[place].policies.append(policy)
+            } else {
+                batches.append(([policy], wanted))
+            }
+        }
+        return try batches.map { ($0.policies, try $0.capacities.map { try CapacityRequest(parsing: $0) }) }
+    }
+
+    private struct Job: Hashable {
+        let policy: String
+        let capacity: String
+    }
+}
+
+/// A trace and how it is read: what is loaded once.
+private struct TraceReading: Hashable {
+    let trace: String
+    let sizes: String
+
+    init(_ group: TargetGroup) {
+        trace = group.trace
+        sizes = group.sizes
+    }
+
+    func load(from path: String) throws -> Trace {
+        var options = LoadOptions()
+        options.sizes = SizeRule(argument: sizes) ?? .firstRequest
+        return try Trace.load(path, options)
+    }
+}

@@ -1,0 +1,88 @@
+import HalcyonEviction
+import HalcyonSimulation
+
+extension TargetFile {
+    /// The file with the figures of `report`, and an entry in the history.
+    ///
+    /// - New targets get their exact hits, and limits a ``margin(of:)`` away from what was measured.
+    /// - Targets that moved get their new hits if the build has a higher result version than the file, which the file
+    ///   then gets.
+    /// - Limits that the file has stay as they are: no floor is lowered, and no highest loss is raised.
+    ///
+    /// Where nothing changes, the file is returned as it is.
+    ///
+    /// - Parameters:
+    ///   - report: the outcome of checking this very file.
+    ///   - reason: why the new values are right.
+    ///   - date: the day, `2026-11-21`.
+    ///   - path: the name of the file, for messages.
+    /// - Throws: ``HalcyonSimulation/ReplayError/usage(_:)`` if the file has a higher result version than the build, if hits moved without a
+    ///   higher result version, or if a limit is missed.
+    public func recording(
+        _ report: TargetReport, reason: String, date: String, path: String
+    ) throws(ReplayError) -> TargetFile {
+        try requireVersion(for: report, path: path)
+        try requireLimits(in: report, path: path)
+        var file = self
+        var changed = 0
+        for outcome in report.outcomes where outcome.hasMoved || outcome.isNew {
+            file.groups[outcome.group].targets[outcome.number] = recorded(outcome)
+            changed += 1
+        }
+        if file.groups.contains(where: { $0.targets.contains { $0.hits != nil } }) {
+            file.resultVersion = report.resultVersion
+        }
+        if changed > 0 || file.resultVersion != resultVersion {
+            file.history.append(
+                TargetRecording(date: date, halcyonVersion: Halcyon.version, targets: changed, reason: reason))
+        }
+        return file
+    }
+
+    private func recorded(_ outcome: TargetOutcome) -> Target {
+        var target = outcome.target
+        var margin = margin(of: outcome.policyName)
+        if let prefetch = groups[outcome.group].prefetch {
+            margin = max(margin, self.margin(of: prefetch.policy.name))
+        }
+        if outcome.isExact { target.hits = outcome.hits }
+        if target.floor == nil, target.highestLoss == nil { target.floor = max(0, outcome.hitRatio - margin) }
+        if target.highestLoss == nil, let loss = outcome.loss { target.highestLoss = min(1, loss + margin) }
+        return target
+    }
+
+    /// Refuses a build whose figures must not replace those of the file.
+    private func requireVersion(for report: TargetReport, path: String) throws(ReplayError) {
+        guard let resultVersion else { return }
+        if report.resultVersion < resultVersion {
+            throw .usage(
+                "\(path) was recorded with result version \(resultVersion), and this build has \(report.resultVersion): "
+                    + "use a build with result version \(resultVersion) or higher.")
+        }
+        guard report.resultVersion == resultVersion, let first = report.moved.first else { return }
+        let rest = report.moved.count - 1
+        throw .usage(
+            "\(first.name) has \(first.hits.counted("hit")), and \((first.target.hits ?? 0).grouped) "
+                + "\(first.target.hits == 1 ? "was" : "were") recorded with result version \(resultVersion), which this build "
+                + "has too\(rest > 0 ? "; \(rest.counted("other target")) moved as well" : ""): raise the result version "
+                + "(Halcyon.resultVersion) first.")
+    }
+
+    /// Refuses to record where a limit is missed: a limit is changed by hand only.
+    private func requireLimits(in report: TargetReport, path: String) throws(ReplayError) {
+        for outcome in report.outcomes {
+            if outcome.missesFloor {
+                throw .usage(
+                    "--update lowers no floor: \(outcome.name) has a hit ratio of \(outcome.hitRatio.decimals(6)), and the "
+                        + "floor is \((outcome.target.floor ?? 0).decimals(6)); lower it by hand in \(path) if that is meant."
+                )
+            }
+            if outcome.missesHighestLoss {
+                throw .usage(
+                    "--update raises no highest loss: \(outcome.name) has a loss of \((outcome.loss ?? 0).decimals(6)), and "
+                        + "the highest accepted is \((outcome.target.highestLoss ?? 0).decimals(6)); raise it by hand in "
+                        + "\(path) if that is meant.")
+            }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import HalcyonSimulation
+
+extension TargetReport {
+    /// The report for people: a table of what moved, was missed or is not recorded, the sentences why, and a summary.
+    ///
+    /// - Parameter emphasis: whether missed targets are set in bold, as on a terminal.
+    public func text(emphasis: Bool = false) -> String {
+        var text = ""
+        let shown = noteworthy
+        if !shown.isEmpty {
+            var table = TextTable(
+                Self.columns.map { (title: $0.title, alignment: $0.isFigure ? .right : .left) })
+            for outcome in shown {
+                let isMissed = !misses(of: outcome).isEmpty
+                table.add(cells(of: outcome).map { .init($0, isBold: isMissed) })
+            }
+            text += table.rendered(emphasis: emphasis) + "\n"
+        }
+        for outcome in outcomes {
+            for miss in misses(of: outcome) { text += "\(outcome.name): \(miss)\n" }
+        }
+        for sentence in [kernelNote, versionFault].compactMap({ $0 }) { text += sentence + "\n" }
+        return text + summary + "\n"
+    }
+
+    /// How many targets were reached, missed and moved.
+    public var summary: String {
+        let traces = Set(outcomes.map(\.trace)).count
+        var text = "\(outcomes.count.counted("target")) on \(traces.counted("trace")): "
+        text += missed.isEmpty ? "none missed" : "\(missed.count) missed"
+        text += moved.isEmpty ? ", none moved" : ", \(moved.count) moved"
+        if !unrecorded.isEmpty { text += ", \(unrecorded.count) not recorded yet" }
+        if !withoutHits.isEmpty { text += ", \(withoutHits.count) without exact hits" }
+        return text + "."
+    }
+
+    /// A sentence that names matrix routines whose results depend on the processor; `nil` if none was used.
+    var kernelNote: String? { KernelInfo.note(outcomes.map(\.systemKernels)) }
+
+    static let columns: [(title: String, isFigure: Bool)] = [
+        ("trace", false), ("mode", false), ("policy", false), ("capacity", true), ("hits", true), ("recorded", true),
+        ("moved", true), ("hit ratio", true), ("floor", true), ("baseline", false), ("loss", true), ("highest", true),
+        ("verdict", false),
+    ]
+
+    /// The outcome in the columns of a table.
+    func cells(of outcome: TargetOutcome) -> [String] {
+        let target = outcome.target
+        return [
+            outcome.trace, outcome.mode.words, target.policy, target.capacity, outcome.hits.grouped,
+            target.hits?.grouped ?? "-", outcome.change.map { ($0 > 0 ? "+" : "") + $0.grouped } ?? "-",
+            outcome.hitRatio.percent, target.floor?.percent ?? "-", target.baseline ?? "-",
+            outcome.loss?.signedHundredths ?? "-", target.highestLoss?.signedHundredths ?? "-", verdict(of: outcome),
+        ]
+    }
+
+    private func verdict(of outcome: TargetOutcome) -> String {
+        if !misses(of: outcome).isEmpty { return "MISSED" }
+        if outcome.hasMoved { return "moved" }
+        return outcome.target.hasLimit ? "reached" : "not recorded"
+    }
+}
+
+extension TargetOutcome {
+    /// The target in words: `../Traces/shop.csv, shared: lru at 1%`.
+    public var name: String { "\(trace), \(mode.words): \(target.policy) at \(target.capacity)" }
+}
+
+extension ReplayMode {
+    /// The mode for people.
+    var words: String { self == .shared ? "shared" : "per user" }
+}

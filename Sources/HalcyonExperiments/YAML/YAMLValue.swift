@@ -1,0 +1,146 @@
+import Foundation
+import HalcyonSimulation
+import Yams
+
+/// A value of a YAML file that knows where it stands, so that what is wrong with it can be said with its place.
+struct YAMLValue {
+    /// The file as it was named by the caller.
+    let file: String
+    private let node: Node
+
+    private init(_ node: Node, file: String) {
+        self.node = node
+        self.file = file
+    }
+
+    /// The one document in `text`.
+    ///
+    /// - Throws: ``HalcyonSimulation/ReplayError`` if it is empty, not YAML, or several documents.
+    static func document(in text: String, file: String) throws(ReplayError) -> YAMLValue {
+        do {
+            guard let node = try compose(yaml: text, .default, .default, .utf8) else {
+                throw ReplayError.data("\(file): is empty.")
+            }
+            return YAMLValue(node, file: file)
+        } catch let error as ReplayError {
+            throw error
+        } catch {
+            throw ReplayError.data("\(file)\(sentence(for: error))")
+        }
+    }
+
+    /// The line, counted from 1; 0 where the parser does not tell.
+    var line: Int { node.mark?.line ?? 0 }
+
+    /// What is wrong here, with file, line and column.
+    func fault(_ message: String) -> ReplayError {
+        let place = node.mark.map { ":\($0.line):\($0.column)" } ?? ""
+        return .data("\(file)\(place): \(message)")
+    }
+
+    /// The fields of a mapping.
+    ///
+    /// - Parameters:
+    ///   - accepted: the names it may have.
+    ///   - what: what the mapping is, for messages: `a target`.
+    /// - Throws: ``HalcyonSimulation/ReplayError`` if it is no mapping or has a name that is not accepted.
+    func fields(accepting accepted: [String], of what: String) throws(ReplayError) -> YAMLFields {
+        let fields = try fields(of: what)
+        for (name, key) in fields.keys where !accepted.contains(name) {
+            throw key.fault("\(what) has no '\(name.shortened)': accepted are \(accepted.joined(separator: ", ")).")
+        }
+        return fields
+    }
+
+    /// The fields of a mapping whose names are free.
+    ///
+    /// - Throws: ``HalcyonSimulation/ReplayError`` if it is no mapping.
+    func fields(of what: String) throws(ReplayError) -> YAMLFields {
+        guard case .mapping(let mapping) = node else {
+            throw fault("\(what) is a mapping of names to values, and this is \(kind).")
+        }
+        var fields = YAMLFields(owner: self, what: what)
+        for (key, value) in mapping {
+            let key = YAMLValue(key, file: file)
+            fields.add(try key.text(as: "a name"), key: key, value: YAMLValue(value, file: file))
+        }
+        return fields
+    }
+
+    /// The values of a sequence.
+    ///
+    /// - Throws: ``HalcyonSimulation/ReplayError`` if it is none.
+    func list(as what: String) throws(ReplayError) -> [YAMLValue] {
+        guard case .sequence(let sequence) = node else {
+            throw fault("\(what) is a list, and this is \(kind).")
+        }
+        return sequence.map { YAMLValue($0, file: file) }
+    }
+
+    /// The text as it is written, whatever YAML takes it for: `1%`, `20`, `lru`.
+    ///
+    /// - Throws: ``HalcyonSimulation/ReplayError`` if it is empty, a list or a mapping.
+    func text(as what: String) throws(ReplayError) -> String {
+        guard case .scalar(let scalar) = node else { throw fault("\(what) is expected, and this is \(kind).") }
+        guard !scalar.string.isEmpty else { throw fault("\(what) is expected, and there is nothing.") }
+        return scalar.string
+    }
+
+    /// A number in a range.
+    ///
+    /// - Throws: ``HalcyonSimulation/ReplayError`` if it is none.
+    func number(in range: ClosedRange<Double>, as what: String) throws(ReplayError) -> Double {
+        let text = try text(as: what)
+        guard let value = Double(text), range.contains(value) else {
+            throw fault(
+                "'\(text.shortened)' is not \(what): write a number from \(range.lowerBound) to \(range.upperBound).")
+        }
+        return value
+    }
+
+    /// A whole number of at least `least`.
+    ///
+    /// - Throws: ``HalcyonSimulation/ReplayError`` if it is none.
+    func whole<Number: FixedWidthInteger>(atLeast least: Number, as what: String) throws(ReplayError) -> Number {
+        let text = try text(as: what)
+        guard let value = Number(text), value >= least else {
+            throw fault("'\(text.shortened)' is not \(what): write a whole number of at least \(least).")
+        }
+        return value
+    }
+
+    private var kind: String {
+        switch node {
+        case .scalar(let scalar): scalar.string.isEmpty ? "nothing" : "'\(scalar.string.shortened)'"
+        case .mapping: "a mapping"
+        case .sequence: "a list"
+        case .alias: "an alias"
+        }
+    }
+
+    /// `:line:column: what is wrong.`, as far as the parser tells.
+    private static func sentence(for error: any Error) -> String {
+        switch error {
+        case YamlError.scanner(let context, let problem, let mark, _),
+            YamlError.parser(let context, let problem, let mark, _),
+            YamlError.composer(let context, let problem, let mark, _):
+            let within = context.map { ", \($0.text) at line \($0.mark.line)" } ?? ""
+            return ":\(mark.line):\(mark.column): is not YAML: \(problem)\(within)."
+        case YamlError.duplicatedKeysInMapping(let names, let context):
+            let named = names.map { "'\($0.shortened)'" }.joined(separator: ", ")
+            return ":\(context.mark.line):\(context.mark.column): \(named) is given twice; give it once."
+        case YamlError.reader(let problem, let offset, _, _):
+            return ": is not YAML: \(problem)\(offset.map { ", at character \($0 + 1)" } ?? "")."
+        default:
+            return ": is not YAML: \(error)."
+        }
+    }
+}
+
+extension String {
+    /// Fit for a message: what cannot be printed is escaped, what is long is cut.
+    var shortened: String {
+        let head = unicodeScalars.prefix(60).map { $0.value < 0x20 ? $0.escaped(asASCII: true) : String($0) }
+        return head.joined() + (unicodeScalars.count > 60 ? "…" : "")
+    }
+}

@@ -1,0 +1,83 @@
+/// From the plain numbers of features to what a network sees of them: a byte each.
+///
+/// Times and counts are told by their logarithm, so many steps an octave, 0 for 0; shares and what is a byte already as
+/// they are. One loop without a branch does a whole row, because a decision needs some hundred rows: it is what a
+/// processor can do several places at a time.
+@usableFromInline
+package struct FeatureScales: ~Copyable {
+    /// How many steps an octave has; 0 where the number is told as it is.
+    private let steps = HeapArray<Float>(repeating: 0, count: Feature.width)
+    /// How many steps the number 1 is; 0 where the logarithm is told.
+    private let slopes = HeapArray<Float>(repeating: 0, count: Feature.width)
+
+    package init() {
+        let times = [
+            Feature.age, Feature.sinceFirst, Feature.categoryAge, Feature.userAge, Feature.seconds, Feature.sinceUser,
+            Feature.sessionLength, Feature.userAccesses, Feature.fleetAccesses,
+        ]
+        for place in times { steps[place] = 8 }
+        let counts = [
+            Feature.count0, Feature.count1, Feature.count2, Feature.count3, Feature.accesses, Feature.residentAccesses,
+            Feature.userChanges, Feature.categoryFast, Feature.categorySlow, Feature.userRate, Feature.userDistinct,
+            Feature.transition, Feature.fleetRate,
+        ]
+        for place in counts { steps[place] = 16 }
+        let bytes = [
+            Feature.gap1, Feature.gap2, Feature.gap3, Feature.worth, Feature.categoryGap, Feature.userGap,
+        ]
+        for place in bytes { slopes[place] = 1 }
+        let shares = [
+            Feature.categoryReuse, Feature.userShare, Feature.userReuse, Feature.active, Feature.dayPhase,
+            Feature.dayQuadrature, Feature.weekPhase, Feature.weekQuadrature,
+        ]
+        for place in shares { slopes[place] = 255 }
+        slopes[Feature.size] = 8
+    }
+
+    package var byteCount: Int { steps.byteCount + slopes.byteCount }
+
+    /// Writes a row of ``Feature/width`` numbers as bytes.
+    func pack(_ numbers: UnsafePointer<Float>, into row: UnsafeMutablePointer<UInt8>) {
+        let (steps, slopes) = (steps.base, slopes.base)
+        var place = 0
+        while place < Feature.width {
+            let level = Self.level(numbers[place], steps[place], slopes[place])
+            row[place] = UInt8(truncatingIfNeeded: FastMath.whole(level))
+            place &+= 1
+        }
+    }
+
+    /// Writes a row of numbers as ``Feature/decode(_:into:)`` would from its bytes.
+    package func encode(_ numbers: UnsafePointer<Float>, into inputs: UnsafeMutablePointer<Float>) {
+        let (steps, slopes) = (steps.base, slopes.base)
+        var place = 0
+        while place < Feature.width {
+            inputs[place] = Feature.input(Self.level(numbers[place], steps[place], slopes[place]))
+            place &+= 1
+        }
+        inputs[Feature.one] = 1
+    }
+
+    /// Replaces `count` numbers of one feature by what ``encode(_:into:)`` makes of each.
+    @usableFromInline
+    package func encode(_ numbers: UnsafeMutablePointer<Float>, count: Int, of feature: Int) {
+        let (steps, slope) = (steps[feature], slopes[feature])
+        var index = 0
+        if steps == 0 {
+            while index < count {
+                numbers[index] = Feature.input(FastMath.nearestByte(numbers[index] * slope))
+                index &+= 1
+            }
+        } else {
+            while index < count {
+                numbers[index] = Feature.input(FastMath.nearestByte(FastMath.log2(numbers[index] + 1) * steps))
+                index &+= 1
+            }
+        }
+    }
+
+    @inline(__always)
+    private static func level(_ number: Float, _ steps: Float, _ slope: Float) -> Float {
+        FastMath.nearestByte(FastMath.log2(number + 1) * steps + number * slope)
+    }
+}

@@ -1,0 +1,197 @@
+import CProcessor
+import HalcyonEviction
+
+/// Values by pairs of numbers that are asked for many at a time with one first number: each first number has a row, which lies
+/// together in memory, so that a plan waits for a few places of it instead of one or two for each pair.
+///
+/// A row is a small table of its own. It doubles where three of four places are taken. Where all rows have as many places as
+/// they may, room is made by forgetting whole rows, in turns. O(1), but for what has to be made room for. Bytes: 16 for each
+/// first number up to the greatest, and 4 and the stride of `Value` a place.
+@usableFromInline
+package struct PairRows<Value: BitwiseCopyable>: ~Copyable {
+    @inlinable static var leastPlaces: Int { 4 }
+    @inlinable static var placeSize: Int { MemoryLayout<UInt32>.size + MemoryLayout<Value>.stride }
+
+    @usableFromInline var rows = HeapArray(repeating: PairRow(), count: 0)
+    /// One value, on the heap, because a stored `Value` would make the layout depend on it; see ``SlotArray``.
+    @usableFromInline let fill: HeapArray<Value>
+    @usableFromInline let bound: Int
+    /// The places of all rows.
+    @usableFromInline var places = 0
+    /// The row to be forgotten next.
+    @usableFromInline var hand = 0
+
+    /// Rows of at most `bound` places together; one row has at most a quarter of them.
+    @inlinable
+    package init(repeating fill: Value, bound: Int) {
+        precondition(bound >= 4 * Self.leastPlaces, "room for a row")
+        precondition(MemoryLayout<Value>.alignment <= Self.leastPlaces * MemoryLayout<UInt32>.size, "odd alignment")
+        self.fill = HeapArray(repeating: fill, count: 1)
+        self.bound = bound
+    }
+
+    @inlinable
+    deinit {
+        for index in 0..<rows.count { rows[index].memory?.deallocate() }
+    }
+
+    @inlinable package var byteCount: Int { rows.byteCount + places * Self.placeSize }
+
+    /// The row of a first number.
+    @inlinable @inline(__always)
+    package subscript(first: UInt32) -> PairRow { Int(first) < rows.count ? rows[Int(first)] : PairRow() }
+
+    /// The value of a pair, if it has one.
+    @inlinable @inline(__always)
+    package func value(_ first: UInt32, _ second: UInt32) -> UnsafePointer<Value>? { value(second, in: self[first]) }
+
+    /// The value of a pair whose row is known, if it has one.
+    @inlinable @inline(__always)
+    package func value(_ second: UInt32, in row: PairRow) -> UnsafePointer<Value>? {
+        guard let place = row.place(of: second), row.seconds[place] == second else { return nil }
+        return UnsafePointer(values(of: row) + place)
+    }
+
+    /// Has the row of a first number on its way from memory.
+    @inlinable @inline(__always)
+    package func expect(_ first: UInt32) {
+        if Int(first) < rows.count { halcyon_prefetch(rows.base + Int(first)) }
+    }
+
+    /// Has a pair of a row on its way from memory.
+    @inlinable @inline(__always)
+    package func expect(_ second: UInt32, in row: PairRow) {
+        if row.memory == nil { return }
+        let home = row.home(of: second)
+        halcyon_prefetch(row.seconds + home)
+        halcyon_prefetch(values(of: row) + home)
+    }
+
+    /// Changes the value of a pair, which begins as the fill.
+    @inlinable @inline(__always)
+    package mutating func update(_ first: UInt32, _ second: UInt32, _ change: (inout Value) -> Void) {
+        let place = place(first, second)
+        change(&values(of: rows[Int(first)])[place])
+    }
+
+    /// Changes the value of a pair if it has one.
+    @inlinable @inline(__always)
+    package mutating func updateKnown(_ first: UInt32, _ second: UInt32, _ change: (inout Value) -> Void) {
+        let row = self[first]
+        guard let place = row.place(of: second), row.seconds[place] == second else { return }
+        change(&values(of: row)[place])
+    }
+
+    /// Forgets the pairs of a first number.
+    @inlinable
+    package mutating func forget(_ first: UInt32) {
+        if Int(first) < rows.count { clear(Int(first)) }
+    }
+
+    @inlinable @inline(__always)
+    func values(of row: PairRow) -> UnsafeMutablePointer<Value> {
+        UnsafeMutableRawPointer(row.seconds + row.places).assumingMemoryBound(to: Value.self)
+    }
+
+    /// The place of a pair in its row, given now if it has none.
+    @inlinable
+    mutating func place(_ first: UInt32, _ second: UInt32) -> Int {
+        let index = Int(first)
+        if index >= rows.count { rows.grow(to: max(index + 1, rows.count * 3 / 2, 64), filling: PairRow()) }
+        if let place = rows[index].place(of: second), rows[index].seconds[place] == second { return place }
+        if (Int(rows[index].count) + 1) * 4 > rows[index].places * 3 { enlarge(index) }
+        return enter(second, fill[0], in: index)
+    }
+
+    /// Gives a pair that has none a place in a row that has room.
+    @inlinable
+    mutating func enter(_ second: UInt32, _ value: Value, in index: Int) -> Int {
+        // A row with room has a free place, which is where a look for what is not there ends.
+        let place = rows[index].place(of: second).unsafelyUnwrapped
+        rows[index].seconds[place] = second
+        values(of: rows[index])[place] = value
+        rows[index].count += 1
+        return place
+    }
+
+    @inlinable
+    mutating func enlarge(_ index: Int) {
+        let old = rows[index]
+        let wanted = max(Self.leastPlaces, old.places * 2)
+        // Where a row may not grow it begins anew.
+        let isGrowing = wanted * 4 <= bound
+        let size = isGrowing ? wanted : old.places
+        places += size - old.places
+        var new = PairRow(places: size, valueSize: MemoryLayout<Value>.stride)
+        while places > bound { forget(except: index) }
+        swap(&rows[index], &new)
+        guard let memory = new.memory else { return }
+        if isGrowing {
+            for place in 0..<new.places where new.seconds[place] != PairRow.free {
+                _ = enter(new.seconds[place], values(of: new)[place], in: index)
+            }
+        }
+        memory.deallocate()
+    }
+
+    /// Forgets the row whose turn it is, unless it is the one that must stay.
+    @inlinable
+    mutating func forget(except kept: Int) {
+        let index = hand
+        hand = index + 1 < rows.count ? index + 1 : 0
+        if index != kept { clear(index) }
+    }
+
+    @inlinable
+    mutating func clear(_ index: Int) {
+        guard let memory = rows[index].memory else { return }
+        places -= rows[index].places
+        memory.deallocate()
+        rows[index] = PairRow()
+    }
+}
+
+/// The places of a row of ``PairRows``: its second numbers, and after them, their values.
+@usableFromInline
+package struct PairRow: BitwiseCopyable {
+    @inlinable static var free: UInt32 { .max }
+
+    @usableFromInline var memory: UnsafeMutableRawPointer?
+    @usableFromInline var count: UInt32 = 0
+    @usableFromInline var bits: UInt32 = 0
+
+    /// A row without places.
+    @inlinable
+    package init() {}
+
+    /// A row of `places`, a power of two, all of them free.
+    @inlinable
+    init(places: Int, valueSize: Int) {
+        memory = .allocate(byteCount: places * (MemoryLayout<UInt32>.size + valueSize), alignment: 16)
+        bits = UInt32(places.trailingZeroBitCount)
+        seconds.initialize(repeating: Self.free, count: places)
+    }
+
+    @inlinable var places: Int {
+        @inline(__always) get { memory == nil ? 0 : 1 << Int(bits) }
+    }
+
+    @inlinable var seconds: UnsafeMutablePointer<UInt32> {
+        @inline(__always) get { memory.unsafelyUnwrapped.assumingMemoryBound(to: UInt32.self) }
+    }
+
+    /// Where a second number would lie if nothing else did.
+    @inlinable @inline(__always)
+    func home(of second: UInt32) -> Int {
+        Int(truncatingIfNeeded: (second &* 0x9E37_79B1) >> (32 &- bits))
+    }
+
+    /// Where a second number lies, or else the free place where it would; nil without places.
+    @inlinable @inline(__always)
+    func place(of second: UInt32) -> Int? {
+        if memory == nil { return nil }
+        var place = home(of: second)
+        while seconds[place] != second && seconds[place] != Self.free { place = (place &+ 1) & (places &- 1) }
+        return place
+    }
+}

@@ -1,0 +1,134 @@
+import HalcyonEviction
+
+/// A perceptron with one hidden layer and one output, the logit of a probability.
+///
+///     logit = w₂ · leakyReLU(x W₁) + b₂
+///
+/// The hidden layer has no bias of its own: one input is the constant 1. All parameters lie in one run of memory
+/// (W₁ row by row, w₂, b₂), and so do their gradients, so that an optimizer is one loop. A batch is two products.
+/// Bytes: 8 a parameter, and 8 a hidden unit and row of the largest batch.
+package struct Perceptron: ~Copyable {
+    /// The slope of the activation below zero.
+    static let leak: Float = 0.1
+
+    package let inputs: Int
+    package let hidden: Int
+    let largestBatch: Int
+    package var parameters: HeapArray<Float>
+    package var gradients: HeapArray<Float>
+    private var activations: HeapArray<Float>
+    private var deltas: HeapArray<Float>
+    private var residuals: HeapArray<Float>
+    private let blas: BLAS
+
+    /// A network with weights drawn from `seed`: the first layer uniform with variance 2 / inputs (He et al., 2015), the
+    /// second small, so that it starts near indifference.
+    package init(inputs: Int, hidden: Int, largestBatch: Int, blas: BLAS, seed: UInt64) {
+        self.blas = blas
+        self.inputs = inputs
+        self.hidden = hidden
+        self.largestBatch = largestBatch
+        let count = Perceptron.parameterCount(inputs: inputs, hidden: hidden)
+        parameters = HeapArray(repeating: 0, count: count)
+        gradients = HeapArray(repeating: 0, count: count)
+        activations = HeapArray(repeating: 0, count: largestBatch * hidden)
+        deltas = HeapArray(repeating: 0, count: largestBatch * hidden)
+        residuals = HeapArray(repeating: 0, count: largestBatch)
+        var generator = SplitMix64(seed: seed)
+        let first = (6 / Float(inputs)).squareRoot()
+        let second = 0.3 / Float(hidden).squareRoot()
+        for index in 0..<(count - 1) {
+            let bound = index < inputs * hidden ? first : second
+            parameters[index] = Float(generator.nextUnit() * 2 - 1) * bound
+        }
+    }
+
+    /// Takes weights in place of those it has; as many.
+    package func load(_ weights: [Float]) {
+        precondition(weights.count == parameters.count, "weights of another network")
+        for (index, weight) in weights.enumerated() { parameters[index] = weight }
+    }
+
+    /// The weights as they are now.
+    package var weights: [Float] { Array(UnsafeBufferPointer(start: parameters.base, count: parameters.count)) }
+
+    package static func parameterCount(inputs: Int, hidden: Int) -> Int { inputs * hidden + hidden + 1 }
+
+    package var byteCount: Int {
+        parameters.byteCount + gradients.byteCount + activations.byteCount + deltas.byteCount + residuals.byteCount
+    }
+
+    /// Writes the logit of each of `rows` inputs. O(rows × inputs × hidden).
+    package mutating func forward(_ input: UnsafePointer<Float>, rows: Int, logits: UnsafeMutablePointer<Float>) {
+        precondition(rows <= largestBatch, "a batch larger than the network was made for")
+        blas.multiply(input, parameters.base, into: activations.base, m: rows, n: hidden, k: inputs)
+        finish(rows: rows, logits: logits)
+    }
+
+    /// The same for inputs that lie in the columns of a matrix, not in its rows; nothing can be learnt from them then.
+    package mutating func forward(columns: UnsafePointer<Float>, rows: Int, logits: UnsafeMutablePointer<Float>) {
+        precondition(rows <= largestBatch, "a batch larger than the network was made for")
+        blas.multiplyTransposed(columns, parameters.base, into: activations.base, m: rows, n: hidden, k: inputs)
+        finish(rows: rows, logits: logits)
+    }
+
+    /// Writes the logits that follow from the products of the first layer.
+    private func finish(rows: Int, logits: UnsafeMutablePointer<Float>) {
+        let (weights, activation) = (parameters.base, activations.base)
+        let (end, leak) = (rows * hidden, Perceptron.leak)
+        var index = 0
+        while index < end {
+            let value = activation[index]
+            activation[index] = value > 0 ? value : leak * value
+            index &+= 1
+        }
+        blas.multiply(activation, vector: weights + inputs * hidden, into: logits, m: rows, n: hidden)
+        let bias = weights[inputs * hidden + hidden]
+        index = 0
+        while index < rows {
+            logits[index] += bias
+            index &+= 1
+        }
+    }
+
+    /// Sets ``gradients`` to those of the mean logistic loss over the batch that ``forward(_:rows:logits:)`` has just
+    /// seen, and returns that loss. O(rows × inputs × hidden).
+    ///
+    /// - Parameter labels: 1 where the event happened, 0 where it did not.
+    package mutating func backward(
+        _ input: UnsafePointer<Float>, rows: Int, logits: UnsafePointer<Float>, labels: UnsafePointer<Float>
+    ) -> Float {
+        let (activation, delta, residual) = (activations.base, deltas.base, residuals.base)
+        let output = parameters.base + inputs * hidden
+        let gradient = gradients.base
+        let scale = 1 / Float(rows)
+        var (loss, total): (Float, Float) = (0, 0)
+        var row = 0
+        while row < rows {
+            let probability = FastMath.sigmoid(logits[row])
+            let error = (probability - labels[row]) * scale
+            residual[row] = error
+            total += error
+            let likelihood = labels[row] > 0.5 ? probability : 1 - probability
+            loss -= FastMath.log2(max(likelihood, 1e-12)) * 0.693_147_2
+            row &+= 1
+        }
+        blas.multiplyTransposed(activation, vector: residual, into: gradient + inputs * hidden, m: rows, n: hidden)
+        gradient[inputs * hidden + hidden] = total
+        let (width, leak) = (hidden, Perceptron.leak)
+        row = 0
+        while row < rows {
+            let error = residual[row]
+            let (from, to) = (activation + row * width, delta + row * width)
+            var unit = 0
+            while unit < width {
+                let slope: Float = from[unit] > 0 ? 1 : leak
+                to[unit] = error * output[unit] * slope
+                unit &+= 1
+            }
+            row &+= 1
+        }
+        blas.multiplyTransposed(input, delta, into: gradient, m: inputs, n: hidden, k: rows)
+        return loss * scale
+    }
+}

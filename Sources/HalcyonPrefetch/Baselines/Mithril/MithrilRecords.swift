@@ -1,0 +1,114 @@
+import HalcyonEviction
+import HalcyonLearning
+
+/// When blocks were recorded: Mithril's recording table and its mining table.
+///
+/// A block is in the recording table until it has R records, then in the mining table until that is full or the block has
+/// more than S. A recording table that is full loses the block that came first. Recording is O(S). Bytes: 4 a block number, at
+/// most 64 MB; 4 R + 8 a row of the recording table, 4 S + 8 a row of the mining table.
+struct MithrilRecords: ~Copyable {
+    /// Blocks side by side, each with the times of its records.
+    private struct Table: ~Copyable {
+        let width: Int
+        var blocks: HeapArray<UInt32>
+        var sizes: HeapArray<UInt32>
+        var times: HeapArray<UInt32>
+
+        init(rows: Int, width: Int) {
+            self.width = width
+            blocks = HeapArray(repeating: .none, count: rows)
+            sizes = HeapArray(repeating: 0, count: rows)
+            times = HeapArray(repeating: 0, count: rows * width)
+        }
+
+        var byteCount: Int { blocks.byteCount + sizes.byteCount + times.byteCount }
+
+        mutating func append(_ time: UInt32, to row: Int) {
+            times[row * width + Int(sizes[row])] = time
+            sizes[row] += 1
+        }
+    }
+
+    private static let mined: UInt32 = 1 << 31
+
+    /// How many blocks are in the mining table.
+    private(set) var ready = 0
+    private let minSupport: Int
+    private let maxSupport: Int
+    private var recording: Table
+    private var mining: Table
+    /// Where the next block comes into the recording table.
+    private var hand = 0
+    /// The row of each block, with the highest bit if that is in the mining table.
+    private var rows = SlotArray<UInt32>(repeating: .none)
+
+    init(_ parameters: MithrilParameters) {
+        minSupport = parameters.minSupport
+        maxSupport = parameters.maxSupport
+        recording = Table(rows: parameters.recordingRows, width: parameters.minSupport)
+        mining = Table(rows: parameters.miningRows, width: parameters.maxSupport)
+    }
+
+    var byteCount: Int { recording.byteCount + mining.byteCount + rows.byteCount }
+
+    /// Whether the mining table has no room left.
+    var isFull: Bool { ready == mining.blocks.count }
+
+    /// Records `block` at `time`. The mining table is not full.
+    mutating func record(_ block: UInt32, at time: UInt32) {
+        let place = rows[block]
+        if place == .none { return begin(block, at: time) }
+        if place >= MithrilRecords.mined { return extend(Int(place - MithrilRecords.mined), at: time) }
+        recording.append(time, to: Int(place))
+        if Int(recording.sizes[Int(place)]) == minSupport { promote(Int(place)) }
+    }
+
+    /// The block of a row of the mining table.
+    func block(at row: Int) -> UInt32 { mining.blocks[row] }
+
+    /// When the block of a row of the mining table was recorded.
+    func times(at row: Int) -> UnsafeBufferPointer<UInt32> {
+        UnsafeBufferPointer(start: mining.times.base + row * mining.width, count: Int(mining.sizes[row]))
+    }
+
+    /// Empties the mining table; its blocks begin anew.
+    mutating func forgetMined() {
+        for row in 0..<ready { rows[mining.blocks[row]] = .none }
+        ready = 0
+    }
+
+    private mutating func begin(_ block: UInt32, at time: UInt32) {
+        let displaced = recording.blocks[hand]
+        if displaced != .none { rows[displaced] = .none }
+        recording.blocks[hand] = block
+        recording.sizes[hand] = 0
+        recording.append(time, to: hand)
+        rows[block] = UInt32(hand)
+        let row = hand
+        hand = hand + 1 == recording.blocks.count ? 0 : hand + 1
+        if minSupport == 1 { promote(row) }
+    }
+
+    private mutating func promote(_ row: Int) {
+        let block = recording.blocks[row]
+        recording.blocks[row] = .none
+        mining.blocks[ready] = block
+        mining.sizes[ready] = 0
+        for record in 0..<minSupport { mining.append(recording.times[row * recording.width + record], to: ready) }
+        rows[block] = UInt32(ready) | MithrilRecords.mined
+        ready += 1
+    }
+
+    /// Adds a record to a row of the mining table, or takes the row out: the last one comes in its place.
+    private mutating func extend(_ row: Int, at time: UInt32) {
+        if Int(mining.sizes[row]) < maxSupport { return mining.append(time, to: row) }
+        rows[mining.blocks[row]] = .none
+        ready -= 1
+        if row == ready { return }
+        mining.blocks[row] = mining.blocks[ready]
+        mining.sizes[row] = mining.sizes[ready]
+        let width = mining.width
+        (mining.times.base + row * width).update(from: mining.times.base + ready * width, count: width)
+        rows[mining.blocks[row]] = UInt32(row) | MithrilRecords.mined
+    }
+}

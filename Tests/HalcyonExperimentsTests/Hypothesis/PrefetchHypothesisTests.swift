@@ -1,0 +1,149 @@
+import Foundation
+import HalcyonEviction
+import HalcyonLearning
+import HalcyonPrefetch
+import HalcyonTrace
+import Testing
+
+@testable import HalcyonExperiments
+@testable import HalcyonSimulation
+
+/// The test of the hypothesis where something is fetched ahead.
+@Suite struct PrefetchHypothesisTests {
+    private func trace(requests: Int = 1_200) throws -> Trace {
+        var model = BrowsingModel.informative
+        model.requests = requests
+        model.users = 60
+        return try model.generate(seed: 1, names: false)
+    }
+
+    private var options: HypothesisOptions {
+        var options = HypothesisOptions()
+        options.seeds = 1
+        options.permutedSeeds = 1
+        options.permutations = 2
+        options.resamples = 200
+        return options
+    }
+
+    private func prefetch(_ policy: String = "planner(sampling=0.5)") throws -> HypothesisPrefetch {
+        try HypothesisPrefetch(
+            PrefetchOptions(policy: policy, budget: PrefetchBudget(parsing: "2/request"), fetchLatency: 0))
+    }
+
+    @Test func everyFormFetchesAheadAndNoBaseline() async throws {
+        let trace = try trace()
+        let catalogue = PolicyCatalogue.standard
+        let lru = try catalogue.policy("lru")
+        let prefetch = try prefetch()
+        let learner = HypothesisLearner(
+            withCategories: lru, withoutCategories: lru, baselines: [lru, try catalogue.policy("belady")],
+            prefetch: prefetch)
+        for mode in [ReplayMode.shared, .perUser] {
+            let capacity = CapacityRequest.number(15)
+            let field = try HypothesisField(mode: mode, trace: trace, capacities: [capacity])
+            let found = await (try Hypothesis(fields: [field], learner: learner, options: options)).run()
+            let result = try #require(found.first)
+            func sweep(_ prefetch: PrefetchOptions?, _ trace: Trace) throws -> RunResult {
+                try Sweep(
+                    trace: trace, policies: [lru], capacities: [capacity],
+                    options: ReplayOptions(warmup: 0.25, seed: options.seed, prefetch: prefetch), mode: mode
+                ).result(of: lru, at: capacity)
+            }
+            let with = try sweep(prefetch.withCategories, trace)
+            #expect((with.prefetch?.hitsOwed ?? 0) > 0, "\(mode)")
+            #expect(result.arms[0].hitRatio == with.objectHitRatio)
+            #expect(result.arms[1].hitRatio == (try sweep(prefetch.withoutCategories, trace)).objectHitRatio)
+            for number in 0..<2 {
+                let permuted = LabelPermutation(objects: trace.objectCount, seed: options.seed, number: number)
+                let run = try sweep(prefetch.withCategories, permuted.applied(to: trace))
+                #expect(result.arms[2].hitRatios[number] == run.objectHitRatio)
+            }
+            #expect(result.arms[3].hitRatio == (try sweep(nil, trace)).objectHitRatio)
+            #expect(result.arms.map(\.prefetch) == Array(repeating: "planner(sampling=0.5)", count: 3) + [nil, nil])
+            let difference = result.arms[0].hitRatio - result.arms[1].hitRatio
+            #expect(abs(result.withMinusWithout.difference - difference) < 1e-12)
+        }
+    }
+
+    @Test func withoutThemThePlannerIsBlindToLabels() throws {
+        let trace = try trace(requests: 2_000)
+        let permuted = LabelPermutation(objects: trace.objectCount, seed: 1, number: 0).applied(to: trace)
+        let policy = try HypothesisLearner("learned(hidden=4)").withoutCategories
+        let hits = try [trace, permuted].map { trace in
+            PrefetchReplay(
+                trace: trace, options: ReplayOptions(), prefetch: try prefetch().withoutCategories, mode: .shared,
+                progress: nil
+            ).run(once: CacheMaker(policy), capacity: 60).counts.total.hits
+        }
+        #expect(hits[0] == hits[1])
+    }
+
+    @Test func theLearnerWithoutFetchesStandsFirstAmongTheBaselines() throws {
+        let learner = try HypothesisLearner("learned(hidden=4)", baselines: ["lru"], prefetch: prefetch())
+        #expect(learner.baselines.map(\.label) == ["learned(hidden=4)", "lru"])
+        #expect(learner.prefetch?.withCategories.planner.categories == .on)
+        #expect(learner.prefetch?.withoutCategories.planner.categories == .off)
+        #expect(try HypothesisLearner(baselines: ["lru"]).baselines.map(\.label) == ["lru"])
+    }
+
+    @Test func whatHasNoOtherFormIsSaid() throws {
+        #expect(throws: ReplayError.self) { try prefetch("category-popular") }
+        #expect(throws: ReplayError.self) { try prefetch("planner(categories=off)") }
+    }
+
+    /// The statistics are those of the test without prefetching; replays that never took place.
+    @Test func theReportNamesWhatFetchedAhead() throws {
+        let hits = StubHits(effect: 0.02)
+        let evidence = try #require(hits.evidence(hits.cells(1, seed: 1), options: options).first)
+        let field = try HypothesisField(mode: .perUser, trace: StubHits.trace, capacities: [.number(20)])
+        let plain = try HypothesisLearner(baselines: ["lru", "belady"])
+        var fetching = plain
+        fetching.prefetch = try prefetch()
+        let results = [plain, fetching].map {
+            HypothesisResult(evidence, field: field, capacity: .number(20), learner: $0)
+        }
+        #expect(results[0].sentence == results[1].sentence && results[0].verdict == results[1].verdict)
+        var report = HypothesisReport(options: options)
+        report.add([results[1]], of: TraceSummary(StubHits.trace, path: "shop.csv"))
+        let text = report.table()
+        #expect(text.contains("20 objects a user, planner(sampling=0.5) fetches ahead 2/request, "))
+        #expect(text.contains("learned + planner(sampling=0.5), with categories"))
+        let json = try #require(JSONSerialization.jsonObject(with: report.json()) as? [String: Any])
+        let result = try #require((json["results"] as? [[String: Any]])?.first)
+        let prefetch = try #require(result["prefetch"] as? [String: Any])
+        #expect(prefetch["policy"] as? String == "planner(sampling=0.5)")
+        #expect(prefetch["budget"] as? String == "2/request" && prefetch["fetch_latency"] as? Int == 0)
+        let arms = try #require(result["arms"] as? [[String: Any]])
+        let named = arms.map { $0["prefetch"] != nil }
+        #expect(named == [true, true, true, false, false])
+        var before = HypothesisReport(options: options)
+        before.add([results[0]], of: TraceSummary(StubHits.trace, path: "shop.csv"))
+        let untouched = String(decoding: try before.json(), as: UTF8.self)
+        #expect(!untouched.contains("prefetch") && !before.table().contains("ahead"))
+    }
+
+    @Test func theReportNamesTheKernels() throws {
+        let hits = StubHits(effect: 0.02)
+        let evidence = try #require(hits.evidence(hits.cells(1, seed: 1), options: options).first)
+        let field = try HypothesisField(mode: .perUser, trace: StubHits.trace, capacities: [.number(20)])
+        func report(_ learner: String, _ planner: String? = nil) throws -> HypothesisReport {
+            let learner = try HypothesisLearner(
+                learner, baselines: ["lru", "belady"], prefetch: planner.map { try prefetch($0) })
+            var report = HypothesisReport(options: options)
+            report.add(
+                [HypothesisResult(evidence, field: field, capacity: .number(20), learner: learner)],
+                of: TraceSummary(StubHits.trace, path: "shop.csv"))
+            return report
+        }
+        let note = "  note: kernels: \(Kernels.system.implementation); results depend on the processor.\n"
+        let portable = try report("learned", "planner")
+        #expect(portable.results[0].kernels == KernelInfo(.portable))
+        #expect(portable.results[0].prefetch?.kernels == KernelInfo(.portable))
+        #expect(!portable.table().contains("kernels"))
+        let system = try report("learned(kernels=system)")
+        #expect(system.results[0].kernels == KernelInfo(.system) && system.table().contains(note))
+        let planner = try report("learned", "planner(kernels=system)")
+        #expect(planner.results[0].prefetch?.kernels == KernelInfo(.system) && planner.table().contains(note))
+    }
+}

@@ -1,0 +1,37 @@
+import Testing
+
+@testable import HalcyonLearning
+
+@Suite("Samples held back from training")
+struct HeldBackSamplesTests {
+    @Test("Every third is held back, as many are kept as fit, in the order in which they came")
+    func share() {
+        var samples = HeldBackSamples(every: 3, bound: 50, seed: 1)
+        var held = 0
+        for number in 0..<3_000 {
+            var row = [UInt8](repeating: 0, count: Sample.width)
+            row[0] = UInt8(number % 251)
+            row[1] = UInt8(number / 251)
+            if samples.takes(row, logit: Float(number), isReady: number >= 1_500) { held += 1 }
+        }
+        #expect(held == 1_000)
+        let kept = samples.inOrder()
+        #expect(kept.count == 50)
+        var last = -1
+        for sample in kept {
+            let number = Int(sample.row[0]) + 251 * Int(sample.row[1])
+            #expect(number > last && number % 3 == 2)
+            #expect(sample.note.logit == Float(number) && sample.note.isReady == (number >= 1_500))
+            last = number
+        }
+        // A draw from all times: the early and the late half are both there.
+        #expect((10...40).contains(kept.count { $0.note.isReady }))
+    }
+
+    @Test("None is held back unless it was asked for")
+    func none() {
+        var samples = HeldBackSamples(every: 0, bound: 0, seed: 1)
+        let taken = samples.takes([UInt8](repeating: 0, count: Sample.width), logit: 0, isReady: true)
+        #expect(!taken && samples.count == 0 && samples.byteCount == 0)
+    }
+}

@@ -1,0 +1,60 @@
+import HalcyonEviction
+import Testing
+
+@testable import HalcyonLearning
+
+@Suite("Features of objects in several categories")
+struct CategoryFeatureTests {
+    @Test("All members count: one active category of two is half the session")
+    func session() {
+        var assembler = FeatureAssembler.withSets()
+        assembler.note(Access(entry: 5, categories: 1, user: 7), second: 0, gap: .max, isRepeat: false)
+        #expect(assembler.row(set: 1)[Feature.active] == 255)
+        #expect(assembler.row(set: 3)[Feature.active] == 128)
+        #expect(assembler.row(set: 2)[Feature.active] == 0)
+        #expect(assembler.row(set: 1, user: 8)[Feature.active] == 0, "another user")
+    }
+
+    @Test("The user's history with the categories is their sum, that over all users their mean")
+    func history() {
+        var assembler = FeatureAssembler.withSets()
+        for _ in 0..<20 { assembler.note(Access(entry: 5, categories: 3, user: 7), second: 0, gap: 8, isRepeat: true) }
+        let (one, both) = (assembler.row(set: 1), assembler.row(set: 3))
+        #expect(both[Feature.userRate] > one[Feature.userRate])
+        #expect(both[Feature.categoryFast] == one[Feature.categoryFast])
+        #expect(one[Feature.categoryReuse] > 127, "every access was a return")
+        #expect(assembler.row(set: 4)[Feature.userRate] == 0)
+        assembler.note(Access(entry: 6, categories: 4, user: 9), second: 0, gap: .max, isRepeat: false)
+        #expect(assembler.row(set: 4, user: 9)[Feature.active] == 255, "a set of forty is not cut short")
+    }
+
+    @Test("Of requests by nobody known the latest says which categories are active")
+    func nobody() {
+        var assembler = FeatureAssembler.withSets()
+        for set: CategorySetID in [2, 1] {
+            assembler.note(Access(entry: 5, categories: set), second: 0, gap: .max, isRepeat: false)
+        }
+        #expect(assembler.row(set: 1, user: .max)[Feature.active] == 255)
+        #expect(assembler.row(set: 2, user: .max)[Feature.active] == 0)
+    }
+
+    @Test("A group that is switched off leaves its bytes alone")
+    func groups() {
+        var assembler = FeatureAssembler(groups: .recency)
+        assembler.habits.sets.define(1, members: [0])
+        for _ in 0..<9 {
+            assembler.note(Access(entry: 5, categories: 1, user: 7), second: 50_000, gap: 8, isRepeat: true)
+        }
+        let row = assembler.row(set: 1)
+        #expect(row[Feature.age] > 0)
+        #expect(row[Feature.count0..<Feature.width].allSatisfy { $0 == 0 })
+    }
+
+    @Test("An undefined set and the empty one have no members")
+    func unknown() {
+        var assembler = FeatureAssembler.withSets()
+        let members = assembler.habits.sets[0].count + assembler.habits.sets[99].count
+        #expect(members == 0)
+        #expect(assembler.row(set: 99)[Feature.categorySlow] == 0)
+    }
+}

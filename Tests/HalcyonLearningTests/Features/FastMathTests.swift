@@ -1,0 +1,71 @@
+import Foundation
+import Testing
+
+@testable import HalcyonLearning
+
+@Suite("Fast logarithms and exponentials beside the library's")
+struct FastMathTests {
+    @Test func logarithm() {
+        for step in -200...400 {
+            let value = Float(exp2(Double(step) / 10))
+            #expect(abs(FastMath.log2(value) - Foundation.log2(value)) < 0.011)
+        }
+        #expect(abs(FastMath.log2(1)) < 1e-6)
+    }
+
+    @Test func exponential() {
+        for step in -900...900 {
+            let exact = Foundation.exp2(Float(step) / 10)
+            #expect(abs(FastMath.exp2(Float(step) / 10) / exact - 1) < 0.004)
+        }
+        #expect(FastMath.exp2(0) == 1)
+        #expect(FastMath.exp2(-1_000) == 0)
+        #expect(FastMath.exp2(.nan) == 0)
+        #expect(FastMath.exp2(1_000).isFinite)
+    }
+
+    @Test("How often for a chance, beside double precision; never less for a greater chance")
+    func softplus() {
+        var last = -Float.infinity
+        for step in -6_000...6_000 {
+            let logit = Double(step) / 100
+            let exact = Foundation.log2(Foundation.log1p(Foundation.exp(logit)))
+            let value = FastMath.log2Softplus(Float(logit))
+            #expect(abs(Double(value) - exact) < 0.02, "\(logit): \(value), exactly \(exact)")
+            #expect(value > last - 0.000_01)
+            last = value
+        }
+        #expect(FastMath.log2Softplus(-10_000).isFinite && FastMath.log2Softplus(10_000).isFinite)
+    }
+
+    @Test func root() {
+        for step in -1_200...1_200 {
+            let value = Foundation.exp2(Float(step) / 10)
+            #expect(abs(FastMath.root(value) / value.squareRoot() - 1) < 1e-5)
+        }
+        #expect(FastMath.root(0) == 0)
+        #expect(FastMath.root(.leastNonzeroMagnitude) < 1e-20)
+    }
+
+    @Test func bytes() {
+        #expect(FastMath.octaves(0) == 0)
+        #expect(FastMath.octaves(1) == 8)
+        #expect(FastMath.octaves(.max) == 255)
+        #expect(FastMath.fineOctaves(1) == 16)
+        #expect(FastMath.byte(510) == 255 && FastMath.byte(-255) == 0)
+    }
+
+    @Test("Counts come back from four bytes within 5 %")
+    func packing() {
+        var counts = DecayedCounts()
+        for _ in 0..<300 {
+            counts.decay(by: 7)
+            counts.increment()
+        }
+        let unpacked = DecayedCounts(packed: counts.packed)
+        for (kept, exact) in [(unpacked.c0, counts.c0), (unpacked.c1, counts.c1), (unpacked.c3, counts.c3)] {
+            #expect(abs(kept / exact - 1) < 0.05)
+        }
+        #expect(DecayedCounts(packed: DecayedCounts().packed).c2 == 0)
+    }
+}

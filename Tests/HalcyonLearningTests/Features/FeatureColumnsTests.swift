@@ -1,0 +1,53 @@
+import HalcyonEviction
+import Testing
+
+@testable import HalcyonLearning
+
+@Suite("Features that are written together")
+struct FeatureColumnsTests {
+    /// What both know: two users, who go through the sets by habits of their own.
+    private static func taught(_ groups: FeatureGroups) -> FeatureAssembler {
+        var assembler = FeatureAssembler.withSets(groups)
+        var generator = SplitMix64(seed: 4)
+        for number in 0..<300 {
+            let (user, set) = (UInt32(generator.next(below: 2)), CategorySetID(generator.next(below: 5)))
+            let access = Access(entry: UInt32(number % 40), categories: set, user: user, object: UInt32(number % 40))
+            assembler.note(access, second: UInt32(number * 20), gap: 8, isRepeat: number % 3 == 0)
+        }
+        return assembler
+    }
+
+    @Test(
+        "They are what each is by itself, whoever the objects belong to and whatever their categories are",
+        arguments: [FeatureGroups.all, [.recency, .user], [.category, .session, .activity, .fleet]])
+    func together(groups: FeatureGroups) {
+        var assembler = Self.taught(groups)
+        var generator = SplitMix64(seed: 9)
+        // Many of one user and two sets, a few of others, of nobody, and of a set beyond all that can be known.
+        let sets: [CategorySetID] = [1, 1, 1, 3, 3, 0, 2, 4, CategorySetTable.bound, .max]
+        let users: [UInt32] = [1, 1, 1, 1, 0, .max, 77]
+        for round in 0..<50 {
+            let records = (0..<30).map { number in
+                var record = ObjectRecord()
+                let set = sets[Int(generator.next(below: sets.count))]
+                let user = round % 3 == 0 ? 1 : users[Int(generator.next(below: users.count))]
+                for access in 0...number % 3 {
+                    record.note(
+                        Access(entry: 1, categories: set, user: user, object: UInt32(number)),
+                        now: UInt32(access * 5 + number), second: UInt32(access))
+                }
+                return record
+            }
+            let slots = (0..<UInt32(generator.next(below: 40))).map { _ in UInt32(generator.next(below: 30)) }
+            var matrix = [Float](repeating: -9, count: slots.count * Feature.width)
+            assembler.write(
+                slots, count: slots.count, in: records, aged: 2, now: 60, second: 6_000, columns: &matrix)
+            for (place, slot) in slots.enumerated() {
+                var alone = [Float](repeating: 0, count: Feature.width)
+                assembler.write(records[Int(slot)], aged: 2, now: 60, second: 6_000, inputs: &alone)
+                let together = (0..<Feature.width).map { matrix[$0 * slots.count + place] }
+                #expect(together == alone)
+            }
+        }
+    }
+}

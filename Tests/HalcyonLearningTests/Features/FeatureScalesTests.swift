@@ -1,0 +1,79 @@
+import HalcyonEviction
+import Testing
+
+@testable import HalcyonLearning
+
+@Suite("Plain numbers become a network's inputs")
+struct FeatureScalesTests {
+    /// Rows of numbers of all sizes; counts and times whole, as features have them.
+    private static func rows(_ number: Int) -> [[Float]] {
+        var generator = SplitMix64(seed: 7)
+        return (0..<number).map { _ in
+            (0..<Feature.width).map { _ in
+                let size = Float(generator.next(below: 1 << generator.next(below: 24)))
+                return generator.next(below: 4) == 0 ? 0 : size
+            }
+        }
+    }
+
+    @Test("times, counts, shares and bytes are told as their own definitions say")
+    func bytes() {
+        let scales = FeatureScales()
+        var packed = [UInt8](repeating: 0, count: Feature.width)
+        for numbers in Self.rows(2_000) {
+            scales.pack(numbers, into: &packed)
+            for place in [Feature.age, Feature.sinceFirst, Feature.categoryAge, Feature.seconds, Feature.userAccesses] {
+                #expect(packed[place] == FastMath.octaves(UInt32(numbers[place])))
+            }
+            for place in [Feature.count0, Feature.accesses, Feature.categorySlow, Feature.userRate] {
+                #expect(packed[place] == FastMath.fineOctaves(numbers[place]))
+            }
+            for place in [Feature.categoryReuse, Feature.userShare, Feature.active, Feature.weekPhase] {
+                #expect(packed[place] == FastMath.byte(numbers[place] * 255))
+            }
+            for place in [Feature.gap1, Feature.gap3, Feature.userGap, Feature.worth] {
+                #expect(packed[place] == UInt8(min(numbers[place], 255)))
+            }
+            #expect(packed[Feature.size] == UInt8(min(numbers[Feature.size] * 8, 255)))
+        }
+    }
+
+    @Test("halves go up, and what is below 0 or above a byte is told as its bound")
+    func bounds() {
+        let scales = FeatureScales()
+        var numbers = [Float](repeating: 0, count: Feature.width)
+        for (number, byte) in [(-3, 0), (0.499, 0), (0.5, 1), (1.5, 2), (254.4, 254), (254.5, 255), (9e30, 255)]
+            as [(Float, UInt8)]
+        {
+            numbers[Feature.categoryGap] = number
+            var packed = [UInt8](repeating: 0, count: Feature.width)
+            scales.pack(numbers, into: &packed)
+            #expect(packed[Feature.categoryGap] == byte, "\(number)")
+        }
+    }
+
+    @Test("every feature that has a name has a scale")
+    func complete() {
+        let scales = FeatureScales()
+        var packed = [UInt8](repeating: 0, count: Feature.width)
+        scales.pack([Float](repeating: 100, count: Feature.width), into: &packed)
+        let named = FeatureGroups.named.flatMap(\.features)
+        for (place, name) in named { #expect(packed[place] > 0, "\(name)") }
+        #expect(Set(named.map(\.place)) == Set(0..<Feature.one))
+    }
+
+    @Test("inputs are those of the bytes")
+    func inputs() {
+        let scales = FeatureScales()
+        var packed = [UInt8](repeating: 0, count: Feature.width)
+        var decoded = [Float](repeating: 0, count: Feature.width)
+        var encoded = decoded
+        for numbers in Self.rows(500) {
+            scales.pack(numbers, into: &packed)
+            Feature.decode(packed, into: &decoded)
+            scales.encode(numbers, into: &encoded)
+            #expect(encoded == decoded)
+            #expect(encoded[Feature.one] == 1)
+        }
+    }
+}

@@ -1,0 +1,22 @@
+import Testing
+
+@testable import HalcyonLearning
+
+@Suite("Marked places")
+struct MarkedPlacesTests {
+    @Test("Numbers have their places until all are forgotten")
+    func marks() {
+        var places = MarkedPlaces()
+        places.begin()
+        places.mark(7, at: 3)
+        places.mark(900, at: MarkedPlaces.nowhere)
+        #expect(places.place(of: 7) == 3 && places.place(of: 900) == MarkedPlaces.nowhere)
+        #expect(places.place(of: 8) == nil && places.place(of: .max) == nil)
+        places.begin()
+        #expect(places.place(of: 7) == nil)
+        // Its marks are told apart by a stamp of 24 bits, which begins anew.
+        places.mark(7, at: 1)
+        for _ in 0..<1 << 24 { places.begin() }
+        #expect(places.place(of: 7) == nil)
+    }
+}

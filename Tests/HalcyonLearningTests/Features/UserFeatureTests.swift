@@ -1,0 +1,123 @@
+import HalcyonEviction
+import Testing
+
+@testable import HalcyonLearning
+
+@Suite("What is known of users, transitions and a fleet")
+struct UserFeatureTests {
+    @Test("Of six accesses to a category, each the second of the user's, two were to new objects")
+    func habits() {
+        var assembler = FeatureAssembler.withSets()
+        for number in 0..<12 {
+            let set: CategorySetID = number % 2 == 0 ? 1 : 2
+            let access = Access(entry: UInt32(number), categories: set, user: 7)
+            assembler.note(access, second: 0, gap: 8, isRepeat: number >= 4)
+        }
+        let row = assembler.row(set: 1)
+        #expect(row[Feature.userGap] == FastMath.octaves(2))
+        #expect(row[Feature.userDistinct] == FastMath.fineOctaves(2))
+        // All six were repeats over all users, as whose share that is 5/7 now: 1/2, and a ninth, tenth, … of what is missing.
+        #expect(row[Feature.categoryReuse] == FastMath.byte(255 * 5 / 7))
+        #expect(row[Feature.userReuse] == FastMath.byte(255 * (4 + 4 * 5 / 7) / (6 + 4)))
+        #expect(row[Feature.userAge] == FastMath.octaves(1))
+        #expect(row[Feature.userShare] > 120 && row[Feature.userShare] < 135, "half of what the user asks for")
+        #expect(assembler.row(set: 1, user: 8)[Feature.userDistinct] == 0, "another user")
+    }
+
+    @Test("Counts of a category are halved before they overflow")
+    func many() {
+        var assembler = FeatureAssembler.withSets()
+        for _ in 0..<70_000 {
+            assembler.note(Access(entry: 1, categories: 1, user: 7), second: 0, gap: 8, isRepeat: false)
+        }
+        #expect(assembler.row(set: 1)[Feature.userReuse] == 0)
+        #expect(assembler.row(set: 1)[Feature.userDistinct] > FastMath.fineOctaves(32_000))
+    }
+
+    @Test("A user who takes another's place begins without that one's habits, and so does the other who comes back")
+    func displaced() {
+        var users = UserProfiles(users: 2, pairs: 64)
+        let categories: [UInt32] = [5, 6]
+        func ask(_ user: UInt32, _ count: Int) {
+            categories.withUnsafeBufferPointer { members in
+                for _ in 0..<count {
+                    users.note(
+                        Access(entry: 1, categories: 1, user: user), isRepeat: true,
+                        members: .init(rebasing: members[..<1]), now: 1, second: 1)
+                }
+            }
+        }
+        ask(0, 3)
+        ask(1, 2)
+        #expect(users.weight(0, 5) > 2.9 && users.weight(1, 5) > 1.9 && users.weight(0, 6) == 0)
+        // 2 has the place of 0.
+        #expect(users.weight(2, 5) == 0)
+        ask(2, 1)
+        #expect(users.weight(2, 5) == 1 && users.weight(0, 5) == 0 && users.weight(1, 5) > 1.9)
+        ask(0, 1)
+        #expect(users.weight(0, 5) == 1 && users.weight(2, 5) == 0)
+    }
+
+    @Test("A session ends after half an hour without an access; the accesses in all go on")
+    func sessions() {
+        var assembler = FeatureAssembler.withSets()
+        for second: UInt32 in [0, 10, 1_810, 3_611, 3_612] {
+            assembler.note(Access(entry: 1, user: 7), second: second, gap: 8, isRepeat: true)
+        }
+        let row = assembler.row(set: 0)
+        #expect(row[Feature.sessionLength] == FastMath.octaves(2))
+        #expect(row[Feature.userAccesses] == FastMath.octaves(5))
+    }
+
+    @Test("What follows on a category, user by user: three of four times the other one")
+    func transitions() {
+        var assembler = FeatureAssembler.withSets()
+        // User 7: 1 2 1 2 1 1 2 1; between them user 9, who stays with category 1 and must not count for 7.
+        for set: CategorySetID in [1, 2, 1, 2, 1, 1, 2, 1] {
+            assembler.note(Access(entry: 1, categories: set, user: 7), second: 0, gap: 8, isRepeat: true)
+        }
+        func byte(_ chance: Float) -> UInt8 { FastMath.byte((FastMath.log2(chance + 0x1p-16) + 16) * 16) }
+        // After 1 came 2 three times of four; five more went elsewhere.
+        #expect(assembler.row(set: 2)[Feature.transition] == byte(3 / 9))
+        #expect(assembler.row(set: 1)[Feature.transition] == byte(1 / 9))
+        #expect(assembler.row(set: 3)[Feature.transition] == byte(3 / 9), "the likeliest of several")
+        #expect(assembler.row(set: 2, user: 9)[Feature.transition] == byte(0))
+        assembler.note(Access(entry: 1, categories: 1, user: 9), second: 0, gap: 8, isRepeat: true)
+        #expect(assembler.row(set: 2, user: 9)[Feature.transition] == byte(3 / 9), "others' transitions serve all")
+    }
+
+    @Test("Counts of transitions halve with each epoch")
+    func epochs() {
+        var count = CategoryTransitions.Count()
+        for _ in 0..<12 { count.add(in: 3) }
+        #expect(count.weight(in: 3) == 12 && count.weight(in: 5) == 3 && count.weight(in: 300) == 0)
+        count.add(in: 4)
+        #expect(count.weight(in: 4) == 7)
+    }
+
+    @Test("A fleet counts objects over all users; without the group nothing is written")
+    func fleet() {
+        var fleet = FeatureAssembler.withSets()
+        var alone = FeatureAssembler.withSets(.all.subtracting(.fleet))
+        for user: UInt32 in [1, 2, 3] {
+            let access = Access(entry: user, user: user, object: 5)
+            fleet.note(access, second: 0, gap: .max, isRepeat: false)
+            alone.note(access, second: 0, gap: .max, isRepeat: false)
+        }
+        #expect(fleet.row(set: 0, object: 5)[Feature.fleetAccesses] == FastMath.octaves(3))
+        #expect(fleet.row(set: 0, object: 5)[Feature.fleetRate] == FastMath.fineOctaves(3))
+        #expect(fleet.row(set: 0, object: 6)[Feature.fleetAccesses] == 0)
+        #expect(alone.row(set: 0, object: 5)[Feature.fleetAccesses] == 0)
+    }
+
+    @Test("That an object left does not look like another user's access")
+    func ghosts() {
+        var record = ObjectRecord()
+        record.note(Access(entry: 1, user: 7), now: 1, second: 0)
+        record = Ghost(of: record).record
+        record.note(Access(entry: 1, user: 7), now: 9, second: 0)
+        #expect(record.userChanges == 0)
+        record.note(Access(entry: 1, user: 8), now: 10, second: 0)
+        #expect(record.userChanges == 1)
+    }
+}

@@ -1,0 +1,91 @@
+import HalcyonEviction
+import HalcyonTestSupport
+import Testing
+
+@testable import HalcyonLearning
+
+@Suite("A shared model adapted to each user")
+struct AdaptedModelTests {
+    /// Two users whose habits are opposite, turn by turn: the first asks for every object twice, so that who was asked
+    /// for once will be again and who was asked for twice will not; of what the second asks for, half is one of 60
+    /// favourites, and the rest never comes back.
+    private func oppositeHabits(_ count: Int, seed: UInt64) -> [Access] {
+        var random = SplitMix64(seed: seed)
+        var waiting: [EntryID] = []
+        return (0..<count).map { index in
+            let user = UInt32(index % 2)
+            var entry = EntryID(100 + index)
+            if user == 0, waiting.count >= 30 {
+                entry = waiting.remove(at: random.next(below: waiting.count))
+            } else if user == 0 {
+                waiting.append(entry)
+            } else if random.next(below: 2) == 0 {
+                entry = EntryID(random.next(below: 60))
+            }
+            return Access(entry: entry, requestNumber: index, time: Int64(index) * 1_000_000, user: user)
+        }
+    }
+
+    /// The outcomes in a fleet of two caches that share a model whose features, all but counts, are switched off, so that they tell no user from the other.
+    private func outcomes(_ accesses: [Access], adapts: Bool, seed: UInt64 = 1) throws -> [AccessOutcome] {
+        let policy = try PolicyCatalogue.standard.policy(
+            "learned(horizon=0.5,recency=off,time=off,user=off,session=off,popularity=off,activity=off)")
+        let make = try #require(policy.sharedModelCaches(PolicyContext(capacity: 36, seed: seed)))
+        let caches = (0..<2).map { user in
+            var context = PolicyContext(capacity: 36, seed: seed &+ UInt64(user))
+            context.adaptsModel = adapts
+            return make(context)
+        }
+        return accesses.map { caches[Int($0.user)].access($0) }
+    }
+
+    @Test(
+        "Where two users' habits are opposite, adapting the shared model hits more",
+        arguments: [1, 2, 3, 4, 5, 6] as [UInt64])
+    func oppositeHabits(seed: UInt64) throws {
+        let accesses = oppositeHabits(12_000, seed: seed)
+        let shared = try outcomes(accesses, adapts: false, seed: seed).count { $0 == .hit }
+        let adapted = try outcomes(accesses, adapts: true, seed: seed).count { $0 == .hit }
+        #expect(Double(adapted) > Double(shared) * 1.02, "\(adapted) hits beside \(shared)")
+    }
+
+    @Test("The same accesses give the same decisions, and what follows changes none of them")
+    func causality() throws {
+        let accesses = oppositeHabits(6_000, seed: 4)
+        let all = try outcomes(accesses, adapts: true)
+        #expect(try outcomes(accesses, adapts: true) == all)
+        let prefix = try outcomes(Array(accesses.prefix(3_000)), adapts: true)
+        #expect(prefix == Array(all.prefix(3_000)))
+        let otherwise = accesses.prefix(3_000) + oppositeHabits(6_000, seed: 5).suffix(3_000)
+        #expect(try outcomes(Array(otherwise), adapts: true).prefix(3_000) == all.prefix(3_000))
+    }
+
+    @Test("An adapted cache keeps the verbs' order and its bounds")
+    func conformance() throws {
+        let policy = try PolicyCatalogue.standard.policy("learned")
+        for trace in MicroTrace.all {
+            var context = trace.context(for: policy, capacity: 40)
+            context.adaptsModel = true
+            let run = CheckedRun(policy, context)
+            let outcomes = run.serve(trace.accesses)
+            #expect(run.record.breaches.isEmpty, "\(trace): \(run.record.breaches.prefix(3))")
+            #expect(run.cache.state().used <= 40)
+            let areSame = CheckedRun(policy, context).serve(trace.accesses, batchesOf: 7) == outcomes
+            #expect(areSame, "\(trace)")
+        }
+    }
+
+    @Test("Caches that share a model count it once, and each counts its correction of less than 320 bytes")
+    func memory() throws {
+        let make = try #require(
+            try PolicyCatalogue.standard.policy("learned").sharedModelCaches(PolicyContext(capacity: 20)))
+        var context = PolicyContext(capacity: 20)
+        let first = make(context).state().metadataBytes
+        let shared = make(context).state().metadataBytes
+        #expect(first.fixed > 100_000 && shared.fixed == 0)
+        #expect(first.perNumber == shared.perNumber && first.perResident == shared.perResident)
+        context.adaptsModel = true
+        for _ in 0..<3 { #expect(make(context).state().metadataBytes.fixed == UserCorrections.bytesEach) }
+        #expect(UserCorrections.bytesEach < 320)
+    }
+}

@@ -1,0 +1,53 @@
+import HalcyonPrefetch
+import Testing
+
+@Suite("Markov by hand")
+struct MarkovPrefetchTests {
+    /// b followed on a three times, c twice, d once.
+    @Test("The most frequent successors come first, what is held is passed over")
+    func order() {
+        var requests = LetteredRequests(MarkovPrefetch(PrefetchContext()))
+        requests.ask("ab ac ab ad ac ab")
+        #expect(requests.plan(after: "a") == "bcd")
+        #expect(requests.plan(after: "a", limit: 2) == "bc")
+        #expect(requests.plan(after: "a", limit: 2, holding: "b") == "cd")
+        #expect(requests.plan(after: "a", limit: 0) == "")
+        #expect(requests.plan(after: "z") == "", "never asked for")
+    }
+
+    @Test("Of equally frequent successors the latest comes first; a repeated access is no step")
+    func ties() {
+        var requests = LetteredRequests(MarkovPrefetch(PrefetchContext()))
+        requests.ask("ab ac aaad")
+        #expect(requests.plan(after: "a") == "dcb")
+        requests.ask("ab")
+        #expect(requests.plan(after: "a") == "bdc")
+    }
+
+    /// The users take turns; for each of them x never follows on a.
+    @Test("What follows is what the same user asks for, counted over all users")
+    func users() {
+        var requests = LetteredRequests(MarkovPrefetch(PrefetchContext()))
+        requests.ask("a", user: 1)
+        requests.ask("x", user: 2)
+        requests.ask("b", user: 1)
+        requests.ask("y", user: 2)
+        #expect(requests.plan(after: "a", user: 2) == "b")
+        #expect(requests.plan(after: "x", user: .max) == "y")
+        requests.ask("ac", user: .max)
+        requests.ask("ac", user: .max - 1)
+        #expect(requests.plan(after: "a", user: 1) == "cb")
+    }
+
+    @Test("For each user apart nobody learns from another")
+    func perUser() {
+        var requests = LetteredRequests(MarkovPrefetch(PrefetchContext(), isPerUser: true))
+        requests.ask("ab", user: 1)
+        requests.ask("ac", user: 2)
+        requests.ask("ad", user: .max)
+        #expect(requests.plan(after: "a", user: 1) == "b")
+        #expect(requests.plan(after: "a", user: 2) == "c")
+        #expect(requests.plan(after: "a", user: .max) == "d")
+        #expect(requests.plan(after: "a", user: 3) == "")
+    }
+}

@@ -1,0 +1,106 @@
+import HalcyonPrefetch
+import Testing
+
+/// Mithril against the definitions of its paper; every `.` is a request for something that is never asked for again.
+@Suite("Mithril by hand")
+struct MithrilPrefetchTests {
+    private func requests(
+        lookahead: Int, support: ClosedRange<Int> = 2...3, rows: Int, recording: Int = 64, length: Int = 2
+    ) -> LetteredRequests {
+        var parameters = MithrilParameters()
+        parameters.lookahead = lookahead
+        parameters.minSupport = support.lowerBound
+        parameters.maxSupport = support.upperBound
+        parameters.miningRows = rows
+        parameters.recordingRows = recording
+        parameters.listLength = length
+        return LetteredRequests(MithrilPrefetch(PrefetchContext(), parameters: parameters))
+    }
+
+    /// Δ is 2. Records: a 1 8, b 2 9, c 4 11, d 5 12.
+    ///
+    ///     a b     1 apart: strong
+    ///     b c     2 apart: weak, but nothing else comes sooner after b
+    ///     c d     1 apart: strong
+    ///     a c     3 apart: none
+    @Test("Blocks asked for together each time are associated, the earlier fetches the later")
+    func worked() {
+        var requests = requests(lookahead: 2, rows: 4)
+        requests.ask("ab.cd..ab.c")
+        #expect(requests.plan(after: "a") == "", "the table is not full yet")
+        requests.ask("d")
+        #expect(requests.plans(after: "abcd") == ["b", "c", "d", ""])
+        #expect(requests.plan(after: "a", holding: "b") == "")
+        #expect(requests.plan(after: "a", limit: 0) == "")
+    }
+
+    /// Δ is 3. Records: a 1 9, b 3 11, c 4 12: c is weakly associated with a, but b comes sooner.
+    @Test("Of weak associations only the first counts, of strong ones all")
+    func firstWeak() {
+        var requests = requests(lookahead: 3, rows: 3)
+        requests.ask("a.bc....a.bc")
+        #expect(requests.plans(after: "abc") == ["b", "c", ""])
+    }
+
+    /// Records: a 1 8, b 2 9, c 3 8 + 3 = 12: the second pair of b and c is 3 apart, that of a and c 4.
+    @Test("One pair of records that is too far apart is enough to tell blocks apart")
+    func farApart() {
+        var requests = requests(lookahead: 2, rows: 3)
+        requests.ask("abc....ab..c")
+        #expect(requests.plans(after: "abc") == ["b", "", ""])
+    }
+
+    /// b has three records, a two.
+    @Test("Blocks with unequal numbers of records are not associated")
+    func unequal() {
+        var requests = requests(lookahead: 2, rows: 3)
+        requests.ask("ab....ab..b.c.c")
+        #expect(requests.plans(after: "abc") == ["", "", ""])
+    }
+
+    /// a and b get four records, one more than S, and begin anew; c d and e then fill the table.
+    @Test("A frequent block is dropped")
+    func frequent() {
+        var requests = requests(lookahead: 2, rows: 3)
+        requests.ask("ab..ab..ab..ab..cd..cd..ee")
+        #expect(requests.plans(after: "abcd") == ["", "", "d", ""])
+    }
+
+    @Test("Hits are not recorded, but pass the time")
+    func hits() {
+        var requests = requests(lookahead: 1, rows: 2)
+        requests.ask("ab")
+        requests.ask("ab", isHit: true)
+        #expect(requests.plan(after: "a") == "")
+        requests.ask("ab")
+        #expect(requests.plan(after: "a") == "b")
+        // Records of c and d: 7 and 9, 10 and 12.
+        requests.ask("c")
+        requests.ask("x", isHit: true)
+        requests.ask("dc")
+        requests.ask("x", isHit: true)
+        requests.ask("d")
+        #expect(requests.plan(after: "c") == "")
+    }
+
+    @Test("A block keeps its latest associations, the latest first")
+    func listLength() {
+        var requests = requests(lookahead: 1, rows: 2)
+        requests.ask("ab..ab..ac..ac..")
+        #expect(requests.plan(after: "a") == "cb")
+        requests.ask("ad..ad")
+        #expect(requests.plan(after: "a") == "dc")
+        #expect(requests.plan(after: "a", limit: 1) == "d")
+        #expect(requests.plan(after: "a", limit: 1, holding: "d") == "c")
+    }
+
+    /// There is room for two: when a comes again it has been forgotten.
+    @Test("A full recording table loses the block that came first")
+    func recordingTable() {
+        var requests = requests(lookahead: 1, rows: 2, recording: 2)
+        requests.ask("ab.ab")
+        #expect(requests.plan(after: "a") == "")
+        requests.ask("ab")
+        #expect(requests.plan(after: "a") == "b")
+    }
+}

@@ -1,0 +1,151 @@
+import HalcyonEviction
+import Testing
+
+@testable import HalcyonLearning
+@testable import HalcyonPrefetch
+
+@Suite("What the planner remembers")
+struct PlannerStructureTests {
+    @Test("A ranked list holds the best of all scores, as sorting them would")
+    func ranked() {
+        var generator = SplitMix64(seed: 5)
+        var lists = RankedLists(width: 6)
+        var scores: [[UInt32: Float]] = Array(repeating: [:], count: 4)
+        for step in 0..<4_000 {
+            let (list, item) = (Int(generator.next(below: 4)), UInt32(generator.next(below: 30)))
+            // Scores rise with time, as those of popular objects do.
+            let score = max(scores[list][item] ?? 0, Float(step) + Float(generator.next(below: 100)))
+            scores[list][item] = score
+            lists.raise(item, to: score, in: list)
+        }
+        for list in 0..<4 {
+            let best = scores[list].sorted { ($0.value, $1.key) > ($1.value, $0.key) }.prefix(6).map(\.value)
+            #expect(lists[list].map(\.score) == best)
+        }
+        #expect(lists[9].isEmpty)
+    }
+
+    @Test("Counts are exact while there is room; then the rarest gives way, slowly")
+    func counts() {
+        var lists = RankedLists(width: 2)
+        for item: UInt32 in [7, 8, 8, 8] { lists.add(1, to: item, fade: 0.5, in: 0) }
+        #expect(lists[0].map(\.item) == [8, 7] && lists[0].map(\.score) == [3, 1])
+        // 7 is worth 1, no more than a newcomer, who takes its place.
+        lists.add(1, to: 9, fade: 0.5, in: 0)
+        #expect(lists[0].map(\.item) == [8, 9])
+        lists.add(1, to: 9, fade: 0.5, in: 0)
+        // 9 is worth 2 now and loses half a point to each newcomer before it goes.
+        lists.add(1, to: 5, fade: 0.5, in: 0)
+        lists.add(1, to: 5, fade: 0.5, in: 0)
+        #expect(lists[0].map(\.item) == [8, 9] && lists[0].map(\.score) == [3, 1])
+        lists.add(1, to: 5, fade: 0.5, in: 0)
+        #expect(lists[0].map(\.item) == [8, 5])
+    }
+
+    @Test("Many pairs looked up together are found as one by one")
+    func findings() {
+        var generator = SplitMix64(seed: 4)
+        var rows = PairRows(repeating: UInt32(0), bound: 1 << 14)
+        for _ in 0..<3_000 {
+            rows.update(UInt32(generator.next(below: 9)), UInt32(generator.next(below: 1_000))) { $0 += 1 }
+        }
+        var findings = PairFindings(repeating: UInt32(0), count: 100)
+        var wrong = 0
+        for first in UInt32(0)..<9 {
+            let seconds = (0..<100).map { _ in UInt32(generator.next(below: 1_000)) }
+            findings.look(in: rows, first, seconds, count: 100)
+            for (index, second) in seconds.enumerated() {
+                let found = findings.isFound(index) ? findings.values[index] : nil
+                if found != rows.value(first, second)?.pointee { wrong += 1 }
+            }
+        }
+        #expect(wrong == 0)
+    }
+
+    @Test("Twelve candidates at most, each once and none that is held; what waits has its place kept")
+    func candidates() {
+        var list = CandidateList()
+        for waiting in [0, 1] {
+            list.begin(waiting: waiting)
+            for object in UInt32(0)..<40 {
+                list.add(object / 2, unless: { $0 % 3 == 0 })
+            }
+            #expect(list.isFull && list.newCount == 12 - waiting)
+            let isHeldThere = list.place(of: 3) != nil
+            #expect(!isHeldThere)
+            for object in UInt32(50)..<50 + UInt32(waiting) { list.add(waiting: object) }
+            #expect(list.count == 12 && list.newCount == 12 - waiting)
+            let last = list[11]
+            #expect(last == (waiting == 1 ? 50 : 17))
+        }
+    }
+
+    @Test("A fetch costs the square of what the best promise on average by 4 %, between its bounds")
+    func price() {
+        var price = FetchPrice(least: 0.01, most: 0.06)
+        #expect(price.now == 0.01)
+        for probability: Float in [0.02, 0.04] { price.note(best: probability) }
+        #expect(abs(price.now - 0.0225) < 1e-6)
+        for _ in 0..<20 { price.note(best: 0.9) }
+        #expect(price.now == 0.06)
+        for _ in 0..<20_000 { price.note(best: 0.001) }
+        #expect(price.now == 0.01)
+    }
+
+    @Test("Where little is wasted a fetch costs 0.3 % times the square of how many are wasted for one used")
+    func priceOfWaste() {
+        var price = FetchPrice(least: 0.001, most: 0.2)
+        price.note(best: 0.5)
+        #expect(abs(price.now - 0.147) < 1e-6, "before anything is known, seven wasted for each used")
+        for _ in 0..<20_000 { price.note(isUsed: false) }
+        #expect(price.now == 0.2)
+        for round in 0..<20_000 { price.note(isUsed: round % 3 == 0) }
+        #expect(abs(price.now - 0.012) < 0.0002, "two wasted for each used")
+        for _ in 0..<20_000 { price.note(isUsed: true) }
+        #expect(price.now == 0.001)
+    }
+
+    @Test("Bins count what was predicted beside what happened; the best prove themselves")
+    func calibration() {
+        var calibration = Calibration()
+        // Logits of 0 and −4 are 50 % and 1.8 %.
+        for _ in 0..<3 { calibration.note(logit: 0, isPositive: true) }
+        calibration.note(logit: -4, isPositive: false)
+        let bins = calibration.bins
+        #expect(bins.count == 10 && bins.first?.from == 0 && bins.last?.to == 1)
+        #expect(zip(bins, bins.dropFirst()).allSatisfy { $0.to == $1.from })
+        #expect(bins.map(\.count) == [0, 0, 1, 0, 0, 0, 0, 0, 3, 0])
+        #expect(bins[8].observed == 1 && abs(bins[8].predicted - 0.5) < 0.01)
+        #expect(bins[2].observed == 0 && abs(bins[2].predicted - 0.018) < 0.002)
+        #expect(abs(calibration.yield(of: 0.25) - 0.75) < 0.001)
+        for _ in 0..<1_000 { calibration.noteChosen(logit: -1.0986, isPositive: false) }
+        #expect(calibration.yield(of: 0.25) < 0.03)
+        #expect(abs(calibration.yield(of: 0.5) - 0.75) < 0.001, "of other probabilities nothing is known")
+    }
+
+    @Test("Those of which few are counted stand for all of them")
+    func weighted() {
+        var calibration = Calibration()
+        // A hundred with a probability of 10 %, of which a fifth of the ninety that nobody asked for are counted.
+        for index in 0..<28 { calibration.note(logit: -2.197_2, share: 0.2, isPositive: index < 10) }
+        let bin = calibration.bins[5]
+        #expect(bin.count == 100 && abs(bin.observed - 0.1) < 1e-6 && abs(bin.predicted - 0.1) < 0.001)
+    }
+
+    @Test("Probabilities that are too high come down to what happens")
+    func recalibration() {
+        var calibration = Calibration()
+        var generator = SplitMix64(seed: 2)
+        for _ in 0..<40_000 { calibration.note(logit: -1.5, isPositive: generator.next(below: 50) == 0) }
+        #expect(abs(calibration.probability(-1.5) - 0.02) < 0.01)
+        // And so they do where only a tenth of those that nobody asks for are counted.
+        var sparing = Calibration()
+        for _ in 0..<200_000 {
+            let isPositive = generator.next(below: 50) == 0
+            if isPositive || generator.next(below: 10) == 0 {
+                sparing.note(logit: -1.5, share: 0.1, isPositive: isPositive)
+            }
+        }
+        #expect(abs(sparing.probability(-1.5) - 0.02) < 0.01)
+    }
+}

@@ -1,0 +1,49 @@
+import HalcyonEviction
+import HalcyonPrefetch
+import Testing
+
+@Suite("Popularity by hand")
+struct PopularPrefetchTests {
+    @Test("The most popular first, whoever asked; never what was asked for just now")
+    func order() {
+        var requests = LetteredRequests(PopularPrefetch(PrefetchContext()))
+        requests.ask("abc", user: 1)
+        requests.ask("bcc", user: 2)
+        #expect(requests.plan(after: "a", user: 3) == "cb")
+        #expect(requests.plan(after: "z", limit: 2) == "cb")
+        #expect(requests.plan(after: "z", holding: "cz") == "ba")
+    }
+
+    /// a was asked for three times, two half-lives before b was once: ¾ of an access.
+    @Test("Counts halve", arguments: [(2, "ba"), (1, "ab")])
+    func decay(halfLives: Int, expected: String) {
+        var requests = LetteredRequests(PopularPrefetch(PrefetchContext()))
+        requests.ask("aaa")
+        for _ in 0..<PopularPrefetch.halfLife * halfLives {
+            requests.policy.note(Access(entry: .max - 1), isHit: false)
+        }
+        requests.ask("b")
+        #expect(requests.plan(after: "z") == expected)
+    }
+
+    @Test("The order outlasts what keeps the numbers small")
+    func rescaling() {
+        var requests = LetteredRequests(PopularPrefetch(PrefetchContext()))
+        requests.ask("aabbbc")
+        for _ in 0..<PopularPrefetch.halfLife * 70 { requests.policy.note(Access(entry: .max - 1), isHit: false) }
+        #expect(requests.plan(after: "z") == "bac")
+        requests.ask("c")
+        #expect(requests.plan(after: "z") == "cba")
+    }
+
+    @Test("As many objects as are listed are considered")
+    func listed() {
+        let policy = PopularPrefetch(PrefetchContext())
+        for object in UInt32(0)..<500 { policy.note(Access(entry: object), isHit: false) }
+        var plan = PrefetchPlan()
+        let outlook = PrefetchOutlook(limit: 1_000, room: .max, holds: { _ in false })
+        policy.plan(after: Access(entry: 0), outlook: outlook, into: &plan)
+        // Later ones weigh more.
+        #expect(plan.proposals.map(\.object) == (372..<500).reversed().map { UInt32($0) })
+    }
+}
