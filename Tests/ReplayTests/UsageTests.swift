@@ -135,7 +135,6 @@ struct UsageTests {
             'foo' does not name a column: write key=…, time=…, size=…, category=… or user=…, separated by commas.
             """),
         Mistake("t.csv --bogus", "Unknown option '--bogus'. See 'replay --help'."),
-        Mistake("t.csv other.csv", "Unexpected argument 'other.csv'. See 'replay --help'."),
         Mistake(
             "t.csv --format xml",
             """

@@ -135,7 +135,10 @@ public struct CacheCore<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
         let limit = used &+ access.size > capacity ? max(tables.roomLimit, access.size) : capacity
         while (used &+ access.size > limit || count >= countLimit || policy.overflows) && count > 0 {
             let victim = victim(for: access)
-            if victim == access.entry { return false }
+            if victim == access.entry {
+                tables.times?.withdrawChoice()
+                return false
+            }
             tables.evict(victim)
         }
         return true

@@ -15,6 +15,8 @@ public final class CacheTimes {
     public let clockCost: Duration
 
     private let clock = ContinuousClock()
+    /// The number of choices so far.
+    private var choices = 0
     /// What timing a choice adds to the access it is made for.
     private var choiceCost = Duration.zero
     /// Enough for any batch, and touched once, so that hardly anything is allocated within what is timed.
@@ -44,15 +46,12 @@ public final class CacheTimes {
 
     /// Serves an access and adds its time, without what the clock costs.
     public func access(_ serve: () -> AccessOutcome) -> AccessOutcome {
-        let choicesBefore = evictions.count
+        let choicesBefore = choices
         let start = clock.now
         let outcome = serve()
         let spent = clock.now - start
-        let choices = evictions.count - choicesBefore
-        let net = max(.zero, spent - clockCost - choiceCost * choices)
+        let net = max(.zero, spent - clockCost - choiceCost * (choices - choicesBefore))
         if outcome.isHit { hits.append(net) } else { misses.append(net) }
-        // The last choice was the new object itself, so that no entry was evicted by it.
-        if outcome == .refused, choices > 0 { evictions.removeLast() }
         return outcome
     }
 
@@ -60,7 +59,12 @@ public final class CacheTimes {
     @usableFromInline
     func addChoice(since start: ContinuousClock.Instant) {
         evictions.append(max(.zero, clock.now - start - clockCost))
+        choices += 1
     }
+
+    /// Removes the last choice: it fell on the new object itself, so that no entry is evicted.
+    @usableFromInline
+    func withdrawChoice() { evictions.removeLast() }
 
     private static func median(_ reading: () -> Duration) -> Duration {
         (0...1_000).map { _ in reading() }.sorted()[500]
