@@ -51,3 +51,75 @@ extension PrefetchPolicy {
     public var calibration: [CalibrationBin] { [] }
     public var metrics: [PolicyMetric] { [] }
 }
+
+/// What a prefetch policy is told when it is made.
+public struct PrefetchContext: Sendable {
+    /// The seed of everything random.
+    public var seed: UInt64
+    /// How many objects to make room for from the start; 0 where nobody knows.
+    public var objects: Int
+    /// The object whose key is the number after that of an object's key, whether anybody has asked for it or not; `nil` where
+    /// keys are no numbers. Only ``NextKeyPrefetch`` looks at it.
+    public var nextByKey: (@Sendable (UInt32) -> UInt32?)?
+
+    /// How long a fetch takes, in microseconds; 0 where nobody knows. What is asked for sooner was not worth a fetch.
+    public var fetchLatency: Int64
+
+    /// Whether each user has a cache, so that what left one is missed by that user alone. Otherwise one cache serves all.
+    public var cachesPerUser: Bool
+
+    /// A context; everything has a neutral default.
+    public init(
+        seed: UInt64 = 1, objects: Int = 0, nextByKey: (@Sendable (UInt32) -> UInt32?)? = nil, fetchLatency: Int64 = 0,
+        cachesPerUser: Bool = false
+    ) {
+        self.seed = seed
+        self.objects = objects
+        self.nextByKey = nextByKey
+        self.fetchLatency = fetchLatency
+        self.cachesPerUser = cachesPerUser
+    }
+}
+
+/// An object of which the owner of a catalogue says that it exists.
+public struct AnnouncedObject: Sendable, Equatable {
+    /// Its number.
+    public var object: UInt32
+    /// Its categories.
+    public var categories: CategorySetID
+    /// What it takes of a cache: bytes, or 1.
+    public var cost: Int
+    /// Since when it exists, in microseconds.
+    public var time: Int64
+
+    /// An object; one that has existed for ever has the time 0.
+    public init(object: UInt32, categories: CategorySetID = 0, cost: Int = 1, time: Int64 = 0) {
+        self.object = object
+        self.categories = categories
+        self.cost = cost
+        self.time = time
+    }
+}
+
+/// What came of the objects that were given probabilities between two bounds.
+public struct CalibrationBin: Sendable, Codable, Equatable {
+    /// The lower bound.
+    public var from: Double
+    /// The upper bound.
+    public var to: Double
+    /// How many there were.
+    public var count: Int
+    /// Their mean predicted probability; 0 where there are none.
+    public var predicted: Double
+    /// The share of them that were asked for within the horizon; 0 where there are none.
+    public var observed: Double
+
+    /// A bin.
+    public init(from: Double, to: Double, count: Int, predicted: Double, observed: Double) {
+        self.from = from
+        self.to = to
+        self.count = count
+        self.predicted = predicted
+        self.observed = observed
+    }
+}

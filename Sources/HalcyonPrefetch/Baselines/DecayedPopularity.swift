@@ -1,4 +1,5 @@
 import HalcyonEviction
+import HalcyonLearning
 
 /// How often each item was counted, each count halving every ``halfLife`` requests, up to a common factor.
 ///
@@ -47,5 +48,58 @@ struct DecayedPopularity: ~Copyable {
         preciseWeight *= 0x1p-64
         total *= 0x1p-64
         for item in 0..<UInt32(scores.capacity) { scores[item] *= 0x1p-64 }
+    }
+}
+
+/// The items with the highest scores of each of many lists, the highest first.
+///
+/// It holds as long as nothing but an item's score that rises changes the order, as with counts that all decay alike: an
+/// item that is not on a full list can come on it only when its own score rises. Raising is O(``width``), mostly O(1).
+/// Bytes: 4 for each place of every list up to the largest one used, and 2 a list.
+struct PopularityLists: ~Copyable {
+    /// How many items a list holds.
+    let width: Int
+    private var items = HeapArray<UInt32>(repeating: 0, count: 0)
+    private var sizes = SlotArray<UInt16>(repeating: 0)
+
+    /// Empty lists of at most `width` items.
+    init(width: Int) { self.width = width }
+
+    var byteCount: Int { items.byteCount + sizes.byteCount }
+
+    /// The items of a list, the highest score first. It holds until one is raised.
+    @inline(__always)
+    subscript(list: UInt32) -> UnsafeBufferPointer<UInt32> {
+        UnsafeBufferPointer(start: items.base + Int(list) &* width, count: Int(sizes[list]))
+    }
+
+    /// Puts an item, the score of which has risen, in its place on a list. One whose score equals another's comes behind it.
+    @inline(__always)
+    mutating func raise(_ item: UInt32, on list: UInt32, scores: borrowing SlotArray<Float>) {
+        if (Int(list) &+ 1) &* width > items.count { makeRoom(for: list) }
+        let members = items.base + Int(list) &* width
+        let score = scores[item]
+        var size = Int(sizes[list])
+        if size == width && scores[members[size &- 1]] >= score && members[size &- 1] != item { return }
+        var place = 0
+        while place < size && members[place] != item { place &+= 1 }
+        if place == size {
+            if size == width {
+                place = width &- 1
+            } else {
+                size &+= 1
+                sizes[list] = UInt16(size)
+            }
+        }
+        while place > 0 && scores[members[place &- 1]] < score {
+            members[place] = members[place &- 1]
+            place &-= 1
+        }
+        members[place] = item
+    }
+
+    @inline(never)
+    private mutating func makeRoom(for list: UInt32) {
+        items.grow(to: max((Int(list) + 1) * width, items.count * 3 / 2), filling: 0)
     }
 }

@@ -83,3 +83,113 @@ extension PrefetchBudget {
         }
     }
 }
+
+extension PrefetchBudget: CustomStringConvertible {
+    /// Reads limits as people write them, separated by commas: `2/request,50MB/day,1000/total`; or `unlimited`.
+    ///
+    /// An amount without a unit is a number of objects. One with a unit is a number of bytes: `B`; `kB`, `MB` and `GB` are
+    /// powers of 1000, `KiB`, `MiB` and `GiB` of 1024, and may have a fraction. The case of a unit is ignored. The periods
+    /// are `request`, `minute`, `day` and `total`; each takes at most one number of objects and one of bytes.
+    ///
+    /// - Throws: ``PrefetchBudgetError`` if `text` is anything else, or a limit is larger than 2⁵³.
+    public init(parsing text: String) throws(PrefetchBudgetError) {
+        self.init()
+        guard text != "unlimited" else { return }
+        for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+            try add(part)
+        }
+    }
+
+    /// The limits as ``init(parsing:)`` reads them, the shortest period first.
+    public var description: String {
+        let parts = Period.allCases.flatMap { period in
+            [
+                self[period].objects.map { "\($0)/\(period)" },
+                self[period].bytes.map { "\(ByteUnit.text(of: $0))/\(period)" },
+            ].compactMap { $0 }
+        }
+        return parts.isEmpty ? "unlimited" : parts.joined(separator: ",")
+    }
+
+    private mutating func add(_ part: Substring) throws(PrefetchBudgetError) {
+        let halves = part.split(separator: "/", omittingEmptySubsequences: false).map { $0.trimmed }
+        guard halves.count == 2, !halves[0].isEmpty else {
+            throw PrefetchBudgetError(
+                "'\(part)' is not a limit", accepted: "an amount and a period, as in 2/request or 50MB/day")
+        }
+        guard let period = Period(rawValue: String(halves[1])) else {
+            throw PrefetchBudgetError("'\(halves[1])' is not a period", accepted: "request, minute, day or total")
+        }
+        let amount = halves[0]
+        let digits = amount.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
+        let unit = amount.dropFirst(digits.count).trimmed
+        let value: Int
+        if unit.isEmpty {
+            guard digits.allSatisfy({ $0 != "." }), let number = Double(digits) else {
+                throw PrefetchBudgetError(
+                    "'\(amount)' is not a number of objects",
+                    accepted: "a whole number, or bytes with a unit (\(ByteUnit.names))")
+            }
+            value = try PrefetchBudget.checked(number, amount)
+        } else {
+            guard let number = Double(digits), let factor = ByteUnit.factor(of: unit) else {
+                throw PrefetchBudgetError(
+                    "'\(amount)' is not an amount",
+                    accepted: "a whole number of objects, or a number of bytes with a unit (\(ByteUnit.names))")
+            }
+            value = try PrefetchBudget.checked((number * Double(factor)).rounded(), amount)
+        }
+        let limited = unit.isEmpty ? \Limit.objects : \Limit.bytes
+        guard self[period][keyPath: limited] == nil else {
+            throw PrefetchBudgetError(
+                "'\(part)' is a second limit of \(unit.isEmpty ? "objects" : "bytes") for '\(period)'", accepted: "one")
+        }
+        self[period][keyPath: limited] = value
+    }
+
+    /// The largest limit, 2⁵³: exact as a floating-point number, and more than anybody fetches.
+    private static func checked(_ value: Double, _ amount: Substring) throws(PrefetchBudgetError) -> Int {
+        guard value <= 0x1p53 else {
+            throw PrefetchBudgetError("'\(amount)' is too large", accepted: "at most 9007199254740992 (9 PB)")
+        }
+        return Int(value)
+    }
+}
+
+/// Why a budget could not be read: one sentence that says what was found and what is accepted.
+public struct PrefetchBudgetError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// The sentence.
+    public let description: String
+
+    init(_ found: String, accepted: String) { description = "Prefetch budget: \(found): write \(accepted)." }
+}
+
+/// The units in which a budget counts bytes.
+private enum ByteUnit {
+    static let all = [
+        ("B", 1), ("kB", 1_000), ("MB", 1_000_000), ("GB", 1_000_000_000), ("KiB", 1_024), ("MiB", 1_048_576),
+        ("GiB", 1_073_741_824),
+    ]
+
+    static let names = "B, kB, MB, GB, KiB, MiB or GiB"
+
+    static func factor(of name: Substring) -> Int? {
+        all.first { $0.0.lowercased() == name.lowercased() }?.1
+    }
+
+    /// A number of bytes in the unit in which it is a whole number with the fewest digits.
+    static func text(of bytes: Int) -> String {
+        let unit = all.filter { bytes % $0.1 == 0 }.max { $0.1 < $1.1 }
+        guard let unit, bytes > 0 else { return "0B" }
+        return "\(bytes / unit.1)\(unit.0)"
+    }
+}
+
+extension Substring {
+    fileprivate var trimmed: Substring {
+        var part = self
+        while part.first == " " { part.removeFirst() }
+        while part.last == " " { part.removeLast() }
+        return part
+    }
+}

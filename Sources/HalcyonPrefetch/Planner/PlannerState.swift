@@ -365,3 +365,64 @@ struct PlannerState: ~Copyable {
         meanCost > 0 ? FastMath.float(objects[object].cost) / meanCost : 1
     }
 }
+
+/// What is the same for all candidates of a plan.
+struct PlannerContext {
+    var now: UInt32
+    var seconds: UInt32
+    var slot: Int
+    var user: PlannerUsers.Record
+    /// The user's number among the ``HabitFeatures``, where one who is unknown has one, too.
+    var inhabitant: UInt32
+    /// The members of the categories of the user's last request that had any.
+    var active: UnsafeBufferPointer<UInt32>
+    /// What the user went on to from the last object in the past, and from that.
+    var own: (first: Follower, second: Follower)
+    /// What came after the user's last two objects, over all users.
+    var third: Follower
+
+    /// The number of a user among the ``HabitFeatures``.
+    @inline(__always)
+    static func inhabitant(_ user: UInt32) -> UInt32 { user &+ 1 }
+}
+
+/// Where to look for candidates: what is popular in each category, and which categories come after it.
+///
+/// Categories beyond ``bound`` share with those before them. O(1) an access and category. Bytes: 256 a category, and 64 for one of which
+/// anything was announced.
+struct PlannerCategories: ~Copyable {
+    static let bound: UInt32 = 1 << 16
+    /// Categories of an object that are taken account of.
+    static let mostMembers = 4
+    static let popularWidth = 16
+    static let nextWidth = 16
+    static let announcedWidth = 8
+
+    /// Popular objects of each category, by what ``PlannerObjects/Record/middle`` was, brought to a common time.
+    private(set) var popular = RankedLists(width: popularWidth)
+    /// How often each category came after one.
+    private(set) var next = RankedLists(width: nextWidth)
+
+    /// Objects of each category that were announced, the newest first.
+    private(set) var announced = RankedLists(width: announcedWidth)
+
+    var byteCount: Int { popular.byteCount + next.byteCount + announced.byteCount }
+
+    @inline(__always)
+    static func slot(_ category: UInt32) -> Int { Int(category & (bound - 1)) }
+
+    /// An object of a category is announced, the `number`-th of all.
+    mutating func announce(_ object: UInt32, in category: UInt32, number: Float) {
+        announced.raise(object, to: number, in: Self.slot(category))
+    }
+
+    /// An object of a category was asked for; `score` is how popular it is.
+    mutating func note(_ object: UInt32, in category: UInt32, score: Float) {
+        popular.raise(object, to: score, in: Self.slot(category))
+    }
+
+    /// A user moved from one category to another, or stayed.
+    mutating func note(_ category: UInt32, after last: UInt32) {
+        next.add(1, to: UInt32(Self.slot(category)), fade: 2 / Float(Self.nextWidth), in: Self.slot(last))
+    }
+}
