@@ -3,7 +3,7 @@ public struct PrefetchPlan: Sendable, Equatable {
     /// What is best fetched now, best first.
     public private(set) var proposals: [PrefetchProposal] = []
     /// What it thinks by now of objects that wait; nothing of those that are not among them.
-    public private(set) var judgements: [WaitingJudgement] = []
+    public private(set) var reconsiderations: [Reconsideration] = []
 
     /// Nothing is said yet.
     public init() {}
@@ -13,20 +13,20 @@ public struct PrefetchPlan: Sendable, Equatable {
         proposals.append(PrefetchProposal(object: object, probability: probability))
     }
 
-    /// Says whether an object of ``PrefetchOutlook/waiting`` is still likely enough to keep.
-    public mutating func judge(_ object: UInt32, isLikely: Bool) {
-        judgements.append(WaitingJudgement(object: object, isLikely: isLikely))
+    /// Says whether an object of ``PrefetchOutlook/unused`` is still likely enough to keep.
+    public mutating func reconsider(_ object: UInt32, isLikely: Bool) {
+        reconsiderations.append(Reconsideration(object: object, isLikely: isLikely))
     }
 
     /// Takes everything back, keeping the memory.
     public mutating func removeAll() {
         proposals.removeAll(keepingCapacity: true)
-        judgements.removeAll(keepingCapacity: true)
+        reconsiderations.removeAll(keepingCapacity: true)
     }
 }
 
 /// Whether an object that was fetched ahead, and that nobody has asked for yet, is still likely enough to keep.
-public struct WaitingJudgement: Sendable, Equatable {
+public struct Reconsideration: Sendable, Equatable {
     /// Its number.
     public var object: UInt32
     /// If not, it is the first to go.
@@ -62,19 +62,19 @@ public struct PrefetchOutlook {
     /// The most that an entry may cost to be let in at all, however many others leave.
     public var capacity: Int
     /// Some of the objects that were fetched ahead for the user, are in the cache, and were not asked for since; at most
-    /// ``WaitingObjects/mostAtOnce``, and only where another like the one just asked for would not find room.
-    public var waiting: [UInt32]
+    /// ``UnusedPrefetches/mostAtOnce``, and only where another like the one just asked for would not find room.
+    public var unused: [UInt32]
     /// Whether an object is in the cache or on its way there.
     public var holds: (UInt32) -> Bool
 
     /// An outlook.
     public init(
-        limit: Int, room: Int, capacity: Int = .max, waiting: [UInt32] = [], holds: @escaping (UInt32) -> Bool
+        limit: Int, room: Int, capacity: Int = .max, unused: [UInt32] = [], holds: @escaping (UInt32) -> Bool
     ) {
         self.limit = limit
         self.room = room
         self.capacity = capacity
-        self.waiting = waiting
+        self.unused = unused
         self.holds = holds
     }
 }

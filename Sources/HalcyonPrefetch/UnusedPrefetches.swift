@@ -3,11 +3,11 @@
 ///
 /// It is not told when an object waits no longer, but asks whoever knows when its turn comes. All verbs are amortised O(1).
 /// Bytes: 16 to 32 an object that waits, and for each that does no longer until its turn comes.
-public struct WaitingObjects: Sendable {
+public struct UnusedPrefetches: Sendable {
     /// The most that are looked at again after one request.
-    public static let mostAtOnce = 1
+    public static let maxPerRequest = 1
     /// The most of other users that are passed over meanwhile.
-    private static let mostPassedOver = 4
+    private static let maxSkipped = 4
 
     /// A fetch of an object.
     public struct Fetch: Sendable, Equatable {
@@ -37,32 +37,32 @@ public struct WaitingObjects: Sendable {
 
     /// An object has been fetched.
     ///
-    /// - Parameter waits: whether what was fetched once waits still, for no other reason than that fetch.
-    public mutating func add(_ fetch: Fetch, waits: (Fetch) -> Bool) {
+    /// - Parameter isUnused: whether what was fetched once waits still, for no other reason than that fetch.
+    public mutating func add(_ fetch: Fetch, isUnused: (Fetch) -> Bool) {
         if fetches.count >= bound {
             fetches.removeSubrange(..<head)
             head = 0
-            fetches.removeAll { !waits($0) }
+            fetches.removeAll { !isUnused($0) }
             bound = max(64, 2 * fetches.count)
         }
         fetches.append(fetch)
     }
 
-    /// Sets `list` to the objects of a user whose turn it is, at most ``mostAtOnce``; their next turn comes after that of all others.
+    /// Sets `list` to the objects of a user whose turn it is, at most ``maxPerRequest``; their next turn comes after that of all others.
     ///
-    /// - Parameter waits: whether what was fetched once waits still, for no other reason than that fetch.
-    public mutating func next(of user: UInt32, into list: inout [UInt32], waits: (Fetch) -> Bool) {
+    /// - Parameter isUnused: whether what was fetched once waits still, for no other reason than that fetch.
+    public mutating func next(of user: UInt32, into list: inout [UInt32], isUnused: (Fetch) -> Bool) {
         list.removeAll(keepingCapacity: true)
         // Each has one turn at most.
         var left = fetches.count - head
-        var passedOver = 0
-        while left > 0 && list.count < Self.mostAtOnce && passedOver < Self.mostPassedOver {
+        var skipped = 0
+        while left > 0 && list.count < Self.maxPerRequest && skipped < Self.maxSkipped {
             let fetch = fetches[head]
             head += 1
             left -= 1
-            guard waits(fetch) else { continue }
-            add(fetch, waits: waits)
-            if fetch.user == user { list.append(fetch.object) } else { passedOver += 1 }
+            guard isUnused(fetch) else { continue }
+            add(fetch, isUnused: isUnused)
+            if fetch.user == user { list.append(fetch.object) } else { skipped += 1 }
         }
     }
 }

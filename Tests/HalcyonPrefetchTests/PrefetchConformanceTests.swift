@@ -99,7 +99,7 @@ struct PrefetchConformanceTests {
             let set = index % 3 == 0 ? 1 : base + UInt32(random.next(below: 39))
             let user = UInt32.max - UInt32(random.next(below: 3))
             if index % 50 == 0 {
-                policy.announce(AnnouncedObject(object: .max - 1, categories: set, cost: .max, time: .max))
+                policy.announce(AnnouncedObject(object: .max - 1, categories: set, size: .max, time: .max))
             }
             let access = Access(
                 entry: 0, requestNumber: index, size: index % 2, categories: set, user: user, object: object)

@@ -18,7 +18,7 @@ final class PrefetchTestRun {
     private let limit: Int
     private var caches: [UInt32: [UInt32]] = [:]
     /// What was fetched for each user and waits.
-    private var waiting: [UInt32: [UInt32]] = [:]
+    private var unused: [UInt32: [UInt32]] = [:]
 
     init(_ entry: PrefetchCatalogue.Entry, limit: Int, objects: Int = 0, keysAreNumbers: Bool = true) {
         var context = PrefetchContext(seed: 9, objects: objects)
@@ -65,18 +65,18 @@ final class PrefetchTestRun {
         var plan = PrefetchPlan()
         plan.propose(.max)
         let held = cache
-        waiting[access.user, default: []].removeAll { $0 == access.object || !held.contains($0) }
-        let due = Array(waiting[access.user, default: []].prefix(WaitingObjects.mostAtOnce))
+        unused[access.user, default: []].removeAll { $0 == access.object || !held.contains($0) }
+        let due = Array(unused[access.user, default: []].prefix(UnusedPrefetches.maxPerRequest))
         let outlook = PrefetchOutlook(
-            limit: limit, room: 20 - cache.count, waiting: cache.count < 20 ? [] : due,
+            limit: limit, room: 20 - cache.count, unused: cache.count < 20 ? [] : due,
             holds: { held.contains($0) })
         policy.plan(after: access, outlook: outlook, into: &plan)
         if plan.proposals.first?.object != .max {
             breaches.append("request \(access.requestNumber): what was planned before is lost")
         }
-        let judged = plan.judgements.map(\.object)
-        if Set(judged).count < judged.count || !Set(judged).isSubset(of: outlook.waiting) {
-            breaches.append("request \(access.requestNumber): \(judged) judged of \(outlook.waiting)")
+        let judged = plan.reconsiderations.map(\.object)
+        if Set(judged).count < judged.count || !Set(judged).isSubset(of: outlook.unused) {
+            breaches.append("request \(access.requestNumber): \(judged) judged of \(outlook.unused)")
         }
         let objects = plan.proposals.dropFirst().map(\.object)
         if objects.count > limit { breaches.append("request \(access.requestNumber): \(objects.count) objects") }
@@ -84,7 +84,7 @@ final class PrefetchTestRun {
         if objects.contains(where: held.contains) { breaches.append("request \(access.requestNumber): one is held") }
         plans.append(Array(objects))
         for object in objects { insert(object, into: &cache, of: access.user) }
-        waiting[access.user, default: []] += objects
+        unused[access.user, default: []] += objects
         caches[access.user] = cache
     }
 

@@ -2,17 +2,17 @@ import HalcyonEviction
 import HalcyonPrefetch
 import Testing
 
-@Suite("What was fetched and waits is looked at in turns")
-struct WaitingObjectsTests {
-    /// Turns of objects, beside a plain list of what waits.
+@Suite("What was fetched and isUnused is looked at in turns")
+struct UnusedPrefetchesTests {
+    /// Turns of objects, beside a plain list of what isUnused.
     private struct Turns {
-        private(set) var waiting: [WaitingObjects.Fetch] = []
-        private var objects = WaitingObjects()
+        private(set) var waiting: [UnusedPrefetches.Fetch] = []
+        private var objects = UnusedPrefetches()
         private var fetches = 0
 
         mutating func fetch(_ object: UInt32, user: UInt32 = 0) {
             fetches += 1
-            let fetch = WaitingObjects.Fetch(object: object, user: user, number: fetches)
+            let fetch = UnusedPrefetches.Fetch(object: object, user: user, number: fetches)
             waiting.append(fetch)
             objects.add(fetch) { [waiting] in waiting.contains($0) }
         }
@@ -27,7 +27,7 @@ struct WaitingObjectsTests {
         }
     }
 
-    @Test("Each in its turn, in the order in which they came; one that waits no longer has none")
+    @Test("Each in its turn, in the order in which they came; one that isUnused no longer has none")
     func turns() {
         var turns = Turns()
         #expect(turns.next() == [])

@@ -1,7 +1,7 @@
 import HalcyonEviction
 
 /// Up to where the baselines keep arrays by number, so that one stray number does not cost gigabytes.
-enum PrefetchBounds {
+enum BaselineBounds {
     /// Objects with this number or a larger one are of no account where there is an array by object.
     static let objects: UInt32 = 1 << 24
     /// Categories with this number or a larger one are of no account.

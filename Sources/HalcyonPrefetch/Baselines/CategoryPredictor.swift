@@ -7,17 +7,17 @@ import HalcyonLearning
 ///
 /// `share` is a category's part of all accesses, decayed; `s` is ``smoothing``. The habits of a user are the 16 most
 /// frequent categories, and so are the successors of a category (``RankedCounts``); to these come the ``listed`` most popular
-/// ones. An access counts for each of its categories; of a set only the first ``membersTold`` are.
+/// ones. An access counts for each of its categories; of a set only the first ``maxMembers`` are.
 ///
 /// An access and a forecast are O(categories a set × 16). Bytes: 98 a user and 98 a category, each at most 2¹⁶ times; 12 more
 /// a category; 12 a set and 4 for each member, at most 2²² sets; 4 a user, at most 16 MB.
-struct CategoryHabits: ~Copyable {
+struct CategoryPredictor: ~Copyable {
     /// How many accesses the shares over all users are worth in a user's habits.
     static let smoothing: Float = 4
     /// How many popular categories are considered beside those of the user.
     static let listed = 8
     /// How many categories of a set are of account.
-    static let membersTold = 4
+    static let maxMembers = 4
 
     /// The categories considered last, in no particular order.
     private(set) var candidates: [UInt32] = []
@@ -26,7 +26,7 @@ struct CategoryHabits: ~Copyable {
     private var round: UInt32 = 0
 
     private(set) var popularity: DecayedPopularity
-    private var ranking = PopularityLists(width: CategoryHabits.listed)
+    private var ranking = PopularityLists(width: CategoryPredictor.listed)
     private var sets = CategorySetTable()
     private var habits = RankedCounts(width: 16, bound: 1 << 16)
     private var transitions = RankedCounts(width: 16, bound: 1 << 16)
@@ -40,13 +40,13 @@ struct CategoryHabits: ~Copyable {
             + habits.byteCount + transitions.byteCount + last.byteCount
     }
 
-    /// The members of a set, at most ``membersTold``.
+    /// The members of a set, at most ``maxMembers``.
     @inline(__always)
     subscript(set: CategorySetID) -> UnsafeBufferPointer<UInt32> { sets[set] }
 
     mutating func define(_ set: CategorySetID, members: [UInt32]) {
         guard set != 0 else { return }
-        sets.define(set, members: Array(members.filter { $0 < PrefetchBounds.categories }.prefix(Self.membersTold)))
+        sets.define(set, members: Array(members.filter { $0 < BaselineBounds.categories }.prefix(Self.maxMembers)))
     }
 
     /// Takes an access of a user to an object of the categories `set` into account.
@@ -54,7 +54,7 @@ struct CategoryHabits: ~Copyable {
         popularity.advance()
         let members = sets[set]
         if members.isEmpty { return }
-        let slot = PrefetchBounds.slot(ofUser: user)
+        let slot = BaselineBounds.slot(ofUser: user)
         for category in members {
             popularity.count(category)
             ranking.raise(category, on: 0, scores: popularity.scores)
@@ -69,7 +69,7 @@ struct CategoryHabits: ~Copyable {
     func probability(of category: UInt32) -> Float { weights[category] }
 
     /// Weighs the categories that `user` may ask for next: ``candidates`` and their probabilities.
-    mutating func forecast(for user: UInt32) {
+    mutating func predict(for user: UInt32) {
         candidates.removeAll(keepingCapacity: true)
         round &+= 1
         var habitual: Float = 0
@@ -78,7 +78,7 @@ struct CategoryHabits: ~Copyable {
             let each = 0.5 / (habitual + Self.smoothing)
             for place in 0..<row.size { weigh(row.items[place], Float(row.counts[place]) * each) }
         }
-        let previous = sets[last[PrefetchBounds.slot(ofUser: user)]]
+        let previous = sets[last[BaselineBounds.slot(ofUser: user)]]
         for category in previous {
             guard let row = transitions.row(of: UInt64(category)) else { continue }
             let each = 0.5 / Float(row.total * previous.count)

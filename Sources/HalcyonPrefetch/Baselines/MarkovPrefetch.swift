@@ -25,7 +25,7 @@ public final class MarkovPrefetch: PrefetchPolicy {
 
     public func note(_ access: Access, isHit: Bool) {
         guard access.object != .none else { return }
-        let slot = PrefetchBounds.slot(ofUser: access.user)
+        let slot = BaselineBounds.slot(ofUser: access.user)
         let previous = last[slot]
         if previous == access.object { return }
         last[slot] = access.object

@@ -29,7 +29,7 @@ public final class MithrilPrefetch: PrefetchPolicy {
 
     public func note(_ access: Access, isHit: Bool) {
         requests &+= 1
-        guard !isHit, access.object < PrefetchBounds.objects else { return }
+        guard !isHit, access.object < BaselineBounds.objects else { return }
         records.record(access.object, at: requests)
         if records.isFull { mine() }
     }

@@ -19,7 +19,7 @@ public final class PopularPrefetch: PrefetchPolicy {
 
     public func note(_ access: Access, isHit: Bool) {
         popularity.advance()
-        guard access.object < PrefetchBounds.objects else { return }
+        guard access.object < BaselineBounds.objects else { return }
         popularity.count(access.object)
         ranking.raise(access.object, on: 0, scores: popularity.scores)
     }

@@ -8,8 +8,8 @@
 ///
 /// Pure; every member is O(1).
 public struct PrefetchSpending: Sendable, Equatable {
-    /// How many objects ``objectsLeft`` names at most, lest somebody makes room for as many as there is no limit to.
-    public static let mostAtOnce = 1 << 16
+    /// How many objects ``objectsLeft`` names at maximum, lest somebody makes room for as many as there is no limit to.
+    public static let maxObjectsLeft = 1 << 16
 
     /// What may be spent. A limit that is lowered below what was spent already leaves nothing.
     public var budget: PrefetchBudget
@@ -48,18 +48,18 @@ public struct PrefetchSpending: Sendable, Equatable {
 
     /// Whether another object may be fetched, one of so many bytes.
     ///
-    /// - Parameter cost: its bytes; 0 where nobody knows, to be paid by ``spend(cost:)`` once they are known.
-    public func allows(cost: Int) -> Bool {
-        request.allows(cost, budget.perRequest) && minute.allows(cost, budget.perMinute)
-            && day.allows(cost, budget.perDay) && total.allows(cost, budget.inTotal)
+    /// - Parameter size: its bytes; 0 where nobody knows, to be paid by ``spend(size:)`` once they are known.
+    public func allows(size: Int) -> Bool {
+        request.allows(size, budget.perRequest) && minute.allows(size, budget.perMinute)
+            && day.allows(size, budget.perDay) && total.allows(size, budget.inTotal)
     }
 
-    /// How many more objects may be fetched now, from 0 to ``mostAtOnce``; 0 as soon as a limit of bytes is used up.
+    /// How many more objects may be fetched now, from 0 to ``maxObjectsLeft``; 0 as soon as a limit of bytes is used up.
     public var objectsLeft: Int {
         let left = min(
             min(request.left(budget.perRequest), minute.left(budget.perMinute)),
             min(day.left(budget.perDay), total.left(budget.inTotal)))
-        return min(max(left, 0), Self.mostAtOnce)
+        return min(max(left, 0), Self.maxObjectsLeft)
     }
 
     /// How many more bytes may be fetched now, whatever the numbers of objects; `nil` without a limit.
@@ -82,20 +82,20 @@ public struct PrefetchSpending: Sendable, Equatable {
     ///
     /// - Returns: what to correct it with, once it is known how many bytes it has.
     @discardableResult
-    public mutating func spend(cost: Int) -> Payment {
-        let cost = max(cost, 0)
-        request.add(1, cost)
-        minute.add(1, cost)
-        day.add(1, cost)
-        total.add(1, cost)
+    public mutating func spend(size: Int) -> Payment {
+        let size = max(size, 0)
+        request.add(1, size)
+        minute.add(1, size)
+        day.add(1, size)
+        total.add(1, size)
         return Payment(
-            cost: cost, requestNumber: requestNumber, minuteNumber: minuteNumber, dayNumber: dayNumber)
+            size: size, requestNumber: requestNumber, minuteNumber: minuteNumber, dayNumber: dayNumber)
     }
 
     /// Corrects what was paid for an object to the bytes that it turned out to have, in those of the periods in which it was paid
     /// that are not over.
     public mutating func correct(_ payment: Payment, to bytes: Int) {
-        let more = max(bytes, 0) - payment.cost
+        let more = max(bytes, 0) - payment.size
         if payment.requestNumber == requestNumber { request.add(0, more) }
         if payment.minuteNumber == minuteNumber { minute.add(0, more) }
         if payment.dayNumber == dayNumber { day.add(0, more) }
@@ -124,7 +124,7 @@ public struct PrefetchSpending: Sendable, Equatable {
 
     /// What was paid for one object, and when.
     public struct Payment: Sendable, Equatable {
-        let cost: Int
+        let size: Int
         let requestNumber: Int
         let minuteNumber: Int64
         let dayNumber: Int64
@@ -136,24 +136,24 @@ public struct PrefetchSpending: Sendable, Equatable {
         var bytes = 0
 
         /// As many bytes are counted: more than any limit.
-        private static let most = 1 << 62
+        private static let maximum = 1 << 62
 
-        mutating func add(_ count: Int, _ cost: Int) {
+        mutating func add(_ count: Int, _ size: Int) {
             objects += count
             // Without a limit of bytes there may be more than can be counted.
-            let (sum, isTooLarge) = bytes.addingReportingOverflow(cost)
-            bytes = isTooLarge ? Self.most : min(max(sum, 0), Self.most)
+            let (sum, isTooLarge) = bytes.addingReportingOverflow(size)
+            bytes = isTooLarge ? Self.maximum : min(max(sum, 0), Self.maximum)
         }
 
-        func allows(_ cost: Int, _ limit: PrefetchBudget.Limit) -> Bool {
-            if let most = limit.objects, objects >= most { return false }
-            // Not `bytes + cost`, which may be too large a number.
-            if let most = limit.bytes, cost > most - bytes { return false }
+        func allows(_ size: Int, _ limit: PrefetchBudget.Limit) -> Bool {
+            if let maximum = limit.objects, objects >= maximum { return false }
+            // Not `bytes + size`, which may be too large a number.
+            if let maximum = limit.bytes, size > maximum - bytes { return false }
             return true
         }
 
         func left(_ limit: PrefetchBudget.Limit) -> Int {
-            if let most = limit.bytes, bytes >= most { return 0 }
+            if let maximum = limit.bytes, bytes >= maximum { return 0 }
             return limit.objects.map { $0 - objects } ?? .max
         }
     }

@@ -8,14 +8,14 @@ public struct PlannerParameters: PolicyParameters, Equatable {
         case on, off
     }
 
-    static let mostHorizon = 1_000
-    static let mostHidden = 64
+    static let maxHorizon = 1_000
+    static let maxHidden = 64
 
     /// The label: asked for by the user within so many of the user's requests.
     public var horizon = 11
     /// The least and the most that fetching an object of mean size costs, as a share of what a hit is worth, beside what an
     /// entry is worth that must leave for it; between, it follows what the best candidates promise, and is less where little of
-    /// what is fetched is wasted (``FetchPrice``).
+    /// what is fetched is wasted (``PrefetchThreshold``).
     public var price = 0.006
     public var mostPrice = 0.036
     /// Hidden units of the network.
@@ -41,10 +41,10 @@ public struct PlannerParameters: PolicyParameters, Equatable {
 
     /// The name, range and meaning of each value.
     public static let table: [Parameter<PlannerParameters>] = [
-        .integer("horizon", \.horizon, in: 1...mostHorizon, "the label: asked for within so many requests of the user"),
+        .integer("horizon", \.horizon, in: 1...maxHorizon, "the label: asked for within so many requests of the user"),
         .real("price", \.price, in: 0...1, "the least that a fetch costs, as a share of a hit's worth"),
         .real("most-price", \.mostPrice, in: 0...1, "the most that it costs; between, what the best promise"),
-        .integer("hidden", \.hidden, in: 1...mostHidden, "hidden units of the network"),
+        .integer("hidden", \.hidden, in: 1...maxHidden, "hidden units of the network"),
         .real(
             "controls", \.controls, in: 0...1_000,
             "candidates that nobody asks for which it learns from, for each that somebody is expected to"),

@@ -11,24 +11,24 @@ struct PlannerState: ~Copyable {
     let parameters: PlannerParameters
     var habits: HabitFeatures
     var objects = PlannerObjects()
-    var successions = Successions()
+    var successors = SuccessorStatistics()
     var categories = PlannerCategories()
     var users = PlannerUsers()
     var trainer: PlannerTrainer
-    private(set) var displaced = DisplacedWorth()
+    private(set) var evictionCost = EvictionCost()
     private let cachesPerUser: Bool
     private var popular = RankedLists(width: 16)
     private(set) var plans = PendingPlans()
     private var cases: CaseControl
-    private var promptness = Promptness()
+    private var nextRequestShare = NextRequestShare()
     /// Of the candidates that are worth a fetch, how probably each is asked for next; below 0 of the others.
-    private let urgencies = HeapArray<Float>(repeating: 0, count: CandidateList.bound)
+    private let nextProbabilities = HeapArray<Float>(repeating: 0, count: CandidateList.bound)
     private(set) var candidates = CandidateList()
     private(set) var inputs: CandidateInputs
     /// How many accesses there were.
     private var now: UInt32 = 0
-    private var meanCost: Float = 0
-    private(set) var price: FetchPrice
+    private var meanSize: Float = 0
+    private(set) var threshold: PrefetchThreshold
     private let usesCategories: Bool
     private let latency: Int64
     /// The objects that were announced last, the newest first, and how many were.
@@ -44,17 +44,17 @@ struct PlannerState: ~Copyable {
         habits = HabitFeatures(
             usesCategories ? .all : .all.subtracting([.category, .user, .session]), bounds: .everybody)
         inputs = CandidateInputs(matrix: plans.inputs(0))
-        price = FetchPrice(least: parameters.price, most: parameters.mostPrice)
+        threshold = PrefetchThreshold(minimum: parameters.price, maximum: parameters.mostPrice)
         trainer = PlannerTrainer(
             hidden: parameters.hidden, rate: Float(parameters.rate), blas: parameters.blas, seed: seed)
         cases = CaseControl(controls: parameters.controls, sampling: parameters.sampling, seed: seed ^ 0x9E7F)
     }
 
     var byteCount: Int {
-        habits.byteCount + objects.byteCount + successions.byteCount + categories.byteCount + users.byteCount
+        habits.byteCount + objects.byteCount + successors.byteCount + categories.byteCount + users.byteCount
             + trainer.byteCount
             + popular.byteCount + plans.byteCount + cases.byteCount + candidates.byteCount + inputs.byteCount
-            + promptness.byteCount + urgencies.byteCount + newest.byteCount + displaced.byteCount
+            + nextRequestShare.byteCount + nextProbabilities.byteCount + newest.byteCount + evictionCost.byteCount
     }
 
     mutating func announce(_ object: AnnouncedObject) {
@@ -63,7 +63,7 @@ struct PlannerState: ~Copyable {
         announcements += 1
         newest.raise(object.object, to: announcements, in: 0)
         guard usesCategories else { return }
-        for member in habits.sets[object.categories].prefix(PlannerCategories.mostMembers) {
+        for member in habits.sets[object.categories].prefix(PlannerCategories.maxMembers) {
             categories.announce(object.object, in: member, number: announcements)
         }
     }
@@ -71,30 +71,30 @@ struct PlannerState: ~Copyable {
     mutating func note(_ access: Access, isHit: Bool) {
         let slot = PlannerUsers.slot(access.user)
         users.prepare(slot)
-        if access.object < PlannerObjects.bound { successions.expect(access.object) }
+        if access.object < PlannerObjects.bound { successors.prefetchIntoCPUCache(access.object) }
         settle(access, slot)
         // A hit on what had left means that it was fetched anew; by whom is not known where others ask the same cache.
         let isBack =
             (cachesPerUser || !isHit)
             && users.takeEviction(of: access.object, slot: slot, horizon: UInt32(parameters.horizon))
-        if isBack && cachesPerUser { displaced.returned() }
+        if isBack && cachesPerUser { evictionCost.returned() }
         guard access.object < PlannerObjects.bound else { return }
-        if !cachesPerUser { displaced.asked(for: access.object, isHit: isHit, now: now) }
+        if !cachesPerUser { evictionCost.requested(access.object, isHit: isHit, now: now) }
         let seconds = UInt32(truncatingIfNeeded: access.time / 1_000_000)
         let user = users.records[slot]
         let visit = users.visits.value(UInt32(slot), access.object)?.pointee
         let record = objects.note(
             access, now: now, seconds: seconds, isNewToUser: visit == nil, isInside: user.requests > 0)
-        meanCost += (Float(access.size) - meanCost) * max(0.001, 1 / (FastMath.float(now) + 1))
+        meanSize += (Float(access.size) - meanSize) * max(0.001, 1 / (FastMath.float(now) + 1))
         rank(access.object, record, isInside: user.requests > 0)
         if usesCategories { rankInCategories(access, record) }
-        var inhabited = access
-        inhabited.user = PlannerContext.inhabitant(access.user)
+        var featureAccess = access
+        featureAccess.user = PlannerContext.featureUserID(access.user)
         let gap = visit.map { min(FastMath.octaves(user.requests &- $0.last), 254) }
-        habits.note(inhabited, second: seconds, gap: gap ?? .max, isRepeat: gap != nil)
+        habits.note(featureAccess, second: seconds, gap: gap ?? .max, isRepeat: gap != nil)
         if usesCategories { rankCategories(access, slot) }
         if access.object != user.recent {
-            successions.note(access.object, after: user.recent, and: user.earlier, now: now)
+            successors.note(access.object, after: user.recent, and: user.earlier, now: now)
         }
         users.finish(slot, access: access, seconds: seconds)
         now &+= 1
@@ -105,39 +105,40 @@ struct PlannerState: ~Copyable {
         users.prepare(slot)
         users.evicted(object, slot: slot)
         if cachesPerUser {
-            displaced.evicted(cost: FastMath.float(objects[object].cost))
+            evictionCost.evicted(size: FastMath.float(objects[object].size))
         } else if object < PlannerObjects.bound {
-            displaced.evicted(object, cost: FastMath.float(objects[object].cost), now: now)
+            evictionCost.evicted(object, size: FastMath.float(objects[object].size), now: now)
         }
     }
 
     mutating func dropped(_ object: UInt32) {
-        if !cachesPerUser && object < PlannerObjects.bound { displaced.dropped(object, now: now) }
+        if !cachesPerUser && object < PlannerObjects.bound { evictionCost.dropped(object, now: now) }
     }
 
     mutating func plan(after access: Access, outlook: PrefetchOutlook, into plan: inout PrefetchPlan) {
         let slot = PlannerUsers.slot(access.user)
         users.prepare(slot)
         let user = users.records[slot]
-        let inhabitant = PlannerContext.inhabitant(access.user)
+        let featureUserID = PlannerContext.featureUserID(access.user)
         let context = PlannerContext(
             now: now, seconds: UInt32(truncatingIfNeeded: access.time / 1_000_000), slot: slot, user: user,
-            inhabitant: inhabitant, active: active(inhabitant), own: users.followers(slot),
-            third: successions.pairs.value(user.earlier, user.recent)?.pointee.follower ?? Follower())
-        gather(context, waiting: outlook.waiting.count, outlook.holds)
-        for object in outlook.waiting { candidates.add(waiting: object) }
+            featureUserID: featureUserID, active: active(featureUserID), ownSuccessors: users.likelySuccessors(slot),
+            secondOrderSuccessor: successors.pairs.value(user.earlier, user.recent)?.pointee.successor
+                ?? MajoritySuccessor())
+        gather(context, unused: outlook.unused.count, outlook.holds)
+        for object in outlook.unused { candidates.add(unused: object) }
         guard candidates.count > 0 else { return }
         makeRoom()
-        let (logits, leanings) = (plans.logits(plans.upcoming), plans.leanings(plans.upcoming))
+        let (logits, pairBiases) = (plans.logits(plans.nextNumber), plans.pairBiases(plans.nextNumber))
         inputs.describe(
-            candidates, context, into: plans.inputs(plans.upcoming), leanings: leanings, objects: objects,
-            successions: successions, users: &users, habits: &habits)
+            candidates, context, into: plans.inputs(plans.nextNumber), pairBiases: pairBiases, objects: objects,
+            successors: successors, users: &users, habits: &habits)
         trainer.predict(inputs.matrix, count: candidates.count, logits: logits)
-        for index in 0..<candidates.count { logits[index] += leanings[index] }
+        for index in 0..<candidates.count { logits[index] += pairBiases[index] }
         var chosen: UInt32 = 0
         if trainer.isReady {
             chosen = choose(logits, outlook, into: &plan)
-            judge(logits, into: &plan)
+            reconsiderUnused(logits, into: &plan)
         }
         let (arrival, isNever) = access.time.addingReportingOverflow(latency)
         plans.add(
@@ -162,21 +163,22 @@ struct PlannerState: ~Copyable {
             let outcome = plans[index]
             let logit = plans.logits(outcome.plan)[outcome.place]
             let (column, stride) = (plans.inputs(outcome.plan) + outcome.place, plans.count(outcome.plan))
-            if outcome.isWanted {
-                promptness.note(succession: column[PlannerInput.succession &* stride], isNext: outcome.isNext)
+            if outcome.isRequested {
+                nextRequestShare.note(succession: column[PlannerInput.succession &* stride], isNext: outcome.isNext)
             }
             if outcome.isChosen {
-                trainer.noteChosen(logit: logit, isPositive: outcome.isWanted)
-                price.note(isUsed: outcome.isWanted)
+                trainer.noteChosen(logit: logit, isPositive: outcome.isRequested)
+                threshold.note(isUsed: outcome.isRequested)
             }
-            guard outcome.isDrawn, cases.takes() else { continue }
+            guard outcome.isDrawn, cases.accepts() else { continue }
             let share = cases.share(logit)
-            trainer.add(column, stride: stride, logit: logit, share: share, isPositive: outcome.isWanted)
-            guard trainer.isSettled else { continue }
-            let told = trainer.calibration.corrected(logit - plans.leanings(outcome.plan)[outcome.place])
-            successions.note(
+            trainer.add(column, stride: stride, logit: logit, share: share, isPositive: outcome.isRequested)
+            guard trainer.hasWarmedUp else { continue }
+            let logitOfNetwork = trainer.calibration.corrected(logit - plans.pairBiases(outcome.plan)[outcome.place])
+            successors.note(
                 plans.objects(outcome.plan)[outcome.place], after: plans.previous(outcome.plan),
-                probability: FastMath.sigmoid(told + CaseControl.offset(ofShare: share)), isPositive: outcome.isWanted)
+                probability: FastMath.sigmoid(logitOfNetwork + CaseControl.offset(ofShare: share)),
+                isPositive: outcome.isRequested)
         }
     }
 
@@ -188,14 +190,14 @@ struct PlannerState: ~Copyable {
     }
 
     /// The categories of the user's last request that had any.
-    private mutating func active(_ inhabitant: UInt32) -> UnsafeBufferPointer<UInt32> {
-        habits.sets[usesCategories ? habits.profile(of: inhabitant)?.active ?? 0 : 0]
+    private mutating func active(_ featureUserID: UInt32) -> UnsafeBufferPointer<UInt32> {
+        habits.sets[usesCategories ? habits.profile(of: featureUserID)?.active ?? 0 : 0]
     }
 
     private mutating func rankInCategories(_ access: Access, _ record: PlannerObjects.Record) {
         let score = FastMath.log2(record.middle) + FastMath.float(now) / PlannerObjects.halfLives.1
-        let last = active(PlannerContext.inhabitant(access.user)).prefix(PlannerCategories.mostMembers)
-        for member in habits.sets[access.categories].prefix(PlannerCategories.mostMembers) {
+        let last = active(PlannerContext.featureUserID(access.user)).prefix(PlannerCategories.maxMembers)
+        for member in habits.sets[access.categories].prefix(PlannerCategories.maxMembers) {
             for last in last { categories.note(member, after: last) }
             categories.note(access.object, in: member, score: score)
         }
@@ -203,10 +205,10 @@ struct PlannerState: ~Copyable {
 
     /// Ranks the categories of an access among the user's, once they are taken into account.
     private mutating func rankCategories(_ access: Access, _ slot: Int) {
-        let inhabitant = PlannerContext.inhabitant(access.user)
-        for member in habits.sets[access.categories].prefix(PlannerCategories.mostMembers) {
-            users.favour(
-                UInt32(PlannerCategories.slot(member)), weight: habits.weight(inhabitant, member), slot: slot)
+        let featureUserID = PlannerContext.featureUserID(access.user)
+        for member in habits.sets[access.categories].prefix(PlannerCategories.maxMembers) {
+            users.updateFavourite(
+                UInt32(PlannerCategories.slot(member)), weight: habits.weight(featureUserID, member), slot: slot)
         }
     }
 
@@ -222,17 +224,17 @@ struct PlannerState: ~Copyable {
 
     // MARK: - Choosing
 
-    private mutating func gather(_ context: PlannerContext, waiting: Int, _ isHeld: (UInt32) -> Bool) {
-        candidates.begin(waiting: waiting)
+    private mutating func gather(_ context: PlannerContext, unused: Int, _ isHeld: (UInt32) -> Bool) {
+        candidates.begin(unused: unused)
         let user = context.user
-        candidates.add(context.own.first.object, unless: isHeld)
-        candidates.add(context.own.second.object, unless: isHeld)
-        candidates.add(context.third.object, unless: isHeld)
+        candidates.add(context.ownSuccessors.first.object, unless: isHeld)
+        candidates.add(context.ownSuccessors.second.object, unless: isHeld)
+        candidates.add(context.secondOrderSuccessor.object, unless: isHeld)
         addSuccessors(of: user.recent, most: 4, isHeld)
         if announcements > 0 { addAnnounced(context, isHeld) }
         addSuccessors(of: user.earlier, most: 1, isHeld)
-        expect(from: 0, context)
-        let successors = candidates.count
+        prefetchIntoCPUCache(from: 0, context)
+        let afterSuccessors = candidates.count
         if usesCategories && !candidates.isFull {
             for last in context.active.prefix(2) {
                 let slot = PlannerCategories.slot(last)
@@ -244,7 +246,7 @@ struct PlannerState: ~Copyable {
             for habit in users.favourites[context.slot] where habit.item != .max {
                 candidates.add(categories.popular[PlannerCategories.slot(habit.item)], most: 2, unless: isHeld)
             }
-            expect(from: successors, context)
+            prefetchIntoCPUCache(from: afterSuccessors, context)
         }
         if candidates.isFull { return }
         let others = candidates.count
@@ -255,14 +257,14 @@ struct PlannerState: ~Copyable {
         for list in [Self.byFast, Self.byMiddle, Self.byInside] {
             candidates.add(popular[list], most: 6, unless: isHeld)
         }
-        expect(from: others, context)
+        prefetchIntoCPUCache(from: others, context)
     }
 
     /// Adds what uses to come after an object and is not held, at most so many as of late and as many of all time.
     private mutating func addSuccessors(of object: UInt32, most: Int, _ isHeld: (UInt32) -> Bool) {
         guard object < PlannerObjects.bound else { return }
-        candidates.add(missing: successions.late[Int(object)], most: most, unless: isHeld)
-        candidates.add(missing: successions.ever[Int(object)], most: most, unless: isHeld)
+        candidates.add(missing: successors.late[Int(object)], most: most, unless: isHeld)
+        candidates.add(missing: successors.ever[Int(object)], most: most, unless: isHeld)
     }
 
     /// Adds what was announced lately and nobody has asked for yet.
@@ -292,13 +294,13 @@ struct PlannerState: ~Copyable {
 
     /// Has what will be looked up of the candidates from `first` on on its way from memory, while others are gathered.
     @inline(__always)
-    private mutating func expect(from first: Int, _ context: PlannerContext) {
-        let (recent, earlier) = (successions.pairs[context.user.recent], successions.pairs[context.user.earlier])
+    private mutating func prefetchIntoCPUCache(from first: Int, _ context: PlannerContext) {
+        let (recent, earlier) = (successors.pairs[context.user.recent], successors.pairs[context.user.earlier])
         let visits = users.visits[UInt32(context.slot)]
         for index in first..<candidates.count {
-            objects.expect(candidates[index])
-            successions.pairs.expect(candidates[index], in: recent)
-            successions.pairs.expect(candidates[index], in: earlier)
+            objects.prefetchIntoCPUCache(candidates[index])
+            successors.pairs.expect(candidates[index], in: recent)
+            successors.pairs.expect(candidates[index], in: earlier)
             users.visits.expect(candidates[index], in: visits)
         }
     }
@@ -307,41 +309,47 @@ struct PlannerState: ~Copyable {
     private mutating func choose(
         _ logits: UnsafePointer<Float>, _ outlook: PrefetchOutlook, into plan: inout PrefetchPlan
     ) -> UInt32 {
-        let price = self.price.now
+        let threshold = self.threshold.current
         var best = -Float.infinity
         for index in 0..<candidates.newCount {
             best = max(best, logits[index])
             let probability = trainer.calibration.probability(logits[index])
             let succession = inputs.matrix[PlannerInput.succession &* candidates.count &+ index]
-            urgencies[index] =
-                probability >= asked(of: candidates[index], at: price, outlook)
-                ? probability * promptness.share(succession: succession) : -1
+            nextProbabilities[index] =
+                probability >= requiredProbability(of: candidates[index], at: threshold, outlook)
+                ? probability * nextRequestShare.share(succession: succession) : -1
         }
-        if candidates.newCount > 0 && outlook.limit > 0 { self.price.note(best: trainer.calibration.likelihood(best)) }
+        if candidates.newCount > 0 && outlook.limit > 0 {
+            self.threshold.note(best: trainer.calibration.selectedProbability(best))
+        }
         var chosen: UInt32 = 0
         for _ in 0..<outlook.limit {
             // The most urgent that is not chosen yet; few are, so that sorting would cost more.
             var most = -1
-            for index in 0..<candidates.newCount where urgencies[index] > (most < 0 ? 0 : urgencies[most]) {
+            for index in 0..<candidates.newCount
+            where nextProbabilities[index] > (most < 0 ? 0 : nextProbabilities[most]) {
                 most = index
             }
             guard most >= 0 else { return chosen }
-            urgencies[most] = -1
+            nextProbabilities[most] = -1
             chosen |= 1 << UInt32(most)
-            let (likely, object) = (trainer.calibration.likelihood(logits[most]), candidates[most])
-            guard likely >= asked(of: object, at: price, outlook) else { continue }
+            let (likely, object) = (trainer.calibration.selectedProbability(logits[most]), candidates[most])
+            guard likely >= requiredProbability(of: object, at: threshold, outlook) else { continue }
             plan.propose(object, probability: likely)
-            if !cachesPerUser { displaced.proposed(object, probability: likely, now: now) }
+            if !cachesPerUser { evictionCost.proposed(object, probability: likely, now: now) }
         }
         return chosen
     }
 
     /// Says of what waits whether it is at least as likely to be asked for as what would leave in its place.
-    private mutating func judge(_ logits: UnsafePointer<Float>, into plan: inout PrefetchPlan) {
+    private mutating func reconsiderUnused(_ logits: UnsafePointer<Float>, into plan: inout PrefetchPlan) {
         for index in candidates.newCount..<candidates.count {
             let object = candidates[index]
             let probability = trainer.calibration.probability(logits[index])
-            plan.judge(object, isLikely: probability >= displaced.chance(ofCost: FastMath.float(objects[object].cost)))
+            plan.reconsider(
+                object,
+                isLikely: probability >= evictionCost.requiredProbability(forSize: FastMath.float(objects[object].size))
+            )
         }
     }
 
@@ -349,20 +357,22 @@ struct PlannerState: ~Copyable {
     ///
     /// A fetch costs no less than one of mean size does, because it takes one of the few that may be made.
     @inline(__always)
-    private mutating func asked(of object: UInt32, at price: Float, _ outlook: PrefetchOutlook) -> Float {
-        let cost = Int(objects[object].cost)
-        if cost > outlook.capacity { return .infinity }
-        let fetch = price * max(size(of: object), 1)
-        if cost <= outlook.room { return fetch }
-        let entries = displaced.chance(ofCost: FastMath.float(objects[object].cost))
+    private mutating func requiredProbability(of object: UInt32, at threshold: Float, _ outlook: PrefetchOutlook)
+        -> Float
+    {
+        let size = Int(objects[object].size)
+        if size > outlook.capacity { return .infinity }
+        let fetch = threshold * max(relativeSize(of: object), 1)
+        if size <= outlook.room { return fetch }
+        let entries = evictionCost.requiredProbability(forSize: FastMath.float(objects[object].size))
         // In one cache for all both say what the same room is worth.
         return cachesPerUser ? fetch + entries : max(fetch, Self.laterReturns * entries)
     }
 
     /// What an object costs, in those of mean size.
     @inline(__always)
-    private mutating func size(of object: UInt32) -> Float {
-        meanCost > 0 ? FastMath.float(objects[object].cost) / meanCost : 1
+    private mutating func relativeSize(of object: UInt32) -> Float {
+        meanSize > 0 ? FastMath.float(objects[object].size) / meanSize : 1
     }
 }
 
@@ -373,17 +383,17 @@ struct PlannerContext {
     var slot: Int
     var user: PlannerUsers.Record
     /// The user's number among the ``HabitFeatures``, where one who is unknown has one, too.
-    var inhabitant: UInt32
+    var featureUserID: UInt32
     /// The members of the categories of the user's last request that had any.
     var active: UnsafeBufferPointer<UInt32>
     /// What the user went on to from the last object in the past, and from that.
-    var own: (first: Follower, second: Follower)
+    var ownSuccessors: (first: MajoritySuccessor, second: MajoritySuccessor)
     /// What came after the user's last two objects, over all users.
-    var third: Follower
+    var secondOrderSuccessor: MajoritySuccessor
 
     /// The number of a user among the ``HabitFeatures``.
     @inline(__always)
-    static func inhabitant(_ user: UInt32) -> UInt32 { user &+ 1 }
+    static func featureUserID(_ user: UInt32) -> UInt32 { user &+ 1 }
 }
 
 /// Where to look for candidates: what is popular in each category, and which categories come after it.
@@ -393,7 +403,7 @@ struct PlannerContext {
 struct PlannerCategories: ~Copyable {
     static let bound: UInt32 = 1 << 16
     /// Categories of an object that are taken account of.
-    static let mostMembers = 4
+    static let maxMembers = 4
     static let popularWidth = 16
     static let nextWidth = 16
     static let announcedWidth = 8

@@ -3,18 +3,18 @@ import HalcyonEviction
 /// The learned prefetch policy: it fetches what the user will probably ask for, and only where that is worth the fetch.
 ///
 /// After each access it gathers candidates from nine sources: what the user went on to from the last object in the past, what
-/// came after the last two over all users (``Follower``), what uses to come after each of these two and has lately, what is popular in
+/// came after the last two over all users (``MajoritySuccessor``), what uses to come after each of these two and has lately, what is popular in
 /// the categories that are active, that use to come next and that the user likes best, what is popular over all (at two time
 /// scales, and among requests that were not a user's first), what was announced and nobody has asked for yet (the newest in the
 /// categories that are active and that the user likes best, and of all), and what left the user's cache last. A network scores them in one product: the probability that the user asks for the object within ``PlannerParameters/horizon`` of
-/// the user's requests. To its logit comes by how much it was wrong about the object after the user's last one (``Successions``). Once it is known what became of them it learns online from those that were asked for and a sample of the others
+/// the user's requests. To its logit comes by how much it was wrong about the object after the user's last one (``SuccessorStatistics``). Once it is known what became of them it learns online from those that were asked for and a sample of the others
 /// (``CaseControl``).
 ///
 /// A candidate is worth fetching where that probability exceeds the price of a fetch in hits, which follows what the best
-/// candidates promise on average (``FetchPrice``), in proportion to the object's size; where an entry must leave, it must
-/// exceed what that entry is worth (``DisplacedWorth``) as well; the sum of both where each user has a cache.
+/// candidates promise on average (``PrefetchThreshold``), in proportion to the object's size; where an entry must leave, it must
+/// exceed what that entry is worth (``EvictionCost``) as well; the sum of both where each user has a cache.
 /// What is asked for before a fetch would have arrived (``PrefetchContext/fetchLatency``) counts as not wanted.
-/// Among those that are worth it the budget goes to what is likely to be asked for next (``Promptness``). What was fetched and
+/// Among those that are worth it the budget goes to what is likely to be asked for next (``NextRequestShare``). What was fetched and
 /// waits is likely enough to keep as long as its probability is no less than what an evicted entry is worth.
 ///
 /// Of users, categories and time the network is told what the eviction model is told (``HabitFeatures``).
@@ -104,10 +104,10 @@ public final class PrefetchPlanner: PrefetchPolicy {
     public var metrics: [PolicyMetric] {
         [
             PolicyMetric("planner_steps", Double(state.pointee.trainer.steps)),
-            PolicyMetric("planner_price", Double(state.pointee.price.now)),
-            PolicyMetric("planner_regret", Double(state.pointee.displaced.regret)),
-            PolicyMetric("planner_displaced", Double(state.pointee.displaced.chance)),
-            PolicyMetric("planner_yield", Double(state.pointee.trainer.calibration.yield(of: 0.1))),
+            PolicyMetric("planner_price", Double(state.pointee.threshold.current)),
+            PolicyMetric("planner_regret", Double(state.pointee.evictionCost.returnRate)),
+            PolicyMetric("planner_displaced", Double(state.pointee.evictionCost.requiredProbability)),
+            PolicyMetric("planner_yield", Double(state.pointee.trainer.calibration.selectionRatio(at: 0.1))),
             PolicyMetric("planner_scale", Double(state.pointee.trainer.calibration.scale)),
             PolicyMetric("planner_shift", Double(state.pointee.trainer.calibration.shift)),
         ]

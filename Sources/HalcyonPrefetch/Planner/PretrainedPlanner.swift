@@ -71,13 +71,13 @@ public struct PretrainedPlanner: Sendable, Equatable {
     public init(parsing data: Data) throws(ModelFileError) {
         let file = try SafeTensors(parsing: data)
         let texts = try file.texts(format: Self.format, versions: Self.formatVersion...Self.formatVersion)
-        let hidden = try texts.number("hidden", in: 1...PlannerParameters.mostHidden)
+        let hidden = try texts.number("hidden", in: 1...PlannerParameters.maxHidden)
         let calibration = try file.values("calibration", shape: [2])
         let weights = try file.network(inputs: Self.inputs, hidden: hidden)
         self.init(
             weights: weights, scale: calibration[0],
             shift: calibration[1], hidden: hidden,
-            horizon: try texts.number("horizon", in: 1...PlannerParameters.mostHorizon),
+            horizon: try texts.number("horizon", in: 1...PlannerParameters.maxHorizon),
             trainingSteps: try texts.count("training_steps"),
             producer: try texts.text("halcyon_version"))
     }

@@ -41,14 +41,14 @@ struct CandidateInputsTests {
             state.note(access, isHit: false)
             let own = requests.filter { $0.user == user }
             let gap = own.lastIndex { $0.object == object }.map { FastMath.octaves(UInt32(own.count - $0)) }
-            var inhabited = access
-            inhabited.user = PlannerContext.inhabitant(user)
-            eviction.note(inhabited, second: UInt32(seconds), gap: gap ?? .max, isRepeat: gap != nil)
+            var featureAccess = access
+            featureAccess.user = PlannerContext.featureUserID(user)
+            eviction.note(featureAccess, second: UInt32(seconds), gap: gap ?? .max, isRepeat: gap != nil)
             requests.append(Request(user: user, object: object, seconds: seconds, number: own.count))
             var plan = PrefetchPlan()
             // Whatever is even is held, and 2 waits.
             state.plan(
-                after: access, outlook: PrefetchOutlook(limit: 0, room: .max, waiting: [2]) { $0 % 2 == 0 },
+                after: access, outlook: PrefetchOutlook(limit: 0, room: .max, unused: [2]) { $0 % 2 == 0 },
                 into: &plan)
             // The references say nothing of an object that has never been requested.
             guard index % 20 == 19, requests.contains(where: { $0.object == 2 }) else { continue }
@@ -57,7 +57,7 @@ struct CandidateInputsTests {
                 let object = state.candidates[candidate]
                 let expected =
                     Reference(requests, user, object).inputs
-                    + told(by: &eviction, of: object, user: inhabited.user, seconds: UInt32(seconds))
+                    + told(by: &eviction, of: object, user: featureAccess.user, seconds: UInt32(seconds))
                 var told = [Float](repeating: -1, count: PlannerInput.width)
                 for input in told.indices {
                     told[input] = state.inputs.matrix[input * state.candidates.count + candidate]

@@ -28,7 +28,7 @@ struct CaseControlTests {
             var taken = 0
             for request in 0..<10_000 {
                 cases.noteRequest()
-                for _ in 0..<count where cases.takes() && request >= 5_000 { taken += 1 }
+                for _ in 0..<count where cases.accepts() && request >= 5_000 { taken += 1 }
             }
             return Double(taken) / 5_000
         }

@@ -4,11 +4,11 @@ import Testing
 @testable import HalcyonPrefetch
 
 @Suite("What comes after something")
-struct FollowerTests {
+struct MajoritySuccessorTests {
     @Test("Nothing is known before anything came")
     func nothing() {
-        #expect(Follower().object == .max)
-        #expect(Follower().lead == 0)
+        #expect(MajoritySuccessor().object == .max)
+        #expect(MajoritySuccessor().lead == 0)
     }
 
     @Test("An object that comes more often than all others together is named, in whatever order they come")
@@ -18,7 +18,7 @@ struct FollowerTests {
         for _ in 0..<2_000 {
             let length = 1 + generator.next(below: 40)
             let objects = (0..<length).map { _ in UInt32(generator.next(below: 3)) }
-            var follower = Follower()
+            var successor = MajoritySuccessor()
             for object in objects { follower.note(object) }
             let counts = Dictionary(grouping: objects) { $0 }.mapValues(\.count)
             guard let most = counts.max(by: { $0.value < $1.value }), most.value * 2 > length else { continue }
@@ -32,7 +32,7 @@ struct FollowerTests {
 
     @Test("One that is a thousand ahead gets no further, and is given up after so many others")
     func saturates() {
-        var follower = Follower()
+        var successor = MajoritySuccessor()
         for _ in 0..<5_000 { follower.note(PlannerObjects.bound - 2) }
         #expect(follower.lead == 1_023 && follower.object == PlannerObjects.bound - 2)
         for _ in 0..<1_023 { follower.note(7) }

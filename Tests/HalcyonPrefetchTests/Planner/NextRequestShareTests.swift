@@ -4,22 +4,22 @@ import Testing
 @testable import HalcyonPrefetch
 
 @Suite("What comes next is fetched first")
-struct PromptnessTests {
+struct NextRequestShareTests {
     @Test("The share that comes next is told apart by how often it came after the last object")
     func shares() {
-        var promptness = Promptness()
-        #expect(abs(promptness.share(succession: 0.9) - 0.3) < 1e-6)
+        var nextRequestShare = NextRequestShare()
+        #expect(abs(nextRequestShare.share(succession: 0.9) - 0.3) < 1e-6)
         // A thousand of each, which then weigh more than what is taken for known: 20, of which 6 come next.
         for index in 0..<1_000 {
-            promptness.note(succession: 0.9, isNext: index % 10 != 0)
-            promptness.note(succession: -0.9, isNext: index % 10 == 0)
+            nextRequestShare.note(succession: 0.9, isNext: index % 10 != 0)
+            nextRequestShare.note(succession: -0.9, isNext: index % 10 == 0)
         }
-        #expect(abs(promptness.share(succession: 0.9) - 0.9) < 0.02)
-        #expect(abs(promptness.share(succession: -0.9) - 0.1) < 0.02)
-        #expect(abs(promptness.share(succession: 0) - 0.3) < 1e-6, "of others nothing is known")
+        #expect(abs(nextRequestShare.share(succession: 0.9) - 0.9) < 0.02)
+        #expect(abs(nextRequestShare.share(succession: -0.9) - 0.1) < 0.02)
+        #expect(abs(nextRequestShare.share(succession: 0) - 0.3) < 1e-6, "of others nothing is known")
         // What is out of range belongs to the first or the last kind.
-        #expect(promptness.share(succession: -7) == promptness.share(succession: -1))
-        #expect(promptness.share(succession: 7) == promptness.share(succession: 1))
+        #expect(nextRequestShare.share(succession: -7) == nextRequestShare.share(succession: -1))
+        #expect(nextRequestShare.share(succession: 7) == nextRequestShare.share(succession: 1))
     }
 
     @Test("Of the pictures of a page, all of which will be wanted, the one that comes next is fetched")

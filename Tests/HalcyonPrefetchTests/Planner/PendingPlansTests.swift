@@ -31,9 +31,10 @@ private struct WaitingList: ~Copyable {
         let isRight =
             found.count == due.count
             && zip(found, due).allSatisfy { outcome, expected in
-                let (waiting, isWanted) = expected
-                return outcome.plan == waiting.plan && outcome.place == waiting.place && outcome.isWanted == isWanted
-                    && outcome.isChosen == waiting.isChosen && outcome.isDrawn == (isWanted || waiting.isDrawn)
+                let (waiting, isRequested) = expected
+                return outcome.plan == waiting.plan && outcome.place == waiting.place
+                    && outcome.isRequested == isRequested
+                    && outcome.isChosen == waiting.isChosen && outcome.isDrawn == (isRequested || waiting.isDrawn)
                     && plans.objects(outcome.plan)[outcome.place] == waiting.object
                     && plans.previous(outcome.plan) == waiting.request + 7
                     && plans.inputs(outcome.plan)[outcome.place] == Float(waiting.object)
@@ -52,11 +53,11 @@ private struct WaitingList: ~Copyable {
 
     mutating func add(_ candidates: borrowing CandidateList, user: Int, request: UInt32, bits: UInt64) {
         if let owner = plans.expiring {
-            let expiring = plans.upcoming &- UInt32(PendingPlans.bound)
+            let expiring = plans.nextNumber &- UInt32(PendingPlans.bound)
             plans.close(chains.base + Int(owner))
             compare([], waiting.filter { $0.plan == expiring })
         }
-        let (number, chosen, drawn) = (plans.upcoming, UInt32(truncatingIfNeeded: bits), UInt32(bits >> 32))
+        let (number, chosen, drawn) = (plans.nextNumber, UInt32(truncatingIfNeeded: bits), UInt32(bits >> 32))
         for place in 0..<candidates.count {
             plans.inputs(number)[place] = Float(candidates[place])
             plans.logits(number)[place] = -Float(candidates[place])
@@ -85,7 +86,7 @@ struct PendingPlansTests {
             let user = generator.next(below: 1_500) == 0 ? 2 : Int(generator.next(below: 2))
             list.settle(user, object: UInt32(generator.next(below: 50)), request: requests[user])
             requests[user] += 1
-            candidates.begin(waiting: 0)
+            candidates.begin(unused: 0)
             for _ in 0..<generator.next(below: 6) + 1 {
                 candidates.add(UInt32(generator.next(below: 50)), unless: { _ in false })
             }

@@ -49,13 +49,13 @@ struct PlannerStructureTests {
         for _ in 0..<3_000 {
             rows.update(UInt32(generator.next(below: 9)), UInt32(generator.next(below: 1_000))) { $0 += 1 }
         }
-        var findings = PairFindings(repeating: UInt32(0), count: 100)
+        var lookup = PairLookup(repeating: UInt32(0), count: 100)
         var wrong = 0
         for first in UInt32(0)..<9 {
             let seconds = (0..<100).map { _ in UInt32(generator.next(below: 1_000)) }
-            findings.look(in: rows, first, seconds, count: 100)
+            lookup.find(in: rows, first, seconds, count: 100)
             for (index, second) in seconds.enumerated() {
-                let found = findings.isFound(index) ? findings.values[index] : nil
+                let found = lookup.isFound(index) ? lookup.values[index] : nil
                 if found != rows.value(first, second)?.pointee { wrong += 1 }
             }
         }
@@ -66,14 +66,14 @@ struct PlannerStructureTests {
     func candidates() {
         var list = CandidateList()
         for waiting in [0, 1] {
-            list.begin(waiting: waiting)
+            list.begin(unused: waiting)
             for object in UInt32(0)..<40 {
                 list.add(object / 2, unless: { $0 % 3 == 0 })
             }
             #expect(list.isFull && list.newCount == 12 - waiting)
             let isHeldThere = list.place(of: 3) != nil
             #expect(!isHeldThere)
-            for object in UInt32(50)..<50 + UInt32(waiting) { list.add(waiting: object) }
+            for object in UInt32(50)..<50 + UInt32(waiting) { list.add(unused: object) }
             #expect(list.count == 12 && list.newCount == 12 - waiting)
             let last = list[11]
             #expect(last == (waiting == 1 ? 50 : 17))
@@ -82,27 +82,27 @@ struct PlannerStructureTests {
 
     @Test("A fetch costs the square of what the best promise on average by 4 %, between its bounds")
     func price() {
-        var price = FetchPrice(least: 0.01, most: 0.06)
-        #expect(price.now == 0.01)
-        for probability: Float in [0.02, 0.04] { price.note(best: probability) }
-        #expect(abs(price.now - 0.0225) < 1e-6)
-        for _ in 0..<20 { price.note(best: 0.9) }
-        #expect(price.now == 0.06)
-        for _ in 0..<20_000 { price.note(best: 0.001) }
-        #expect(price.now == 0.01)
+        var threshold = PrefetchThreshold(minimum: 0.01, maximum: 0.06)
+        #expect(threshold.current == 0.01)
+        for probability: Float in [0.02, 0.04] { threshold.note(best: probability) }
+        #expect(abs(threshold.current - 0.0225) < 1e-6)
+        for _ in 0..<20 { threshold.note(best: 0.9) }
+        #expect(threshold.current == 0.06)
+        for _ in 0..<20_000 { threshold.note(best: 0.001) }
+        #expect(threshold.current == 0.01)
     }
 
     @Test("Where little is wasted a fetch costs 0.3 % times the square of how many are wasted for one used")
     func priceOfWaste() {
-        var price = FetchPrice(least: 0.001, most: 0.2)
-        price.note(best: 0.5)
-        #expect(abs(price.now - 0.147) < 1e-6, "before anything is known, seven wasted for each used")
-        for _ in 0..<20_000 { price.note(isUsed: false) }
-        #expect(price.now == 0.2)
-        for round in 0..<20_000 { price.note(isUsed: round % 3 == 0) }
-        #expect(abs(price.now - 0.012) < 0.0002, "two wasted for each used")
-        for _ in 0..<20_000 { price.note(isUsed: true) }
-        #expect(price.now == 0.001)
+        var threshold = PrefetchThreshold(minimum: 0.001, maximum: 0.2)
+        threshold.note(best: 0.5)
+        #expect(abs(threshold.current - 0.147) < 1e-6, "before anything is known, seven wasted for each used")
+        for _ in 0..<20_000 { threshold.note(isUsed: false) }
+        #expect(threshold.current == 0.2)
+        for round in 0..<20_000 { threshold.note(isUsed: round % 3 == 0) }
+        #expect(abs(threshold.current - 0.012) < 0.0002, "two wasted for each used")
+        for _ in 0..<20_000 { threshold.note(isUsed: true) }
+        #expect(threshold.current == 0.001)
     }
 
     @Test("Bins count what was predicted beside what happened; the best prove themselves")
@@ -117,10 +117,10 @@ struct PlannerStructureTests {
         #expect(bins.map(\.count) == [0, 0, 1, 0, 0, 0, 0, 0, 3, 0])
         #expect(bins[8].observed == 1 && abs(bins[8].predicted - 0.5) < 0.01)
         #expect(bins[2].observed == 0 && abs(bins[2].predicted - 0.018) < 0.002)
-        #expect(abs(calibration.yield(of: 0.25) - 0.75) < 0.001)
+        #expect(abs(calibration.selectionRatio(at: 0.25) - 0.75) < 0.001)
         for _ in 0..<1_000 { calibration.noteChosen(logit: -1.0986, isPositive: false) }
-        #expect(calibration.yield(of: 0.25) < 0.03)
-        #expect(abs(calibration.yield(of: 0.5) - 0.75) < 0.001, "of other probabilities nothing is known")
+        #expect(calibration.selectionRatio(at: 0.25) < 0.03)
+        #expect(abs(calibration.selectionRatio(at: 0.5) - 0.75) < 0.001, "of other probabilities nothing is known")
     }
 
     @Test("Those of which few are counted stand for all of them")

@@ -101,7 +101,7 @@ struct PrefetchPlannerTests {
     @Test("A fetch that costs more than it gains is not made: large objects, evicted entries that come back")
     func prices() {
         func fetches(
-            _ parameters: PlannerParameters, room: Int, capacity: Int = .max, cost: Int = 1, regret: Bool = false,
+            _ parameters: PlannerParameters, room: Int, capacity: Int = .max, size: Int = 1, regret: Bool = false,
             isHit: Bool = false
         ) -> Int {
             let planner = PrefetchPlanner(parameters)
@@ -109,7 +109,7 @@ struct PrefetchPlannerTests {
             for (index, object) in Self.pairs(12_000).enumerated() {
                 if regret { planner.evicted(object, from: 0) }
                 var access = access(object, index)
-                access.size = cost
+                access.size = size
                 planner.note(access, isHit: isHit)
                 var plan = PrefetchPlan()
                 let outlook = PrefetchOutlook(limit: 2, room: room, capacity: capacity) { _ in false }
@@ -128,9 +128,9 @@ struct PrefetchPlannerTests {
         #expect(fetches(PlannerParameters(), room: 0, regret: true, isHit: true) == 0)
         #expect(fetches(PlannerParameters(), room: 0, isHit: true) > 1_500)
         // Where it finds room nobody has to leave, and what is too large for the cache does not come in.
-        #expect(fetches(PlannerParameters(), room: 3, cost: 3, regret: true) > 1_500)
-        #expect(fetches(PlannerParameters(), room: 2, cost: 3, regret: true) == 0)
-        #expect(fetches(PlannerParameters(), room: 3, capacity: 2, cost: 3) == 0)
+        #expect(fetches(PlannerParameters(), room: 3, size: 3, regret: true) > 1_500)
+        #expect(fetches(PlannerParameters(), room: 2, size: 3, regret: true) == 0)
+        #expect(fetches(PlannerParameters(), room: 3, capacity: 2, size: 3) == 0)
     }
 
     @Test("What waits is judged: likely as long as it is what follows, and no longer once that has passed")
@@ -146,12 +146,13 @@ struct PrefetchPlannerTests {
             let follows = object % 2 == 0
             let waiting = follows ? object + 1 : UInt32(generator.next(below: 200)) * 2 + 1
             var plan = PrefetchPlan()
-            let outlook = PrefetchOutlook(limit: 1, room: 0, waiting: [waiting]) { $0 == waiting }
+            let outlook = PrefetchOutlook(limit: 1, room: 0, unused: [waiting]) { $0 == waiting }
             planner.plan(after: access(object, index), outlook: outlook, into: &plan)
             guard index > 16_000 else { continue }
-            #expect(plan.judgements.map(\.object) == [waiting] && !plan.proposals.contains { $0.object == waiting })
+            #expect(
+                plan.reconsiderations.map(\.object) == [waiting] && !plan.proposals.contains { $0.object == waiting })
             all[follows, default: 0] += 1
-            likely[follows, default: 0] += plan.judgements[0].isLikely ? 1 : 0
+            likely[follows, default: 0] += plan.reconsiderations[0].isLikely ? 1 : 0
         }
         #expect(likely[true, default: 0] * 100 > all[true, default: 0] * 97, "\(likely) of \(all)")
         #expect(likely[false, default: 0] * 10 < all[false, default: 0], "\(likely) of \(all)")

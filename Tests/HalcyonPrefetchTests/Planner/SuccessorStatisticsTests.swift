@@ -4,62 +4,62 @@ import Testing
 @testable import HalcyonPrefetch
 
 @Suite("Which objects come after which")
-struct SuccessionsTests {
+struct SuccessorStatisticsTests {
     @Test(
         "Pairs are counted, whole at once and half with one request between, ever and with a half-life of 2,000 requests"
     )
     func counts() throws {
-        var successions = Successions()
-        successions.note(5, after: 3, distance: 1, now: 10)
-        successions.note(5, after: 3, distance: 2, now: 2_010)
-        successions.note(4, after: 3, distance: 1, now: 4_010)
-        successions.note(3, after: 3, distance: 1, now: 4_020)
-        let pair = try #require(successions.pairs.value(3, 5)?.pointee)
+        var successors = SuccessorStatistics()
+        successors.note(5, after: 3, distance: 1, now: 10)
+        successors.note(5, after: 3, distance: 2, now: 2_010)
+        successors.note(4, after: 3, distance: 1, now: 4_010)
+        successors.note(3, after: 3, distance: 1, now: 4_020)
+        let pair = try #require(successors.pairs.value(3, 5)?.pointee)
         #expect(pair.count == 1.5 && pair.last == 2_010)
         #expect(abs(pair.late - 1) < 0.001)
-        #expect(successions[3].followed == 2 && successions[3].last == 4_010)
-        #expect(abs(successions[3].late - 1.25) < 0.001)
-        #expect(successions.ever[3].prefix(3).map(\.item) == [5, 4, .max])
-        #expect(successions.late[3].prefix(3).map(\.item) == [4, 5, .max])
-        #expect(successions.pairs.value(3, 3) == nil, "an object does not come after itself")
-        #expect(successions.pairs.value(5, 3) == nil)
-        #expect(successions[5].followed == 0 && successions[.max].followed == 0)
+        #expect(successors[3].followed == 2 && successors[3].last == 4_010)
+        #expect(abs(successors[3].late - 1.25) < 0.001)
+        #expect(successors.ever[3].prefix(3).map(\.item) == [5, 4, .max])
+        #expect(successors.late[3].prefix(3).map(\.item) == [4, 5, .max])
+        #expect(successors.pairs.value(3, 3) == nil, "an object does not come after itself")
+        #expect(successors.pairs.value(5, 3) == nil)
+        #expect(successors[5].followed == 0 && successors[.max].followed == 0)
     }
 
     @Test("A pair leans by its labels less what was said of them, over what they tell and 4; only one that was seen")
-    func leaning() throws {
-        var successions = Successions()
-        successions.note(5, after: 3, probability: 0.5, isPositive: true)
-        #expect(successions.pairs.value(3, 5) == nil)
-        successions.note(5, after: 3, distance: 1, now: 10)
-        #expect(try #require(successions.pairs.value(3, 5)?.pointee).leaning == 0)
-        successions.note(5, after: 3, probability: 0.5, isPositive: true)
-        #expect(try #require(successions.pairs.value(3, 5)?.pointee).leaning == 0.5 / 4.25)
-        successions.note(5, after: 3, probability: 0.5, isPositive: false)
-        let leaning = try #require(successions.pairs.value(3, 5)?.pointee).leaning
-        #expect(abs(leaning - (0.5 * 0.99 - 0.5) / (0.25 * 0.99 + 0.25 + 4)) < 1e-6)
+    func bias() throws {
+        var successors = SuccessorStatistics()
+        successors.note(5, after: 3, probability: 0.5, isPositive: true)
+        #expect(successors.pairs.value(3, 5) == nil)
+        successors.note(5, after: 3, distance: 1, now: 10)
+        #expect(try #require(successors.pairs.value(3, 5)?.pointee).bias == 0)
+        successors.note(5, after: 3, probability: 0.5, isPositive: true)
+        #expect(try #require(successors.pairs.value(3, 5)?.pointee).bias == 0.5 / 4.25)
+        successors.note(5, after: 3, probability: 0.5, isPositive: false)
+        let bias = try #require(successors.pairs.value(3, 5)?.pointee).bias
+        #expect(abs(bias - (0.5 * 0.99 - 0.5) / (0.25 * 0.99 + 0.25 + 4)) < 1e-6)
     }
 
     @Test(
         "Where two fifths are asked for and the network says one, a pair comes to lean by the difference of the logits")
     func settledLeaning() throws {
-        var successions = Successions()
-        successions.note(5, after: 3, distance: 1, now: 10)
+        var successors = SuccessorStatistics()
+        successors.note(5, after: 3, distance: 1, now: 10)
         var sum: Float = 0
         for round in 0..<6_000 {
-            successions.note(5, after: 3, probability: 0.2, isPositive: round % 5 < 2)
-            if round >= 1_000 { sum += try #require(successions.pairs.value(3, 5)?.pointee).leaning / 5_000 }
+            successors.note(5, after: 3, probability: 0.2, isPositive: round % 5 < 2)
+            if round >= 1_000 { sum += try #require(successors.pairs.value(3, 5)?.pointee).bias / 5_000 }
         }
         // ln(0.4 / 0.6) − ln(0.2 / 0.8) = 0.981; one step of Newton's method from so far goes to 0.2 / (0.16 + 0.04).
         #expect(abs(sum - 1) < 0.01)
     }
 
-    @Test("A candidate's logit is what the network says and the leaning of the pair with the user's last object")
+    @Test("A candidate's logit is what the network says and the bias of the pair with the user's last object")
     func leaningOfCandidates() {
         var state = PlannerState(PlannerParameters(), PrefetchContext())
         var generator = SplitMix64(seed: 5)
         var object: UInt32 = 0
-        var (leaning, wrong) = (0, 0)
+        var (bias, wrong) = (0, 0)
         for index in 0..<12_000 {
             // One of the next three, or anything.
             let step = UInt32(generator.next(below: 4))
@@ -72,14 +72,14 @@ struct SuccessionsTests {
             let count = state.candidates.count
             var said = [Float](repeating: 0, count: CandidateList.bound)
             state.trainer.predict(state.inputs.matrix, count: count, logits: &said)
-            let logits = state.plans.logits(state.plans.upcoming - 1)
+            let logits = state.plans.logits(state.plans.nextNumber - 1)
             for place in 0..<count {
-                let leans = state.successions.pairs.value(object, state.candidates[place])?.pointee.leaning ?? 0
-                if abs(leans) > 0.01 { leaning += 1 }
+                let leans = state.successors.pairs.value(object, state.candidates[place])?.pointee.bias ?? 0
+                if abs(leans) > 0.01 { bias += 1 }
                 if abs(logits[place] - said[place] - leans) > 1e-4 { wrong += 1 }
             }
         }
         #expect(wrong == 0)
-        #expect(leaning > 100, "\(leaning) lean")
+        #expect(bias > 100, "\(bias) lean")
     }
 }

@@ -11,11 +11,11 @@ struct CandidateInputs: ~Copyable {
     private(set) var matrix: UnsafeMutablePointer<Float>
     private var count = 0
     private var records = HeapArray(repeating: PlannerObjects.Record(), count: CandidateList.bound)
-    private var visits = PairFindings(repeating: PlannerUsers.Visit(), count: CandidateList.bound)
+    private var visits = PairLookup(repeating: PlannerUsers.Visit(), count: CandidateList.bound)
     /// How often the candidates came after the user's last object, and after the one before.
-    private var afterRecent = PairFindings(repeating: Successions.Pair(), count: CandidateList.bound)
-    private var afterEarlier = PairFindings(repeating: Successions.Pair(), count: CandidateList.bound)
-    private var columns = CategoryColumns()
+    private var afterRecent = PairLookup(repeating: SuccessorStatistics.Pair(), count: CandidateList.bound)
+    private var afterEarlier = PairLookup(repeating: SuccessorStatistics.Pair(), count: CandidateList.bound)
+    private var categoryInputs = CategoryInputs()
     private var scratch = HeapArray<Float>(repeating: 0, count: 4 * CandidateList.bound)
     private var whole = HeapArray<UInt32>(repeating: 0, count: 4 * CandidateList.bound)
     /// The candidates that the user has asked for before.
@@ -25,7 +25,7 @@ struct CandidateInputs: ~Copyable {
     init(matrix: UnsafeMutablePointer<Float>) { self.matrix = matrix }
 
     var byteCount: Int {
-        records.byteCount + visits.byteCount + afterRecent.byteCount + afterEarlier.byteCount + columns.byteCount
+        records.byteCount + visits.byteCount + afterRecent.byteCount + afterEarlier.byteCount + categoryInputs.byteCount
             + scratch.byteCount + whole.byteCount
             + visited.byteCount
     }
@@ -34,29 +34,30 @@ struct CandidateInputs: ~Copyable {
     ///
     /// - Parameters:
     ///   - matrix: where they are written.
-    ///   - leanings: where the ``Successions/Pair/leaning`` of each is written.
+    ///   - pairBiases: where the ``SuccessorStatistics/Pair/bias`` of each is written.
     mutating func describe(
         _ candidates: borrowing CandidateList, _ context: PlannerContext, into matrix: UnsafeMutablePointer<Float>,
-        leanings: UnsafeMutablePointer<Float>, objects: borrowing PlannerObjects,
-        successions: borrowing Successions, users: inout PlannerUsers, habits: inout HabitFeatures
+        pairBiases: UnsafeMutablePointer<Float>, objects: borrowing PlannerObjects,
+        successors: borrowing SuccessorStatistics, users: inout PlannerUsers, habits: inout HabitFeatures
     ) {
         self.matrix = matrix
         count = candidates.count
         for index in 0..<count { records[index] = objects[candidates[index]] }
-        afterRecent.look(in: successions.pairs, context.user.recent, candidates.all, count: count)
-        afterEarlier.look(in: successions.pairs, context.user.earlier, candidates.all, count: count)
-        visits.look(in: users.visits, UInt32(context.slot), candidates.all, count: count)
-        columns.begin(context.inhabitant, habits)
-        for index in 0..<count { columns.add(records[index].categories, at: index, &habits) }
-        addSituation(columns.complete(&habits))
-        row(PlannerInput.onward).update(repeating: users.onward.share(after: context.user.pause) * 2 - 1, count: count)
+        afterRecent.find(in: successors.pairs, context.user.recent, candidates.all, count: count)
+        afterEarlier.find(in: successors.pairs, context.user.earlier, candidates.all, count: count)
+        visits.find(in: users.visits, UInt32(context.slot), candidates.all, count: count)
+        categoryInputs.begin(context.featureUserID, habits)
+        for index in 0..<count { categoryInputs.add(records[index].categories, at: index, &habits) }
+        addSituation(categoryInputs.complete(&habits))
+        row(PlannerInput.continuation).update(
+            repeating: users.continuation.probability(after: context.user.pause) * 2 - 1, count: count)
         addFollowers(candidates, context)
         addVisits(context)
         addRates(context)
         addCategories()
-        addSuccession(context, successions)
+        addSuccession(context, successors)
         for index in 0..<count {
-            leanings[index] = afterRecent.isFound(index) ? afterRecent.values[index].leaning : 0
+            pairBiases[index] = afterRecent.isFound(index) ? afterRecent.values[index].bias : 0
         }
     }
 
@@ -66,23 +67,25 @@ struct CandidateInputs: ~Copyable {
     // MARK: - Groups of inputs
 
     /// Session, how much the user is doing, time of day.
-    private mutating func addSituation(_ told: UnsafePointer<Float>) {
+    private mutating func addSituation(_ features: UnsafePointer<Float>) {
         for (place, feature) in PlannerInput.activityFeatures.enumerated() {
-            row(PlannerInput.activity + place).update(repeating: told[feature], count: count)
+            row(PlannerInput.activity + place).update(repeating: features[feature], count: count)
         }
         for (place, feature) in PlannerInput.timeFeatures.enumerated() {
-            row(PlannerInput.time + place).update(repeating: PlannerInput.phase(told[feature]), count: count)
+            row(PlannerInput.time + place).update(repeating: PlannerInput.phase(features[feature]), count: count)
         }
         row(PlannerInput.one).update(repeating: 1, count: count)
     }
 
     /// Whether it is what the user went on to from the last object in the past, or what came after the last two over all users.
     private mutating func addFollowers(_ candidates: borrowing CandidateList, _ context: PlannerContext) {
-        let (own, third) = (row(PlannerInput.own), row(PlannerInput.third))
-        let (first, second, after) = (context.own.first.object, context.own.second.object, context.third.object)
+        let (own, third) = (row(PlannerInput.ownSuccessor), row(PlannerInput.secondOrderSuccessor))
+        let (first, second, after) = (
+            context.ownSuccessors.first.object, context.ownSuccessors.second.object, context.secondOrderSuccessor.object
+        )
         let ahead = (
-            PlannerInput.count(FastMath.float(context.own.first.lead)),
-            PlannerInput.count(FastMath.float(context.third.lead))
+            PlannerInput.count(FastMath.float(context.ownSuccessors.first.lead)),
+            PlannerInput.count(FastMath.float(context.secondOrderSuccessor.lead))
         )
         for index in 0..<count {
             let candidate = candidates[index]
@@ -173,10 +176,10 @@ struct CandidateInputs: ~Copyable {
         let (habits, share, outlook) = (
             row(PlannerInput.habits), row(PlannerInput.share), row(PlannerInput.shareOfOutlook)
         )
-        columns.writeHabits(candidates: count, to: habits)
+        categoryInputs.writeHabits(candidates: count, to: habits)
         let slow = scratch.base
-        columns.copyOutlook(candidates: count, to: outlook)
-        columns.copySlow(candidates: count, to: slow)
+        categoryInputs.copyOutlook(candidates: count, to: outlook)
+        categoryInputs.copySlow(candidates: count, to: slow)
         let halfLife = PlannerObjects.halfLives.2
         for index in 0..<count { share[index] *= halfLife / (slow[index] + 0.01) }
         for index in 0..<count { outlook[index] = PlannerInput.rate(outlook[index] * share[index]) }
@@ -184,13 +187,13 @@ struct CandidateInputs: ~Copyable {
     }
 
     /// Whether it uses to come after the user's last objects, and has lately.
-    private mutating func addSuccession(_ context: PlannerContext, _ successions: borrowing Successions) {
+    private mutating func addSuccession(_ context: PlannerContext, _ successors: borrowing SuccessorStatistics) {
         let (ever, late) = (row(PlannerInput.succession), row(PlannerInput.recentSuccession))
-        let recent = successions[context.user.recent]
+        let recent = successors[context.user.recent]
         row(PlannerInput.followed).update(repeating: PlannerInput.count(recent.followed), count: count)
         put(afterRecent, of: recent, now: context.now, ever: ever, late: late)
         put(
-            afterEarlier, of: successions[context.user.earlier], now: context.now, ever: ever + count,
+            afterEarlier, of: successors[context.user.earlier], now: context.now, ever: ever + count,
             late: late + count)
         for index in 0..<count { ever[index &+ count] += ever[index] }
         for index in 0..<count { late[index &+ count] += late[index] }
@@ -201,20 +204,20 @@ struct CandidateInputs: ~Copyable {
     /// Writes how often candidates came after an object, by how often anything did; ever, and as of late.
     @inline(__always)
     private func put(
-        _ pairs: borrowing PairFindings<Successions.Pair>, of record: Successions.Record, now: UInt32,
+        _ pairs: borrowing PairLookup<SuccessorStatistics.Pair>, of record: SuccessorStatistics.Record, now: UInt32,
         ever: UnsafeMutablePointer<Float>, late: UnsafeMutablePointer<Float>
     ) {
         for index in 0..<count {
-            let pair = pairs.isFound(index) ? pairs.values[index] : Successions.Pair()
+            let pair = pairs.isFound(index) ? pairs.values[index] : SuccessorStatistics.Pair()
             ever[index] = pair.count
             late[index] = pair.late
             whole[index] = now &- pair.last
         }
-        let rest = Successions.rest(since: record.last, now: now)
+        let rest = SuccessorStatistics.rest(since: record.last, now: now)
         let (scale, lateScale) = (1 / (record.followed + 3), 1 / (record.late * rest + 2))
         for index in 0..<count { ever[index] *= scale }
         for index in 0..<count {
-            late[index] *= FastMath.exp2(-FastMath.float(whole[index]) / Successions.halfLife) * lateScale
+            late[index] *= FastMath.exp2(-FastMath.float(whole[index]) / SuccessorStatistics.halfLife) * lateScale
         }
     }
 }
@@ -251,18 +254,18 @@ enum PlannerInput {
     /// How often anything came after the user's last object, by which the network may tell how far to trust the last four.
     static let followed = 36
     /// How often users went on after the user's last pause: −1 never, 1 always.
-    static let onward = 37
-    /// Whether it is what the user went on to from the last object in the past (``Follower``), more the further that is ahead; ½ for what
+    static let continuation = 37
+    /// Whether it is what the user went on to from the last object in the past (``MajoritySuccessor``), more the further that is ahead; ½ for what
     /// the user went on to from that.
-    static let own = 38
+    static let ownSuccessor = 38
     /// Whether it is what came after the user's last two objects, over all users, more the further that is ahead.
-    static let third = 39
+    static let secondOrderSuccessor = 39
 
     // MARK: - Scales of what only the planner is told: most are logarithms scaled to about ±1.
 
     /// A phase of ``time``, from what the eviction model is told of it.
     @inline(__always)
-    static func phase(_ told: Float) -> Float { (told - 1) * 0.15 }
+    static func phase(_ feature: Float) -> Float { (feature - 1) * 0.15 }
 
     /// A count or a distance.
     @inline(__always)
@@ -274,7 +277,7 @@ enum PlannerInput {
 }
 
 /// The values of many pairs with one first number, looked up together.
-struct PairFindings<Value: BitwiseCopyable>: ~Copyable {
+struct PairLookup<Value: BitwiseCopyable>: ~Copyable {
     /// The values found in the last look, in the order of the pairs; anything where none was found.
     private(set) var values: HeapArray<Value>
     private var found: HeapArray<Bool>
@@ -289,7 +292,7 @@ struct PairFindings<Value: BitwiseCopyable>: ~Copyable {
 
     /// Looks up the pairs of `first` with each of `seconds`, as many as there is room for.
     @inline(__always)
-    mutating func look(
+    mutating func find(
         in rows: borrowing PairRows<Value>, _ first: UInt32, _ seconds: UnsafePointer<UInt32>, count: Int
     ) {
         let row = rows[first]

@@ -12,10 +12,10 @@ struct CandidateList: ~Copyable {
     /// How many of them may be fetched: the first.
     private(set) var newCount = 0
     /// The most that may.
-    private var mostNew = bound
+    private var maxNewCount = bound
 
     /// Whether no more can be added that may be fetched.
-    var isFull: Bool { count >= mostNew }
+    var isFull: Bool { count >= maxNewCount }
 
     var byteCount: Int { objects.byteCount + places.byteCount }
 
@@ -29,10 +29,10 @@ struct CandidateList: ~Copyable {
     /// Forgets those of the plan before.
     ///
     /// - Parameter waiting: how many places are kept for what waits.
-    mutating func begin(waiting: Int) {
+    mutating func begin(unused: Int) {
         places.begin()
         (count, newCount) = (0, 0)
-        mostNew = Self.bound - min(waiting, WaitingObjects.mostAtOnce)
+        maxNewCount = Self.bound - min(unused, UnusedPrefetches.maxPerRequest)
     }
 
     /// The place of an object among them, if it has one.
@@ -52,7 +52,7 @@ struct CandidateList: ~Copyable {
     }
 
     /// Adds an object that was fetched and waits, after all that are to be fetched.
-    mutating func add(waiting object: UInt32) {
+    mutating func add(unused object: UInt32) {
         guard count < Self.bound, object < PlannerObjects.bound, place(of: object) == nil else { return }
         append(object)
     }

@@ -4,7 +4,7 @@ import HalcyonLearning
 /// What the categories of a set contribute to the inputs of each candidate that has them, worked out once a plan (``HabitColumns``).
 ///
 /// O(categories) a set.
-struct CategoryColumns: ~Copyable {
+struct CategoryInputs: ~Copyable {
     /// At most one for each candidate.
     private static let bound = CandidateList.bound
 

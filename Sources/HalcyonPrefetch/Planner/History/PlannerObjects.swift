@@ -12,7 +12,7 @@ struct PlannerObjects: ~Copyable {
 
     struct Record: BitwiseCopyable {
         var categories: CategorySetID = 0
-        var cost: UInt32 = 1
+        var size: UInt32 = 1
         var count: UInt32 = 0
         var users: UInt32 = 0
         /// The first and the last request.
@@ -38,7 +38,7 @@ struct PlannerObjects: ~Copyable {
 
     /// Has what is known of an object on its way from memory.
     @inline(__always)
-    func expect(_ object: UInt32) {
+    func prefetchIntoCPUCache(_ object: UInt32) {
         let record = UnsafeRawPointer(records.base + Int(object))
         halcyon_prefetch(record)
         halcyon_prefetch(record + MemoryLayout<Record>.size - 1)
@@ -49,7 +49,7 @@ struct PlannerObjects: ~Copyable {
         guard object.object < Self.bound, self[object.object].count == 0 else { return }
         let place = prepare(object.object)
         records[place].categories = object.categories
-        records[place].cost = UInt32(clamping: object.cost)
+        records[place].size = UInt32(clamping: object.size)
         records[place].first = now
         records[place].last = now
         records[place].since = UInt32(truncatingIfNeeded: object.time / 1_000_000)
@@ -76,7 +76,7 @@ struct PlannerObjects: ~Copyable {
         record.fastInside = record.fastInside * fast + (isInside ? 1 : 0)
         record.middleInside = record.middleInside * middle + (isInside ? 1 : 0)
         record.categories = access.categories
-        record.cost = UInt32(clamping: access.size)
+        record.size = UInt32(clamping: access.size)
         record.count &+= 1
         record.users &+= isNewToUser ? 1 : 0
         record.last = now

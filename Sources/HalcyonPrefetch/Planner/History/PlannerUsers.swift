@@ -16,7 +16,7 @@ struct PlannerUsers: ~Copyable {
     struct Record: BitwiseCopyable {
         /// How many requests the user made.
         var requests: UInt32 = 0
-        /// When the last was made, in seconds, and how long after the one before; ``OnwardRates/first`` where there was
+        /// When the last was made, in seconds, and how long after the one before; ``SessionContinuation/first`` where there was
         /// none.
         var seconds: UInt32 = 0
         var pause: UInt32 = 0
@@ -37,7 +37,7 @@ struct PlannerUsers: ~Copyable {
         var seconds: UInt32 = 0
         var weight: Float = 0
         /// What the user went on to from it.
-        var follower = Follower()
+        var successor = MajoritySuccessor()
     }
 
     private(set) var records = HeapArray(repeating: Record(), count: 0)
@@ -46,14 +46,14 @@ struct PlannerUsers: ~Copyable {
     private(set) var favourites = RankedLists(width: favouriteWidth)
     /// ``evictedWidth`` places for each user from whose cache anything was evicted: the objects, and the user's requests at which they left.
     private var evicted = HeapArray(repeating: UInt32.max, count: 0)
-    private var departures = HeapArray<UInt32>(repeating: 0, count: 0)
+    private var evictionRequests = HeapArray<UInt32>(repeating: 0, count: 0)
     private var ringCount: UInt32 = 0
     /// Whether users go on, by how long they had paused.
-    private(set) var onward = OnwardRates()
+    private(set) var continuation = SessionContinuation()
 
     var byteCount: Int {
         records.byteCount + visits.byteCount + favourites.byteCount + evicted.byteCount
-            + departures.byteCount + onward.byteCount
+            + evictionRequests.byteCount + continuation.byteCount
     }
 
     /// The place of a user; one who is unknown has one, too.
@@ -66,21 +66,22 @@ struct PlannerUsers: ~Copyable {
     }
 
     /// The user has asked for a category, and for it so often of late.
-    mutating func favour(_ category: UInt32, weight: Float, slot: Int) {
+    mutating func updateFavourite(_ category: UInt32, weight: Float, slot: Int) {
         let time = FastMath.float(records[slot].requests) * UserProfiles.forgetting
         favourites.raise(category, to: FastMath.log2(weight) + time, in: slot)
     }
 
     /// What the user went on to from the last object in the past, and from that.
-    func followers(_ slot: Int) -> (first: Follower, second: Follower) {
-        let first = follower(of: records[slot].recent, slot)
-        return (first, follower(of: first.object, slot))
+    func likelySuccessors(_ slot: Int) -> (first: MajoritySuccessor, second: MajoritySuccessor) {
+        let first = successor(of: records[slot].recent, slot)
+        return (first, successor(of: first.object, slot))
     }
 
     /// What the user went on to from an object, as long as that is known.
     @inline(__always)
-    private func follower(of object: UInt32, _ slot: Int) -> Follower {
-        object == .max ? Follower() : visits.value(UInt32(slot), object)?.pointee.follower ?? Follower()
+    private func successor(of object: UInt32, _ slot: Int) -> MajoritySuccessor {
+        object == .max
+            ? MajoritySuccessor() : visits.value(UInt32(slot), object)?.pointee.successor ?? MajoritySuccessor()
     }
 
     /// Takes an access to an object into account, and makes it the user's last.
@@ -94,15 +95,15 @@ struct PlannerUsers: ~Copyable {
             visit.seconds = seconds
         }
         var record = records[slot]
-        if record.requests > 0 { onward.noteNext(after: record.pause) }
-        record.pause = record.requests == 0 ? OnwardRates.first : seconds &- record.seconds
-        onward.note(record.pause)
+        if record.requests > 0 { continuation.noteNext(after: record.pause) }
+        record.pause = record.requests == 0 ? SessionContinuation.firstRequest : seconds &- record.seconds
+        continuation.note(record.pause)
         record.requests &+= 1
         record.seconds = seconds
         // A repeated access to one object is no step.
         if record.recent != access.object {
             if record.recent != .max {
-                visits.updateKnown(UInt32(slot), record.recent) { $0.follower.note(access.object) }
+                visits.updateKnown(UInt32(slot), record.recent) { $0.successor.note(access.object) }
             }
             record.earlier = record.recent
             record.recent = access.object
@@ -115,7 +116,7 @@ struct PlannerUsers: ~Copyable {
         if records[slot].ring == .max { addRing(slot) }
         let place = ring(slot) + Int(records[slot].evicted) % Self.evictedWidth
         evicted[place] = object
-        departures[place] = records[slot].requests
+        evictionRequests[place] = records[slot].requests
         records[slot].evicted &+= 1
     }
 
@@ -138,7 +139,7 @@ struct PlannerUsers: ~Copyable {
             return false
         }
         objects[place] = .max
-        return records[slot].requests &- departures[ring(slot) + place] < horizon
+        return records[slot].requests &- evictionRequests[ring(slot) + place] < horizon
     }
 
     @inline(__always)
@@ -151,7 +152,7 @@ struct PlannerUsers: ~Copyable {
         guard end > evicted.count else { return }
         let count = max(end, evicted.count * 2)
         evicted.grow(to: count, filling: .max)
-        departures.grow(to: count, filling: 0)
+        evictionRequests.grow(to: count, filling: 0)
     }
 }
 
@@ -167,9 +168,9 @@ extension PlannerUsers {
 /// How often users went on after a pause of some length: whether somebody who has come back after so long asks for anything more.
 ///
 /// Pauses are told apart by a quarter of an octave. O(1). Bytes: 512.
-struct OnwardRates: ~Copyable {
+struct SessionContinuation: ~Copyable {
     /// The pause of a first request, which had nothing before it.
-    static let first = UInt32.max
+    static let firstRequest = UInt32.max
     private static let kinds = 64
     /// The share of what is known of a kind that stays with each request of it.
     private static let keep: Float = 1 - 1 / 5_000
@@ -190,12 +191,12 @@ struct OnwardRates: ~Copyable {
     mutating func noteNext(after pause: UInt32) { followed[Self.kind(pause)] += 1 }
 
     /// The share of requests after such a pause that were followed by another of the same user.
-    func share(after pause: UInt32) -> Float {
+    func probability(after pause: UInt32) -> Float {
         let kind = Self.kind(pause)
         return min((followed[kind] + 1) / (requests[kind] + 2), 1)
     }
 
     private static func kind(_ pause: UInt32) -> Int {
-        pause == first ? kinds - 1 : min(Int(FastMath.log2(FastMath.float(pause) + 1) * 4), kinds - 2)
+        pause == firstRequest ? kinds - 1 : min(Int(FastMath.log2(FastMath.float(pause) + 1) * 4), kinds - 2)
     }
 }

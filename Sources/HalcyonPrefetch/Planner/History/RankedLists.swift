@@ -31,7 +31,7 @@ struct RankedLists: ~Copyable {
 
     /// Has a list on its way from memory.
     @inline(__always)
-    func expect(_ list: Int) {
+    func prefetchIntoCPUCache(_ list: Int) {
         guard (list + 1) * width <= items.count else { return }
         let first = UnsafeRawPointer(items.base + list * width)
         for offset in stride(from: 0, to: width * MemoryLayout<Item>.stride, by: 64) {

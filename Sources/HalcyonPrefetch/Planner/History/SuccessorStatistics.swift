@@ -4,11 +4,11 @@ import HalcyonLearning
 /// Which objects come after which, over all users, and how wrong the network is about it.
 ///
 /// Every pair of objects that came one after the other is counted, ever and as of late; the best successors of an object are
-/// listed besides, to be candidates, and of each pair what came after both (``Pair/follower``). A pair also has a ``Pair/leaning``: what the network says too little or too much of it.
+/// listed besides, to be candidates, and of each pair what came after both (``Pair/follower``). A pair also has a ``Pair/bias``: what the network says too little or too much of it.
 /// The network sees what pairs have in common, and few of them have samples enough to be learnt by; this is what is left.
 /// O(1) an access. Bytes: 28 an object and 224 for its lists; 28 a place of ``PairRows``, of which there are at most
 /// ``pairBound``.
-struct Successions: ~Copyable {
+struct SuccessorStatistics: ~Copyable {
     static let pairBound = 3 << 20
     /// Successors that are listed of each object.
     static let width = 16
@@ -38,11 +38,11 @@ struct Successions: ~Copyable {
         private var error: Float = 0
         private var information: Float = 0
         /// What came after both.
-        var follower = Follower()
+        var successor = MajoritySuccessor()
 
         /// By how much the logit of the pair is greater than the network says: one step of Newton's method towards the
         /// likeliest, from samples that the network alone is asked about.
-        var leaning: Float { error / (information + Self.prior) }
+        var bias: Float { error / (information + Self.prior) }
 
         /// Takes a sample into account.
         ///
@@ -69,7 +69,7 @@ struct Successions: ~Copyable {
     mutating func note(_ next: UInt32, after object: UInt32, and earlier: UInt32, now: UInt32) {
         note(next, after: object, distance: 1, now: now)
         note(next, after: earlier, distance: 2, now: now)
-        if earlier < PlannerObjects.bound { pairs.updateKnown(earlier, object) { $0.follower.note(next) } }
+        if earlier < PlannerObjects.bound { pairs.updateKnown(earlier, object) { $0.successor.note(next) } }
     }
 
     /// `next` came after `object`, `distance` steps of the user later (1: at once).
@@ -103,10 +103,10 @@ struct Successions: ~Copyable {
     }
 
     /// Has what comes after an object on its way from memory.
-    func expect(_ object: UInt32) {
+    func prefetchIntoCPUCache(_ object: UInt32) {
         pairs.expect(object)
-        ever.expect(Int(object))
-        late.expect(Int(object))
+        ever.prefetchIntoCPUCache(Int(object))
+        late.prefetchIntoCPUCache(Int(object))
     }
 
     /// What is left by now of a count as of late.
@@ -120,7 +120,7 @@ struct Successions: ~Copyable {
 ///
 /// The object is that of a majority, if there is one (Boyer and Moore: MJRTY, a fast majority vote algorithm, 1981); what came
 /// after it most often in a long time is found again after as many steps as it is ahead. O(1).
-struct Follower: BitwiseCopyable {
+struct MajoritySuccessor: BitwiseCopyable {
     private static let objectBits: UInt32 = 22
     private static let unknown: UInt32 = 1 << objectBits - 1
     private static let most: UInt32 = .max >> objectBits

@@ -1,104 +1,106 @@
 import HalcyonEviction
 import HalcyonLearning
 
-/// What the entry is worth that must leave for a fetch: how probably it would have been asked for while the fetch takes its place.
+/// What the entry is worth that must leave for a prediction: how probably it would have been asked for while the prediction takes its place.
 ///
-/// It is the share of evicted entries that were asked for again soon, for as many of them as cost what the fetch does. What was fetched anew
-/// meanwhile counts, too, since a fetch that brings back what had to leave for another gains nothing. Where each user has a cache, soon is
+/// It is the share of evicted entries that were asked for again soon, for as many of them as size what the prediction does. What was fetched anew
+/// meanwhile counts, too, since a prediction that brings back what had to leave for another gains nothing. Where each user has a cache, soon is
 /// within the planner's horizon of the user's requests. Where one cache serves all, anybody may ask for what left, and many requests go by
-/// between two of a user; there soon is while what was fetched stays on average until it is asked for or has to leave itself, and a fetch must
-/// promise more in proportion to how much of what was promised was not kept: what leaves before it is asked for promised too much.
+/// between two of a user; there soon is while what was fetched stays on average until it is asked for or has to leave itself, and a prediction must
+/// probability more in proportion to how much of what was predictedUses was not actualUses: what leaves before it is asked for predictedUses too much.
 ///
 /// All operations O(1). Bytes: 12 for each object up to the last that was fetched or left, where one cache serves all.
-struct DisplacedWorth: ~Copyable {
+struct EvictionCost: ~Copyable {
     /// What an evicted entry is taken to be worth before any was seen to come back, and how fast that is learnt.
     private static let first: Float = 0.05
     private static let rate: Float = 0.001
-    /// What is left of promises and of those that were kept when another fetch has ended.
+    /// What is left of promises and of those that were actualUses when another prediction has endedCount.
     private static let memory: Float = 0.999
-    /// The share of lost trust that each request brings back, so that promises are put to the test again.
-    private static let trust: Float = 0.000_002
-    /// The least that is taken to have been kept of what was promised.
-    private static let leastKept: Float = 0.01
+    /// The share of lost recovery that each request brings back, so that promises are put to the test again.
+    private static let recovery: Float = 0.000_002
+    /// The least that is taken to have been actualUses of what was predictedUses.
+    private static let minUseRatio: Float = 0.01
 
     /// What was proposed and waits.
-    struct Fetch: BitwiseCopyable {
+    struct Prediction: BitwiseCopyable {
         /// The request after which it was proposed, and how probably it was to be asked for; less than 0 of what does not wait.
         var request: UInt32 = 0
-        var promise: Float = -1
+        var probability: Float = -1
     }
 
     /// The share of evicted entries that were asked for again soon.
-    private(set) var regret = first
-    /// What evicted entries cost: a moving mean.
-    private var meanCost: Float = 1
+    private(set) var returnRate = first
+    /// What evicted entries size: a moving mean.
+    private var meanSize: Float = 1
     private var evictions: Float = 0
-    /// For how many requests a fetch stays: a moving mean.
-    private(set) var stay: Float = 10
-    private var ended: Float = 1
-    private var promised: Float = 1
-    private var kept: Float = 1
-    private var fetches = SlotArray(repeating: Fetch())
+    /// For how many requests a prediction stays: a moving mean.
+    private(set) var meanStay: Float = 10
+    private var endedCount: Float = 1
+    private var predictedUses: Float = 1
+    private var actualUses: Float = 1
+    private var predictions = SlotArray(repeating: Prediction())
     /// After which request each object left that has not been asked for since.
-    private var departures = SlotArray<UInt32>(repeating: .max)
+    private var removals = SlotArray<UInt32>(repeating: .max)
 
-    var byteCount: Int { fetches.byteCount + departures.byteCount }
+    var byteCount: Int { predictions.byteCount + removals.byteCount }
 
-    /// The chance that a fetch must offer for an entry that leaves.
-    var chance: Float { regret / max(min(kept / promised, 1), Self.leastKept) }
+    /// The requiredProbability that a prediction must offer for an entry that leaves.
+    var requiredProbability: Float { returnRate / max(min(actualUses / predictedUses, 1), Self.minUseRatio) }
 
-    /// The chance that a fetch of that cost must offer for what leaves.
-    func chance(ofCost cost: Float) -> Float { meanCost > 0 ? chance * (cost / meanCost) : chance }
+    /// The requiredProbability that a prediction of that size must offer for what leaves.
+    func requiredProbability(forSize size: Float) -> Float {
+        meanSize > 0 ? requiredProbability * (size / meanSize) : requiredProbability
+    }
 
     /// An entry that costs so much had to leave.
-    mutating func evicted(cost: Float) {
-        regret *= 1 - Self.rate
+    mutating func evicted(size: Float) {
+        returnRate *= 1 - Self.rate
         evictions += 1
-        meanCost += (cost - meanCost) * max(Self.rate, 1 / evictions)
+        meanSize += (size - meanSize) * max(Self.rate, 1 / evictions)
     }
 
     /// One that had left was asked for soon.
-    mutating func returned() { regret += Self.rate }
+    mutating func returned() { returnRate += Self.rate }
 }
 
 /// One cache for all.
-extension DisplacedWorth {
+extension EvictionCost {
     /// An entry had to leave after request `now`.
-    mutating func evicted(_ object: UInt32, cost: Float, now: UInt32) {
-        evicted(cost: cost)
-        departures[object] = now
+    mutating func evicted(_ object: UInt32, size: Float, now: UInt32) {
+        evicted(size: size)
+        removals[object] = now
     }
 
     /// An object was fetched after request `now` that will be asked for with this probability.
     mutating func proposed(_ object: UInt32, probability: Float, now: UInt32) {
-        fetches[object] = Fetch(request: now, promise: probability)
+        predictions[object] = Prediction(request: now, probability: probability)
     }
 
     /// What was fetched had to leave before anybody asked for it.
     mutating func dropped(_ object: UInt32, now: UInt32) {
-        let fetch = fetches[object]
-        if fetch.promise >= 0 { end(fetch, object, now: now, isKept: false) }
+        let prediction = predictions[object]
+        if prediction.probability >= 0 { end(prediction, object, now: now, isUsed: false) }
     }
 
     /// Request `now` was for an object.
-    mutating func asked(for object: UInt32, isHit: Bool, now: UInt32) {
-        if kept < promised { kept += (promised - kept) * Self.trust }
-        let fetch = fetches[object]
-        if fetch.promise >= 0 {
+    mutating func requested(_ object: UInt32, isHit: Bool, now: UInt32) {
+        if actualUses < predictedUses { actualUses += (predictedUses - actualUses) * Self.recovery }
+        let prediction = predictions[object]
+        if prediction.probability >= 0 {
             // A miss: it was proposed, but never came.
-            if isHit { end(fetch, object, now: now, isKept: true) } else { fetches[object] = Fetch() }
+            if isHit { end(prediction, object, now: now, isUsed: true) } else { predictions[object] = Prediction() }
         }
-        let left = departures[object]
+        let left = removals[object]
         if left == .max { return }
-        departures[object] = .max
-        if FastMath.float(now &- left) < stay { returned() }
+        removals[object] = .max
+        if FastMath.float(now &- left) < meanStay { returned() }
     }
 
-    private mutating func end(_ fetch: Fetch, _ object: UInt32, now: UInt32, isKept: Bool) {
-        fetches[object] = Fetch()
-        ended += 1
-        stay += (FastMath.float(now &- fetch.request) - stay) * max(Self.rate, 1 / ended)
-        promised = promised * Self.memory + fetch.promise
-        kept = kept * Self.memory + (isKept ? 1 : 0)
+    private mutating func end(_ prediction: Prediction, _ object: UInt32, now: UInt32, isUsed: Bool) {
+        predictions[object] = Prediction()
+        endedCount += 1
+        meanStay += (FastMath.float(now &- prediction.request) - meanStay) * max(Self.rate, 1 / endedCount)
+        predictedUses = predictedUses * Self.memory + prediction.probability
+        actualUses = actualUses * Self.memory + (isUsed ? 1 : 0)
     }
 }

@@ -3,20 +3,20 @@ import HalcyonLearning
 /// How many of the objects that a user asks for within the horizon are asked for next, by how often they came after the user's last
 /// object.
 ///
-/// What is wanted later may as well be fetched later; so among what is worth a fetch the budget goes to what comes next. Where objects
+/// What is requests later may as well be fetched later; so among what is worth a fetch the budget goes to what comes next. Where objects
 /// are asked for in a fixed order, as the pictures of a page, this tells the next from the rest; where they are not, it
 /// is much the same for all. O(1). Bytes: 256.
-struct Promptness: ~Copyable {
+struct NextRequestShare: ~Copyable {
     private static let kinds = 32
     /// The share of what is known of a kind that stays with each object of it.
     private static let keep: Float = 1 - 1 / 1_000
     /// What is taken for known before anything is.
-    private static let (priorWanted, priorNext): (Float, Float) = (20, 6)
+    private static let (priorRequests, priorNext): (Float, Float) = (20, 6)
 
-    private let wanted = HeapArray<Float>(repeating: priorWanted, count: kinds)
+    private let requests = HeapArray<Float>(repeating: priorRequests, count: kinds)
     private let next = HeapArray<Float>(repeating: priorNext, count: kinds)
 
-    var byteCount: Int { wanted.byteCount + next.byteCount }
+    var byteCount: Int { requests.byteCount + next.byteCount }
 
     /// Takes note of a candidate that was asked for.
     ///
@@ -25,15 +25,15 @@ struct Promptness: ~Copyable {
     ///   - isNext: whether with the user's next request.
     mutating func note(succession: Float, isNext: Bool) {
         let kind = Self.kind(succession)
-        wanted[kind] = wanted[kind] * Self.keep + 1
+        requests[kind] = requests[kind] * Self.keep + 1
         next[kind] = next[kind] * Self.keep + (isNext ? 1 : 0)
     }
 
-    /// The share of those that are wanted which are wanted next.
+    /// The share of those that are requests which are requests next.
     @inline(__always)
     func share(succession: Float) -> Float {
         let kind = Self.kind(succession)
-        return next[kind] / wanted[kind]
+        return next[kind] / requests[kind]
     }
 
     /// Inputs from −1 to 1 in equal steps, of some two thirds of an octave.

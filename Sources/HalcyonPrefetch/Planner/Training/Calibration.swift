@@ -31,15 +31,15 @@ struct Calibration {
     func probability(_ logit: Float) -> Float { FastMath.sigmoid(corrected(logit)) }
 
     /// By how much the best of a probability fall short of it, at most 1.
-    func yield(of probability: Float) -> Float {
+    func selectionRatio(at probability: Float) -> Float {
         let bin = Self.bin(probability)
         return min(1, happened[bin] / expected[bin])
     }
 
     /// The probability that a logit stands for if it is among the best, less what those fall short of it.
-    func likelihood(_ logit: Float) -> Float {
+    func selectedProbability(_ logit: Float) -> Float {
         let probability = probability(logit)
-        return probability * yield(of: probability)
+        return probability * selectionRatio(at: probability)
     }
 
     private static func bin(_ probability: Float) -> Int {

@@ -9,8 +9,8 @@ import HalcyonLearning
 /// logarithm of that share while it learns, so that it learns the probability among all (Fithian and Hastie: Local
 /// case-control sampling: efficient subsampling in imbalanced data sets, The Annals of Statistics 42, 2014).
 struct CaseControl: ~Copyable {
-    /// The least share of those that nobody asks for.
-    private static let least: Float = 0.02
+    /// The minShare share of those that nobody asks for.
+    private static let minShare: Float = 0.02
     /// What is kept of the count of offered samples at the next request.
     private static let memory: Float = 0.999
 
@@ -33,7 +33,7 @@ struct CaseControl: ~Copyable {
 
     /// The share that is learnt from of the candidates with this logit that nobody asks for, by that of those that somebody does.
     @inline(__always)
-    func share(_ logit: Float) -> Float { max(Self.least, min(1, controls * FastMath.sigmoid(logit))) }
+    func share(_ logit: Float) -> Float { max(Self.minShare, min(1, controls * FastMath.sigmoid(logit))) }
 
     /// By how much a logit is greater among those that are learnt from.
     @inline(__always)
@@ -57,7 +57,7 @@ struct CaseControl: ~Copyable {
     mutating func noteRequest() { offered *= Self.memory }
 
     /// Whether a sample is learnt from. Of more than there is time for a part is left out, whatever their labels.
-    mutating func takes() -> Bool {
+    mutating func accepts() -> Bool {
         offered += 1 - Self.memory
         return offered <= sampling || Float(generator.nextUnit()) * offered < sampling
     }

@@ -12,7 +12,7 @@ struct CandidateOutcome: BitwiseCopyable {
     var plan: UInt32 = 0
     var place = 0
     /// Whether the user asked for it, no sooner than it would have arrived, and whether with the first request after the plan.
-    var isWanted = false
+    var isRequested = false
     var isNext = false
     /// Whether it was among the best and worth its price.
     var isChosen = false
@@ -53,16 +53,16 @@ struct PendingPlans: ~Copyable {
     private var plans = HeapArray(repeating: Plan(), count: bound)
     private var objects = HeapArray(repeating: UInt32.max, count: bound * CandidateList.bound)
     private var logits = HeapArray<Float>(repeating: 0, count: bound * CandidateList.bound)
-    private var leanings = HeapArray<Float>(repeating: 0, count: bound * CandidateList.bound)
+    private var pairBiases = HeapArray<Float>(repeating: 0, count: bound * CandidateList.bound)
     private var inputs = HeapArray<Float>(repeating: 0, count: bound * CandidateList.bound * PlannerInput.width)
     /// The number of the plan that is added next.
-    private(set) var upcoming: UInt32 = 0
+    private(set) var nextNumber: UInt32 = 0
     private var outcomes = HeapArray(repeating: CandidateOutcome(), count: 64)
     /// How many outcomes the last ``settle(_:object:request:horizon:)`` or ``close(_:)`` found.
     private(set) var outcomeCount = 0
 
     var byteCount: Int {
-        plans.byteCount + objects.byteCount + logits.byteCount + leanings.byteCount + inputs.byteCount
+        plans.byteCount + objects.byteCount + logits.byteCount + pairBiases.byteCount + inputs.byteCount
             + outcomes.byteCount
     }
 
@@ -79,8 +79,8 @@ struct PendingPlans: ~Copyable {
 
     /// What the logits of a plan's candidates are greater than the network said.
     @inline(__always)
-    func leanings(_ number: UInt32) -> UnsafeMutablePointer<Float> {
-        leanings.base + Self.place(number) * CandidateList.bound
+    func pairBiases(_ number: UInt32) -> UnsafeMutablePointer<Float> {
+        pairBiases.base + Self.place(number) * CandidateList.bound
     }
 
     /// What the network was told of a plan's candidates: a matrix with a column for each.
@@ -105,12 +105,12 @@ struct PendingPlans: ~Copyable {
 
     /// The user whose first plan has to be closed before the next can be added, because it stands where that belongs.
     var expiring: UInt32? {
-        let plan = plans[Self.place(upcoming)]
+        let plan = plans[Self.place(nextNumber)]
         return plan.isChained ? plan.user : nil
     }
 
-    /// Adds a plan at the end of its user's chain. Its ``inputs(_:)``, ``logits(_:)`` and ``leanings(_:)`` are written before, with the number
-    /// ``upcoming``. Nothing may be ``expiring``.
+    /// Adds a plan at the end of its user's chain. Its ``inputs(_:)``, ``logits(_:)`` and ``pairBiases(_:)`` are written before, with the number
+    /// ``nextNumber``. Nothing may be ``expiring``.
     ///
     /// - Parameters:
     ///   - request: the user's request after which it was made.
@@ -122,21 +122,21 @@ struct PendingPlans: ~Copyable {
         _ candidates: borrowing CandidateList, user: UInt32, request: UInt32, previous: UInt32, chosen: UInt32,
         drawn: UInt32, arrival: Int64 = .min, to chain: UnsafeMutablePointer<PlanChain>
     ) {
-        let (place, count) = (Self.place(upcoming), candidates.count)
+        let (place, count) = (Self.place(nextNumber), candidates.count)
         plans[place] = Plan(
             user: user, request: request, previous: previous, count: UInt32(count), chosen: chosen, drawn: drawn,
             open: UInt32.max >> UInt32(32 - count), newCount: UInt32(candidates.newCount), arrival: arrival,
             isChained: true)
-        let all = objects(upcoming)
+        let all = objects(nextNumber)
         all.update(from: candidates.all, count: count)
         (all + count).update(repeating: .max, count: CandidateList.bound - count)
         if chain.pointee.last == .max {
-            chain.pointee.first = upcoming
+            chain.pointee.first = nextNumber
         } else {
-            plans[Self.place(chain.pointee.last)].next = upcoming
+            plans[Self.place(chain.pointee.last)].next = nextNumber
         }
-        chain.pointee.last = upcoming
-        upcoming &+= 1
+        chain.pointee.last = nextNumber
+        nextNumber &+= 1
     }
 
     /// Finds out what is known of a user's plans at the user's request `request` for `object`, which is the last for plans that
@@ -150,7 +150,7 @@ struct PendingPlans: ~Copyable {
             if let place = find(object, in: number) {
                 let plan = plans[Self.place(number)]
                 let isInTime = time >= plan.arrival || place >= plan.newCount
-                note(place, of: number, isWanted: isInTime, isNext: isInTime && plan.request == request)
+                note(place, of: number, isRequested: isInTime, isNext: isInTime && plan.request == request)
             }
             number = plans[Self.place(number)].next
         }
@@ -171,7 +171,7 @@ struct PendingPlans: ~Copyable {
         let plan = plans[Self.place(number)]
         var left = plan.open & (plan.drawn | plan.chosen)
         while left != 0 {
-            note(left.trailingZeroBitCount, of: number, isWanted: false)
+            note(left.trailingZeroBitCount, of: number, isRequested: false)
             left &= left &- 1
         }
         plans[Self.place(number)].isChained = false
@@ -179,15 +179,16 @@ struct PendingPlans: ~Copyable {
         if plan.next == .max { chain.pointee.last = .max }
     }
 
-    private mutating func note(_ place: Int, of number: UInt32, isWanted: Bool, isNext: Bool = false) {
+    private mutating func note(_ place: Int, of number: UInt32, isRequested: Bool, isNext: Bool = false) {
         let (slot, bit) = (Self.place(number), UInt32(1) << UInt32(place))
         guard plans[slot].open & bit != 0 else { return }
         plans[slot].open &= ~bit
-        if !isWanted && (plans[slot].drawn | plans[slot].chosen) & bit == 0 { return }
+        if !isRequested && (plans[slot].drawn | plans[slot].chosen) & bit == 0 { return }
         if outcomeCount == outcomes.count { outcomes.grow(to: outcomeCount * 2, filling: CandidateOutcome()) }
         outcomes[outcomeCount] = CandidateOutcome(
-            plan: number, place: place, isWanted: isWanted, isNext: isNext, isChosen: plans[slot].chosen & bit != 0,
-            isDrawn: isWanted || plans[slot].drawn & bit != 0)
+            plan: number, place: place, isRequested: isRequested, isNext: isNext,
+            isChosen: plans[slot].chosen & bit != 0,
+            isDrawn: isRequested || plans[slot].drawn & bit != 0)
         outcomeCount += 1
     }
 

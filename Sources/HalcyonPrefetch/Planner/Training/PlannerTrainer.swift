@@ -12,9 +12,9 @@ struct PlannerTrainer: ~Copyable {
     static let interval = 8
     static let bound = 16_384
     /// Steps before it may be asked.
-    static let fewestSteps = 150
+    static let minSteps = 150
     /// Steps that are taken four times as often and three times as large.
-    private static let patience = 1_000
+    private static let warmUpSteps = 1_000
     /// The weight of a step in what is served.
     private static let averaging: Float = 0.003
 
@@ -30,7 +30,7 @@ struct PlannerTrainer: ~Copyable {
     private var offsets: HeapArray<Float>
     private var next = 0
     private var count = 0
-    private var owed = 0
+    private var pendingSamples = 0
     private var input: HeapArray<Float>
     private var labels: HeapArray<Float>
     private var logits: HeapArray<Float>
@@ -62,10 +62,10 @@ struct PlannerTrainer: ~Copyable {
     }
 
     /// Whether the network has learnt enough to be asked.
-    var isReady: Bool { steps >= Self.fewestSteps }
+    var isReady: Bool { steps >= Self.minSteps }
 
     /// Whether the first, fast learning is over.
-    var isSettled: Bool { steps >= Self.patience }
+    var hasWarmedUp: Bool { steps >= Self.warmUpSteps }
 
     /// The weights that are served.
     var weights: [Float] { served.weights }
@@ -75,7 +75,7 @@ struct PlannerTrainer: ~Copyable {
         network.load(pretrained.weights)
         served.load(pretrained.weights)
         calibration.adopt(scale: pretrained.scale, shift: pretrained.shift)
-        steps = max(pretrained.trainingSteps, Self.patience)
+        steps = max(pretrained.trainingSteps, Self.warmUpSteps)
     }
 
     /// Writes the logits of `count` candidates, at most ``CandidateList/bound`` of them, given as the columns of a matrix.
@@ -101,9 +101,9 @@ struct PlannerTrainer: ~Copyable {
         offsets[next] = CaseControl.offset(ofShare: share)
         next = (next + 1) % Self.bound
         count = min(count + 1, Self.bound)
-        owed += 1
-        if owed >= (isSettled ? Self.interval : Self.interval / 4) && count >= Self.batch {
-            owed = 0
+        pendingSamples += 1
+        if pendingSamples >= (hasWarmedUp ? Self.interval : Self.interval / 4) && count >= Self.batch {
+            pendingSamples = 0
             learn()
         }
     }
@@ -125,7 +125,7 @@ struct PlannerTrainer: ~Copyable {
         network.forward(input.base, rows: Self.batch, logits: logits.base)
         for index in 0..<Self.batch { logits[index] += offsets[drawn[index]] }
         _ = network.backward(input.base, rows: Self.batch, logits: logits.base, labels: labels.base)
-        optimizer.step(network.parameters.base, against: network.gradients.base, rate: isSettled ? rate : rate * 3)
+        optimizer.step(network.parameters.base, against: network.gradients.base, rate: hasWarmedUp ? rate : rate * 3)
         steps += 1
         let (share, from, to) = (max(Self.averaging, 1 / Float(steps)), network.parameters.base, served.parameters.base)
         for index in 0..<network.parameters.count { to[index] += (from[index] - to[index]) * share }
