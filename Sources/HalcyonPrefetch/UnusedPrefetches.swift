@@ -1,24 +1,25 @@
-/// The objects that were fetched ahead for users and that nobody has asked for yet, in turns: a few are looked at again after each
-/// request, those first that were looked at longest ago.
+/// A round-robin queue of prefetched objects that have not been requested yet. After each request a few are due to be
+/// reconsidered, the one that was due longest ago first.
 ///
-/// It is not told when an object waits no longer, but asks whoever knows when its turn comes. All verbs are amortised O(1).
-/// Bytes: 16 to 32 an object that waits, and for each that does no longer until its turn comes.
+/// An entry is not removed when its object is requested or evicted: the queue asks the caller when the entry is due.
+/// All operations are amortised O(1). Bytes: 16 to 32 for each unused object and for each that is no longer unused
+/// until it is due.
 public struct UnusedPrefetches: Sendable {
-    /// The most that are looked at again after one request.
+    /// The maximum number of objects that are due after one request.
     public static let maxPerRequest = 1
-    /// The most of other users that are passed over meanwhile.
+    /// The maximum number of other users' objects that are skipped for one request.
     private static let maxSkipped = 4
 
     /// A fetch of an object.
     public struct Fetch: Sendable, Equatable {
         /// The object.
         public let object: UInt32
-        /// For whom it was fetched.
+        /// The user for whom the object was fetched.
         public let user: UInt32
-        /// A number that tells it from other fetches of the object.
+        /// A number that distinguishes this fetch from others of the object.
         public let number: Int
 
-        /// A fetch.
+        /// Creates a fetch.
         public init(object: UInt32, user: UInt32, number: Int) {
             self.object = object
             self.user = user
@@ -26,18 +27,18 @@ public struct UnusedPrefetches: Sendable {
         }
     }
 
-    /// In their turns, from ``head`` on.
+    /// The fetches from ``head`` on, the one that is due next first.
     private var fetches: [Fetch] = []
     private var head = 0
-    /// How many there may be before those are taken out that do not wait.
+    /// The number of entries at which those that are no longer unused are removed.
     private var bound = 64
 
-    /// Nothing waits.
+    /// Creates an empty queue.
     public init() {}
 
-    /// An object has been fetched.
+    /// Appends a fetch.
     ///
-    /// - Parameter isUnused: whether what was fetched once waits still, for no other reason than that fetch.
+    /// - Parameter isUnused: returns whether a fetched object is still in the cache, only because of that fetch.
     public mutating func add(_ fetch: Fetch, isUnused: (Fetch) -> Bool) {
         if fetches.count >= bound {
             fetches.removeSubrange(..<head)
@@ -48,12 +49,13 @@ public struct UnusedPrefetches: Sendable {
         fetches.append(fetch)
     }
 
-    /// Sets `list` to the objects of a user whose turn it is, at most ``maxPerRequest``; their next turn comes after that of all others.
+    /// Sets `list` to the objects of a user that are due, at most ``maxPerRequest``, and moves them to the end of the
+    /// queue.
     ///
-    /// - Parameter isUnused: whether what was fetched once waits still, for no other reason than that fetch.
+    /// - Parameter isUnused: returns whether a fetched object is still in the cache, only because of that fetch.
     public mutating func next(of user: UInt32, into list: inout [UInt32], isUnused: (Fetch) -> Bool) {
         list.removeAll(keepingCapacity: true)
-        // Each has one turn at most.
+        // No entry is due twice.
         var left = fetches.count - head
         var skipped = 0
         while left > 0 && list.count < Self.maxPerRequest && skipped < Self.maxSkipped {

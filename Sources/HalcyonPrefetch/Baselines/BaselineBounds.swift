@@ -1,15 +1,15 @@
 import HalcyonEviction
 
-/// Up to where the baselines keep arrays by number, so that one stray number does not cost gigabytes.
+/// The bounds of the baselines' arrays by number, so that one stray number does not allocate gigabytes.
 enum BaselineBounds {
-    /// Objects with this number or a larger one are of no account where there is an array by object.
+    /// The bound of object numbers. Larger ones are ignored by arrays of objects.
     static let objects: UInt32 = 1 << 24
-    /// Categories with this number or a larger one are of no account.
+    /// The bound of category numbers. Larger ones are ignored.
     static let categories: UInt32 = 1 << 16
-    /// As many users are told apart.
+    /// The number of users that are distinguished.
     static let users: UInt32 = 1 << 22
 
-    /// The place of a user in an array: all those beyond the bound and the unknown share the first.
+    /// Returns the index of a user in an array. Unknown users and those beyond the bound share index 0.
     @inline(__always)
     static func slot(ofUser user: UInt32) -> UInt32 { user < users &- 1 ? user &+ 1 : 0 }
 }

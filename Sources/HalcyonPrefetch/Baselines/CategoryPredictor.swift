@@ -1,25 +1,27 @@
 import HalcyonEviction
 import HalcyonLearning
 
-/// Which category a user asks for next: half by the user's habits, half by what follows on the user's last category.
+/// The probabilities of a user's next category: half from the user's counts, half from the transitions after the
+/// user's last categories.
 ///
 ///     P(c) = ½ (n(user, c) + s · share(c)) / (n(user) + s) + ½ mean over the last categories l of n(l, c) / n(l)
 ///
-/// `share` is a category's part of all accesses, decayed; `s` is ``smoothing``. The habits of a user are the 16 most
-/// frequent categories, and so are the successors of a category (``RankedCounts``); to these come the ``listed`` most popular
-/// ones. An access counts for each of its categories; of a set only the first ``maxMembers`` are.
+/// `share` is the category's decayed share of all accesses; `s` is ``smoothing``. Candidates are the user's 16 most
+/// frequent categories, the 16 most frequent successors of each last category (``RankedCounts``) and the ``listed``
+/// most popular ones. An access counts for each of its categories. Only the first ``maxMembers`` categories of a set
+/// are used.
 ///
-/// An access and a forecast are O(categories a set × 16). Bytes: 98 a user and 98 a category, each at most 2¹⁶ times; 12 more
-/// a category; 12 a set and 4 for each member, at most 2²² sets; 4 a user, at most 16 MB.
+/// An access and a prediction are O(categories a set × 16). Bytes: 98 a user and 98 a category, each at most 2¹⁶
+/// times. Also 12 a category; 12 a set and 4 for each member, at most 2²² sets; 4 a user, at most 16 MB.
 struct CategoryPredictor: ~Copyable {
-    /// How many accesses the shares over all users are worth in a user's habits.
+    /// The weight of the shares over all users in a user's counts, in accesses.
     static let smoothing: Float = 4
-    /// How many popular categories are considered beside those of the user.
+    /// The number of popular categories that are candidates for every user.
     static let listed = 8
-    /// How many categories of a set are of account.
+    /// The maximum number of categories of a set that are used.
     static let maxMembers = 4
 
-    /// The categories considered last, in no particular order.
+    /// The candidates of the last prediction, in no particular order.
     private(set) var candidates: [UInt32] = []
     private var weights = SlotArray<Float>(repeating: 0)
     private var considered = SlotArray<UInt32>(repeating: 0)
@@ -49,7 +51,7 @@ struct CategoryPredictor: ~Copyable {
         sets.define(set, members: Array(members.filter { $0 < BaselineBounds.categories }.prefix(Self.maxMembers)))
     }
 
-    /// Takes an access of a user to an object of the categories `set` into account.
+    /// Records a user's access to an object with the categories `set`.
     mutating func note(_ set: CategorySetID, of user: UInt32) {
         popularity.advance()
         let members = sets[set]
@@ -64,11 +66,11 @@ struct CategoryPredictor: ~Copyable {
         last[slot] = set
     }
 
-    /// The probability of a category that is among the ``candidates``.
+    /// Returns the probability of a category that is among the ``candidates``.
     @inline(__always)
     func probability(of category: UInt32) -> Float { weights[category] }
 
-    /// Weighs the categories that `user` may ask for next: ``candidates`` and their probabilities.
+    /// Computes ``candidates`` and their probabilities for the next request of `user`.
     mutating func predict(for user: UInt32) {
         candidates.removeAll(keepingCapacity: true)
         round &+= 1

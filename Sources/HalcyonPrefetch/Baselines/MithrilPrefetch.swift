@@ -1,17 +1,19 @@
 import HalcyonEviction
 
-/// Mithril: fetches what was asked for together with the block, each time that was asked for.
+/// Mithril: prefetches the blocks that were repeatedly requested together with the requested block.
 ///
-/// Misses are recorded with the number of the request. Blocks with R to S records are mined, M of them at a time. Two of
-/// them are *weakly associated* if they have equally many records and none of these lies more than Δ requests from its
-/// counterpart, and *strongly* if moreover two counterparts are consecutive requests. The earlier one of a pair fetches
-/// the later one if they are strongly associated, or if no other block after it is associated with it sooner.
+/// Misses are recorded with the number of the request. Blocks with R to S records are mined, M of them at a time. Two
+/// blocks are *weakly associated* if they have equally many records and no record is more than Δ requests from its
+/// counterpart. They are *strongly associated* if moreover two counterparts are consecutive requests. The earlier
+/// block of a pair prefetches the later one if they are strongly associated, or if the later one is the first that is
+/// associated with it.
 ///
-/// All users' requests are one sequence, as for the block device that the paper serves. An access is O(S), and once in M R
-/// misses at least O(M (log M + Δ S)); a plan is O(P). Bytes: 8 an object, at most 128 MB: objects numbered 2²⁴ or more are
-/// of no account; beside them 1.6 MB.
+/// The requests of all users are one sequence, as for the block storage of the paper. An access is O(S); once in M R
+/// misses it is at least O(M (log M + Δ S)). A plan is O(P). Bytes: 8 an object, at most 128 MB, and 1.6 MB. Objects
+/// numbered 2²⁴ or more are ignored.
 ///
-/// Yang, Karimi, Sæmundsson, Wildani, Vigfusson: MITHRIL: Mining sporadic associations for cache prefetching, SoCC 2017.
+/// Yang, Karimi, Sæmundsson, Wildani, Vigfusson: MITHRIL: Mining sporadic associations for cache prefetching, SoCC
+/// 2017.
 public final class MithrilPrefetch: PrefetchPolicy {
     private let lookahead: UInt32
     private var records: MithrilRecords
@@ -20,7 +22,7 @@ public final class MithrilPrefetch: PrefetchPolicy {
     private var minings = 0
     private var associations = 0
 
-    /// Nothing is recorded yet.
+    /// Creates a policy that has recorded nothing.
     public init(_ context: PrefetchContext, parameters: MithrilParameters = MithrilParameters()) {
         lookahead = UInt32(parameters.lookahead)
         records = MithrilRecords(parameters)
@@ -69,7 +71,7 @@ public final class MithrilPrefetch: PrefetchPolicy {
         records.forgetMined()
     }
 
-    /// Whether two blocks are strongly associated; `nil` if not even weakly.
+    /// Returns whether two blocks are strongly associated; `nil` if they are not even weakly associated.
     private func association(_ times: UnsafeBufferPointer<UInt32>, _ others: UnsafeBufferPointer<UInt32>) -> Bool? {
         guard times.count == others.count else { return nil }
         var isStrong = false
@@ -83,27 +85,27 @@ public final class MithrilPrefetch: PrefetchPolicy {
     }
 }
 
-/// What Mithril may be given; Δ, R, S and P are by default what its authors' own code has.
+/// The parameters of Mithril. Δ, R, S and P have the defaults of the authors' code.
 ///
-/// The tables' sizes are not. There M is 2,560, for disks of millions of blocks; a shop or a feed has some thousand objects,
-/// of which never so many are ready at a time, so that nothing would ever be mined. The other tables are shares of a
-/// cache's bytes there, which nobody knows here.
+/// The table sizes differ. The authors use M = 2,560, for disks of millions of blocks. A shop or a feed has some
+/// thousand objects, of which never so many are ready at a time, so nothing would ever be mined. The authors' other
+/// tables are shares of a cache's bytes, which is not known here.
 public struct MithrilParameters: Sendable {
-    /// Δ: how many requests apart associated blocks are asked for at most.
+    /// Δ: the maximum distance of associated blocks, in requests.
     public var lookahead = 20
-    /// R: after how many records a block is ready to be mined.
+    /// R: the number of records at which a block is ready to be mined.
     public var minSupport = 2
-    /// S: a block with more records than this is frequent, so not sporadic, and dropped.
+    /// S: the maximum number of records. A block with more is frequent, so not sporadic, and is dropped.
     public var maxSupport = 8
-    /// M: how many blocks are mined together.
+    /// M: the number of blocks that are mined together.
     public var miningRows = 256
-    /// How many blocks with fewer than R records are kept; the oldest makes room.
+    /// The maximum number of blocks with fewer than R records; the oldest is replaced.
     public var recordingRows = 1 << 15
-    /// P: how many associated blocks are kept for one; the oldest makes room.
+    /// P: the maximum number of associated blocks of one block; the oldest is replaced.
     public var listLength = 2
-    /// How many blocks have associated ones; the oldest makes room.
+    /// The maximum number of blocks with associated ones; the oldest is replaced.
     public var prefetchingRows = 1 << 16
 
-    /// The defaults.
+    /// Creates the default parameters.
     public init() {}
 }

@@ -1,13 +1,13 @@
 import HalcyonEviction
 import HalcyonLearning
 
-/// When blocks were recorded: Mithril's recording table and its mining table.
+/// Mithril's recording table and mining table: the times at which blocks were recorded.
 ///
-/// A block is in the recording table until it has R records, then in the mining table until that is full or the block has
-/// more than S. A recording table that is full loses the block that came first. Recording is O(S). Bytes: 4 a block number, at
-/// most 64 MB; 4 R + 8 a row of the recording table, 4 S + 8 a row of the mining table.
+/// A block is in the recording table until it has R records. It is then in the mining table until that is full or the
+/// block has more than S records. A full recording table replaces its oldest block. Recording is O(S). Bytes: 4 a
+/// block number, at most 64 MB; 4 R + 8 a row of the recording table, 4 S + 8 a row of the mining table.
 struct MithrilRecords: ~Copyable {
-    /// Blocks side by side, each with the times of its records.
+    /// Rows of blocks with the times of their records.
     private struct Table: ~Copyable {
         let width: Int
         var blocks: HeapArray<UInt32>
@@ -31,15 +31,15 @@ struct MithrilRecords: ~Copyable {
 
     private static let mined: UInt32 = 1 << 31
 
-    /// How many blocks are in the mining table.
+    /// The number of blocks in the mining table.
     private(set) var ready = 0
     private let minSupport: Int
     private let maxSupport: Int
     private var recording: Table
     private var mining: Table
-    /// Where the next block comes into the recording table.
+    /// The row of the next new block in the recording table.
     private var hand = 0
-    /// The row of each block, with the highest bit if that is in the mining table.
+    /// The row of each block. The highest bit is set if it is a row of the mining table.
     private var rows = SlotArray<UInt32>(repeating: .none)
 
     init(_ parameters: MithrilParameters) {
@@ -51,10 +51,10 @@ struct MithrilRecords: ~Copyable {
 
     var byteCount: Int { recording.byteCount + mining.byteCount + rows.byteCount }
 
-    /// Whether the mining table has no room left.
+    /// Whether the mining table is full.
     var isFull: Bool { ready == mining.blocks.count }
 
-    /// Records `block` at `time`. The mining table is not full.
+    /// Records `block` at `time`. The mining table must not be full.
     mutating func record(_ block: UInt32, at time: UInt32) {
         let place = rows[block]
         if place == .none { return begin(block, at: time) }
@@ -63,15 +63,15 @@ struct MithrilRecords: ~Copyable {
         if Int(recording.sizes[Int(place)]) == minSupport { promote(Int(place)) }
     }
 
-    /// The block of a row of the mining table.
+    /// Returns the block of a row of the mining table.
     func block(at row: Int) -> UInt32 { mining.blocks[row] }
 
-    /// When the block of a row of the mining table was recorded.
+    /// Returns the recorded times of a row of the mining table.
     func times(at row: Int) -> UnsafeBufferPointer<UInt32> {
         UnsafeBufferPointer(start: mining.times.base + row * mining.width, count: Int(mining.sizes[row]))
     }
 
-    /// Empties the mining table; its blocks begin anew.
+    /// Empties the mining table. Its blocks start again without records.
     mutating func forgetMined() {
         for row in 0..<ready { rows[mining.blocks[row]] = .none }
         ready = 0
@@ -99,7 +99,8 @@ struct MithrilRecords: ~Copyable {
         ready += 1
     }
 
-    /// Adds a record to a row of the mining table, or takes the row out: the last one comes in its place.
+    /// Adds a record to a row of the mining table. A block with more than S records is removed, and the last row takes
+    /// its place.
     private mutating func extend(_ row: Int, at time: UInt32) {
         if Int(mining.sizes[row]) < maxSupport { return mining.append(time, to: row) }
         rows[mining.blocks[row]] = .none
@@ -113,10 +114,10 @@ struct MithrilRecords: ~Copyable {
     }
 }
 
-/// What to fetch when a block is asked for: Mithril's prefetching table.
+/// Mithril's prefetching table: the blocks to prefetch when a block is requested.
 ///
-/// A block has up to P others; another one takes the place of the one that came first. So it is with the rows. Adding is O(P).
-/// Bytes: 4 a block number, at most 64 MB; 4 P + 8 a row.
+/// A block has up to P associated blocks; a new one replaces the oldest. A new row replaces the oldest row. Adding is
+/// O(P). Bytes: 4 a block number, at most 64 MB; 4 P + 8 a row.
 struct MithrilRules: ~Copyable {
     private let length: Int
     private var blocks: HeapArray<UInt32>
@@ -141,7 +142,7 @@ struct MithrilRules: ~Copyable {
         return UnsafeBufferPointer(start: others.base + Int(row) * length, count: Int(sizes[Int(row)]))
     }
 
-    /// From now on `other` is fetched when `block` is asked for.
+    /// Adds `other` to the blocks that are prefetched when `block` is requested.
     mutating func add(_ other: UInt32, to block: UInt32) {
         let row = row(for: block)
         let list = others.base + row * length

@@ -1,11 +1,13 @@
 import HalcyonEviction
 import HalcyonLearning
+import HalcyonSupport
 
 /// The state of a ``PrefetchPlanner``.
 struct PlannerState: ~Copyable {
-    /// How many of those that had to leave one cache for all are asked for again at all, by how many are soon.
+    /// The ratio of all re-requests of evicted objects to those within the mean stay of a prefetch, in one cache for
+    /// all users.
     private static let laterReturns: Float = 1.5
-    /// Which list of ``popular`` is which.
+    /// The indices of the lists of ``popular``.
     private static let (byFast, byMiddle, byInside) = (0, 1, 2)
 
     let parameters: PlannerParameters
@@ -21,17 +23,17 @@ struct PlannerState: ~Copyable {
     private(set) var plans = PendingPlans()
     private var cases: CaseControl
     private var nextRequestShare = NextRequestShare()
-    /// Of the candidates that are worth a fetch, how probably each is asked for next; below 0 of the others.
-    private let nextProbabilities = HeapArray<Float>(repeating: 0, count: CandidateList.bound)
+    /// The places of the candidates above the threshold that are most likely the next request.
+    private var likeliest = TopK<Int, Float>()
     private(set) var candidates = CandidateList()
     private(set) var inputs: CandidateInputs
-    /// How many accesses there were.
+    /// The number of accesses.
     private var now: UInt32 = 0
     private var meanSize: Float = 0
     private(set) var threshold: PrefetchThreshold
     private let usesCategories: Bool
     private let latency: Int64
-    /// The objects that were announced last, the newest first, and how many were.
+    /// The objects that were announced last, newest first, and the number of announcements.
     private var newest = RankedLists(width: PlannerCategories.announcedWidth)
     private var announcements: Float = 0
 
@@ -54,7 +56,7 @@ struct PlannerState: ~Copyable {
         habits.byteCount + objects.byteCount + successors.byteCount + categories.byteCount + users.byteCount
             + trainer.byteCount
             + popular.byteCount + plans.byteCount + cases.byteCount + candidates.byteCount + inputs.byteCount
-            + nextRequestShare.byteCount + nextProbabilities.byteCount + newest.byteCount + evictionCost.byteCount
+            + nextRequestShare.byteCount + newest.byteCount + evictionCost.byteCount
     }
 
     mutating func announce(_ object: AnnouncedObject) {
@@ -73,7 +75,8 @@ struct PlannerState: ~Copyable {
         users.prepare(slot)
         if access.object < PlannerObjects.bound { successors.prefetchIntoCPUCache(access.object) }
         settle(access, slot)
-        // A hit on what had left means that it was fetched anew; by whom is not known where others ask the same cache.
+        // A hit on an evicted object means that it was fetched again. If one cache serves all users, the user of that
+        // fetch is not known.
         let isBack =
             (cachesPerUser || !isHit)
             && users.takeEviction(of: access.object, slot: slot, horizon: UInt32(parameters.horizon))
@@ -157,7 +160,7 @@ struct PlannerState: ~Copyable {
         learn()
     }
 
-    /// Learns from the candidates of which it has just become known what became of them.
+    /// Trains on the candidates whose outcome has just become known.
     private mutating func learn() {
         for index in 0..<plans.outcomeCount {
             let outcome = plans[index]
@@ -189,7 +192,7 @@ struct PlannerState: ~Copyable {
         learn()
     }
 
-    /// The categories of the user's last request that had any.
+    /// Returns the categories of the user's last request that had any.
     private mutating func active(_ featureUserID: UInt32) -> UnsafeBufferPointer<UInt32> {
         habits.sets[usesCategories ? habits.profile(of: featureUserID)?.active ?? 0 : 0]
     }
@@ -203,7 +206,7 @@ struct PlannerState: ~Copyable {
         }
     }
 
-    /// Ranks the categories of an access among the user's, once they are taken into account.
+    /// Updates the scores of an access's categories among the user's, after the access is recorded.
     private mutating func rankCategories(_ access: Access, _ slot: Int) {
         let featureUserID = PlannerContext.featureUserID(access.user)
         for member in habits.sets[access.categories].prefix(PlannerCategories.maxMembers) {
@@ -222,7 +225,7 @@ struct PlannerState: ~Copyable {
         }
     }
 
-    // MARK: - Choosing
+    // MARK: - Selection
 
     private mutating func gather(_ context: PlannerContext, unused: Int, _ isHeld: (UInt32) -> Bool) {
         candidates.begin(unused: unused)
@@ -260,14 +263,14 @@ struct PlannerState: ~Copyable {
         prefetchIntoCPUCache(from: others, context)
     }
 
-    /// Adds what uses to come after an object and is not held, at most so many as of late and as many of all time.
+    /// Adds successors of an object that the cache does not hold, at most `most` recent ones and as many of all time.
     private mutating func addSuccessors(of object: UInt32, most: Int, _ isHeld: (UInt32) -> Bool) {
         guard object < PlannerObjects.bound else { return }
         candidates.add(missing: successors.late[Int(object)], most: most, unless: isHeld)
         candidates.add(missing: successors.ever[Int(object)], most: most, unless: isHeld)
     }
 
-    /// Adds what was announced lately and nobody has asked for yet.
+    /// Adds objects that were announced recently and have not been requested.
     private mutating func addAnnounced(_ context: PlannerContext, _ isHeld: (UInt32) -> Bool) {
         if usesCategories {
             for last in context.active.prefix(2) {
@@ -292,7 +295,7 @@ struct PlannerState: ~Copyable {
         }
     }
 
-    /// Has what will be looked up of the candidates from `first` on on its way from memory, while others are gathered.
+    /// Loads into the CPU's cache the records that candidates from `first` on will need, while others are gathered.
     @inline(__always)
     private mutating func prefetchIntoCPUCache(from first: Int, _ context: PlannerContext) {
         let (recent, earlier) = (successors.pairs[context.user.recent], successors.pairs[context.user.earlier])
@@ -305,43 +308,37 @@ struct PlannerState: ~Copyable {
         }
     }
 
-    /// Proposes those of the candidates that are worth their price which are most urgent, and returns a bit for each of these.
+    /// Proposes the candidates above the threshold that are most likely the next request. Returns a bit for each of
+    /// them.
     private mutating func choose(
         _ logits: UnsafePointer<Float>, _ outlook: PrefetchOutlook, into plan: inout PrefetchPlan
     ) -> UInt32 {
         let threshold = self.threshold.current
         var best = -Float.infinity
+        likeliest.reset(limit: min(outlook.limit, candidates.newCount))
         for index in 0..<candidates.newCount {
             best = max(best, logits[index])
             let probability = trainer.calibration.probability(logits[index])
             let succession = inputs.matrix[PlannerInput.succession &* candidates.count &+ index]
-            nextProbabilities[index] =
-                probability >= requiredProbability(of: candidates[index], at: threshold, outlook)
-                ? probability * nextRequestShare.share(succession: succession) : -1
+            guard probability >= requiredProbability(of: candidates[index], at: threshold, outlook) else { continue }
+            let nextProbability = probability * nextRequestShare.share(succession: succession)
+            if nextProbability > 0 { likeliest.insert(index, score: nextProbability) }
         }
         if candidates.newCount > 0 && outlook.limit > 0 {
             self.threshold.note(best: trainer.calibration.selectedProbability(best))
         }
         var chosen: UInt32 = 0
-        for _ in 0..<outlook.limit {
-            // The most urgent that is not chosen yet; few are, so that sorting would cost more.
-            var most = -1
-            for index in 0..<candidates.newCount
-            where nextProbabilities[index] > (most < 0 ? 0 : nextProbabilities[most]) {
-                most = index
-            }
-            guard most >= 0 else { return chosen }
-            nextProbabilities[most] = -1
-            chosen |= 1 << UInt32(most)
-            let (likely, object) = (trainer.calibration.selectedProbability(logits[most]), candidates[most])
-            guard likely >= requiredProbability(of: object, at: threshold, outlook) else { continue }
-            plan.propose(object, probability: likely)
-            if !cachesPerUser { evictionCost.proposed(object, probability: likely, now: now) }
+        for (place, _) in likeliest.entries {
+            chosen |= 1 << UInt32(place)
+            let (probability, object) = (trainer.calibration.selectedProbability(logits[place]), candidates[place])
+            guard probability >= requiredProbability(of: object, at: threshold, outlook) else { continue }
+            plan.propose(object, probability: probability)
+            if !cachesPerUser { evictionCost.proposed(object, probability: probability, now: now) }
         }
         return chosen
     }
 
-    /// Says of what waits whether it is at least as likely to be asked for as what would leave in its place.
+    /// States of each unused prefetch whether its probability is at least the eviction cost.
     private mutating func reconsiderUnused(_ logits: UnsafePointer<Float>, into plan: inout PrefetchPlan) {
         for index in candidates.newCount..<candidates.count {
             let object = candidates[index]
@@ -353,9 +350,10 @@ struct PlannerState: ~Copyable {
         }
     }
 
-    /// How probably an object must be asked for to be worth a fetch: more than anything where it would not be let in.
+    /// Returns the probability at which an object is worth a fetch: infinity if the cache would not admit it.
     ///
-    /// A fetch costs no less than one of mean size does, because it takes one of the few that may be made.
+    /// The threshold of a small object is that of one of mean size, because each fetch uses one of the few that the
+    /// budget allows.
     @inline(__always)
     private mutating func requiredProbability(of object: UInt32, at threshold: Float, _ outlook: PrefetchOutlook)
         -> Float
@@ -365,55 +363,55 @@ struct PlannerState: ~Copyable {
         let fetch = threshold * max(relativeSize(of: object), 1)
         if size <= outlook.room { return fetch }
         let entries = evictionCost.requiredProbability(forSize: FastMath.float(objects[object].size))
-        // In one cache for all both say what the same room is worth.
+        // In one cache for all users, both terms state the value of the same capacity.
         return cachesPerUser ? fetch + entries : max(fetch, Self.laterReturns * entries)
     }
 
-    /// What an object costs, in those of mean size.
+    /// Returns the object's size relative to the mean size.
     @inline(__always)
     private mutating func relativeSize(of object: UInt32) -> Float {
         meanSize > 0 ? FastMath.float(objects[object].size) / meanSize : 1
     }
 }
 
-/// What is the same for all candidates of a plan.
+/// The values that all candidates of a plan share.
 struct PlannerContext {
     var now: UInt32
     var seconds: UInt32
     var slot: Int
     var user: PlannerUsers.Record
-    /// The user's number among the ``HabitFeatures``, where one who is unknown has one, too.
+    /// The user's number in ``HabitFeatures``, where unknown users share a number.
     var featureUserID: UInt32
-    /// The members of the categories of the user's last request that had any.
+    /// The categories of the user's last request that had any.
     var active: UnsafeBufferPointer<UInt32>
-    /// What the user went on to from the last object in the past, and from that.
+    /// The likely successor of the user's last object for this user, and the successor of that.
     var ownSuccessors: (first: MajoritySuccessor, second: MajoritySuccessor)
-    /// What came after the user's last two objects, over all users.
+    /// The likely successor of the user's last two objects over all users.
     var secondOrderSuccessor: MajoritySuccessor
 
-    /// The number of a user among the ``HabitFeatures``.
+    /// Returns the number of a user in ``HabitFeatures``.
     @inline(__always)
     static func featureUserID(_ user: UInt32) -> UInt32 { user &+ 1 }
 }
 
-/// Where to look for candidates: what is popular in each category, and which categories come after it.
+/// The sources of candidates by category: the popular objects and the next categories of each.
 ///
-/// Categories beyond ``bound`` share with those before them. O(1) an access and category. Bytes: 256 a category, and 64 for one of which
-/// anything was announced.
+/// Categories beyond ``bound`` share lists with smaller numbers. O(1) an access and category. Bytes: 256 a category,
+/// and 64 for one with an announced object.
 struct PlannerCategories: ~Copyable {
     static let bound: UInt32 = 1 << 16
-    /// Categories of an object that are taken account of.
+    /// The maximum number of categories of an object that are used.
     static let maxMembers = 4
     static let popularWidth = 16
     static let nextWidth = 16
     static let announcedWidth = 8
 
-    /// Popular objects of each category, by what ``PlannerObjects/Record/middle`` was, brought to a common time.
+    /// The popular objects of each category, by ``PlannerObjects/Record/middle`` scaled to a common time.
     private(set) var popular = RankedLists(width: popularWidth)
-    /// How often each category came after one.
+    /// The number of transitions from each category to others.
     private(set) var next = RankedLists(width: nextWidth)
 
-    /// Objects of each category that were announced, the newest first.
+    /// The announced objects of each category, newest first.
     private(set) var announced = RankedLists(width: announcedWidth)
 
     var byteCount: Int { popular.byteCount + next.byteCount + announced.byteCount }
@@ -421,17 +419,17 @@ struct PlannerCategories: ~Copyable {
     @inline(__always)
     static func slot(_ category: UInt32) -> Int { Int(category & (bound - 1)) }
 
-    /// An object of a category is announced, the `number`-th of all.
+    /// Records that an object of a category was announced, the `number`-th of all.
     mutating func announce(_ object: UInt32, in category: UInt32, number: Float) {
         announced.raise(object, to: number, in: Self.slot(category))
     }
 
-    /// An object of a category was asked for; `score` is how popular it is.
+    /// Records a request for an object of a category; `score` is its popularity.
     mutating func note(_ object: UInt32, in category: UInt32, score: Float) {
         popular.raise(object, to: score, in: Self.slot(category))
     }
 
-    /// A user moved from one category to another, or stayed.
+    /// Records a user's transition from a category to another or the same one.
     mutating func note(_ category: UInt32, after last: UInt32) {
         next.add(1, to: UInt32(Self.slot(category)), fade: 2 / Float(Self.nextWidth), in: Self.slot(last))
     }

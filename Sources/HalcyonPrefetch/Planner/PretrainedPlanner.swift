@@ -1,16 +1,15 @@
 import Foundation
 import HalcyonLearning
 
-/// What a ``PrefetchPlanner`` has learnt, apart from the users and objects that it learnt from: the weights of its network
-/// and the correction of its probabilities.
+/// A trained network of a ``PrefetchPlanner`` and the calibration of its probabilities.
 ///
-/// What was known of single objects, categories and users is not part of it, because their numbers mean nothing elsewhere.
+/// Statistics of single objects, categories and users are not included, because their numbers mean nothing elsewhere.
 ///
-/// A file is in the safetensors format and has the arrays `hidden.weight` (features × hidden units), `output.weight` (hidden
-/// units), `output.bias` (1) and `calibration` (2: scale and shift): the probability is sigmoid(scale · logit + shift), the
-/// logit as in ``HalcyonLearning/PretrainedModel``.
+/// A file is in the safetensors format. Its arrays are `hidden.weight` (features × hidden units), `output.weight`
+/// (hidden units), `output.bias` (1) and `calibration` (2: scale and shift). The probability is sigmoid(scale · logit
+/// + shift), the logit as in ``HalcyonLearning/PretrainedModel``.
 public struct PretrainedPlanner: Sendable, Equatable {
-    /// The version of the files that this release writes, and the only one that it reads: planners before it were told other things.
+    /// The file version that this release writes, and the only one that it reads: the network had other inputs before.
     public static let formatVersion = 4
     private static let format = "halcyon.planner"
     private static let inputs = PlannerInput.width
@@ -21,11 +20,11 @@ public struct PretrainedPlanner: Sendable, Equatable {
     let shift: Float
     /// The hidden units of the network.
     public let hidden: Int
-    /// The label's horizon, in requests of the user.
+    /// The label window, in requests of the user.
     public let horizon: Int
-    /// The steps of training that the weights have behind them.
+    /// The training steps of the weights.
     public let trainingSteps: Int
-    /// The version of Halcyon that made it.
+    /// The version of Halcyon that wrote the file.
     public let producer: String
 
     init(
@@ -42,20 +41,21 @@ public struct PretrainedPlanner: Sendable, Equatable {
 
     /// Reads a file. O(bytes).
     ///
-    /// - Throws: ``HalcyonLearning/ModelFileError`` if there is no such file or it is no planner that this release can use.
+    /// - Throws: ``HalcyonLearning/ModelFileError`` if the file does not exist or is not a planner that this release
+    ///   can use.
     public init(contentsOf path: String) throws(ModelFileError) {
         let data = try ModelFile.read(path)
         do { try self.init(parsing: data) } catch { throw error.named(path) }
     }
 
-    /// Writes a file that appears under its name only when it is whole. O(weights).
+    /// Writes a file, which replaces an older one only when it is complete. O(weights).
     ///
-    /// - Throws: ``HalcyonLearning/ModelFileError`` if that fails; what was there before is then still there.
+    /// - Throws: ``HalcyonLearning/ModelFileError`` if that fails; an older file then remains.
     public func write(to path: String) throws(ModelFileError) { try ModelFile.write(try data(), to: path) }
 
-    /// The bytes of its file; the same for the same planner. O(weights).
+    /// Returns the bytes of the file; the same for equal planners. O(weights).
     ///
-    /// - Throws: ``HalcyonLearning/ModelFileError`` if the header cannot be written.
+    /// - Throws: ``HalcyonLearning/ModelFileError`` if the header cannot be encoded.
     public func data() throws(ModelFileError) -> Data {
         var file = SafeTensors(
             network: weights, inputs: Self.inputs, hidden: hidden, trainingSteps: trainingSteps, format: Self.format,
@@ -65,9 +65,9 @@ public struct PretrainedPlanner: Sendable, Equatable {
         return try file.data()
     }
 
-    /// Reads the bytes of a file. O(bytes).
+    /// Parses the bytes of a file. O(bytes).
     ///
-    /// - Throws: ``HalcyonLearning/ModelFileError`` if they are no planner that this release can use.
+    /// - Throws: ``HalcyonLearning/ModelFileError`` if they are not a planner that this release can use.
     public init(parsing data: Data) throws(ModelFileError) {
         let file = try SafeTensors(parsing: data)
         let texts = try file.texts(format: Self.format, versions: Self.formatVersion...Self.formatVersion)

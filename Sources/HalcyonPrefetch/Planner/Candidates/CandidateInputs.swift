@@ -1,27 +1,28 @@
 import HalcyonEviction
 import HalcyonLearning
 
-/// What the network is told of the candidates of a plan: a matrix with a row for each ``PlannerInput`` and a column for each
-/// candidate, so that a row is worked out in one loop without branches.
+/// The network's inputs for the candidates of a plan: a matrix with a row for each ``PlannerInput`` and a column for
+/// each candidate. So one loop without branches computes each row.
 ///
-/// What has to be looked up is looked up for all candidates first, so that the processor waits for many places at once.
-/// O(candidates).
+/// All records are looked up first, so that the processor waits for many cache lines at once. O(candidates).
 struct CandidateInputs: ~Copyable {
     /// The matrix, row by row.
     private(set) var matrix: UnsafeMutablePointer<Float>
     private var count = 0
     private var records = HeapArray(repeating: PlannerObjects.Record(), count: CandidateList.bound)
     private var visits = PairLookup(repeating: PlannerUsers.Visit(), count: CandidateList.bound)
-    /// How often the candidates came after the user's last object, and after the one before.
+    /// The pairs of the user's last object, and of the one before, with each candidate.
     private var afterRecent = PairLookup(repeating: SuccessorStatistics.Pair(), count: CandidateList.bound)
     private var afterEarlier = PairLookup(repeating: SuccessorStatistics.Pair(), count: CandidateList.bound)
     private var categoryInputs = CategoryInputs()
     private var scratch = HeapArray<Float>(repeating: 0, count: 4 * CandidateList.bound)
     private var whole = HeapArray<UInt32>(repeating: 0, count: 4 * CandidateList.bound)
-    /// The candidates that the user has asked for before.
+    /// The indices of the candidates that the user has requested before.
     private var visited = HeapArray<Int>(repeating: 0, count: CandidateList.bound)
 
-    /// - Parameter matrix: where the inputs are written until they are wanted elsewhere.
+    /// Creates the buffers.
+    ///
+    /// - Parameter matrix: the destination of the inputs until a call states another.
     init(matrix: UnsafeMutablePointer<Float>) { self.matrix = matrix }
 
     var byteCount: Int {
@@ -30,11 +31,11 @@ struct CandidateInputs: ~Copyable {
             + visited.byteCount
     }
 
-    /// Works out what the network is told of the candidates.
+    /// Computes the inputs of the candidates.
     ///
     /// - Parameters:
-    ///   - matrix: where they are written.
-    ///   - pairBiases: where the ``SuccessorStatistics/Pair/bias`` of each is written.
+    ///   - matrix: the destination of the inputs.
+    ///   - pairBiases: the destination of the ``SuccessorStatistics/Pair/bias`` of each candidate.
     mutating func describe(
         _ candidates: borrowing CandidateList, _ context: PlannerContext, into matrix: UnsafeMutablePointer<Float>,
         pairBiases: UnsafeMutablePointer<Float>, objects: borrowing PlannerObjects,
@@ -66,7 +67,7 @@ struct CandidateInputs: ~Copyable {
 
     // MARK: - Groups of inputs
 
-    /// Session, how much the user is doing, time of day.
+    /// Writes the length of the session, the activity of the user and the time of day.
     private mutating func addSituation(_ features: UnsafePointer<Float>) {
         for (place, feature) in PlannerInput.activityFeatures.enumerated() {
             row(PlannerInput.activity + place).update(repeating: features[feature], count: count)
@@ -77,7 +78,7 @@ struct CandidateInputs: ~Copyable {
         row(PlannerInput.one).update(repeating: 1, count: count)
     }
 
-    /// Whether it is what the user went on to from the last object in the past, or what came after the last two over all users.
+    /// Writes whether each candidate is a likely successor, for the user or over all users.
     private mutating func addFollowers(_ candidates: borrowing CandidateList, _ context: PlannerContext) {
         let (own, third) = (row(PlannerInput.ownSuccessor), row(PlannerInput.secondOrderSuccessor))
         let (first, second, after) = (
@@ -94,7 +95,7 @@ struct CandidateInputs: ~Copyable {
         }
     }
 
-    /// The user's own history with the object; as if it had been long ago where there is none, as with most.
+    /// Writes the user's own history with each object. Most objects have none; that is written as if it were long ago.
     private mutating func addVisits(_ context: PlannerContext) {
         row(PlannerInput.visited).update(repeating: 0, count: 2 * count)
         row(PlannerInput.visit + 1).update(repeating: 1.5, count: count)
@@ -105,7 +106,7 @@ struct CandidateInputs: ~Copyable {
             found &+= 1
         }
         if found == 0 { return }
-        // Worked out side by side, then put where they belong.
+        // Computed side by side, then scattered to their columns.
         let numbers = scratch.base
         let (ages, weights, minutes) = (numbers + found, numbers + 2 * found, numbers + 3 * found)
         let requests = context.user.requests
@@ -129,7 +130,7 @@ struct CandidateInputs: ~Copyable {
         }
     }
 
-    /// How popular the object is now, over all users.
+    /// Writes the current popularity of each object over all users.
     private mutating func addRates(_ context: PlannerContext) {
         let (rates, counts) = (row(PlannerInput.rates), row(PlannerInput.counts))
         let ages = scratch.base
@@ -161,7 +162,7 @@ struct CandidateInputs: ~Copyable {
         for index in 0..<3 * count { counts[index] = PlannerInput.count(counts[index]) }
     }
 
-    /// Turns counts of so many requests ago into rates of now.
+    /// Scales decayed counts of `ages` requests ago to current rates.
     @inline(__always)
     private mutating func decay(
         _ counts: UnsafeMutablePointer<Float>, _ ages: UnsafeMutablePointer<Float>, _ halfLife: Float
@@ -171,7 +172,7 @@ struct CandidateInputs: ~Copyable {
         }
     }
 
-    /// Its categories, and its share in them.
+    /// Writes the categories of each object, and its share in them.
     private mutating func addCategories() {
         let (habits, share, outlook) = (
             row(PlannerInput.habits), row(PlannerInput.share), row(PlannerInput.shareOfOutlook)
@@ -186,7 +187,7 @@ struct CandidateInputs: ~Copyable {
         for index in 0..<count { share[index] = PlannerInput.rate(share[index]) }
     }
 
-    /// Whether it uses to come after the user's last objects, and has lately.
+    /// Writes how often and how recently each candidate succeeded the user's last objects.
     private mutating func addSuccession(_ context: PlannerContext, _ successors: borrowing SuccessorStatistics) {
         let (ever, late) = (row(PlannerInput.succession), row(PlannerInput.recentSuccession))
         let recent = successors[context.user.recent]
@@ -201,7 +202,8 @@ struct CandidateInputs: ~Copyable {
         for index in 0..<2 * count { late[index] = PlannerInput.rate(late[index]) }
     }
 
-    /// Writes how often candidates came after an object, by how often anything did; ever, and as of late.
+    /// Writes the number of times that candidates succeeded an object, relative to all its successors: of all time,
+    /// and recent.
     @inline(__always)
     private func put(
         _ pairs: borrowing PairLookup<SuccessorStatistics.Pair>, of record: SuccessorStatistics.Record, now: UInt32,
@@ -222,67 +224,68 @@ struct CandidateInputs: ~Copyable {
     }
 }
 
-/// The inputs of the planner's network by number: what it is told of a user and an object.
+/// The inputs of the planner's network by number.
 enum PlannerInput {
     static let width = 40
 
-    /// As the eviction model is told: how long the session is, how much the user has asked for.
+    /// The length of the session and the requests of the user, as in the eviction model.
     static let activity = 0
     static let activityFeatures = Feature.sessionLength...Feature.userAccesses
-    /// As the eviction model is told, but around 0 and with less weight: the time of day.
+    /// The time of day as in the eviction model, but centred on 0 and with a smaller weight.
     static let time = 2
     static let timeFeatures = Feature.dayPhase...Feature.dayQuadrature
     static let one = 4
-    /// Whether the user has asked for the object before; then how often, how many requests ago, decayed count, minutes ago.
+    /// Whether the user has requested the object before. Then: count, requests since, decayed count, minutes since.
     static let visited = 5
     static let visit = 6
-    /// The object's rates: at three time scales, and at one among requests that were not a user's first.
+    /// The object's rates at three time scales, and at one without the first requests of users.
     static let rates = 10
-    /// Requests since the first access, users, minutes since it exists.
+    /// The requests since the first access, the number of users, the minutes since the object exists.
     static let counts = 14
-    /// What its categories say, as to the eviction model: how all users and how the user use them, whether they are active, and
-    /// whether they use to come next.
+    /// The categories as in the eviction model: their use by all users and by this user, whether they are active, and
+    /// whether they usually follow.
     static let habits = 17
     static let habitFeatures = Feature.categoryFast..<Feature.transition + 1
-    /// Its share in its categories, and that of what the user is likely to want of them.
+    /// The object's share in its categories, and that of the user's expected requests for them.
     static let share = 30
     static let shareOfOutlook = 31
-    /// Whether it uses to come after the user's last object, and after the last two.
+    /// How often the object succeeds the user's last object, and the last two.
     static let succession = 32
-    /// The same, as of late.
+    /// The same for recent requests.
     static let recentSuccession = 34
-    /// How often anything came after the user's last object, by which the network may tell how far to trust the last four.
+    /// How often the user's last object had a successor: the reliability of the last four inputs.
     static let followed = 36
-    /// How often users went on after the user's last pause: −1 never, 1 always.
+    /// How often users continue after a pause like the user's last: −1 never, 1 always.
     static let continuation = 37
-    /// Whether it is what the user went on to from the last object in the past (``MajoritySuccessor``), more the further that is ahead; ½ for what
-    /// the user went on to from that.
+    /// Whether the object is the user's own likely successor of the last object (``MajoritySuccessor``), plus a term
+    /// for its lead; ½ for the likely successor of that.
     static let ownSuccessor = 38
-    /// Whether it is what came after the user's last two objects, over all users, more the further that is ahead.
+    /// Whether the object is the likely successor of the user's last two objects over all users, plus a term for its
+    /// lead.
     static let secondOrderSuccessor = 39
 
-    // MARK: - Scales of what only the planner is told: most are logarithms scaled to about ±1.
+    // MARK: - Scales of the planner's own inputs: most are logarithms scaled to about ±1.
 
-    /// A phase of ``time``, from what the eviction model is told of it.
+    /// Returns an input of ``time`` from the feature of the eviction model.
     @inline(__always)
     static func phase(_ feature: Float) -> Float { (feature - 1) * 0.15 }
 
-    /// A count or a distance.
+    /// Returns the input for a count or a distance.
     @inline(__always)
     static func count(_ value: Float) -> Float { FastMath.log2(1 + value) * 0.15 }
 
-    /// A rate or a share, which may be very small.
+    /// Returns the input for a rate or a share, which may be very small.
     @inline(__always)
     static func rate(_ value: Float) -> Float { (FastMath.log2(value + 1e-6) + 10) * 0.1 }
 }
 
-/// The values of many pairs with one first number, looked up together.
+/// The values of many pairs with the same first number, looked up together.
 struct PairLookup<Value: BitwiseCopyable>: ~Copyable {
-    /// The values found in the last look, in the order of the pairs; anything where none was found.
+    /// The values found by the last lookup, in the order of the pairs; undefined for pairs without a value.
     private(set) var values: HeapArray<Value>
     private var found: HeapArray<Bool>
 
-    /// Room for `count` pairs.
+    /// Creates buffers for `count` pairs.
     init(repeating fill: Value, count: Int) {
         values = HeapArray(repeating: fill, count: count)
         found = HeapArray(repeating: false, count: count)
@@ -290,7 +293,7 @@ struct PairLookup<Value: BitwiseCopyable>: ~Copyable {
 
     var byteCount: Int { values.byteCount + found.byteCount }
 
-    /// Looks up the pairs of `first` with each of `seconds`, as many as there is room for.
+    /// Looks up the pairs of `first` with each of `seconds`, at most as many as the buffers hold.
     @inline(__always)
     mutating func find(
         in rows: borrowing PairRows<Value>, _ first: UInt32, _ seconds: UnsafePointer<UInt32>, count: Int
@@ -303,7 +306,7 @@ struct PairLookup<Value: BitwiseCopyable>: ~Copyable {
         }
     }
 
-    /// Whether the `index`-th pair has a value.
+    /// Returns whether the `index`-th pair has a value.
     @inline(__always)
     func isFound(_ index: Int) -> Bool { found[index] }
 }

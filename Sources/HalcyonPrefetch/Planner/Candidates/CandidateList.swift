@@ -1,20 +1,20 @@
 import HalcyonEviction
 import HalcyonLearning
 
-/// What one plan is about, each object once: candidates to be fetched, and after them those that wait to be asked for.
+/// The objects of one plan, each once: candidates for a fetch, then unused prefetches to reconsider.
 struct CandidateList: ~Copyable {
-    /// The most of all.
+    /// The maximum number of objects.
     static let bound = 12
 
     private var objects = HeapArray<UInt32>(repeating: 0, count: bound)
     private var places = MarkedPlaces()
     private(set) var count = 0
-    /// How many of them may be fetched: the first.
+    /// The number of candidates for a fetch, which come first.
     private(set) var newCount = 0
-    /// The most that may.
+    /// The maximum of ``newCount``.
     private var maxNewCount = bound
 
-    /// Whether no more can be added that may be fetched.
+    /// Whether no candidate for a fetch can be added.
     var isFull: Bool { count >= maxNewCount }
 
     var byteCount: Int { objects.byteCount + places.byteCount }
@@ -23,26 +23,26 @@ struct CandidateList: ~Copyable {
         @inline(__always) get { objects[index] }
     }
 
-    /// All of them.
+    /// The objects.
     var all: UnsafePointer<UInt32> { UnsafePointer(objects.base) }
 
-    /// Forgets those of the plan before.
+    /// Removes the objects of the plan before.
     ///
-    /// - Parameter waiting: how many places are kept for what waits.
+    /// - Parameter unused: the number of places to reserve for unused prefetches.
     mutating func begin(unused: Int) {
         places.begin()
         (count, newCount) = (0, 0)
         maxNewCount = Self.bound - min(unused, UnusedPrefetches.maxPerRequest)
     }
 
-    /// The place of an object among them, if it has one.
+    /// Returns the place of an object, if it is in the list.
     @inline(__always)
     func place(of object: UInt32) -> Int? {
         guard let place = places.place(of: object), place != MarkedPlaces.nowhere else { return nil }
         return place
     }
 
-    /// Adds an object, unless it is there or in the cache.
+    /// Adds an object, unless the list or the cache contains it.
     @inline(__always)
     mutating func add(_ object: UInt32, unless isHeld: (UInt32) -> Bool) {
         guard !isFull, object < PlannerObjects.bound, places.place(of: object) == nil else { return }
@@ -51,7 +51,7 @@ struct CandidateList: ~Copyable {
         newCount &+= 1
     }
 
-    /// Adds an object that was fetched and waits, after all that are to be fetched.
+    /// Adds an unused prefetch, after all candidates for a fetch.
     mutating func add(unused object: UInt32) {
         guard count < Self.bound, object < PlannerObjects.bound, place(of: object) == nil else { return }
         append(object)
@@ -64,7 +64,7 @@ struct CandidateList: ~Copyable {
         count &+= 1
     }
 
-    /// Adds the first items of a list that are not in the cache.
+    /// Adds the first `most` items of a list that are not in the cache.
     @inline(__always)
     mutating func add(missing items: UnsafeBufferPointer<RankedLists.Item>, most: Int, unless isHeld: (UInt32) -> Bool)
     {
@@ -77,7 +77,7 @@ struct CandidateList: ~Copyable {
         }
     }
 
-    /// Adds those among the first items of a list that are not in the cache.
+    /// Adds those of the first `most` items of a list that are not in the cache.
     @inline(__always)
     mutating func add(_ items: UnsafeBufferPointer<RankedLists.Item>, most: Int, unless isHeld: (UInt32) -> Bool) {
         for index in 0..<min(most, items.count) {

@@ -1,45 +1,46 @@
 import HalcyonEviction
 import HalcyonLearning
 
-/// What the categories of a set contribute to the inputs of each candidate that has them, worked out once a plan (``HabitColumns``).
+/// The network's inputs that depend only on a candidate's category set, computed once a plan for each set
+/// (``HabitColumns``).
 ///
 /// O(categories) a set.
 struct CategoryInputs: ~Copyable {
-    /// At most one for each candidate.
+    /// The maximum number of sets: one for each candidate.
     private static let bound = CandidateList.bound
 
     private var columns = HabitColumns()
     private var user = UInt32.max
-    /// How much is known of what the user wants.
+    /// The amount of evidence about the user's requests.
     private var weight: Float = 0
-    /// Of each column the accesses to the categories, decayed, over all users.
+    /// The decayed accesses to the categories of each column, over all users.
     private let slow = HeapArray<Float>(repeating: 0, count: bound)
-    /// Of each column how probably the user's next request is to one of its categories, roughly.
+    /// The approximate probability that the user's next request is for a category of each column.
     private let outlook = HeapArray<Float>(repeating: 0, count: bound)
     private let scales = FeatureScales()
-    /// Features as plain numbers.
+    /// The unscaled features.
     private let numbers = HeapArray<Float>(repeating: 0, count: Feature.width)
-    /// What both models are told of the user and the time.
+    /// The features of user and time that both models share.
     private let inputs = HeapArray<Float>(repeating: 0, count: Feature.width)
 
     var byteCount: Int {
         columns.byteCount + slow.byteCount + outlook.byteCount + scales.byteCount + numbers.byteCount + inputs.byteCount
     }
 
-    /// Forgets those of the plan before.
+    /// Removes the sets of the plan before.
     mutating func begin(_ user: UInt32, _ habits: borrowing HabitFeatures) {
         self.user = user
         weight = (habits.profile(of: user)?.weight ?? 0) + 8
         columns.begin(user, bound: Self.bound)
     }
 
-    /// The `index`-th candidate has the categories of a set.
+    /// Sets the category set of the `index`-th candidate.
     @inline(__always)
     mutating func add(_ set: CategorySetID, at index: Int, _ habits: inout HabitFeatures) {
         columns.add(set < CategorySetTable.bound ? set : 0, of: user, at: index, &habits)
     }
 
-    /// Works out the columns, and returns how much the user is doing and the time as they are told for any set.
+    /// Computes the columns. Returns the features of user activity and time, which are the same for every set.
     mutating func complete(_ habits: inout HabitFeatures) -> UnsafePointer<Float> {
         columns.complete(&habits)
         let (fast, chance, rate) = (
@@ -56,7 +57,7 @@ struct CategoryInputs: ~Copyable {
         return UnsafePointer(inputs.base)
     }
 
-    /// Writes what both models are told of the categories for each of the first `candidates` candidates, a row a feature.
+    /// Writes the category features of the first `candidates` candidates, a row a feature.
     mutating func writeHabits(candidates: Int, to rows: UnsafeMutablePointer<Float>) {
         for (place, feature) in PlannerInput.habitFeatures.enumerated() {
             columns.encode(feature, objects: candidates, scales: scales, into: rows + place * candidates)

@@ -2,12 +2,12 @@ import CProcessor
 import HalcyonEviction
 import HalcyonLearning
 
-/// What is known of each object over all users.
+/// The statistics of each object over all users.
 ///
-/// Objects with numbers beyond ``bound`` are not known. O(1) an access. Bytes: 48 an object.
+/// Objects with numbers beyond ``bound`` are ignored. O(1) an access. Bytes: 48 an object.
 struct PlannerObjects: ~Copyable {
     static let bound: UInt32 = 1 << 22
-    /// Half-lives of the counts, in requests.
+    /// The half-lives of the counts, in requests.
     static let halfLives: (Float, Float, Float) = (500, 5_000, 50_000)
 
     struct Record: BitwiseCopyable {
@@ -18,13 +18,13 @@ struct PlannerObjects: ~Copyable {
         /// The first and the last request.
         var first: UInt32 = 0
         var last: UInt32 = 0
-        /// When it was first seen or announced, in seconds.
+        /// The time of the first request or the announcement, in seconds.
         var since: UInt32 = 0
-        /// Accesses, decayed with ``halfLives``, as of ``last``.
+        /// The accesses, decayed with ``halfLives``, as of ``last``.
         var fast: Float = 0
         var middle: Float = 0
         var slow: Float = 0
-        /// Accesses that were not a user's first, decayed like ``fast`` and ``middle``.
+        /// The accesses that were not a user's first, decayed like ``fast`` and ``middle``.
         var fastInside: Float = 0
         var middleInside: Float = 0
     }
@@ -36,7 +36,7 @@ struct PlannerObjects: ~Copyable {
     @inline(__always)
     subscript(object: UInt32) -> Record { Int(object) < records.count ? records[Int(object)] : Record() }
 
-    /// Has what is known of an object on its way from memory.
+    /// Loads the record of an object into the CPU's cache.
     @inline(__always)
     func prefetchIntoCPUCache(_ object: UInt32) {
         let record = UnsafeRawPointer(records.base + Int(object))
@@ -44,7 +44,7 @@ struct PlannerObjects: ~Copyable {
         halcyon_prefetch(record + MemoryLayout<Record>.size - 1)
     }
 
-    /// An object that nobody has asked for exists.
+    /// Records an object that exists and has not been requested.
     mutating func announce(_ object: AnnouncedObject, now: UInt32) {
         guard object.object < Self.bound, self[object.object].count == 0 else { return }
         let place = prepare(object.object)
@@ -55,10 +55,10 @@ struct PlannerObjects: ~Copyable {
         records[place].since = UInt32(truncatingIfNeeded: object.time / 1_000_000)
     }
 
-    /// Takes an access into account and returns what is known now.
+    /// Records an access and returns the updated record.
     ///
     /// - Parameters:
-    ///   - isNewToUser: whether the user has never asked for it before.
+    ///   - isNewToUser: whether the user has never requested the object before.
     ///   - isInside: whether it is not the first request of the user.
     mutating func note(_ access: Access, now: UInt32, seconds: UInt32, isNewToUser: Bool, isInside: Bool) -> Record {
         let place = prepare(access.object)
@@ -84,7 +84,7 @@ struct PlannerObjects: ~Copyable {
         return record
     }
 
-    /// Makes room for an object and returns its place.
+    /// Makes room for an object and returns its index.
     @inline(__always)
     private mutating func prepare(_ object: UInt32) -> Int {
         let place = Int(object)

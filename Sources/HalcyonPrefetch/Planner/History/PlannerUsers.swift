@@ -1,54 +1,57 @@
 import HalcyonEviction
 import HalcyonLearning
 
-/// What each user did last, how often with each object, and which categories the user likes best.
+/// The history of each user: the last requests, the visits of each object, the evicted objects and the favourite
+/// categories.
 ///
-/// Users share records beyond ``bound`` of them. O(1) an access and category. Bytes: 100 a user, 128 more for one from whose cache
-/// anything was evicted; 24 a place of ``PairRows`` for what each user did with each object, of which there are at most ``pairBound``.
+/// Users beyond ``bound`` share records. O(1) an access and category. Bytes: 100 a user, and 128 more for one whose
+/// cache evicted anything. Also 24 a place of ``PairRows`` for each pair of user and object, at most ``pairBound`` of
+/// them.
 struct PlannerUsers: ~Copyable {
     static let bound: UInt32 = 1 << 20
     static let pairBound = 3 << 20
-    /// The half-life of the counts of a user's objects, in requests of the user.
+    /// The half-life of a user's counts of objects, in requests of the user.
     static let objectHalfLife: Float = 100
     static let evictedWidth = 16
     static let favouriteWidth = 6
 
     struct Record: BitwiseCopyable {
-        /// How many requests the user made.
+        /// The number of requests of the user.
         var requests: UInt32 = 0
-        /// When the last was made, in seconds, and how long after the one before; ``SessionContinuation/first`` where there was
-        /// none.
+        /// The time of the last request and the pause before it, in seconds; ``SessionContinuation/firstRequest`` for
+        /// the first request.
         var seconds: UInt32 = 0
         var pause: UInt32 = 0
-        /// The last two objects, the latest first; the same one again counts once.
+        /// The last two objects, latest first; repeated requests count once.
         var recent = UInt32.max
         var earlier = UInt32.max
-        /// How many entries were evicted from the user's cache, and where the last of them are, once there was one.
+        /// The number of evictions from the user's cache, and the ring of the last ones, if there were any.
         var evicted: UInt32 = 0
         var ring = UInt32.max
-        /// The plans whose candidates wait for their label.
+        /// The plans with candidates whose label is not known yet.
         var plans = PlanChain()
     }
 
     struct Visit: BitwiseCopyable {
         var count: UInt32 = 0
-        /// The user's request of the last access, and when that was.
+        /// The user's request number of the last access, and its time.
         var last: UInt32 = 0
         var seconds: UInt32 = 0
         var weight: Float = 0
-        /// What the user went on to from it.
+        /// The user's likely next object.
         var successor = MajoritySuccessor()
     }
 
     private(set) var records = HeapArray(repeating: Record(), count: 0)
     private(set) var visits = PairRows(repeating: Visit(), bound: pairBound)
-    /// The categories that a user asks for most, by ``HabitFeatures/weight(_:_:)``, brought to a common time.
+    /// The categories that a user requests most, by ``HabitFeatures/weight(_:_:)`` scaled to a common time.
     private(set) var favourites = RankedLists(width: favouriteWidth)
-    /// ``evictedWidth`` places for each user from whose cache anything was evicted: the objects, and the user's requests at which they left.
+    /// The rings of ``evictedWidth`` evicted objects for each user with evictions, and the user's request numbers at
+    /// the evictions.
     private var evicted = HeapArray(repeating: UInt32.max, count: 0)
     private var evictionRequests = HeapArray<UInt32>(repeating: 0, count: 0)
     private var ringCount: UInt32 = 0
-    /// Whether users go on, by how long they had paused.
+    /// The probability that users continue, by the length of their pause.
     private(set) var continuation = SessionContinuation()
 
     var byteCount: Int {
@@ -56,7 +59,7 @@ struct PlannerUsers: ~Copyable {
             + evictionRequests.byteCount + continuation.byteCount
     }
 
-    /// The place of a user; one who is unknown has one, too.
+    /// Returns the index of a user. Unknown users share one.
     static func slot(_ user: UInt32) -> Int { Int((user &+ 1) & (bound - 1)) }
 
     /// Makes room for a user.
@@ -65,26 +68,26 @@ struct PlannerUsers: ~Copyable {
         records.grow(to: max(slot + 1, records.count * 2), filling: Record())
     }
 
-    /// The user has asked for a category, and for it so often of late.
+    /// Updates the score of a category that the user has requested; `weight` is its decayed count.
     mutating func updateFavourite(_ category: UInt32, weight: Float, slot: Int) {
         let time = FastMath.float(records[slot].requests) * UserProfiles.forgetting
         favourites.raise(category, to: FastMath.log2(weight) + time, in: slot)
     }
 
-    /// What the user went on to from the last object in the past, and from that.
+    /// Returns the user's likely successor of the last object, and the successor of that.
     func likelySuccessors(_ slot: Int) -> (first: MajoritySuccessor, second: MajoritySuccessor) {
         let first = successor(of: records[slot].recent, slot)
         return (first, successor(of: first.object, slot))
     }
 
-    /// What the user went on to from an object, as long as that is known.
+    /// Returns the user's likely successor of an object, while it is recorded.
     @inline(__always)
     private func successor(of object: UInt32, _ slot: Int) -> MajoritySuccessor {
         object == .max
             ? MajoritySuccessor() : visits.value(UInt32(slot), object)?.pointee.successor ?? MajoritySuccessor()
     }
 
-    /// Takes an access to an object into account, and makes it the user's last.
+    /// Records an access to an object and makes it the user's last.
     mutating func finish(_ slot: Int, access: Access, seconds: UInt32) {
         let requests = records[slot].requests
         visits.update(UInt32(slot), access.object) { visit in
@@ -100,7 +103,7 @@ struct PlannerUsers: ~Copyable {
         continuation.note(record.pause)
         record.requests &+= 1
         record.seconds = seconds
-        // A repeated access to one object is no step.
+        // Repeated requests for one object are not a step.
         if record.recent != access.object {
             if record.recent != .max {
                 visits.updateKnown(UInt32(slot), record.recent) { $0.successor.note(access.object) }
@@ -111,7 +114,7 @@ struct PlannerUsers: ~Copyable {
         records[slot] = record
     }
 
-    /// An object left the user's cache.
+    /// Records that an object was evicted from the user's cache.
     mutating func evicted(_ object: UInt32, slot: Int) {
         if records[slot].ring == .max { addRing(slot) }
         let place = ring(slot) + Int(records[slot].evicted) % Self.evictedWidth
@@ -120,7 +123,7 @@ struct PlannerUsers: ~Copyable {
         records[slot].evicted &+= 1
     }
 
-    /// The `index`-th last object that left, if it is remembered; otherwise `UInt32.max`.
+    /// Returns the `index`-th last evicted object, or `UInt32.max` if it is not recorded.
     @inline(__always)
     func evicted(_ index: Int, slot: Int) -> UInt32 {
         let number = Int(records[slot].evicted) - 1 - index
@@ -128,11 +131,12 @@ struct PlannerUsers: ~Copyable {
         return evicted[ring(slot) + number % Self.evictedWidth]
     }
 
-    /// Whether an object that the user asks for now left within the user's last `horizon` requests; it is then forgotten.
+    /// Returns whether the requested object was evicted within the user's last `horizon` requests, and removes it from
+    /// the ring.
     mutating func takeEviction(of object: UInt32, slot: Int, horizon: UInt32) -> Bool {
         guard records[slot].ring != .max else { return false }
         let objects = evicted.base + ring(slot)
-        // Mostly it is none of them: seen without a branch for each.
+        // Usually it is none of them, which this loop finds out without a branch for each.
         var isThere: UInt32 = 0
         for place in 0..<Self.evictedWidth { isThere |= objects[place] == object ? 1 : 0 }
         guard isThere != 0, let place = (0..<Self.evictedWidth).first(where: { objects[$0] == object }) else {
@@ -157,7 +161,7 @@ struct PlannerUsers: ~Copyable {
 }
 
 extension PlannerUsers {
-    /// The plans of a user whose candidates wait for their label.
+    /// Returns the plans of a user whose candidates have no label yet.
     func chain(_ slot: Int) -> UnsafeMutablePointer<PlanChain> {
         UnsafeMutableRawPointer(records.base + slot)
             .advanced(by: MemoryLayout<Record>.offset(of: \.plans) ?? 0)
@@ -165,14 +169,14 @@ extension PlannerUsers {
     }
 }
 
-/// How often users went on after a pause of some length: whether somebody who has come back after so long asks for anything more.
+/// The probability that a user makes another request, by the length of the pause before the last one.
 ///
-/// Pauses are told apart by a quarter of an octave. O(1). Bytes: 512.
+/// Pauses are divided into classes of a quarter of an octave. O(1). Bytes: 512.
 struct SessionContinuation: ~Copyable {
-    /// The pause of a first request, which had nothing before it.
+    /// The pause of a first request.
     static let firstRequest = UInt32.max
     private static let kinds = 64
-    /// The share of what is known of a kind that stays with each request of it.
+    /// The factor by which each request decays the counts of its class.
     private static let keep: Float = 1 - 1 / 5_000
 
     private let requests = HeapArray<Float>(repeating: 0, count: kinds)
@@ -180,17 +184,17 @@ struct SessionContinuation: ~Copyable {
 
     var byteCount: Int { requests.byteCount + followed.byteCount }
 
-    /// Takes note of a request after `pause` seconds.
+    /// Records a request after `pause` seconds.
     mutating func note(_ pause: UInt32) {
         let kind = Self.kind(pause)
         requests[kind] = requests[kind] * Self.keep + 1
         followed[kind] *= Self.keep
     }
 
-    /// The user whose last request came after `pause` seconds has made another.
+    /// Records another request of a user whose last one came after `pause` seconds.
     mutating func noteNext(after pause: UInt32) { followed[Self.kind(pause)] += 1 }
 
-    /// The share of requests after such a pause that were followed by another of the same user.
+    /// Returns the share of requests after such a pause that were followed by another of the same user.
     func probability(after pause: UInt32) -> Float {
         let kind = Self.kind(pause)
         return min((followed[kind] + 1) / (requests[kind] + 2), 1)

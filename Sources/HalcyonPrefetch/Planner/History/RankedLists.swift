@@ -1,11 +1,11 @@
 import CProcessor
 import HalcyonLearning
 
-/// Many short lists of items with scores, each sorted, the best first: the successors of an object, the popular objects of a
-/// category.
+/// Many short lists of items with scores, each sorted, highest first: the successors of an object, the popular objects
+/// of a category.
 ///
-/// A list keeps its best ``width`` items. Operations are O(width). Bytes: 8 an item that a list can hold, for as many lists
-/// as were touched.
+/// A list has its best ``width`` items. Operations are O(width). Bytes: 8 for each place of all lists up to the
+/// largest one used.
 struct RankedLists: ~Copyable {
     struct Item: BitwiseCopyable {
         var item = UInt32.max
@@ -22,14 +22,14 @@ struct RankedLists: ~Copyable {
 
     var byteCount: Int { items.byteCount }
 
-    /// The items of a list, the best first; those that are missing at its end have the number `UInt32.max`.
+    /// The items of a list, highest score first. Empty places at its end have the number `UInt32.max`.
     @inline(__always)
     subscript(list: Int) -> UnsafeBufferPointer<Item> {
         guard (list + 1) * width <= items.count else { return UnsafeBufferPointer(start: nil, count: 0) }
         return UnsafeBufferPointer(start: items.base + list * width, count: width)
     }
 
-    /// Has a list on its way from memory.
+    /// Loads a list into the CPU's cache.
     @inline(__always)
     func prefetchIntoCPUCache(_ list: Int) {
         guard (list + 1) * width <= items.count else { return }
@@ -39,7 +39,7 @@ struct RankedLists: ~Copyable {
         }
     }
 
-    /// Gives an item a score, which is no lower than the one that it had; the least item leaves for it if it is worth less.
+    /// Raises the score of an item, which must not fall. A new item replaces the last one if its score is higher.
     mutating func raise(_ item: UInt32, to score: Float, in list: Int) {
         let row = row(list)
         var place = find(item, in: row)
@@ -50,9 +50,11 @@ struct RankedLists: ~Copyable {
         move(Item(item: item, score: score), from: place, in: row)
     }
 
-    /// Adds to the score of an item. Where there is no place for another, the least item loses `fade` of its own, until it is
-    /// worth no more than the newcomer (Metwally et al.: Efficient computation of frequent and top-k elements, 2005, with a
-    /// slower replacement).
+    /// Adds to the score of an item. If the list is full, a new item first lowers the score of the last one by `fade`.
+    /// Once that score is at most 1, the new item replaces it.
+    ///
+    /// This is a slower replacement than that of Metwally et al.: Efficient computation of frequent and top-k
+    /// elements, 2005.
     mutating func add(_ weight: Float, to item: UInt32, fade: Float, in list: Int) {
         let row = row(list)
         var place = find(item, in: row)
@@ -65,7 +67,7 @@ struct RankedLists: ~Copyable {
         }
     }
 
-    /// Multiplies all scores of a list, which stays in its order.
+    /// Multiplies all scores of a list, which keeps its order.
     mutating func scale(by factor: Float, in list: Int) {
         let row = row(list)
         for place in 0..<width { row[place].score *= factor }

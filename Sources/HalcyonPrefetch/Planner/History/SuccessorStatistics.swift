@@ -1,23 +1,25 @@
 import HalcyonEviction
 import HalcyonLearning
 
-/// Which objects come after which, over all users, and how wrong the network is about it.
+/// The statistics of pairs of successive objects over all users, and the network's error for each pair.
 ///
-/// Every pair of objects that came one after the other is counted, ever and as of late; the best successors of an object are
-/// listed besides, to be candidates, and of each pair what came after both (``Pair/follower``). A pair also has a ``Pair/bias``: what the network says too little or too much of it.
-/// The network sees what pairs have in common, and few of them have samples enough to be learnt by; this is what is left.
+/// Every pair is counted, over all time and recently. The best successors of each object are listed as candidates.
+/// Each pair also has its likely successor (``Pair/successor``) and a bias (``Pair/bias``): the part of the pair's log
+/// odds that the network does not predict. The network learns what pairs have in common; most pairs have too few
+/// samples for more.
+///
 /// O(1) an access. Bytes: 28 an object and 224 for its lists; 28 a place of ``PairRows``, of which there are at most
 /// ``pairBound``.
 struct SuccessorStatistics: ~Copyable {
     static let pairBound = 3 << 20
-    /// Successors that are listed of each object.
+    /// The number of listed successors of each object.
     static let width = 16
-    /// Those that are listed as of late, and the half-life of all counts as of late, in requests.
+    /// The number of listed recent successors, and the half-life of all recent counts, in requests.
     static let lateWidth = 12
     static let halfLife: Float = 2_000
 
     struct Record: BitwiseCopyable {
-        /// How often anything came after the object.
+        /// The number of successors of the object.
         var followed: Float = 0
         /// The same, decayed with ``halfLife`` as of the request ``last``.
         var late: Float = 0
@@ -25,28 +27,28 @@ struct SuccessorStatistics: ~Copyable {
     }
 
     struct Pair: BitwiseCopyable {
-        /// What is kept of both sums when another sample is added, and the information that is taken for known before any.
+        /// The decay of both sums a sample, and the prior information.
         private static let keep: Float = 0.99
         private static let prior: Float = 4
 
-        /// How often the one came after the other: 1 at once, a half with one request between.
+        /// The number of times that the second object followed: 1 for the next request, a half for the one after it.
         var count: Float = 0
         /// The same, decayed with ``halfLife`` as of the request ``last``.
         var late: Float = 0
         var last: UInt32 = 0
-        /// Over samples of the pair: labels less what the network said, and how much such a sample tells.
+        /// The sum over samples of the label minus the network's probability, and the sum of their Fisher information.
         private var error: Float = 0
         private var information: Float = 0
-        /// What came after both.
+        /// The likely successor of both objects.
         var successor = MajoritySuccessor()
 
-        /// By how much the logit of the pair is greater than the network says: one step of Newton's method towards the
-        /// likeliest, from samples that the network alone is asked about.
+        /// The correction of the pair's logit: one step of Newton's method towards the maximum likelihood, from
+        /// samples of the network alone.
         var bias: Float { error / (information + Self.prior) }
 
-        /// Takes a sample into account.
+        /// Records a sample.
         ///
-        /// - Parameter probability: what the network alone says of it among all samples that are learnt from.
+        /// - Parameter probability: the network's probability among all training samples.
         mutating func note(probability: Float, isPositive: Bool) {
             error = error * Self.keep + ((isPositive ? 1 : 0) - probability)
             information = information * Self.keep + probability * (1 - probability)
@@ -55,7 +57,7 @@ struct SuccessorStatistics: ~Copyable {
 
     private var records = HeapArray(repeating: Record(), count: 0)
     private(set) var pairs = PairRows(repeating: Pair(), bound: pairBound)
-    /// The successors of each object, the most frequent first; ever, and as of late.
+    /// The successors of each object, most frequent first: over all time, and recent.
     private(set) var ever = RankedLists(width: width)
     private(set) var late = RankedLists(width: lateWidth)
 
@@ -65,14 +67,15 @@ struct SuccessorStatistics: ~Copyable {
         @inline(__always) get { Int(object) < records.count ? records[Int(object)] : Record() }
     }
 
-    /// A user asked for `next` with request `now`, after `object`, and before that for `earlier`, where there were any.
+    /// Records that a user requested `next` with request `now`, after `object`, and before that `earlier`, if there
+    /// were any.
     mutating func note(_ next: UInt32, after object: UInt32, and earlier: UInt32, now: UInt32) {
         note(next, after: object, distance: 1, now: now)
         note(next, after: earlier, distance: 2, now: now)
         if earlier < PlannerObjects.bound { pairs.updateKnown(earlier, object) { $0.successor.note(next) } }
     }
 
-    /// `next` came after `object`, `distance` steps of the user later (1: at once).
+    /// Records that `next` followed `object` at a distance of `distance` steps of the user (1: the next one).
     mutating func note(_ next: UInt32, after object: UInt32, distance: Int, now: UInt32) {
         guard object < PlannerObjects.bound, next != object else { return }
         let (place, weight) = (Int(object), distance == 1 ? 1 : Float(0.5))
@@ -94,32 +97,32 @@ struct SuccessorStatistics: ~Copyable {
         late.add(weight, to: next, fade: 2 / Float(Self.lateWidth), in: place)
     }
 
-    /// Takes a sample of `next` after `object` into account of which the label has become known, if it ever came after it.
+    /// Records a labelled sample of `next` after `object`, if that pair was ever counted.
     ///
-    /// - Parameter probability: what the network alone says of it among all samples that are learnt from.
+    /// - Parameter probability: the network's probability among all training samples.
     mutating func note(_ next: UInt32, after object: UInt32, probability: Float, isPositive: Bool) {
         guard object < PlannerObjects.bound else { return }
         pairs.updateKnown(object, next) { $0.note(probability: probability, isPositive: isPositive) }
     }
 
-    /// Has what comes after an object on its way from memory.
+    /// Loads the successors of an object into the CPU's cache.
     func prefetchIntoCPUCache(_ object: UInt32) {
         pairs.expect(object)
         ever.prefetchIntoCPUCache(Int(object))
         late.prefetchIntoCPUCache(Int(object))
     }
 
-    /// What is left by now of a count as of late.
+    /// Returns the factor by which a recent count has decayed.
     @inline(__always)
     static func rest(since last: UInt32, now: UInt32) -> Float {
         FastMath.exp2(-FastMath.float(now &- last) / halfLife)
     }
 }
 
-/// What comes after something, as far as four bytes can tell: one object, and how much more often it came than others.
+/// The likely successor of something in four bytes: one object and its lead over the others.
 ///
-/// The object is that of a majority, if there is one (Boyer and Moore: MJRTY, a fast majority vote algorithm, 1981); what came
-/// after it most often in a long time is found again after as many steps as it is ahead. O(1).
+/// The object is that of a majority, if there is one (Boyer and Moore: MJRTY, a fast majority vote algorithm, 1981).
+/// An object that was the most frequent for long is replaced after as many other steps as its lead. O(1).
 struct MajoritySuccessor: BitwiseCopyable {
     private static let objectBits: UInt32 = 22
     private static let unknown: UInt32 = 1 << objectBits - 1
@@ -127,7 +130,7 @@ struct MajoritySuccessor: BitwiseCopyable {
 
     private var bits = unknown
 
-    /// The object; `UInt32.max` as long as none is known.
+    /// The object; `UInt32.max` while none is known.
     var object: UInt32 {
         @inline(__always) get {
             let object = bits & Self.unknown
@@ -135,12 +138,12 @@ struct MajoritySuccessor: BitwiseCopyable {
         }
     }
 
-    /// How many more times it came than others, less one; at most 1,023.
+    /// The number of its votes over those of others, less one; at most 1,023.
     var lead: UInt32 {
         @inline(__always) get { bits >> Self.objectBits }
     }
 
-    /// An object with a number below ``PlannerObjects/bound`` came.
+    /// Records an object with a number below ``PlannerObjects/bound``.
     @inline(__always)
     mutating func note(_ object: UInt32) {
         if object == self.object {

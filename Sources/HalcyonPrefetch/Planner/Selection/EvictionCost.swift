@@ -1,93 +1,99 @@
 import HalcyonEviction
 import HalcyonLearning
 
-/// What the entry is worth that must leave for a prediction: how probably it would have been asked for while the prediction takes its place.
+/// The probability that an evicted entry would have been requested while the prefetched object takes its place.
 ///
-/// It is the share of evicted entries that were asked for again soon, for as many of them as size what the prediction does. What was fetched anew
-/// meanwhile counts, too, since a prediction that brings back what had to leave for another gains nothing. Where each user has a cache, soon is
-/// within the planner's horizon of the user's requests. Where one cache serves all, anybody may ask for what left, and many requests go by
-/// between two of a user; there soon is while what was fetched stays on average until it is asked for or has to leave itself, and a prediction must
-/// probability more in proportion to how much of what was predictedUses was not actualUses: what leaves before it is asked for predictedUses too much.
+/// It is the share of evicted entries that were requested again soon, for as many entries as have the size of the
+/// prefetched object. An evicted entry that was prefetched again counts too, since that prefetch gains nothing.
 ///
-/// All operations O(1). Bytes: 12 for each object up to the last that was fetched or left, where one cache serves all.
+/// With per-user caches, soon means within the label window. With one cache for all users, many requests of others
+/// pass between two of a user. There, soon means within the mean stay of a prefetch: from its proposal to its first
+/// request or its eviction.
+///
+/// With one cache for all users, the cost also grows with the ratio of predicted to actual uses of prefetches.
+/// Prefetches that are evicted before their first request had too high a probability.
+///
+/// All operations are O(1). Bytes: 12 for each object up to the last one prefetched or evicted, with one cache for all
+/// users.
 struct EvictionCost: ~Copyable {
-    /// What an evicted entry is taken to be worth before any was seen to come back, and how fast that is learnt.
+    /// The initial return rate, and its learning rate.
     private static let first: Float = 0.05
     private static let rate: Float = 0.001
-    /// What is left of promises and of those that were actualUses when another prediction has endedCount.
+    /// The decay of predicted and actual uses for each prefetch that ends.
     private static let memory: Float = 0.999
-    /// The share of lost recovery that each request brings back, so that promises are put to the test again.
+    /// The share of the gap between predicted and actual uses that each request closes, so that prefetching is tried
+    /// again.
     private static let recovery: Float = 0.000_002
-    /// The least that is taken to have been actualUses of what was predictedUses.
+    /// The lower bound of the ratio of actual to predicted uses.
     private static let minUseRatio: Float = 0.01
 
-    /// What was proposed and waits.
+    /// A proposed prefetch that is unused so far.
     struct Prediction: BitwiseCopyable {
-        /// The request after which it was proposed, and how probably it was to be asked for; less than 0 of what does not wait.
+        /// The request after which it was proposed, and its probability; below 0 if there is none.
         var request: UInt32 = 0
         var probability: Float = -1
     }
 
-    /// The share of evicted entries that were asked for again soon.
+    /// The share of evicted entries that were requested again soon.
     private(set) var returnRate = first
-    /// What evicted entries size: a moving mean.
+    /// The moving mean of the sizes of evicted entries.
     private var meanSize: Float = 1
     private var evictions: Float = 0
-    /// For how many requests a prediction stays: a moving mean.
+    /// The moving mean of the requests from a proposal to the first request or the eviction.
     private(set) var meanStay: Float = 10
     private var endedCount: Float = 1
     private var predictedUses: Float = 1
     private var actualUses: Float = 1
     private var predictions = SlotArray(repeating: Prediction())
-    /// After which request each object left that has not been asked for since.
+    /// The request after which each object was evicted, if it has not been requested since.
     private var removals = SlotArray<UInt32>(repeating: .max)
 
     var byteCount: Int { predictions.byteCount + removals.byteCount }
 
-    /// The requiredProbability that a prediction must offer for an entry that leaves.
+    /// The probability that a prefetch of mean size needs to gain from an eviction.
     var requiredProbability: Float { returnRate / max(min(actualUses / predictedUses, 1), Self.minUseRatio) }
 
-    /// The requiredProbability that a prediction of that size must offer for what leaves.
+    /// Returns the probability that a prefetch of a size needs to gain from the evictions.
     func requiredProbability(forSize size: Float) -> Float {
         meanSize > 0 ? requiredProbability * (size / meanSize) : requiredProbability
     }
 
-    /// An entry that costs so much had to leave.
+    /// Records the eviction of an entry.
     mutating func evicted(size: Float) {
         returnRate *= 1 - Self.rate
         evictions += 1
         meanSize += (size - meanSize) * max(Self.rate, 1 / evictions)
     }
 
-    /// One that had left was asked for soon.
+    /// Records that an evicted entry was requested soon.
     mutating func returned() { returnRate += Self.rate }
 }
 
-/// One cache for all.
+/// One cache for all users.
 extension EvictionCost {
-    /// An entry had to leave after request `now`.
+    /// Records the eviction of an entry after request `now`.
     mutating func evicted(_ object: UInt32, size: Float, now: UInt32) {
         evicted(size: size)
         removals[object] = now
     }
 
-    /// An object was fetched after request `now` that will be asked for with this probability.
+    /// Records that an object with this probability was proposed after request `now`.
     mutating func proposed(_ object: UInt32, probability: Float, now: UInt32) {
         predictions[object] = Prediction(request: now, probability: probability)
     }
 
-    /// What was fetched had to leave before anybody asked for it.
+    /// Records that a prefetched object was evicted before its first request.
     mutating func dropped(_ object: UInt32, now: UInt32) {
         let prediction = predictions[object]
         if prediction.probability >= 0 { end(prediction, object, now: now, isUsed: false) }
     }
 
-    /// Request `now` was for an object.
+    /// Records that request `now` was for an object.
     mutating func requested(_ object: UInt32, isHit: Bool, now: UInt32) {
         if actualUses < predictedUses { actualUses += (predictedUses - actualUses) * Self.recovery }
         let prediction = predictions[object]
         if prediction.probability >= 0 {
-            // A miss: it was proposed, but never came.
+            // On a miss the object was proposed but never fetched.
             if isHit { end(prediction, object, now: now, isUsed: true) } else { predictions[object] = Prediction() }
         }
         let left = removals[object]

@@ -1,26 +1,28 @@
-/// What an object must promise to be fetched, as a share of what a hit is worth.
+/// The probability at which an object of mean size is worth a fetch, as a ratio of the value of a hit.
 ///
-/// The budget and the cache have room for few, so a fetch takes a chance from the next ones: as an animal passes over what is worth
-/// less than what it mostly finds (Charnov: Optimal foraging, the marginal value theorem, 1976), it must promise as much as the best
-/// candidate of a plan does on average where that is ``reference``, and where the best promise less, less of that in the same
-/// proportion: there chances lie close together. Where little of what is fetched is wasted, more may be risked: the price is no higher
-/// than ``perSquare`` times the square of how many are wasted for one that is used.
+/// The budget and the cache have room for few objects, so a fetch now costs a later one. By the marginal value theorem
+/// (Charnov: Optimal foraging, 1976) the threshold follows the mean probability of the best candidates. It is the
+/// square of that mean divided by ``reference``. So it is lower than the mean if even the best candidates are
+/// improbable, because all probabilities are then close together.
+///
+/// If few prefetches are wasted, the threshold is lower: at most ``perSquare`` times the square of the wasted
+/// prefetches for each used one.
 struct PrefetchThreshold {
-    /// What the best promise where a fetch must promise as much.
+    /// The mean probability of the best candidates at which the threshold equals it.
     private static let reference: Float = 0.04
-    /// The weight of a plan in the average, once there were many.
+    /// The weight of a plan in the mean, after many plans.
     private static let rate: Float = 0.0005
-    /// The maximum that is asked of a fetch where one is wasted for one that is used; four times as much where two are.
+    /// The maximum threshold at one wasted prefetch for each used one; four times as much at two.
     private static let perSquare: Float = 0.003
-    /// What is kept of the counts of used and wasted objects when another is counted.
+    /// The decay of the counts of used and wasted objects.
     private static let memory: Float = 0.999
 
     private let minimum: Float
     private let maximum: Float
     private var best: Float = 0
     private var plans: Float = 0
-    /// Of the objects that were worth their price: how many were asked for within the horizon, and how many were not. Before
-    /// anything is known one in eight is.
+    /// The objects above the threshold that were requested within the label window, and the others. The prior is one
+    /// in eight.
     private var used: Float = 2
     private var wasted: Float = 14
 
@@ -29,19 +31,19 @@ struct PrefetchThreshold {
         self.maximum = Float(maximum)
     }
 
-    /// The price of now.
+    /// The current threshold.
     var current: Float {
         let wastedPerUsed = wasted / used
         return max(minimum, min(maximum, Self.perSquare * wastedPerUsed * wastedPerUsed, best * best / Self.reference))
     }
 
-    /// Takes account of the probability of a plan's best candidate.
+    /// Records the probability of a plan's best candidate.
     mutating func note(best probability: Float) {
         plans += 1
         best += (probability - best) * max(Self.rate, 1 / plans)
     }
 
-    /// Takes account of what became of an object that was worth its price.
+    /// Records the outcome of an object that was above the threshold.
     mutating func note(isUsed: Bool) {
         used = used * Self.memory + (isUsed ? 1 : 0)
         wasted = wasted * Self.memory + (isUsed ? 0 : 1)

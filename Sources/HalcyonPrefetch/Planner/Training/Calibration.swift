@@ -1,42 +1,42 @@
 import HalcyonLearning
 
-/// Turns logits into probabilities that agree with what happens, and keeps count of how well they do.
+/// The calibration of logits to probabilities, with statistics of its accuracy.
 struct Calibration {
-    /// The bounds of the bins: most candidates are improbable, so the bins grow with the probability.
+    /// The bounds of the bins. Most candidates are improbable, so the bins grow with the probability.
     static let bounds: [Double] = [0, 0.005, 0.01, 0.02, 0.04, 0.08, 0.15, 0.25, 0.4, 0.6, 1]
-    /// The step of scale and shift.
+    /// The step size of scale and shift.
     private static let rate: Float = 0.002
 
-    /// What is taken for known of the best before anything is: that they are three quarters as good as they seem.
+    /// The prior counts of selected candidates: three quarters of the expected requests happen.
     private static let (priorExpected, priorHappened): (Float, Float) = (2, 1.5)
-    /// What is kept of the counts of the best when another is counted.
+    /// The decay of the counts of selected candidates.
     private static let memory: Float = 0.999
 
     private(set) var scale: Float = 1
     private(set) var shift: Float = 0
-    /// Of the candidates that were among the best and worth their price: how many were expected to be asked for, and how many
-    /// were, bin by bin. The best of many are those on which the network errs upwards, so that they fall short of what it says.
+    /// The expected and the observed requests for selected candidates, in each bin. The network overestimates the best
+    /// of many candidates (the winner's curse), so fewer are requested than expected.
     private var expected = [Float](repeating: priorExpected, count: bounds.count - 1)
     private var happened = [Float](repeating: priorHappened, count: bounds.count - 1)
     private var counts = [Double](repeating: 0, count: bounds.count - 1)
     private var predicted = [Double](repeating: 0, count: bounds.count - 1)
     private var observed = [Double](repeating: 0, count: bounds.count - 1)
 
-    /// A logit as it should have been.
+    /// Returns the calibrated logit.
     @inline(__always)
     func corrected(_ logit: Float) -> Float { scale * logit + shift }
 
-    /// The probability that a logit stands for.
+    /// Returns the calibrated probability of a logit.
     @inline(__always)
     func probability(_ logit: Float) -> Float { FastMath.sigmoid(corrected(logit)) }
 
-    /// By how much the best of a probability fall short of it, at most 1.
+    /// Returns the ratio of observed to expected requests for selected candidates with this probability, at most 1.
     func selectionRatio(at probability: Float) -> Float {
         let bin = Self.bin(probability)
         return min(1, happened[bin] / expected[bin])
     }
 
-    /// The probability that a logit stands for if it is among the best, less what those fall short of it.
+    /// Returns the probability of a selected candidate, corrected by ``selectionRatio(at:)``.
     func selectedProbability(_ logit: Float) -> Float {
         let probability = probability(logit)
         return probability * selectionRatio(at: probability)
@@ -53,9 +53,9 @@ struct Calibration {
         self.shift = shift
     }
 
-    /// Counts a prediction of which the label is known now, and learns from it.
+    /// Records a labelled prediction and updates scale and shift.
     ///
-    /// - Parameter share: how many of those with this logit that nobody asked for are counted; each counts for all of them.
+    /// - Parameter share: the sampling share of negative candidates with this logit; each one counts for all of them.
     mutating func note(logit: Float, share: Float = 1, isPositive: Bool) {
         let bounded = max(-12, min(12, logit))
         let probability = probability(bounded)
@@ -66,12 +66,12 @@ struct Calibration {
         observed[bin] += isPositive ? 1 : 0
         let among = FastMath.sigmoid(corrected(bounded) + CaseControl.offset(ofShare: share))
         let error = (isPositive ? 1 : 0) - among
-        // The mean logit is far below zero: moving both by the same step would move the scale alone.
+        // The mean logit is far below zero: with the same step for both, only the scale would move.
         scale = max(0.25, min(4, scale + Self.rate * error * (bounded + 3) / 4))
         shift = max(-4, min(4, shift + Self.rate * error))
     }
 
-    /// Counts what became of a candidate that was among the best and worth its price.
+    /// Records the outcome of a selected candidate.
     mutating func noteChosen(logit: Float, isPositive: Bool) {
         let probability = probability(logit)
         let bin = Self.bin(probability)

@@ -1,26 +1,26 @@
 import HalcyonEviction
 import HalcyonLearning
 
-/// Which candidates are learnt from: of those that somebody asked for as many as there is time for, and of the others those of
-/// which the network was less sure.
+/// The choice of training samples: all requested candidates within the time limit, and a share of the others that
+/// grows with their probability.
 ///
-/// Candidates that are asked for are few, and only they can tell the network what it did not know; of the rest a share
-/// in proportion to their probability tells nearly as much as all do. What the network says of such a sample is shifted by the
-/// logarithm of that share while it learns, so that it learns the probability among all (Fithian and Hastie: Local
-/// case-control sampling: efficient subsampling in imbalanced data sets, The Annals of Statistics 42, 2014).
+/// Requested candidates are few, and they carry most of the information. Of the others, a share in proportion to their
+/// probability is nearly as good as all of them. During training the logit of a sample is shifted by the logarithm of
+/// that share, so that the network learns the probability among all candidates. Source: Fithian and Hastie: Local
+/// case-control sampling: efficient subsampling in imbalanced data sets, The Annals of Statistics 42, 2014.
 struct CaseControl: ~Copyable {
-    /// The minShare share of those that nobody asks for.
+    /// The minimum sampling share of negative candidates.
     private static let minShare: Float = 0.02
-    /// What is kept of the count of offered samples at the next request.
+    /// The decay of the count of offered samples at each request.
     private static let memory: Float = 0.999
 
-    /// How many that nobody asks for are learnt from for each that somebody is expected to ask for.
+    /// The number of negative samples for each expected positive one.
     private let controls: Float
-    /// The most samples a request.
+    /// The maximum number of samples a request.
     private let sampling: Float
     private var generator: SplitMix64
     private var shares = HeapArray<Float>(repeating: 0, count: CandidateList.bound)
-    /// How many samples a request were offered of late.
+    /// The recent mean of offered samples a request.
     private var offered: Float = 0
 
     init(controls: Double, sampling: Double, seed: UInt64) {
@@ -31,16 +31,16 @@ struct CaseControl: ~Copyable {
 
     var byteCount: Int { shares.byteCount }
 
-    /// The share that is learnt from of the candidates with this logit that nobody asks for, by that of those that somebody does.
+    /// Returns the sampling share of negative candidates with this logit, relative to that of positive ones.
     @inline(__always)
     func share(_ logit: Float) -> Float { max(Self.minShare, min(1, controls * FastMath.sigmoid(logit))) }
 
-    /// By how much a logit is greater among those that are learnt from.
+    /// Returns the increase of a logit among the training samples.
     @inline(__always)
     static func offset(ofShare share: Float) -> Float { FastMath.log2(share) * -0.693_147_2 }
 
-    /// Draws which candidates are learnt from if nobody asks for them, each with its share: a bit each. Systematically, which
-    /// takes one random number.
+    /// Draws the candidates that become samples if they are not requested, each with its share. Returns a bit for
+    /// each. Systematic sampling needs only one random number.
     mutating func draw(_ logits: UnsafePointer<Float>, count: Int) -> UInt32 {
         for index in 0..<count { shares[index] = share(logits[index]) }
         var (sum, passed, drawn): (Float, Float, UInt32) = (Float(generator.nextUnit()), 1, 0)
@@ -53,10 +53,10 @@ struct CaseControl: ~Copyable {
         return drawn
     }
 
-    /// Takes account of a request.
+    /// Advances the time by one request.
     mutating func noteRequest() { offered *= Self.memory }
 
-    /// Whether a sample is learnt from. Of more than there is time for a part is left out, whatever their labels.
+    /// Returns whether to train on a sample. Of more samples than the limit a part is skipped, whatever the labels.
     mutating func accepts() -> Bool {
         offered += 1 - Self.memory
         return offered <= sampling || Float(generator.nextUnit()) * offered < sampling

@@ -1,52 +1,55 @@
 import HalcyonLearning
 
-/// Where the plans of a user that wait for their labels begin and end.
+/// The first and the last pending plan of a user.
 struct PlanChain: BitwiseCopyable {
     var first = UInt32.max
     var last = UInt32.max
 }
 
-/// What became of a candidate.
+/// The outcome of a candidate.
 struct CandidateOutcome: BitwiseCopyable {
-    /// The plan it is of, and its place there.
+    /// The plan of the candidate, and the candidate's place in it.
     var plan: UInt32 = 0
     var place = 0
-    /// Whether the user asked for it, no sooner than it would have arrived, and whether with the first request after the plan.
+    /// Whether the user requested it, no sooner than its fetch would have completed; and whether with the first
+    /// request after the plan.
     var isRequested = false
     var isNext = false
-    /// Whether it was among the best and worth its price.
+    /// Whether it was selected: among the best and above the threshold.
     var isChosen = false
-    /// Whether it is learnt from.
+    /// Whether it is a training sample.
     var isDrawn = false
 }
 
-/// Plans of whose candidates it is not known yet what becomes of them: the user asks for the object, or the horizon passes.
+/// The plans with candidates whose outcome is not known yet: neither has the user requested them, nor has the label
+/// window passed.
 ///
-/// A ring in order of time; the plans of a user are chained, oldest first. One that is pushed out of the ring has waited so
-/// long that the user has left: nobody asked. What became of a candidate is told until the next plan is added.
-/// O(plans of the user × candidates) an access. Bytes: 56 a plan, and 12 and a column of inputs for each of its candidates.
+/// The plans are a ring in order of time; those of a user are chained, oldest first. A plan that is overwritten in the
+/// ring is so old that its user has left: its candidates count as not requested. Outcomes are valid until the next
+/// plan is added. O(plans of the user × candidates) an access. Bytes: 56 a plan, and 12 and a column of inputs for
+/// each of its candidates.
 struct PendingPlans: ~Copyable {
     static let bound = 1_024
 
     struct Plan: BitwiseCopyable {
         var user: UInt32 = 0
-        /// The user's request after which it was made.
+        /// The user's request number after which the plan was made.
         var request: UInt32 = 0
         /// The user's last object.
         var previous = UInt32.max
         /// The user's next plan.
         var next = UInt32.max
-        /// How many candidates it has.
+        /// The number of candidates.
         var count: UInt32 = 0
-        /// A bit for each candidate: whether it was among the best and worth its price, whether it is learnt from if
-        /// nobody asks for it, and whether it is not known yet what becomes of it.
+        /// A bit for each candidate: whether it was selected, whether it is a sample if it is not requested, and
+        /// whether its outcome is open.
         var chosen: UInt32 = 0
         var drawn: UInt32 = 0
         var open: UInt32 = 0
-        /// How many candidates may be fetched, the first ones, and when they would arrive.
+        /// The number of candidates for a fetch, which come first, and the time at which a fetch would complete.
         var newCount: UInt32 = 0
         var arrival = Int64.min
-        /// Whether it is on its user's chain.
+        /// Whether the plan is in its user's chain.
         var isChained = false
     }
 
@@ -58,7 +61,7 @@ struct PendingPlans: ~Copyable {
     /// The number of the plan that is added next.
     private(set) var nextNumber: UInt32 = 0
     private var outcomes = HeapArray(repeating: CandidateOutcome(), count: 64)
-    /// How many outcomes the last ``settle(_:object:request:horizon:)`` or ``close(_:)`` found.
+    /// The number of outcomes found by the last ``settle(_:object:request:horizon:time:)`` or ``close(_:)``.
     private(set) var outcomeCount = 0
 
     var byteCount: Int {
@@ -71,53 +74,53 @@ struct PendingPlans: ~Copyable {
         @inline(__always) get { outcomes[index] }
     }
 
-    /// The logits of a plan's candidates.
+    /// Returns the logits of a plan's candidates.
     @inline(__always)
     func logits(_ number: UInt32) -> UnsafeMutablePointer<Float> {
         logits.base + Self.place(number) * CandidateList.bound
     }
 
-    /// What the logits of a plan's candidates are greater than the network said.
+    /// Returns the pair biases that are part of the logits of a plan's candidates.
     @inline(__always)
     func pairBiases(_ number: UInt32) -> UnsafeMutablePointer<Float> {
         pairBiases.base + Self.place(number) * CandidateList.bound
     }
 
-    /// What the network was told of a plan's candidates: a matrix with a column for each.
+    /// Returns the network's inputs for a plan's candidates: a matrix with a column for each.
     @inline(__always)
     func inputs(_ number: UInt32) -> UnsafeMutablePointer<Float> {
         inputs.base + Self.place(number) * CandidateList.bound * PlannerInput.width
     }
 
-    /// The candidates of a plan.
+    /// Returns the candidates of a plan.
     @inline(__always)
     func objects(_ number: UInt32) -> UnsafeMutablePointer<UInt32> {
         objects.base + Self.place(number) * CandidateList.bound
     }
 
-    /// The user's last object when a plan was made.
+    /// Returns the user's last object when a plan was made.
     @inline(__always)
     func previous(_ number: UInt32) -> UInt32 { plans[Self.place(number)].previous }
 
-    /// How many candidates a plan has.
+    /// Returns the number of candidates of a plan.
     @inline(__always)
     func count(_ number: UInt32) -> Int { Int(plans[Self.place(number)].count) }
 
-    /// The user whose first plan has to be closed before the next can be added, because it stands where that belongs.
+    /// The user whose first plan must be closed before the next plan is added, because it occupies that place.
     var expiring: UInt32? {
         let plan = plans[Self.place(nextNumber)]
         return plan.isChained ? plan.user : nil
     }
 
-    /// Adds a plan at the end of its user's chain. Its ``inputs(_:)``, ``logits(_:)`` and ``pairBiases(_:)`` are written before, with the number
-    /// ``nextNumber``. Nothing may be ``expiring``.
+    /// Adds a plan at the end of its user's chain. The caller has written its ``inputs(_:)``, ``logits(_:)`` and
+    /// ``pairBiases(_:)`` with the number ``nextNumber``. No plan may be ``expiring``.
     ///
     /// - Parameters:
-    ///   - request: the user's request after which it was made.
+    ///   - request: the user's request number after which it was made.
     ///   - previous: the user's last object.
-    ///   - chosen: a bit for each candidate that was among the best and worth its price.
-    ///   - drawn: a bit for each candidate that is learnt from even if nobody asks for it.
-    ///   - arrival: when what is fetched with it arrives.
+    ///   - chosen: a bit for each selected candidate.
+    ///   - drawn: a bit for each candidate that is a sample even if it is not requested.
+    ///   - arrival: the time at which its fetches would complete.
     mutating func add(
         _ candidates: borrowing CandidateList, user: UInt32, request: UInt32, previous: UInt32, chosen: UInt32,
         drawn: UInt32, arrival: Int64 = .min, to chain: UnsafeMutablePointer<PlanChain>
@@ -139,8 +142,8 @@ struct PendingPlans: ~Copyable {
         nextNumber &+= 1
     }
 
-    /// Finds out what is known of a user's plans at the user's request `request` for `object`, which is the last for plans that
-    /// are `horizon` requests old by then.
+    /// Finds the outcomes of a user's plans at the user's request number `request`, for `object`. Ends plans that are
+    /// then `horizon` requests old.
     mutating func settle(
         _ chain: UnsafeMutablePointer<PlanChain>, object: UInt32, request: UInt32, horizon: UInt32, time: Int64 = 0
     ) {
@@ -154,13 +157,13 @@ struct PendingPlans: ~Copyable {
             }
             number = plans[Self.place(number)].next
         }
-        // Plan and request have the same number where the one comes next after the other.
+        // A plan and the request after it have the same number.
         while chain.pointee.first != .max, request &- plans[Self.place(chain.pointee.first)].request &+ 1 >= horizon {
             end(chain)
         }
     }
 
-    /// Closes the first plan of a user: nobody asked for what is left of it.
+    /// Ends the first plan of a user: its open candidates were not requested.
     mutating func close(_ chain: UnsafeMutablePointer<PlanChain>) {
         outcomeCount = 0
         end(chain)
@@ -195,7 +198,7 @@ struct PendingPlans: ~Copyable {
     @inline(__always)
     private func find(_ object: UInt32, in number: UInt32) -> Int? {
         let all = objects(number)
-        // Mostly it is none of them: seen without a branch for each.
+        // Usually it is none of them, which this loop finds out without a branch for each.
         var isThere: UInt32 = 0
         for index in 0..<CandidateList.bound { isThere |= all[index] == object ? 1 : 0 }
         if isThere == 0 { return nil }

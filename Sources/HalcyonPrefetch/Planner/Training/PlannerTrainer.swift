@@ -2,24 +2,25 @@ import CProcessor
 import HalcyonEviction
 import HalcyonLearning
 
-/// Learns from labelled candidates as they come: a perceptron, a buffer of the last samples, Adam.
+/// The online training of the network: a perceptron, a buffer of the last samples, Adam.
 ///
-/// Every ``interval`` samples a batch is learnt, of which a quarter are the newest. Its probabilities are then corrected by a
-/// scale and a shift that are learnt from what was predicted before the label was known (Platt: Probabilistic outputs for
-/// support vector machines, 1999), because the network runs after what users want. Bytes: 168 a sample in the buffer.
+/// Every ``interval`` samples it trains on a batch, a quarter of which are the newest samples. A scale and a shift
+/// correct the probabilities, because the network lags behind the requests. They are learned from predictions made
+/// before the label was known (Platt: Probabilistic outputs for support vector machines, 1999). Bytes: 168 a sample in
+/// the buffer.
 struct PlannerTrainer: ~Copyable {
     static let batch = 32
     static let interval = 8
     static let bound = 16_384
-    /// Steps before it may be asked.
+    /// The training steps before the network is used.
     static let minSteps = 150
-    /// Steps that are taken four times as often and three times as large.
+    /// The training steps that are four times as frequent and three times as large.
     private static let warmUpSteps = 1_000
-    /// The weight of a step in what is served.
+    /// The weight of a step in the served network.
     private static let averaging: Float = 0.003
 
-    /// What is asked: the mean of the network over its last steps (Polyak and Juditsky: Acceleration of stochastic
-    /// approximation by averaging, 1992), which is steadier than the network and lets it take larger steps.
+    /// The network that predicts: the mean of the trained network over its last steps. It is more stable and allows
+    /// larger steps. Source: Polyak and Juditsky: Acceleration of stochastic approximation by averaging, 1992.
     private var served: Perceptron
     private var network: Perceptron
     private(set) var steps = 0
@@ -42,7 +43,7 @@ struct PlannerTrainer: ~Copyable {
         let width = PlannerInput.width
         network = Perceptron(inputs: width, hidden: hidden, largestBatch: Self.batch, blas: blas, seed: seed)
         served = Perceptron(inputs: width, hidden: hidden, largestBatch: CandidateList.bound, blas: blas, seed: seed)
-        // Few candidates are wanted: the network begins by saying so.
+        // Few candidates are requested, and the initial bias says so.
         network.parameters[network.parameters.count - 1] = -4
         served.load(network.weights)
         optimizer = Adam(parameters: Perceptron.parameterCount(inputs: width, hidden: hidden))
@@ -61,16 +62,16 @@ struct PlannerTrainer: ~Copyable {
             + offsets.byteCount + input.byteCount + labels.byteCount + logits.byteCount + drawn.byteCount
     }
 
-    /// Whether the network has learnt enough to be asked.
+    /// Whether there are enough training steps to use the network.
     var isReady: Bool { steps >= Self.minSteps }
 
-    /// Whether the first, fast learning is over.
+    /// Whether the initial phase of fast training is over.
     var hasWarmedUp: Bool { steps >= Self.warmUpSteps }
 
-    /// The weights that are served.
+    /// The weights of the served network.
     var weights: [Float] { served.weights }
 
-    /// Starts from what was learnt before.
+    /// Starts from a trained network.
     mutating func adopt(_ pretrained: PretrainedPlanner) {
         network.load(pretrained.weights)
         served.load(pretrained.weights)
@@ -78,19 +79,19 @@ struct PlannerTrainer: ~Copyable {
         steps = max(pretrained.trainingSteps, Self.warmUpSteps)
     }
 
-    /// Writes the logits of `count` candidates, at most ``CandidateList/bound`` of them, given as the columns of a matrix.
+    /// Writes the logits of `count` candidates, at most ``CandidateList/bound``, given as the columns of a matrix.
     mutating func predict(_ columns: UnsafePointer<Float>, count: Int, logits: UnsafeMutablePointer<Float>) {
         served.forward(columns: columns, rows: count, logits: logits)
     }
 
-    /// Takes note of what became of a candidate that was among the best.
+    /// Records the outcome of a selected candidate.
     mutating func noteChosen(logit: Float, isPositive: Bool) {
         calibration.noteChosen(logit: logit, isPositive: isPositive)
     }
 
-    /// Takes a sample whose label has become known: a column of inputs, which are `stride` apart.
+    /// Adds a labelled sample: a column of inputs, which are `stride` apart.
     ///
-    /// - Parameter share: how likely it is learnt from if nobody asks for it, by how likely it is if somebody does.
+    /// - Parameter share: the sampling share of a negative sample relative to a positive one.
     mutating func add(
         _ column: UnsafePointer<Float>, stride: Int, logit: Float, share: Float, isPositive: Bool
     ) {
@@ -114,7 +115,7 @@ struct PlannerTrainer: ~Copyable {
             let back = index < Self.interval ? index : Int(generator.next(below: count))
             let place = (next - 1 - back + Self.bound) % Self.bound
             drawn[index] = place
-            // They lie anywhere in the buffer: let all of them come at once.
+            // The rows are scattered in the buffer, so all of them are loaded at once.
             let row = rows.base + place * width
             for part in stride(from: 0, to: width, by: 16) { halcyon_prefetch(row + part) }
         }
