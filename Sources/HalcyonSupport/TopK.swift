@@ -2,6 +2,7 @@
 ///
 /// Elements of equal scores keep the order of their insertion, and the last of them is removed first. An insertion is
 /// O(limit) in one sorted array, which suits limits of some dozens. The memory is kept for the next use.
+@usableFromInline
 package struct TopK<Element, Score: Comparable> {
     /// The maximum number of elements.
     @usableFromInline package internal(set) var limit: Int
