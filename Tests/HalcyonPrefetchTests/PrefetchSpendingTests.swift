@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonPrefetch
 
-@Suite("A prefetch budget as it is spent")
+@Suite("Spending of a prefetch budget")
 struct PrefetchSpendingTests {
     private let second: Int64 = 1_000_000
 
@@ -97,7 +97,7 @@ struct PrefetchSpendingTests {
         #expect(spending.objectsLeft == 1)
     }
 
-    @Test("Requests out of order by a minute or a day begin neither anew, there and back", arguments: [60, 86_400])
+    @Test("Requests out of order by a minute or a day begin no new period", arguments: [60, 86_400])
     func outOfOrder(period: Int64) throws {
         var spending = try spending(period == 60 ? "1/minute" : "1/day")
         let border = 10 * period * second
@@ -117,7 +117,7 @@ struct PrefetchSpendingTests {
         #expect(spending.bytesLeft == 40 && spending.objectsLeft == 1)
         spending.refund(payment)
         #expect(spending == before)
-        // Of periods that are over nothing is taken back but from the total.
+        // A refund changes only the total if the other periods are over.
         let old = spending.spend(size: 60)
         spending.begin(request: 2 * 86_400 * second)
         spending.spend(size: 10)
@@ -189,7 +189,7 @@ struct PrefetchSpendingTests {
         spending.correct(late, to: 0)
         #expect(spending.bytesSpent == 0 && spending.account.day.bytes == 0 && spending.account.minute.bytes == 0)
         #expect(spending.allows(size: 20) && !spending.allows(size: 21))
-        // The minute after on the same day: the day is corrected, neither the minute nor the request.
+        // A minute later on the same day: the day is corrected, but not the minute or the request.
         let early = spending.spend(size: 20)
         spending.begin(request: midnight + 60 * second)
         spending.spend(size: 15)
@@ -242,7 +242,7 @@ struct PrefetchSpendingTests {
         #expect(spending.objectsLeft == PrefetchSpending.maxObjectsLeft && spending.allows(size: .max))
     }
 
-    @Test("What is more than can be counted is as much as can be, and no limit allows it")
+    @Test("An overflowing sum is the largest one, and no limit allows it")
     func more() {
         var spending = PrefetchSpending(PrefetchBudget())
         spending.begin(request: 0)

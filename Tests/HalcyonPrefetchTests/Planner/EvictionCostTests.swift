@@ -2,11 +2,11 @@ import Testing
 
 @testable import HalcyonPrefetch
 
-@Suite("What an entry is cost that must leave for a fetch")
+@Suite("The eviction cost of a prefetch")
 struct EvictionCostTests {
     private func isNear(_ left: Float, _ right: Double) -> Bool { abs(Double(left) - right) < 1e-6 }
 
-    @Test("With a cache for each user: the share of those that left which the user asked for again")
+    @Test("Per-user caches: the share of evicted entries that the user requests again")
     func cachesOfUsers() {
         var cost = EvictionCost()
         #expect(cost.requiredProbability == 0.05)
@@ -18,10 +18,10 @@ struct EvictionCostTests {
         #expect(cost.byteCount == 0)
     }
 
-    @Test("In one cache for all only who comes back within the stay of a fetch counts")
+    @Test("One cache for all users: only returns within the mean stay of a prefetch count")
     func window() {
         var cost = EvictionCost()
-        // Fetches that stay for 30 and 50 requests, beside one of 10 that is taken for known.
+        // Prefetches with stays of 30 and 50 requests, after the prior of one with 10.
         cost.proposed(1, probability: 0, now: 100)
         cost.requested(1, isHit: true, now: 130)
         cost.proposed(2, probability: 0, now: 100)
@@ -34,20 +34,20 @@ struct EvictionCostTests {
         cost.requested(7, isHit: false, now: 229)
         #expect(isNear(cost.returnRate, left + 0.001))
         cost.requested(8, isHit: false, now: 230)
-        // It had been brought back ahead of need, which another fetch had made necessary.
+        // It was prefetched again, because another prefetch had evicted it.
         cost.requested(9, isHit: true, now: 201)
         #expect(isNear(cost.returnRate, left + 0.002))
-        // Nobody comes back twice.
+        // A return counts once.
         cost.requested(7, isHit: false, now: 231)
         #expect(isNear(cost.returnRate, left + 0.002))
     }
 
-    @Test("As many must leave as cost what the fetch does")
+    @Test("The cost is proportional to the size")
     func costs() {
         var cost = EvictionCost()
         #expect(
             cost.requiredProbability(forSize: 3) == 3 * cost.requiredProbability,
-            "before any has left they are taken to cost 1")
+            "before the first eviction the mean size is 1")
         cost.evicted(size: 100)
         cost.evicted(size: 300)
         #expect(isNear(cost.requiredProbability(forSize: 400), 2 * Double(cost.requiredProbability)))
@@ -59,18 +59,18 @@ struct EvictionCostTests {
                 && free.requiredProbability(forSize: 9) == free.requiredProbability)
     }
 
-    @Test("Promises that are not kept make an entry cost more")
-    func promises() {
+    @Test("Unused prefetches raise the cost")
+    func unusedPrefetches() {
         var cost = EvictionCost()
         cost.proposed(1, probability: 0.5, now: 0)
         cost.dropped(1, now: 3)
         #expect(isNear(cost.requiredProbability, 0.05 * (0.999 + 0.5) / 0.999))
         cost.proposed(2, probability: 0.5, now: 3)
         cost.requested(2, isHit: true, now: 4)
-        // The second was kept: nothing is missing of what was promised.
-        let promised = 1.499 * 0.999 + 0.5
-        let kept = (0.999 + 0.5 * 0.000_002) * 0.999 + 1
-        #expect(promised < kept + 0.001 && isNear(cost.requiredProbability, 0.05 * max(1, promised / kept)))
+        // The second was used: the actual uses match the predicted ones.
+        let predicted = 1.499 * 0.999 + 0.5
+        let used = (0.999 + 0.5 * 0.000_002) * 0.999 + 1
+        #expect(predicted < used + 0.001 && isNear(cost.requiredProbability, 0.05 * max(1, predicted / used)))
         // Dropped twice, it counts once.
         cost.proposed(3, probability: 1, now: 5)
         cost.dropped(3, now: 6)
@@ -79,7 +79,7 @@ struct EvictionCostTests {
         #expect(once > 0.05 && cost.requiredProbability == once)
     }
 
-    @Test("What was proposed and never came is no promise that was broken")
+    @Test("A proposal that was never fetched does not count")
     func neverFetched() {
         var cost = EvictionCost()
         cost.proposed(1, probability: 0.9, now: 0)
@@ -89,7 +89,7 @@ struct EvictionCostTests {
         #expect(cost.meanStay == 10 && cost.requiredProbability == 0.05)
     }
 
-    @Test("Where nothing is kept it is cost a hundred times as much at most, and trust comes back")
+    @Test("Without any use the cost is at most a hundredfold, and it recovers")
     func trust() {
         var cost = EvictionCost()
         for fetch in 0..<10_000 {
@@ -97,7 +97,7 @@ struct EvictionCostTests {
             cost.dropped(1, now: UInt32(fetch) + 1)
         }
         #expect(isNear(cost.requiredProbability, 5))
-        // Half of the trust that was lost is back after ln 2 times 500,000 requests.
+        // Half of the gap is closed after ln 2 times 500,000 requests.
         for request in 0..<346_574 { cost.requested(5, isHit: false, now: UInt32(request)) }
         #expect(abs(cost.requiredProbability - 0.1) < 0.001, "\(cost.requiredProbability)")
     }

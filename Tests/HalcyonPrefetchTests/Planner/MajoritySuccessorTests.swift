@@ -3,15 +3,15 @@ import Testing
 
 @testable import HalcyonPrefetch
 
-@Suite("What comes after something")
+@Suite("Majority successors")
 struct MajoritySuccessorTests {
-    @Test("Nothing is known before anything came")
+    @Test("Nothing is known at first")
     func nothing() {
         #expect(MajoritySuccessor().object == .max)
         #expect(MajoritySuccessor().lead == 0)
     }
 
-    @Test("An object that comes more often than all others together is named, in whatever order they come")
+    @Test("An object in the majority is found, in any order")
     func majority() {
         var generator = SplitMix64(seed: 5)
         var named = 0
@@ -24,13 +24,13 @@ struct MajoritySuccessorTests {
             guard let most = counts.max(by: { $0.value < $1.value }), most.value * 2 > length else { continue }
             named += 1
             #expect(successor.object == most.key)
-            // It is ahead by no more than it came, and by no less than it came more often than the others.
+            // Its lead is at most its count, and at least its count minus that of the others.
             #expect(Int(successor.lead) < most.value && Int(successor.lead) >= most.value * 2 - length - 1)
         }
         #expect(named > 300)
     }
 
-    @Test("One that is a thousand ahead gets no further, and is given up after so many others")
+    @Test("A lead is at most 1,023, and the object is replaced after as many others")
     func saturates() {
         var successor = MajoritySuccessor()
         for _ in 0..<5_000 { successor.note(PlannerObjects.bound - 2) }

@@ -3,26 +3,26 @@ import Testing
 
 @testable import HalcyonPrefetch
 
-@Suite("What comes next is fetched first")
+@Suite("Likely next requests are fetched first")
 struct NextRequestShareTests {
-    @Test("The share that comes next is told apart by how often it came after the last object")
+    @Test("The share depends on how often an object succeeded the last one")
     func shares() {
         var nextRequestShare = NextRequestShare()
         #expect(abs(nextRequestShare.share(succession: 0.9) - 0.3) < 1e-6)
-        // A thousand of each, which then weigh more than what is taken for known: 20, of which 6 come next.
+        // A thousand of each outweigh the prior of 20, of which 6 are next.
         for index in 0..<1_000 {
             nextRequestShare.note(succession: 0.9, isNext: index % 10 != 0)
             nextRequestShare.note(succession: -0.9, isNext: index % 10 == 0)
         }
         #expect(abs(nextRequestShare.share(succession: 0.9) - 0.9) < 0.02)
         #expect(abs(nextRequestShare.share(succession: -0.9) - 0.1) < 0.02)
-        #expect(abs(nextRequestShare.share(succession: 0) - 0.3) < 1e-6, "of others nothing is known")
-        // What is out of range belongs to the first or the last kind.
+        #expect(abs(nextRequestShare.share(succession: 0) - 0.3) < 1e-6, "other classes keep the prior")
+        // Inputs out of range belong to the first or the last class.
         #expect(nextRequestShare.share(succession: -7) == nextRequestShare.share(succession: -1))
         #expect(nextRequestShare.share(succession: 7) == nextRequestShare.share(succession: 1))
     }
 
-    @Test("Of the pictures of a page, all of which will be wanted, the one that comes next is fetched")
+    @Test("Of the pictures of a page, all of which will be requested, the next one is fetched")
     func pages() throws {
         let planner = PrefetchPlanner()
         var generator = SplitMix64(seed: 6)

@@ -2,9 +2,9 @@ import Testing
 
 @testable import HalcyonPrefetch
 
-@Suite("Whether users go on after a pause")
+@Suite("Session continuation")
 struct SessionContinuationTests {
-    @Test("Pauses are told apart by a quarter of an octave, and a first request from all of them")
+    @Test("Pauses have classes of a quarter of an octave, and a first request its own")
     func kinds() {
         var rates = SessionContinuation()
         #expect(rates.probability(after: 30) == 0.5)
@@ -22,7 +22,7 @@ struct SessionContinuationTests {
         #expect(rates.probability(after: 100_000_000) == 0.5)
     }
 
-    @Test("What users did long ago is forgotten, and no share exceeds 1")
+    @Test("Old counts decay, and no probability exceeds 1")
     func forgets() {
         var rates = SessionContinuation()
         for _ in 0..<20_000 { rates.note(60) }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonPrefetch
 
-@Suite("Which objects come after which")
+@Suite("Successor statistics")
 struct SuccessorStatisticsTests {
     @Test(
         "Pairs are counted, whole at once and half with one request between, ever and with a half-life of 2,000 requests"
@@ -21,12 +21,12 @@ struct SuccessorStatisticsTests {
         #expect(abs(successors[3].late - 1.25) < 0.001)
         #expect(successors.ever[3].prefix(3).map(\.item) == [5, 4, .max])
         #expect(successors.late[3].prefix(3).map(\.item) == [4, 5, .max])
-        #expect(successors.pairs.value(3, 3) == nil, "an object does not come after itself")
+        #expect(successors.pairs.value(3, 3) == nil, "an object is not its own successor")
         #expect(successors.pairs.value(5, 3) == nil)
         #expect(successors[5].followed == 0 && successors[.max].followed == 0)
     }
 
-    @Test("A pair leans by its labels less what was said of them, over what they tell and 4; only one that was seen")
+    @Test("The bias is labels minus probabilities, over information plus 4; only for counted pairs")
     func bias() throws {
         var successors = SuccessorStatistics()
         successors.note(5, after: 3, probability: 0.5, isPositive: true)
@@ -41,8 +41,8 @@ struct SuccessorStatisticsTests {
     }
 
     @Test(
-        "Where two fifths are asked for and the network says one, a pair comes to lean by the difference of the logits")
-    func settledLeaning() throws {
+        "At two fifths observed and one predicted the bias approaches the difference of the logits")
+    func settledBias() throws {
         var successors = SuccessorStatistics()
         successors.note(5, after: 3, distance: 1, now: 10)
         var sum: Float = 0
@@ -54,14 +54,14 @@ struct SuccessorStatisticsTests {
         #expect(abs(sum - 1) < 0.01)
     }
 
-    @Test("A candidate's logit is what the network says and the bias of the pair with the user's last object")
-    func leaningOfCandidates() {
+    @Test("A candidate's logit is the network's plus the bias of the pair with the user's last object")
+    func biasOfCandidates() {
         var state = PlannerState(PlannerParameters(), PrefetchContext())
         var generator = SplitMix64(seed: 5)
         var object: UInt32 = 0
-        var (bias, wrong) = (0, 0)
+        var (biased, wrong) = (0, 0)
         for index in 0..<12_000 {
-            // One of the next three, or anything.
+            // One of the next three, or any object.
             let step = UInt32(generator.next(below: 4))
             object = step == 3 ? UInt32(generator.next(below: 40)) : (object + 1 + step) % 40
             let access = Access(entry: object, requestNumber: index, time: Int64(index) * 1_000_000, user: 1)
@@ -70,16 +70,16 @@ struct SuccessorStatisticsTests {
             state.plan(after: access, outlook: PrefetchOutlook(limit: 2, room: .max) { $0 == object }, into: &plan)
             if index % 100 < 99 { continue }
             let count = state.candidates.count
-            var said = [Float](repeating: 0, count: CandidateList.bound)
-            state.trainer.predict(state.inputs.matrix, count: count, logits: &said)
+            var predicted = [Float](repeating: 0, count: CandidateList.bound)
+            state.trainer.predict(state.inputs.matrix, count: count, logits: &predicted)
             let logits = state.plans.logits(state.plans.nextNumber - 1)
             for place in 0..<count {
-                let leans = state.successors.pairs.value(object, state.candidates[place])?.pointee.bias ?? 0
-                if abs(leans) > 0.01 { bias += 1 }
-                if abs(logits[place] - said[place] - leans) > 1e-4 { wrong += 1 }
+                let bias = state.successors.pairs.value(object, state.candidates[place])?.pointee.bias ?? 0
+                if abs(bias) > 0.01 { biased += 1 }
+                if abs(logits[place] - predicted[place] - bias) > 1e-4 { wrong += 1 }
             }
         }
         #expect(wrong == 0)
-        #expect(bias > 100, "\(bias) lean")
+        #expect(biased > 100, "\(biased) biases")
     }
 }

@@ -49,14 +49,14 @@ struct CandidateInputs: ~Copyable {
         visits.find(in: users.visits, UInt32(context.slot), candidates.all, count: count)
         categoryInputs.begin(context.featureUserID, habits)
         for index in 0..<count { categoryInputs.add(records[index].categories, at: index, &habits) }
-        addSituation(categoryInputs.complete(&habits))
+        addUserAndTime(categoryInputs.complete(&habits))
         row(PlannerInput.continuation).update(
             repeating: users.continuation.probability(after: context.user.pause) * 2 - 1, count: count)
-        addFollowers(candidates, context)
+        addLikelySuccessors(candidates, context)
         addVisits(context)
         addRates(context)
         addCategories()
-        addSuccession(context, successors)
+        addSuccessorCounts(context, successors)
         for index in 0..<count {
             pairBiases[index] = afterRecent.isFound(index) ? afterRecent.values[index].bias : 0
         }
@@ -68,7 +68,7 @@ struct CandidateInputs: ~Copyable {
     // MARK: - Groups of inputs
 
     /// Writes the length of the session, the activity of the user and the time of day.
-    private mutating func addSituation(_ features: UnsafePointer<Float>) {
+    private mutating func addUserAndTime(_ features: UnsafePointer<Float>) {
         for (place, feature) in PlannerInput.activityFeatures.enumerated() {
             row(PlannerInput.activity + place).update(repeating: features[feature], count: count)
         }
@@ -79,7 +79,7 @@ struct CandidateInputs: ~Copyable {
     }
 
     /// Writes whether each candidate is a likely successor, for the user or over all users.
-    private mutating func addFollowers(_ candidates: borrowing CandidateList, _ context: PlannerContext) {
+    private mutating func addLikelySuccessors(_ candidates: borrowing CandidateList, _ context: PlannerContext) {
         let (own, third) = (row(PlannerInput.ownSuccessor), row(PlannerInput.secondOrderSuccessor))
         let (first, second, after) = (
             context.ownSuccessors.first.object, context.ownSuccessors.second.object, context.secondOrderSuccessor.object
@@ -188,7 +188,7 @@ struct CandidateInputs: ~Copyable {
     }
 
     /// Writes how often and how recently each candidate succeeded the user's last objects.
-    private mutating func addSuccession(_ context: PlannerContext, _ successors: borrowing SuccessorStatistics) {
+    private mutating func addSuccessorCounts(_ context: PlannerContext, _ successors: borrowing SuccessorStatistics) {
         let (ever, late) = (row(PlannerInput.succession), row(PlannerInput.recentSuccession))
         let recent = successors[context.user.recent]
         row(PlannerInput.followed).update(repeating: PlannerInput.count(recent.followed), count: count)

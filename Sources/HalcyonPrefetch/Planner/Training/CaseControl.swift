@@ -1,8 +1,8 @@
 import HalcyonEviction
 import HalcyonLearning
 
-/// The choice of training samples: all requested candidates within the time limit, and a share of the others that
-/// grows with their probability.
+/// The choice of training samples: the requested candidates, and a share of the others that grows with their
+/// probability, up to a maximum number a request.
 ///
 /// Requested candidates are few, and they carry most of the information. Of the others, a share in proportion to their
 /// probability is nearly as good as all of them. During training the logit of a sample is shifted by the logarithm of
