@@ -1,54 +1,80 @@
-/// What a prefetch policy says after an access.
+/// The result of a prefetch policy after an access.
 public struct PrefetchPlan: Sendable, Equatable {
-    /// What is best fetched now, best first.
+    /// The objects to fetch now, best first.
     public private(set) var proposals: [PrefetchProposal] = []
-    /// What it thinks by now of objects that wait; nothing of those that are not among them.
-    public private(set) var judgements: [WaitingJudgement] = []
+    /// The policy's current verdicts on objects of ``PrefetchOutlook/unused``. It may omit any of them.
+    public private(set) var reconsiderations: [Reconsideration] = []
 
-    /// Nothing is said yet.
+    /// Creates an empty plan.
     public init() {}
 
-    /// Proposes another object to be fetched, after those before.
+    /// Appends an object to the proposals.
     public mutating func propose(_ object: UInt32, probability: Float? = nil) {
         proposals.append(PrefetchProposal(object: object, probability: probability))
     }
 
-    /// Says whether an object of ``PrefetchOutlook/waiting`` is still likely enough to keep.
-    public mutating func judge(_ object: UInt32, isLikely: Bool) {
-        judgements.append(WaitingJudgement(object: object, isLikely: isLikely))
+    /// States whether an object of ``PrefetchOutlook/unused`` is still likely enough to keep.
+    public mutating func reconsider(_ object: UInt32, isLikely: Bool) {
+        reconsiderations.append(Reconsideration(object: object, isLikely: isLikely))
     }
 
-    /// Takes everything back, keeping the memory.
+    /// Removes all proposals and reconsiderations and keeps the memory.
     public mutating func removeAll() {
         proposals.removeAll(keepingCapacity: true)
-        judgements.removeAll(keepingCapacity: true)
+        reconsiderations.removeAll(keepingCapacity: true)
     }
 }
 
-/// Whether an object that was fetched ahead, and that nobody has asked for yet, is still likely enough to keep.
-public struct WaitingJudgement: Sendable, Equatable {
-    /// Its number.
+/// A verdict on a prefetched object that has not been requested yet.
+public struct Reconsideration: Sendable, Equatable {
+    /// The object's number.
     public var object: UInt32
-    /// If not, it is the first to go.
+    /// Whether the object is likely enough to keep. Otherwise the cache evicts it first.
     public var isLikely: Bool
 
-    /// A judgement.
+    /// Creates a reconsideration.
     public init(object: UInt32, isLikely: Bool) {
         self.object = object
         self.isLikely = isLikely
     }
 }
 
-/// An object worth fetching.
+/// An object that is worth fetching.
 public struct PrefetchProposal: Sendable, Equatable {
-    /// Its number.
+    /// The object's number.
     public var object: UInt32
-    /// The probability that the user asks for it within the horizon; `nil` from a policy that gives none.
+    /// The probability that the user requests the object within the label window; `nil` if the policy states none.
     public var probability: Float?
 
-    /// A proposal.
+    /// Creates a proposal.
     public init(object: UInt32, probability: Float? = nil) {
         self.object = object
         self.probability = probability
+    }
+}
+
+/// What a prefetch policy may know of the cache for which it plans.
+public struct PrefetchOutlook {
+    /// The number of objects that may be fetched now. Further proposals are ignored.
+    public var limit: Int
+    /// The capacity that is free without an eviction, in the unit of ``Access/size``.
+    public var room: Int
+    /// The capacity of the cache. It does not admit a larger object.
+    public var capacity: Int
+    /// Objects that were prefetched for the user, are in the cache and have not been requested since. There are at
+    /// most ``UnusedPrefetches/maxPerRequest``, and only if an object of the last request's size would not find room.
+    public var unused: [UInt32]
+    /// Returns whether an object is in the cache or in flight.
+    public var holds: (UInt32) -> Bool
+
+    /// Creates an outlook.
+    public init(
+        limit: Int, room: Int, capacity: Int = .max, unused: [UInt32] = [], holds: @escaping (UInt32) -> Bool
+    ) {
+        self.limit = limit
+        self.room = room
+        self.capacity = capacity
+        self.unused = unused
+        self.holds = holds
     }
 }

@@ -1,45 +1,51 @@
 import HalcyonEviction
 
-/// Says, after each access, what to fetch before anybody asks for it.
+/// A prefetch policy: it proposes, after each access, objects to fetch before they are requested.
 ///
-/// Like an eviction policy it sees dense integers, never keys, and it must be causal and deterministic. Objects have
-/// numbers that all caches agree on (``Access/object``); categories are told set by set, before the first access or
-/// announcement that carries one. Whoever runs it (the replayer, the live prefetcher) calls, for each request, first
-/// ``note(_:isHit:)``, then ``evicted(_:from:)`` or ``dropped(_:)`` for each entry that had to leave, then ``plan(after:outlook:into:)``; tells the
-/// cache what is likely no longer, and fetches the proposals in their order as far as the budget goes.
+/// Like an eviction policy it sees dense integers, never keys, and it must be causal and deterministic. All caches
+/// number objects alike (``Access/object``). Each category set is defined before the first access or announcement that
+/// carries it.
 ///
-/// One instance serves all users of a fleet, so that what one does serves the next. It is used by one thread at a time.
+/// The caller (the replay engine or the live prefetcher) performs these steps for each request:
+///
+/// 1. ``note(_:isHit:)``;
+/// 2. ``evicted(_:from:)`` or ``dropped(_:)`` for each entry that was evicted;
+/// 3. ``plan(after:outlook:into:)``;
+/// 4. the plan's reconsiderations are passed to the cache, and its proposals are fetched in order within the budget.
+///
+/// One instance serves all users, so it can apply what it learns from one user to the next. It is used by one thread
+/// at a time.
 public protocol PrefetchPolicy: AnyObject {
-    /// What the members of a category set are; told once. By default of no account.
+    /// Defines the members of a category set, once. Ignored by default.
     func define(categorySet: CategorySetID, members: [UInt32])
 
-    /// An object exists from now on, though nobody has asked for it yet. By default of no account.
+    /// Announces an object that exists from now on and has not been requested. Ignored by default.
     func announce(_ object: AnnouncedObject)
 
-    /// Somebody asked for an object.
+    /// Records a request for an object.
     ///
-    /// - Parameter isHit: whether the cache held it.
+    /// - Parameter isHit: whether the cache held the object.
     func note(_ access: Access, isHit: Bool)
 
-    /// An object that had been asked for left the cache of `user` to make room. By default of no account.
+    /// Records that an object that had been requested was evicted from the cache of `user`. Ignored by default.
     func evicted(_ object: UInt32, from user: UInt32)
 
-    /// An object that had been fetched ahead left before anybody asked for it. By default of no account.
+    /// Records that a prefetched object was evicted before its first request. Ignored by default.
     func dropped(_ object: UInt32)
 
-    /// Adds what is best fetched now to the proposals of `plan`, best first. None of it is in the cache. May judge what waits
-    /// there.
+    /// Appends proposals to `plan`, best first. None of the proposed objects is in the cache. May also reconsider
+    /// objects of ``PrefetchOutlook/unused``.
     ///
-    /// - Parameter access: the last that was noted.
+    /// - Parameter access: the access that was recorded last.
     func plan(after access: Access, outlook: PrefetchOutlook, into plan: inout PrefetchPlan)
 
-    /// How well its probabilities agree with what happened. By default empty: it gives none.
+    /// The calibration of the policy's probabilities. Empty by default, for a policy that states none.
     var calibration: [CalibrationBin] { get }
 
-    /// The heap bytes it holds.
+    /// The heap memory that the policy occupies, in bytes.
     var metadataBytes: Int { get }
 
-    /// Named quantities that it publishes. By default none.
+    /// The named quantities that the policy publishes. Empty by default.
     var metrics: [PolicyMetric] { get }
 }
 
@@ -50,4 +56,78 @@ extension PrefetchPolicy {
     public func dropped(_ object: UInt32) {}
     public var calibration: [CalibrationBin] { [] }
     public var metrics: [PolicyMetric] { [] }
+}
+
+/// The environment of a prefetch policy, given when it is created.
+public struct PrefetchContext: Sendable {
+    /// The seed of all random numbers.
+    public var seed: UInt64
+    /// The number of objects to reserve memory for; 0 if it is not known.
+    public var objects: Int
+    /// Returns the object whose key is the number after an object's key, whether or not it was ever requested; `nil`
+    /// if keys are not numbers. Only ``NextKeyPrefetch`` uses it.
+    public var nextByKey: (@Sendable (UInt32) -> UInt32?)?
+
+    /// The duration of a fetch in microseconds; 0 if it is not known. A fetch gains nothing for an object that is
+    /// requested sooner.
+    public var fetchLatency: Int64
+
+    /// Whether each user has a cache, so that only this user misses what was evicted from it. Otherwise one cache
+    /// serves all users.
+    public var cachesPerUser: Bool
+
+    /// Creates a context. Every argument has a neutral default.
+    public init(
+        seed: UInt64 = 1, objects: Int = 0, nextByKey: (@Sendable (UInt32) -> UInt32?)? = nil, fetchLatency: Int64 = 0,
+        cachesPerUser: Bool = false
+    ) {
+        self.seed = seed
+        self.objects = objects
+        self.nextByKey = nextByKey
+        self.fetchLatency = fetchLatency
+        self.cachesPerUser = cachesPerUser
+    }
+}
+
+/// An object that exists according to the owner of a catalogue.
+public struct AnnouncedObject: Sendable, Equatable {
+    /// The object's number.
+    public var object: UInt32
+    /// The object's categories.
+    public var categories: CategorySetID
+    /// The capacity that the object takes: bytes, or 1.
+    public var size: Int
+    /// The time since which the object exists, in microseconds.
+    public var time: Int64
+
+    /// Creates an object. The time 0 stands for an object that has always existed.
+    public init(object: UInt32, categories: CategorySetID = 0, size: Int = 1, time: Int64 = 0) {
+        self.object = object
+        self.categories = categories
+        self.size = size
+        self.time = time
+    }
+}
+
+/// The outcome of all predictions whose probability lies between two bounds.
+public struct CalibrationBin: Sendable, Codable, Equatable {
+    /// The lower bound.
+    public var from: Double
+    /// The upper bound.
+    public var to: Double
+    /// The number of predictions.
+    public var count: Int
+    /// The mean predicted probability; 0 for an empty bin.
+    public var predicted: Double
+    /// The ratio of objects that were requested within the label window; 0 for an empty bin.
+    public var observed: Double
+
+    /// Creates a bin.
+    public init(from: Double, to: Double, count: Int, predicted: Double, observed: Double) {
+        self.from = from
+        self.to = to
+        self.count = count
+        self.predicted = predicted
+        self.observed = observed
+    }
 }

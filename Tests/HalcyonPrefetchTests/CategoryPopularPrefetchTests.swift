@@ -22,7 +22,7 @@ struct CategoryPopularPrefetchTests {
     ///     P(10)           ½ (3 + 4 · 6/9) / 9 + ½ · 2/5 = 0.515
     ///     P(20)           ½ (2 + 4 · 3/9) / 9 + ½ · 3/5 = 0.485
     ///     scores          b 3/6 P(10) = 0.257; c 2/3 P(20) = 0.323; d 1/3 P(20) = 0.162
-    @Test("Half the user's habits, half what follows on the last category, times the share within the category")
+    @Test("Half the user's counts, half the transitions, times the share within the category")
     func mixture() {
         var requests = requests(["a": 1, "b": 1, "c": 2, "d": 2])
         requests.ask("bbbd", user: 1)
@@ -33,17 +33,19 @@ struct CategoryPopularPrefetchTests {
     }
 
     /// Nothing is known of user 7 but the shares: a has 2/2 of 2/3, b 1/1 of 1/3.
-    @Test("Of a user nobody knows only the shares over all users count")
+    @Test("For an unknown user only the shares over all users count")
     func stranger() {
         var requests = requests(["a": 1, "b": 2])
         requests.ask("aab", user: 1)
         #expect(requests.plan(after: "z", user: 7) == "ab")
     }
 
-    /// After a step 10 → 20 the category 20 follows on 10 for everybody.
+    /// After a step 10 → 20 the category 20 is a successor of 10 for all users.
     ///
-    ///     P(10) = ½ (1 + 4 · 2/4) / 5 = 0.3, P(20) = ½ (4 · 1/4) / 5 + ½ = 0.6; 30 has ½ (4 · 1/4) / 5 = 0.1
-    @Test("Transitions are learnt from all users")
+    ///     P(10) = ½ (1 + 4 · 2/4) / 5 = 0.3
+    ///     P(20) = ½ (4 · 1/4) / 5 + ½ = 0.6
+    ///     P(30) = ½ (4 · 1/4) / 5 = 0.1
+    @Test("Transitions are counted over all users")
     func transitions() {
         var requests = requests(["a": 1, "b": 2, "c": 4, "d": 1])
         requests.ask("c", user: 2)
@@ -52,7 +54,7 @@ struct CategoryPopularPrefetchTests {
         #expect(requests.plan(after: "d") == "bac")
     }
 
-    @Test("An object with several categories is judged by the best, and proposed once")
+    @Test("An object with several categories has the best score, and is proposed once")
     func severalCategories() {
         var requests = requests(["a": 3, "b": 1, "c": 2])
         requests.ask("abc bcb")
@@ -62,7 +64,7 @@ struct CategoryPopularPrefetchTests {
         #expect(requests.plan(after: "a", user: 5).count == 2)
     }
 
-    @Test("An announced object is a candidate behind all that were asked for, as soon as it is announced")
+    @Test("An announced object is a candidate at once, after all requested ones")
     func announced() {
         var requests = requests(["a": 1, "b": 1])
         requests.ask("ab")
@@ -70,10 +72,10 @@ struct CategoryPopularPrefetchTests {
         requests.policy.announce(AnnouncedObject(object: requests.number("e"), categories: 1))
         requests.policy.announce(AnnouncedObject(object: requests.number("f"), categories: 99))
         requests.policy.announce(AnnouncedObject(object: requests.number("a"), categories: 1))
-        #expect(requests.plan(after: "b") == "ae", "of f nobody knows the categories")
+        #expect(requests.plan(after: "b") == "ae", "the categories of f are not defined")
     }
 
-    @Test("What has no categories is no reason to forget the user's last category")
+    @Test("A request without categories keeps the user's last category")
     func withoutCategories() {
         var requests = requests(["a": 1, "b": 2])
         requests.ask("abaz", user: 0)

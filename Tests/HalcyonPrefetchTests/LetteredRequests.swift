@@ -1,7 +1,7 @@
 import HalcyonEviction
 import HalcyonPrefetch
 
-/// A prefetch policy that is asked by hand: objects are letters, `a` is 0.
+/// Requests for a prefetch policy, written by hand: objects are letters, `a` is 0.
 struct LetteredRequests {
     let policy: any PrefetchPolicy
     /// The categories of letters; the others have none.
@@ -10,7 +10,7 @@ struct LetteredRequests {
 
     init(_ policy: any PrefetchPolicy) { self.policy = policy }
 
-    /// A user asks for each of the letters; `.` is a request of somebody for something never seen again.
+    /// Requests each of the letters; `.` is an object that is requested only once.
     mutating func ask(_ letters: String, user: UInt32 = 0, isHit: Bool = false) {
         for letter in letters where letter != " " {
             policy.note(access(letter, user: user), isHit: isHit)
@@ -18,7 +18,7 @@ struct LetteredRequests {
         }
     }
 
-    /// What is planned after a user has asked for a letter, as letters; what is held never leaves.
+    /// Returns the proposals after a request for a letter, as letters. Nothing that is held is evicted.
     func plan(after letter: Character, user: UInt32 = 0, limit: Int = 9, holding held: String = "") -> String {
         let held = Set(held.map(number))
         var plan = PrefetchPlan()
@@ -27,7 +27,7 @@ struct LetteredRequests {
         return String(plan.proposals.map { Character(UnicodeScalar(UInt8($0.object) + UInt8(ascii: "a"))) })
     }
 
-    /// What is planned after each of the letters.
+    /// Returns the proposals after each of the letters.
     func plans(after letters: String) -> [String] {
         var plans: [String] = []
         for letter in letters { plans.append(plan(after: letter)) }

@@ -4,7 +4,7 @@ import Testing
 @Suite("Markov by hand")
 struct MarkovPrefetchTests {
     /// b followed on a three times, c twice, d once.
-    @Test("The most frequent successors come first, what is held is passed over")
+    @Test("The most frequent successors come first, held ones are skipped")
     func order() {
         var requests = LetteredRequests(MarkovPrefetch(PrefetchContext()))
         requests.ask("ab ac ab ad ac ab")
@@ -12,10 +12,10 @@ struct MarkovPrefetchTests {
         #expect(requests.plan(after: "a", limit: 2) == "bc")
         #expect(requests.plan(after: "a", limit: 2, holding: "b") == "cd")
         #expect(requests.plan(after: "a", limit: 0) == "")
-        #expect(requests.plan(after: "z") == "", "never asked for")
+        #expect(requests.plan(after: "z") == "", "never requested")
     }
 
-    @Test("Of equally frequent successors the latest comes first; a repeated access is no step")
+    @Test("Of equally frequent successors the latest comes first; a repeated request is not a step")
     func ties() {
         var requests = LetteredRequests(MarkovPrefetch(PrefetchContext()))
         requests.ask("ab ac aaad")
@@ -25,7 +25,7 @@ struct MarkovPrefetchTests {
     }
 
     /// The users take turns; for each of them x never follows on a.
-    @Test("What follows is what the same user asks for, counted over all users")
+    @Test("A successor is the same user's next object, counted over all users")
     func users() {
         var requests = LetteredRequests(MarkovPrefetch(PrefetchContext()))
         requests.ask("a", user: 1)
@@ -39,7 +39,7 @@ struct MarkovPrefetchTests {
         #expect(requests.plan(after: "a", user: 1) == "cb")
     }
 
-    @Test("For each user apart nobody learns from another")
+    @Test("Separate chains do not share successors")
     func perUser() {
         var requests = LetteredRequests(MarkovPrefetch(PrefetchContext(), isPerUser: true))
         requests.ask("ab", user: 1)

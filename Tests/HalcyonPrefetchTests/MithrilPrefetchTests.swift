@@ -1,7 +1,7 @@
 import HalcyonPrefetch
 import Testing
 
-/// Mithril against the definitions of its paper; every `.` is a request for something that is never asked for again.
+/// Mithril against the definitions of its paper. Each `.` is a request for an object that is requested only once.
 @Suite("Mithril by hand")
 struct MithrilPrefetchTests {
     private func requests(
@@ -20,10 +20,10 @@ struct MithrilPrefetchTests {
     /// Δ is 2. Records: a 1 8, b 2 9, c 4 11, d 5 12.
     ///
     ///     a b     1 apart: strong
-    ///     b c     2 apart: weak, but nothing else comes sooner after b
+    ///     b c     2 apart: weak, but no other block is sooner after b
     ///     c d     1 apart: strong
     ///     a c     3 apart: none
-    @Test("Blocks asked for together each time are associated, the earlier fetches the later")
+    @Test("Blocks that are always requested together are associated, the earlier fetches the later")
     func worked() {
         var requests = requests(lookahead: 2, rows: 4)
         requests.ask("ab.cd..ab.c")
@@ -43,7 +43,7 @@ struct MithrilPrefetchTests {
     }
 
     /// Records: a 1 8, b 2 9, c 3 8 + 3 = 12: the second pair of b and c is 3 apart, that of a and c 4.
-    @Test("One pair of records that is too far apart is enough to tell blocks apart")
+    @Test("One pair of records that is too far apart prevents an association")
     func farApart() {
         var requests = requests(lookahead: 2, rows: 3)
         requests.ask("abc....ab..c")
@@ -58,7 +58,7 @@ struct MithrilPrefetchTests {
         #expect(requests.plans(after: "abc") == ["", "", ""])
     }
 
-    /// a and b get four records, one more than S, and begin anew; c d and e then fill the table.
+    /// a and b get four records, one more than S, and start again without records; c d and e then fill the table.
     @Test("A frequent block is dropped")
     func frequent() {
         var requests = requests(lookahead: 2, rows: 3)
@@ -66,7 +66,7 @@ struct MithrilPrefetchTests {
         #expect(requests.plans(after: "abcd") == ["", "", "d", ""])
     }
 
-    @Test("Hits are not recorded, but pass the time")
+    @Test("Hits are not recorded, but advance the time")
     func hits() {
         var requests = requests(lookahead: 1, rows: 2)
         requests.ask("ab")
@@ -94,8 +94,8 @@ struct MithrilPrefetchTests {
         #expect(requests.plan(after: "a", limit: 1, holding: "d") == "c")
     }
 
-    /// There is room for two: when a comes again it has been forgotten.
-    @Test("A full recording table loses the block that came first")
+    /// There is room for two: a is removed before its second request.
+    @Test("A full recording table replaces its oldest block")
     func recordingTable() {
         var requests = requests(lookahead: 1, rows: 2, recording: 2)
         requests.ask("ab.ab")

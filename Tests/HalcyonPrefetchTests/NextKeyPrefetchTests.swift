@@ -3,7 +3,7 @@ import Testing
 
 @Suite("One block ahead by hand")
 struct NextKeyPrefetchTests {
-    @Test("The next number, unless it is held or there is none")
+    @Test("The next number is proposed, unless it is held or does not exist")
     func next() {
         let context = PrefetchContext(nextByKey: { $0 < 2 ? $0 + 1 : nil })
         let requests = LetteredRequests(NextKeyPrefetch(context))
@@ -12,7 +12,7 @@ struct NextKeyPrefetchTests {
         #expect(requests.plan(after: "a", limit: 0) == "")
     }
 
-    @Test("Where keys are no numbers, nothing")
+    @Test("Nothing is proposed if keys are not numbers")
     func noNumbers() {
         #expect(LetteredRequests(NextKeyPrefetch(PrefetchContext())).plan(after: "a") == "")
     }

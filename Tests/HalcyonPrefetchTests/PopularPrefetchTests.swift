@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Popularity by hand")
 struct PopularPrefetchTests {
-    @Test("The most popular first, whoever asked; never what was asked for just now")
+    @Test("The most popular first, over all users; never the object just requested")
     func order() {
         var requests = LetteredRequests(PopularPrefetch(PrefetchContext()))
         requests.ask("abc", user: 1)
@@ -14,7 +14,7 @@ struct PopularPrefetchTests {
         #expect(requests.plan(after: "z", holding: "cz") == "ba")
     }
 
-    /// a was asked for three times, two half-lives before b was once: ¾ of an access.
+    /// a was requested three times, two half-lives before b was once: ¾ of an access.
     @Test("Counts halve", arguments: [(2, "ba"), (1, "ab")])
     func decay(halfLives: Int, expected: String) {
         var requests = LetteredRequests(PopularPrefetch(PrefetchContext()))
@@ -26,7 +26,7 @@ struct PopularPrefetchTests {
         #expect(requests.plan(after: "z") == expected)
     }
 
-    @Test("The order outlasts what keeps the numbers small")
+    @Test("Scaling the scores down keeps the order")
     func rescaling() {
         var requests = LetteredRequests(PopularPrefetch(PrefetchContext()))
         requests.ask("aabbbc")
@@ -36,14 +36,14 @@ struct PopularPrefetchTests {
         #expect(requests.plan(after: "z") == "cba")
     }
 
-    @Test("As many objects as are listed are considered")
+    @Test("The number of candidates is `listed`")
     func listed() {
         let policy = PopularPrefetch(PrefetchContext())
         for object in UInt32(0)..<500 { policy.note(Access(entry: object), isHit: false) }
         var plan = PrefetchPlan()
         let outlook = PrefetchOutlook(limit: 1_000, room: .max, holds: { _ in false })
         policy.plan(after: Access(entry: 0), outlook: outlook, into: &plan)
-        // Later ones weigh more.
+        // Later requests weigh more.
         #expect(plan.proposals.map(\.object) == (372..<500).reversed().map { UInt32($0) })
     }
 }

@@ -1,7 +1,7 @@
 import HalcyonPrefetch
 import Testing
 
-@Suite("A prefetch budget as it is written")
+@Suite("Parsing of a prefetch budget")
 struct PrefetchBudgetTests {
     @Test func aBudgetIsReadLimitByLimit() throws {
         #expect(

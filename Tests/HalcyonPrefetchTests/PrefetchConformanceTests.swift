@@ -7,7 +7,7 @@ import Testing
 struct PrefetchConformanceTests {
     static let names = PrefetchCatalogue.entries.map(\.name)
 
-    @Test("Names are in kebab case, told apart, and found", arguments: names)
+    @Test("Names are in kebab case, unique, and found", arguments: names)
     func card(name: String) throws {
         let entry = try #require(PrefetchCatalogue.entry(named: name))
         let isKebab = name.allSatisfy { $0.isLowercase || $0.isNumber || $0 == "-" }
@@ -15,7 +15,7 @@ struct PrefetchConformanceTests {
         #expect(Self.names.filter { $0 == name } == [name])
     }
 
-    @Test("At most as many as asked for, none of it held, none of it twice", arguments: names)
+    @Test("A plan has at most `limit` objects, none held, none twice", arguments: names)
     func plans(name: String) throws {
         let entry = try #require(PrefetchCatalogue.entry(named: name))
         for limit in [0, 1, 2, 50] {
@@ -27,7 +27,7 @@ struct PrefetchConformanceTests {
         }
     }
 
-    @Test("What is proposed was asked for or announced before", arguments: names)
+    @Test("Proposed objects were requested or announced before", arguments: names)
     func knownObjects(name: String) throws {
         let entry = try #require(PrefetchCatalogue.entry(named: name))
         let run = PrefetchTestRun(entry, limit: 4, keysAreNumbers: false)
@@ -43,7 +43,7 @@ struct PrefetchConformanceTests {
         #expect(unknown == 0)
     }
 
-    @Test("Plans over a prefix do not change with what follows, be it asked for or announced", arguments: names)
+    @Test("Plans over a prefix do not change with later requests or announcements", arguments: names)
     func causality(name: String) throws {
         let entry = try #require(PrefetchCatalogue.entry(named: name))
         let prefix = Array(PrefetchTestRun.requests(900, seed: 3))
@@ -71,7 +71,7 @@ struct PrefetchConformanceTests {
         }
     }
 
-    @Test("Nothing was ever asked for: nothing is planned", arguments: names)
+    @Test("Without requests nothing is proposed", arguments: names)
     func nothing(name: String) throws {
         let entry = try #require(PrefetchCatalogue.entry(named: name))
         let policy = entry.make(PrefetchContext())
@@ -99,7 +99,7 @@ struct PrefetchConformanceTests {
             let set = index % 3 == 0 ? 1 : base + UInt32(random.next(below: 39))
             let user = UInt32.max - UInt32(random.next(below: 3))
             if index % 50 == 0 {
-                policy.announce(AnnouncedObject(object: .max - 1, categories: set, cost: .max, time: .max))
+                policy.announce(AnnouncedObject(object: .max - 1, categories: set, size: .max, time: .max))
             }
             let access = Access(
                 entry: 0, requestNumber: index, size: index % 2, categories: set, user: user, object: object)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonPrefetch
 
-@Suite("A prefetch budget as it is spent")
+@Suite("Spending of a prefetch budget")
 struct PrefetchSpendingTests {
     private let second: Int64 = 1_000_000
 
@@ -16,10 +16,10 @@ struct PrefetchSpendingTests {
         for time in 0..<3 as Range<Int64> {
             spending.begin(request: time)
             #expect(spending.objectsLeft == 2)
-            spending.spend(cost: 9)
-            #expect(spending.objectsLeft == 1 && spending.allows(cost: 9))
-            spending.spend(cost: 9)
-            #expect(spending.objectsLeft == 0 && !spending.allows(cost: 0))
+            spending.spend(size: 9)
+            #expect(spending.objectsLeft == 1 && spending.allows(size: 9))
+            spending.spend(size: 9)
+            #expect(spending.objectsLeft == 0 && !spending.allows(size: 0))
         }
         #expect(spending.objectsSpent == 6 && spending.bytesSpent == 54)
     }
@@ -28,7 +28,7 @@ struct PrefetchSpendingTests {
         let day = 86_400 * second
         var spending = try spending("100B/day,5/minute,9/total")
         spending.begin(request: 3 * day)
-        for _ in 0..<3 { spending.spend(cost: 30) }
+        for _ in 0..<3 { spending.spend(size: 30) }
         let kept = try JSONDecoder().decode(PrefetchAccount.self, from: JSONEncoder().encode(spending.account))
         #expect(kept == spending.account)
         // On the same day, on the next, and with a clock that was set back by two days.
@@ -36,7 +36,7 @@ struct PrefetchSpendingTests {
             var next = PrefetchSpending(spending.budget)
             next.resume(kept, at: time)
             next.begin(request: time)
-            #expect(next.objectsLeft == left && next.allows(cost: allowed) && !next.allows(cost: allowed + 1))
+            #expect(next.objectsLeft == left && next.allows(size: allowed) && !next.allows(size: allowed + 1))
             #expect(next.objectsSpent == 3 && next.bytesSpent == 90)
             next.begin(request: time + day)
             #expect(next.objectsLeft == 5)
@@ -54,12 +54,12 @@ struct PrefetchSpendingTests {
     @Test func aMinuteIsThatOfTheClock() throws {
         var spending = try spending("3/minute")
         spending.begin(request: 59 * second)
-        for _ in 0..<3 { spending.spend(cost: 1) }
+        for _ in 0..<3 { spending.spend(size: 1) }
         spending.begin(request: 60 * second - 1)
         #expect(spending.objectsLeft == 0)
         spending.begin(request: 60 * second)
         #expect(spending.objectsLeft == 3)
-        spending.spend(cost: 1)
+        spending.spend(size: 1)
         spending.begin(request: 119 * second)
         #expect(spending.objectsLeft == 2)
     }
@@ -68,18 +68,18 @@ struct PrefetchSpendingTests {
         let day = 86_400 * second
         var spending = try spending("100B/day")
         spending.begin(request: 19_000 * day)
-        spending.spend(cost: 60)
-        #expect(spending.allows(cost: 40) && !spending.allows(cost: 41))
+        spending.spend(size: 60)
+        #expect(spending.allows(size: 40) && !spending.allows(size: 41))
         spending.begin(request: 19_001 * day - 1)
-        #expect(!spending.allows(cost: 41))
+        #expect(!spending.allows(size: 41))
         spending.begin(request: 19_001 * day)
-        #expect(spending.allows(cost: 100) && !spending.allows(cost: 101))
+        #expect(spending.allows(size: 100) && !spending.allows(size: 101))
     }
 
     @Test func timesBeforeTheEpochAreMinutesLikeOthers() throws {
         var spending = try spending("1/minute")
         spending.begin(request: -1)
-        spending.spend(cost: 1)
+        spending.spend(size: 1)
         spending.begin(request: 0)
         #expect(spending.objectsLeft == 1)
     }
@@ -87,7 +87,7 @@ struct PrefetchSpendingTests {
     @Test func aClockSetBackGivesNothingBack() throws {
         var spending = try spending("1/minute")
         spending.begin(request: 600 * second)
-        spending.spend(cost: 1)
+        spending.spend(size: 1)
         spending.begin(request: 0)
         #expect(spending.objectsLeft == 0)
         spending.begin(request: 59 * second)
@@ -97,12 +97,12 @@ struct PrefetchSpendingTests {
         #expect(spending.objectsLeft == 1)
     }
 
-    @Test("Requests out of order by a minute or a day begin neither anew, there and back", arguments: [60, 86_400])
+    @Test("Requests out of order by a minute or a day begin no new period", arguments: [60, 86_400])
     func outOfOrder(period: Int64) throws {
         var spending = try spending(period == 60 ? "1/minute" : "1/day")
         let border = 10 * period * second
         spending.begin(request: border)
-        spending.spend(cost: 1)
+        spending.spend(size: 1)
         for time in [border - 1, border, border - period * second, border + 1] {
             spending.begin(request: time)
             #expect(spending.objectsLeft == 0)
@@ -113,14 +113,14 @@ struct PrefetchSpendingTests {
         var spending = try spending("2/request,3/minute,4/day,5/total,100B/day")
         spending.begin(request: 0)
         let before = spending
-        let payment = spending.spend(cost: 60)
+        let payment = spending.spend(size: 60)
         #expect(spending.bytesLeft == 40 && spending.objectsLeft == 1)
         spending.refund(payment)
         #expect(spending == before)
-        // Of periods that are over nothing is taken back but from the total.
-        let old = spending.spend(cost: 60)
+        // A refund changes only the total if the other periods are over.
+        let old = spending.spend(size: 60)
         spending.begin(request: 2 * 86_400 * second)
-        spending.spend(cost: 10)
+        spending.spend(size: 10)
         spending.refund(old)
         #expect(spending.objectsSpent == 1 && spending.bytesSpent == 10 && spending.bytesLeft == 90)
         #expect(spending.objectsLeft == 1)
@@ -140,17 +140,17 @@ struct PrefetchSpendingTests {
     @Test func theTotalNeverComesBack() throws {
         var spending = try spending("2/total,10B/total")
         spending.begin(request: 0)
-        spending.spend(cost: 9)
+        spending.spend(size: 9)
         spending.begin(request: 1_000_000_000 * second)
-        #expect(spending.objectsLeft == 1 && spending.allows(cost: 1) && !spending.allows(cost: 2))
+        #expect(spending.objectsLeft == 1 && spending.allows(size: 1) && !spending.allows(size: 2))
     }
 
     @Test func theTightestLimitCounts() throws {
         var spending = try spending("4/request,3/minute,2/day,90/total,30B/request")
         spending.begin(request: 0)
         #expect(spending.objectsLeft == 2)
-        spending.spend(cost: 30)
-        #expect(spending.objectsLeft == 0 && !spending.allows(cost: 1))
+        spending.spend(size: 30)
+        #expect(spending.objectsLeft == 0 && !spending.allows(size: 1))
         spending.begin(request: 1)
         #expect(spending.objectsLeft == 1)
     }
@@ -158,14 +158,14 @@ struct PrefetchSpendingTests {
     @Test func anObjectThatCostMoreThanWasLeftLeavesNothing() throws {
         var spending = try spending("10B/minute")
         spending.begin(request: 0)
-        spending.spend(cost: 25)
-        #expect(spending.objectsLeft == 0 && !spending.allows(cost: 0))
+        spending.spend(size: 25)
+        #expect(spending.objectsLeft == 0 && !spending.allows(size: 0))
     }
 
     @Test func aLimitThatIsLoweredLeavesNothing() throws {
         var spending = try spending("5/day")
         spending.begin(request: 0)
-        for _ in 0..<3 { spending.spend(cost: 1) }
+        for _ in 0..<3 { spending.spend(size: 1) }
         spending.budget = try PrefetchBudget(parsing: "2/day")
         #expect(spending.objectsLeft == 0)
     }
@@ -173,10 +173,10 @@ struct PrefetchSpendingTests {
     @Test func whatWasGuessedIsCorrected() throws {
         var spending = try spending("2/request,100B/day")
         spending.begin(request: 0)
-        let payment = spending.spend(cost: 80)
-        #expect(!spending.allows(cost: 30))
+        let payment = spending.spend(size: 80)
+        #expect(!spending.allows(size: 30))
         spending.correct(payment, to: 65)
-        #expect(spending.allows(cost: 35) && !spending.allows(cost: 36))
+        #expect(spending.allows(size: 35) && !spending.allows(size: 36))
         #expect(spending.bytesSpent == 65 && spending.objectsSpent == 1 && spending.objectsLeft == 1)
     }
 
@@ -184,34 +184,34 @@ struct PrefetchSpendingTests {
         let midnight = 86_400 * second
         var spending = try spending("20B/request,30B/minute,40B/day,100B/total")
         spending.begin(request: midnight - second)
-        let late = spending.spend(cost: 10)
+        let late = spending.spend(size: 10)
         spending.begin(request: midnight)
         spending.correct(late, to: 0)
         #expect(spending.bytesSpent == 0 && spending.account.day.bytes == 0 && spending.account.minute.bytes == 0)
-        #expect(spending.allows(cost: 20) && !spending.allows(cost: 21))
-        // The minute after on the same day: the day is corrected, neither the minute nor the request.
-        let early = spending.spend(cost: 20)
+        #expect(spending.allows(size: 20) && !spending.allows(size: 21))
+        // A minute later on the same day: the day is corrected, but not the minute or the request.
+        let early = spending.spend(size: 20)
         spending.begin(request: midnight + 60 * second)
-        spending.spend(cost: 15)
+        spending.spend(size: 15)
         spending.correct(early, to: 5)
         #expect(spending.account.day.bytes == 20 && spending.account.minute.bytes == 15)
-        #expect(spending.allows(cost: 5) && !spending.allows(cost: 6))
+        #expect(spending.allows(size: 5) && !spending.allows(size: 6))
         // The next request in the same minute: the minute is.
-        let last = spending.spend(cost: 5)
+        let last = spending.spend(size: 5)
         spending.begin(request: midnight + 61 * second)
         spending.correct(last, to: 9)
         #expect(spending.account.minute.bytes == 24 && spending.account.day.bytes == 29)
-        #expect(spending.allows(cost: 6) && !spending.allows(cost: 7))
+        #expect(spending.allows(size: 6) && !spending.allows(size: 7))
     }
 
     @Test func nothingCostsLessThanNothing() throws {
         var spending = try spending("10B/day")
         spending.begin(request: 0)
-        spending.spend(cost: -5)
-        #expect(spending.bytesSpent == 0 && !spending.allows(cost: 11))
-        let payment = spending.spend(cost: 4)
+        spending.spend(size: -5)
+        #expect(spending.bytesSpent == 0 && !spending.allows(size: 11))
+        let payment = spending.spend(size: 4)
         spending.correct(payment, to: -4)
-        #expect(spending.bytesSpent == 0 && !spending.allows(cost: 11))
+        #expect(spending.bytesSpent == 0 && !spending.allows(size: 11))
     }
 
     @Test(arguments: ["minute", "day", "total"], ["objects", "bytes"])
@@ -232,26 +232,26 @@ struct PrefetchSpendingTests {
         #expect(try resumed().objectsSpent == 1)
         sums[period]?[unit] = -(1 << 53)
         let left = try resumed()
-        #expect(left.objectsSpent == 0 && left.bytesSpent == 0 && left.objectsLeft == 9 && !left.allows(cost: 10))
+        #expect(left.objectsSpent == 0 && left.bytesSpent == 0 && left.objectsLeft == 9 && !left.allows(size: 10))
     }
 
     @Test func withoutALimitThereIsAlwaysRoom() {
         var spending = PrefetchSpending(.unlimited)
         spending.begin(request: 0)
-        spending.spend(cost: .max)
-        #expect(spending.objectsLeft == PrefetchSpending.mostAtOnce && spending.allows(cost: .max))
+        spending.spend(size: .max)
+        #expect(spending.objectsLeft == PrefetchSpending.maxObjectsLeft && spending.allows(size: .max))
     }
 
-    @Test("What is more than can be counted is as much as can be, and no limit allows it")
+    @Test("An overflowing sum is the largest one, and no limit allows it")
     func more() {
         var spending = PrefetchSpending(PrefetchBudget())
         spending.begin(request: 0)
-        let payments = (0..<3).map { _ in spending.spend(cost: .max) }
+        let payments = (0..<3).map { _ in spending.spend(size: .max) }
         #expect(spending.bytesSpent == 1 << 62 && spending.objectsSpent == 3)
-        #expect(spending.allows(cost: .max))
+        #expect(spending.allows(size: .max))
         spending.budget.inTotal.bytes = 1 << 53
-        #expect(!spending.allows(cost: 0) && spending.objectsLeft == 0)
+        #expect(!spending.allows(size: 0) && spending.objectsLeft == 0)
         for payment in payments { spending.correct(payment, to: 0) }
-        #expect(spending.bytesSpent == 0 && spending.allows(cost: 1))
+        #expect(spending.bytesSpent == 0 && spending.allows(size: 1))
     }
 }

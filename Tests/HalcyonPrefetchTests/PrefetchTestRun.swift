@@ -1,24 +1,23 @@
 import HalcyonEviction
 import HalcyonPrefetch
 
-/// A prefetch policy before caches of 20 objects, one a user, first in, first out: it notes what is planned and which rules
-/// are broken.
+/// A prefetch policy with per-user FIFO caches of 20 objects. It records the plans and the violated rules.
 final class PrefetchTestRun {
-    /// A request, and what is announced before it.
+    /// A request, with the announcement before it.
     struct Request {
         let access: Access
         let announced: AnnouncedObject?
     }
 
-    /// What was planned after each request.
+    /// The proposals after each request.
     private(set) var plans: [[UInt32]] = []
-    /// Which rules were broken.
+    /// The violated rules.
     private(set) var breaches: [String] = []
     private let policy: any PrefetchPolicy
     private let limit: Int
     private var caches: [UInt32: [UInt32]] = [:]
-    /// What was fetched for each user and waits.
-    private var waiting: [UInt32: [UInt32]] = [:]
+    /// The unused prefetches of each user.
+    private var unused: [UInt32: [UInt32]] = [:]
 
     init(_ entry: PrefetchCatalogue.Entry, limit: Int, objects: Int = 0, keysAreNumbers: Bool = true) {
         var context = PrefetchContext(seed: 9, objects: objects)
@@ -28,8 +27,8 @@ final class PrefetchTestRun {
         for set in UInt32(1)...12 { policy.define(categorySet: set, members: [set, set % 3 + 20]) }
     }
 
-    /// Requests of five users, one of them unknown, who go from one category to the next and come back to pairs of objects;
-    /// category 13 is never defined. The same seed gives the same ones.
+    /// Returns requests of five users, one of them unknown, that move through the categories and return to pairs of
+    /// objects. Category 13 is never defined. The same seed gives the same requests.
     static func requests(_ count: Int, seed: UInt64, from start: Int = 0) -> [Request] {
         var random = SplitMix64(seed: seed)
         var places: [UInt32: UInt32] = [:]
@@ -65,18 +64,18 @@ final class PrefetchTestRun {
         var plan = PrefetchPlan()
         plan.propose(.max)
         let held = cache
-        waiting[access.user, default: []].removeAll { $0 == access.object || !held.contains($0) }
-        let due = Array(waiting[access.user, default: []].prefix(WaitingObjects.mostAtOnce))
+        unused[access.user, default: []].removeAll { $0 == access.object || !held.contains($0) }
+        let due = Array(unused[access.user, default: []].prefix(UnusedPrefetches.maxPerRequest))
         let outlook = PrefetchOutlook(
-            limit: limit, room: 20 - cache.count, waiting: cache.count < 20 ? [] : due,
+            limit: limit, room: 20 - cache.count, unused: cache.count < 20 ? [] : due,
             holds: { held.contains($0) })
         policy.plan(after: access, outlook: outlook, into: &plan)
         if plan.proposals.first?.object != .max {
             breaches.append("request \(access.requestNumber): what was planned before is lost")
         }
-        let judged = plan.judgements.map(\.object)
-        if Set(judged).count < judged.count || !Set(judged).isSubset(of: outlook.waiting) {
-            breaches.append("request \(access.requestNumber): \(judged) judged of \(outlook.waiting)")
+        let reconsidered = plan.reconsiderations.map(\.object)
+        if Set(reconsidered).count < reconsidered.count || !Set(reconsidered).isSubset(of: outlook.unused) {
+            breaches.append("request \(access.requestNumber): \(reconsidered) reconsidered of \(outlook.unused)")
         }
         let objects = plan.proposals.dropFirst().map(\.object)
         if objects.count > limit { breaches.append("request \(access.requestNumber): \(objects.count) objects") }
@@ -84,7 +83,7 @@ final class PrefetchTestRun {
         if objects.contains(where: held.contains) { breaches.append("request \(access.requestNumber): one is held") }
         plans.append(Array(objects))
         for object in objects { insert(object, into: &cache, of: access.user) }
-        waiting[access.user, default: []] += objects
+        unused[access.user, default: []] += objects
         caches[access.user] = cache
     }
 

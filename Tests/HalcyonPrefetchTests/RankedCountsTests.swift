@@ -10,7 +10,7 @@ struct RankedCountsTests {
         return Dictionary(uniqueKeysWithValues: (0..<row.size).map { (row.items[$0], row.counts[$0]) })
     }
 
-    @Test("A newcomer takes the place of the least frequent and counts one more")
+    @Test("A new item replaces the least frequent one and counts one more")
     func spaceSaving() {
         var counts = RankedCounts(width: 2, bound: 1)
         for item: UInt32 in [1, 1, 1, 2, 3] { counts.add(item, to: 7) }
@@ -31,7 +31,7 @@ struct RankedCountsTests {
         #expect(read(counts, 1) == [5: 4, 6: 127])
     }
 
-    @Test("As dictionaries count, for thousands of keys")
+    @Test("Counts equal those of dictionaries, for thousands of keys")
     func dictionaries() {
         var random = SplitMix64(seed: 4)
         var counts = RankedCounts(width: 8, bound: 1 << 14)
@@ -47,7 +47,7 @@ struct RankedCountsTests {
         #expect(read(counts, 3).isEmpty)
     }
 
-    @Test("Of more keys than there are rows those stay that are added to")
+    @Test("With more keys than rows, frequently used rows are kept")
     func bounded() {
         var counts = RankedCounts(width: 1, bound: 512)
         for key in UInt64(0)..<10_000 {

@@ -1,23 +1,23 @@
 import HalcyonEviction
 
-/// Fetches what followed most often on the object that was asked for: a Markov chain of the first order.
+/// Prefetches the most frequent successors of the requested object: a Markov chain of the first order.
 ///
-/// What follows is what the same user asks for next; each object keeps its ``width`` most frequent successors
-/// (``RankedCounts``), over all users or for each user apart. A repeated access to one object is no step.
+/// A successor is the object that the same user requests next. Each object has its 16 most frequent successors over
+/// all users, or 4 for each user separately. Repeated requests for one object are not a step.
 ///
-/// An access and a plan are O(``width``). Bytes: 98 an object with a successor over all users, 38 a pair of user and object
-/// for each user apart, both at most 2¹⁸ times and so 26 MB; 4 a user, at most 16 MB.
+/// An access and a plan are O(successors of an object). Bytes: 98 an object with a successor over all users, or 38 a
+/// pair of user and object. There are at most 2¹⁸ of either, 26 MB. Also 4 a user, at most 16 MB.
 ///
 /// Joseph, Grunwald: Prefetching using Markov predictors, ISCA 1997, for objects in place of addresses.
 public final class MarkovPrefetch: PrefetchPolicy {
     private let isPerUser: Bool
     private var successors: RankedCounts
-    /// What each user asked for last.
+    /// The last object of each user.
     private var last = SlotArray<UInt32>(repeating: .none)
 
-    /// A chain that has seen nothing.
+    /// Creates an empty chain.
     ///
-    /// - Parameter isPerUser: whether each user has one of their own.
+    /// - Parameter isPerUser: whether each user has a separate chain.
     public init(_ context: PrefetchContext, isPerUser: Bool = false) {
         self.isPerUser = isPerUser
         successors = RankedCounts(width: isPerUser ? 4 : 16, bound: 1 << 18)
@@ -25,7 +25,7 @@ public final class MarkovPrefetch: PrefetchPolicy {
 
     public func note(_ access: Access, isHit: Bool) {
         guard access.object != .none else { return }
-        let slot = PrefetchBounds.slot(ofUser: access.user)
+        let slot = BaselineBounds.slot(ofUser: access.user)
         let previous = last[slot]
         if previous == access.object { return }
         last[slot] = access.object

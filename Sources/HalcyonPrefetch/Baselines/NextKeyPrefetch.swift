@@ -1,14 +1,14 @@
 import HalcyonEviction
 
-/// Fetches the object whose key is the next number: the one-block lookahead of disks.
+/// Prefetches the object whose key is the next number: the one-block lookahead of disks.
 ///
-/// It knows of keys only what ``PrefetchContext/nextByKey`` tells; where that is `nil`, it fetches nothing. O(1), no bytes.
+/// Keys are known only through ``PrefetchContext/nextByKey``. If that is `nil`, nothing is prefetched. O(1), no bytes.
 ///
 /// Smith: Sequential program prefetching in memory hierarchies, IEEE Computer 11(12), 1978.
 public final class NextKeyPrefetch: PrefetchPolicy {
     private let next: (@Sendable (UInt32) -> UInt32?)?
 
-    /// A lookahead by the keys of `context`.
+    /// Creates a lookahead by the keys of `context`.
     public init(_ context: PrefetchContext) { next = context.nextByKey }
 
     public func note(_ access: Access, isHit: Bool) {}

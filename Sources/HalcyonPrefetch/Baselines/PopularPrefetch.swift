@@ -1,25 +1,25 @@
 import HalcyonEviction
 
-/// Fetches what is asked for most over all users: counts that halve every ``halfLife`` requests.
+/// Prefetches the most popular objects over all users, by counts that halve every ``halfLife`` requests.
 ///
-/// Only the ``listed`` most popular objects are considered; a cache that holds them all is offered nothing. An access and a
-/// plan are O(``listed``), an access to an object that is not among them O(1). Bytes: 4 an object, at most 64 MB: objects
-/// numbered 2²⁴ or more are of no account.
+/// Only the ``listed`` most popular objects are candidates. Nothing is proposed for a cache that holds all of them. An
+/// access and a plan are O(``listed``); an access to an object that is not a candidate is O(1). Bytes: 4 an object, at
+/// most 64 MB. Objects numbered 2²⁴ or more are ignored.
 public final class PopularPrefetch: PrefetchPolicy {
-    /// After how many requests a request counts half.
+    /// The half-life of the counts, in requests.
     public static let halfLife = 5_000
-    /// How many objects are considered.
+    /// The number of candidates.
     public static let listed = 128
 
     private var popularity = DecayedPopularity(halfLife: PopularPrefetch.halfLife)
     private var ranking = PopularityLists(width: PopularPrefetch.listed)
 
-    /// Nothing is popular yet.
+    /// Creates a policy that has recorded nothing.
     public init(_ context: PrefetchContext) {}
 
     public func note(_ access: Access, isHit: Bool) {
         popularity.advance()
-        guard access.object < PrefetchBounds.objects else { return }
+        guard access.object < BaselineBounds.objects else { return }
         popularity.count(access.object)
         ranking.raise(access.object, on: 0, scores: popularity.scores)
     }

@@ -1,19 +1,18 @@
 import HalcyonEviction
 import HalcyonLearning
 
-/// For each of many keys the items that came with it most often, and how often, most frequent first.
+/// The most frequent items of each of many keys, with their counts, most frequent first.
 ///
-/// A row holds ``width`` items. One that finds no room takes the place of the least frequent and counts one more than that:
-/// Metwally, Agrawal, El Abbadi: Efficient computation of frequent and top-k elements in data streams, 2005
-/// (Space-Saving). Of equally frequent items the one that came last is first. Once a count reaches ``largestCount`` the
-/// counts of its row are halved, so that old habits fade.
+/// A row has ``width`` items. An item that finds a full row replaces the least frequent one and counts one more
+/// (Space-Saving). Source: Metwally, Agrawal, El Abbadi: Efficient computation of frequent and top-k elements in data
+/// streams, 2005. Of equally frequent items the latest is first. Once a count reaches ``largestCount``, all counts of
+/// its row are halved, so that old counts fade.
 ///
-/// Rows are found by a hash of the key. There are twice as many whenever they are all used, until there are `bound`; from
-/// then on a new key takes the row of the first one, in the order of their making, to which nothing was added since that
-/// was last asked (a clock). All operations O(``width``). Bytes: 18 a row and 5 for each of its items, whether it is used
-/// or not.
+/// Rows are found by a hash of the key. Their number doubles when all are used, up to `bound`. From then on a new key
+/// takes a row by the clock algorithm: the first row, in order of creation, that was not used since the hand passed
+/// it. All operations are O(``width``). Bytes: 18 a row and 5 for each of its items, used or not.
 struct RankedCounts: ~Copyable {
-    /// The count at which those of a row are halved.
+    /// The count at which the counts of a row are halved.
     static let largestCount: UInt8 = 255
     private static let none = UInt32.max
 
@@ -23,7 +22,7 @@ struct RankedCounts: ~Copyable {
         let counts: UnsafePointer<UInt8>
         let size: Int
 
-        /// What the counts add up to.
+        /// The sum of the counts.
         var total: Int {
             var total = 0
             for place in 0..<size { total &+= Int(counts[place]) }
@@ -31,12 +30,12 @@ struct RankedCounts: ~Copyable {
         }
     }
 
-    /// How many items a row holds.
+    /// The maximum number of items of a row.
     let width: Int
     private let bound: Int
     private var used = 0
     private var hand = 0
-    /// The first row of each hash, and the next one of each row.
+    /// The first row of each hash bucket, and the next row after each row.
     private var heads: HeapArray<UInt32>
     private var links: HeapArray<UInt32>
     private var keys: HeapArray<UInt64>
@@ -45,11 +44,11 @@ struct RankedCounts: ~Copyable {
     private var items: HeapArray<UInt32>
     private var counts: HeapArray<UInt8>
 
-    /// An empty table.
+    /// Creates an empty table.
     ///
     /// - Parameters:
-    ///   - width: how many items a row holds, at most 255.
-    ///   - bound: how many rows there may be: a power of two.
+    ///   - width: the maximum number of items of a row, at most 255.
+    ///   - bound: the maximum number of rows, a power of two.
     init(width: Int, bound: Int) {
         self.width = width
         self.bound = bound
@@ -68,7 +67,7 @@ struct RankedCounts: ~Copyable {
             + counts.byteCount
     }
 
-    /// The items of `key`; `nil` if it has none. It holds until something is added.
+    /// Returns the items of `key`; `nil` if it has none. The row is valid until something is added.
     @inline(__always)
     func row(of key: UInt64) -> Row? {
         guard let row = place(of: key) else { return nil }
@@ -77,7 +76,7 @@ struct RankedCounts: ~Copyable {
             size: Int(sizes[row]))
     }
 
-    /// Counts `item` once more for `key`.
+    /// Increments the count of `item` for `key`.
     @inline(__always)
     mutating func add(_ item: UInt32, to key: UInt64) {
         let row: Int
@@ -125,7 +124,7 @@ struct RankedCounts: ~Copyable {
         return nil
     }
 
-    /// An empty row for a key that has none.
+    /// Returns an empty row for a key that has none.
     private mutating func begin(_ key: UInt64) -> Int {
         if used == keys.count && used < bound { enlarge() }
         let row: Int
@@ -147,7 +146,7 @@ struct RankedCounts: ~Copyable {
         heads[bucket] = UInt32(row)
     }
 
-    /// Takes a row that was not added to of late from its key.
+    /// Removes the key of a row that was not used recently and returns the row.
     private mutating func displaced() -> Int {
         while wereTouched[hand] {
             wereTouched[hand] = false

@@ -1,17 +1,18 @@
-/// What of a ``PrefetchBudget`` has been spent.
+/// The part of a ``PrefetchBudget`` that has been spent.
 ///
-/// Minutes and days are those of the clock of the requests, not the last 60 seconds or 24 hours: one begins with the first
-/// request after its full minute or midnight UTC, and nothing is carried over. So four numbers each of objects and bytes are
-/// all there is to keep, and a replay and a live cache with the same clock agree exactly. A clock that is set back
-/// begins no new minute or day: what was spent stays spent, of the minute and the day that it then is. Requests that come out of order by
-/// no more than a minute or a day move nothing.
+/// Minutes and days are those of the requests' clock, not the last 60 seconds or 24 hours. A period begins with the
+/// first request after its full minute or midnight UTC, and nothing is carried over. So four sums of objects and bytes
+/// are the whole state, and a replay and a live cache with the same clock agree exactly.
 ///
-/// Pure; every member is O(1).
+/// A clock that is set back begins no new minute or day: the sums of the current periods remain. Requests that are out
+/// of order by no more than a minute or a day change no period.
+///
+/// The type does no I/O; every operation is O(1).
 public struct PrefetchSpending: Sendable, Equatable {
-    /// How many objects ``objectsLeft`` names at most, lest somebody makes room for as many as there is no limit to.
-    public static let mostAtOnce = 1 << 16
+    /// The maximum of ``objectsLeft``. It bounds the memory that a caller reserves if there is no limit.
+    public static let maxObjectsLeft = 1 << 16
 
-    /// What may be spent. A limit that is lowered below what was spent already leaves nothing.
+    /// The budget. If a limit is lowered below the sum already spent, nothing is left.
     public var budget: PrefetchBudget
 
     private var request = Sum()
@@ -22,18 +23,18 @@ public struct PrefetchSpending: Sendable, Equatable {
     private var minuteNumber = Int64.min
     private var dayNumber = Int64.min
 
-    /// Nothing has been spent yet.
+    /// Creates a state in which nothing has been spent.
     public init(_ budget: PrefetchBudget) { self.budget = budget }
 
-    /// The objects that were paid for so far.
+    /// The number of objects paid for.
     public var objectsSpent: Int { total.objects }
 
-    /// The bytes that were paid for so far.
+    /// The number of bytes paid for.
     public var bytesSpent: Int { total.bytes }
 
-    /// Begins a request, and a minute or a day if it is the first one there.
+    /// Begins a request, and a new minute or day if it is the first request in it.
     ///
-    /// - Parameter time: its wall time in microseconds.
+    /// - Parameter time: the wall time in microseconds.
     public mutating func begin(request time: Int64) {
         request = Sum()
         requestNumber += 1
@@ -46,30 +47,31 @@ public struct PrefetchSpending: Sendable, Equatable {
         if new > number || new < number - 1 { number = new }
     }
 
-    /// Whether another object may be fetched, one of so many bytes.
+    /// Returns whether another object of this size may be fetched.
     ///
-    /// - Parameter cost: its bytes; 0 where nobody knows, to be paid by ``spend(cost:)`` once they are known.
-    public func allows(cost: Int) -> Bool {
-        request.allows(cost, budget.perRequest) && minute.allows(cost, budget.perMinute)
-            && day.allows(cost, budget.perDay) && total.allows(cost, budget.inTotal)
+    /// - Parameter size: the size in bytes; 0 if it is not known. ``correct(_:to:)`` pays for it once it is known.
+    public func allows(size: Int) -> Bool {
+        request.allows(size, budget.perRequest) && minute.allows(size, budget.perMinute)
+            && day.allows(size, budget.perDay) && total.allows(size, budget.inTotal)
     }
 
-    /// How many more objects may be fetched now, from 0 to ``mostAtOnce``; 0 as soon as a limit of bytes is used up.
+    /// The number of objects that may be fetched now, from 0 to ``maxObjectsLeft``; 0 once a limit of bytes is used
+    /// up.
     public var objectsLeft: Int {
         let left = min(
             min(request.left(budget.perRequest), minute.left(budget.perMinute)),
             min(day.left(budget.perDay), total.left(budget.inTotal)))
-        return min(max(left, 0), Self.mostAtOnce)
+        return min(max(left, 0), Self.maxObjectsLeft)
     }
 
-    /// How many more bytes may be fetched now, whatever the numbers of objects; `nil` without a limit.
+    /// The number of bytes that may be fetched now, whatever the limits of objects; `nil` without a limit of bytes.
     public var bytesLeft: Int? {
         zip([request, minute, day, total], [budget.perRequest, budget.perMinute, budget.perDay, budget.inTotal])
             .compactMap { sum, limit in limit.bytes.map { max($0 - sum.bytes, 0) } }
             .min()
     }
 
-    /// Takes back what was paid for an object that nobody was asked for after all, in those of the periods that are not over.
+    /// Refunds the payment for an object that was not fetched, in those of its periods that are not over.
     public mutating func refund(_ payment: Payment) {
         correct(payment, to: 0)
         if payment.requestNumber == requestNumber { request.objects -= 1 }
@@ -80,35 +82,35 @@ public struct PrefetchSpending: Sendable, Equatable {
 
     /// Pays for one object.
     ///
-    /// - Returns: what to correct it with, once it is known how many bytes it has.
+    /// - Parameter size: the size in bytes; 0 if it is not known.
+    /// - Returns: the payment, to be corrected once the size is known, or refunded.
     @discardableResult
-    public mutating func spend(cost: Int) -> Payment {
-        let cost = max(cost, 0)
-        request.add(1, cost)
-        minute.add(1, cost)
-        day.add(1, cost)
-        total.add(1, cost)
+    public mutating func spend(size: Int) -> Payment {
+        let size = max(size, 0)
+        request.add(1, size)
+        minute.add(1, size)
+        day.add(1, size)
+        total.add(1, size)
         return Payment(
-            cost: cost, requestNumber: requestNumber, minuteNumber: minuteNumber, dayNumber: dayNumber)
+            size: size, requestNumber: requestNumber, minuteNumber: minuteNumber, dayNumber: dayNumber)
     }
 
-    /// Corrects what was paid for an object to the bytes that it turned out to have, in those of the periods in which it was paid
-    /// that are not over.
+    /// Corrects a payment to the measured number of bytes, in those of its periods that are not over.
     public mutating func correct(_ payment: Payment, to bytes: Int) {
-        let more = max(bytes, 0) - payment.cost
+        let more = max(bytes, 0) - payment.size
         if payment.requestNumber == requestNumber { request.add(0, more) }
         if payment.minuteNumber == minuteNumber { minute.add(0, more) }
         if payment.dayNumber == dayNumber { day.add(0, more) }
         total.add(0, more)
     }
 
-    /// What was spent in this minute, on this day and in total, to be kept and gone on with by ``resume(_:at:)``.
+    /// The sums of the current minute, the current day and the total, to be stored and passed to ``resume(_:at:)``.
     public var account: PrefetchAccount {
         PrefetchAccount(minute: minute, minuteNumber: minuteNumber, day: day, dayNumber: dayNumber, total: total)
     }
 
-    /// Goes on from what was spent before. Where the clock was set back since, the periods of the account are those of now. An
-    /// account that nobody can have spent is as good as none.
+    /// Restores sums that were stored before. If the clock was set back since, the stored minute and day become the
+    /// current ones. An account with impossible sums is ignored.
     ///
     /// - Parameter time: the wall time in microseconds.
     public mutating func resume(_ account: PrefetchAccount, at time: Int64) {
@@ -122,39 +124,54 @@ public struct PrefetchSpending: Sendable, Equatable {
         time / length - (time % length < 0 ? 1 : 0)
     }
 
-    /// What was paid for one object, and when.
+    /// A payment for one object, with the periods in which it was made.
     public struct Payment: Sendable, Equatable {
-        let cost: Int
+        let size: Int
         let requestNumber: Int
         let minuteNumber: Int64
         let dayNumber: Int64
     }
 
-    /// What was spent in one period; never less than nothing.
+    /// The sum spent in one period; never negative.
     struct Sum: Codable, Sendable, Equatable {
         var objects = 0
         var bytes = 0
 
-        /// As many bytes are counted: more than any limit.
-        private static let most = 1 << 62
+        /// The largest sum of bytes, above every limit.
+        private static let maximum = 1 << 62
 
-        mutating func add(_ count: Int, _ cost: Int) {
+        mutating func add(_ count: Int, _ size: Int) {
             objects += count
-            // Without a limit of bytes there may be more than can be counted.
-            let (sum, isTooLarge) = bytes.addingReportingOverflow(cost)
-            bytes = isTooLarge ? Self.most : min(max(sum, 0), Self.most)
+            // Without a limit of bytes the sum may overflow.
+            let (sum, isTooLarge) = bytes.addingReportingOverflow(size)
+            bytes = isTooLarge ? Self.maximum : min(max(sum, 0), Self.maximum)
         }
 
-        func allows(_ cost: Int, _ limit: PrefetchBudget.Limit) -> Bool {
-            if let most = limit.objects, objects >= most { return false }
-            // Not `bytes + cost`, which may be too large a number.
-            if let most = limit.bytes, cost > most - bytes { return false }
+        func allows(_ size: Int, _ limit: PrefetchBudget.Limit) -> Bool {
+            if let maximum = limit.objects, objects >= maximum { return false }
+            // Not `bytes + size`, which may overflow.
+            if let maximum = limit.bytes, size > maximum - bytes { return false }
             return true
         }
 
         func left(_ limit: PrefetchBudget.Limit) -> Int {
-            if let most = limit.bytes, bytes >= most { return 0 }
+            if let maximum = limit.bytes, bytes >= maximum { return 0 }
             return limit.objects.map { $0 - objects } ?? .max
         }
+    }
+}
+
+/// The sums of a ``PrefetchSpending`` that are stored, so that the next start of an app can resume them.
+public struct PrefetchAccount: Codable, Sendable, Equatable {
+    let minute: PrefetchSpending.Sum
+    let minuteNumber: Int64
+    let day: PrefetchSpending.Sum
+    let dayNumber: Int64
+    let total: PrefetchSpending.Sum
+
+    /// Whether every sum is possible and can be added to.
+    var isSound: Bool {
+        let range = 0...(1 << 53)
+        return [minute, day, total].allSatisfy { range.contains($0.objects) && range.contains($0.bytes) }
     }
 }

@@ -1,58 +1,63 @@
 import HalcyonEviction
 import HalcyonLearning
 
-/// The settable values of ``PrefetchPlanner``.
+/// The parameters of ``PrefetchPlanner``.
 public struct PlannerParameters: PolicyParameters, Equatable {
     /// On or off.
     public enum Switch: String, CaseIterable, Sendable {
         case on, off
     }
 
-    static let mostHorizon = 1_000
-    static let mostHidden = 64
+    static let maxHorizon = 1_000
+    static let maxHidden = 64
 
-    /// The label: asked for by the user within so many of the user's requests.
+    /// The label window, in requests of the user: a candidate is a positive sample if the user requests it within so
+    /// many. Default: 11.
     public var horizon = 11
-    /// The least and the most that fetching an object of mean size costs, as a share of what a hit is worth, beside what an
-    /// entry is worth that must leave for it; between, it follows what the best candidates promise, and is less where little of
-    /// what is fetched is wasted (``FetchPrice``).
+    /// The minimum and the maximum of the prefetch threshold for an object of mean size, as a ratio of the value of a
+    /// hit. Defaults: 0.006 and 0.036.
+    ///
+    /// Between them the threshold follows the probabilities of the best candidates, and is lower if few prefetches are
+    /// wasted. If an entry must be evicted, the eviction cost is added.
     public var price = 0.006
     public var mostPrice = 0.036
-    /// Hidden units of the network.
+    /// The hidden units of the network. Default: 16.
     public var hidden = 16
-    /// How many candidates that nobody asks for are learnt from for each that somebody is expected to ask for; at least two
-    /// in a hundred of them.
+    /// The number of negative samples for each expected positive one; at least 2 % of the negative candidates are
+    /// samples. Default: 3.
     public var controls = 3.0
-    /// The most samples a request, on average.
+    /// The maximum mean number of samples a request. Default: 1.5.
     public var sampling = 1.5
-    /// Step size of the optimizer.
+    /// The step size of the optimizer. Default: 0.003.
     public var rate = 0.003
-    /// Whether categories are looked at.
+    /// Whether categories are used. Default: on.
     public var categories = Switch.on
-    /// The matrix routines of the network.
+    /// The matrix routines of the network. Default: portable.
     public var kernels = Kernels.portable
-    /// The instruction set of the portable kernels, which no text can give; `nil` for the one in force.
+    /// The instruction set of the portable kernels, which no text can set; `nil` for the one in force.
     var kernelLevel: String?
 
     var blas: BLAS { BLAS(kernels, level: kernelLevel) }
 
-    /// The defaults.
+    /// Creates the default parameters.
     public init() {}
 
-    /// The name, range and meaning of each value.
+    /// The name, range and meaning of each parameter.
     public static let table: [Parameter<PlannerParameters>] = [
-        .integer("horizon", \.horizon, in: 1...mostHorizon, "the label: asked for within so many requests of the user"),
-        .real("price", \.price, in: 0...1, "the least that a fetch costs, as a share of a hit's worth"),
-        .real("most-price", \.mostPrice, in: 0...1, "the most that it costs; between, what the best promise"),
-        .integer("hidden", \.hidden, in: 1...mostHidden, "hidden units of the network"),
+        .integer("horizon", \.horizon, in: 1...maxHorizon, "the label window, in requests of the user"),
+        .real("price", \.price, in: 0...1, "the minimum of the prefetch threshold, as a ratio of the value of a hit"),
+        .real(
+            "most-price", \.mostPrice, in: 0...1,
+            "the maximum of the prefetch threshold; between, it follows the best candidates"),
+        .integer("hidden", \.hidden, in: 1...maxHidden, "the hidden units of the network"),
         .real(
             "controls", \.controls, in: 0...1_000,
-            "candidates that nobody asks for which it learns from, for each that somebody is expected to"),
-        .real("sampling", \.sampling, in: 0.01...100, "the most samples a request that it learns from"),
-        .real("rate", \.rate, in: 0.00001...0.1, "step size of the optimizer"),
-        .choice("categories", \.categories, "whether categories are looked at"),
+            "the number of negative samples for each expected positive one"),
+        .real("sampling", \.sampling, in: 0.01...100, "the maximum mean number of samples a request"),
+        .real("rate", \.rate, in: 0.00001...0.1, "the step size of the optimizer"),
+        .choice("categories", \.categories, "whether categories are used"),
         .choice(
             "kernels", \.kernels,
-            "matrix routines: portable gives the same bits on every processor, system is the machine's BLAS"),
+            "the matrix routines: portable gives the same bits on every processor, system is the machine's BLAS"),
     ]
 }

@@ -1,37 +1,39 @@
 import HalcyonEviction
 import HalcyonLearning
+import HalcyonSupport
 
 /// The state of a ``PrefetchPlanner``.
 struct PlannerState: ~Copyable {
-    /// How many of those that had to leave one cache for all are asked for again at all, by how many are soon.
+    /// The ratio of all re-requests of evicted objects to those within the mean stay of a prefetch, in one cache for
+    /// all users.
     private static let laterReturns: Float = 1.5
-    /// Which list of ``popular`` is which.
+    /// The indices of the lists of ``popular``.
     private static let (byFast, byMiddle, byInside) = (0, 1, 2)
 
     let parameters: PlannerParameters
     var habits: HabitFeatures
     var objects = PlannerObjects()
-    var successions = Successions()
+    var successors = SuccessorStatistics()
     var categories = PlannerCategories()
     var users = PlannerUsers()
     var trainer: PlannerTrainer
-    private(set) var displaced = DisplacedWorth()
+    private(set) var evictionCost = EvictionCost()
     private let cachesPerUser: Bool
     private var popular = RankedLists(width: 16)
     private(set) var plans = PendingPlans()
     private var cases: CaseControl
-    private var promptness = Promptness()
-    /// Of the candidates that are worth a fetch, how probably each is asked for next; below 0 of the others.
-    private let urgencies = HeapArray<Float>(repeating: 0, count: CandidateList.bound)
+    private var nextRequestShare = NextRequestShare()
+    /// The places of the candidates above the threshold that are most likely the next request.
+    private var likeliest = TopK<Int, Float>()
     private(set) var candidates = CandidateList()
     private(set) var inputs: CandidateInputs
-    /// How many accesses there were.
+    /// The number of accesses.
     private var now: UInt32 = 0
-    private var meanCost: Float = 0
-    private(set) var price: FetchPrice
+    private var meanSize: Float = 0
+    private(set) var threshold: PrefetchThreshold
     private let usesCategories: Bool
     private let latency: Int64
-    /// The objects that were announced last, the newest first, and how many were.
+    /// The objects that were announced last, newest first, and the number of announcements.
     private var newest = RankedLists(width: PlannerCategories.announcedWidth)
     private var announcements: Float = 0
 
@@ -44,17 +46,17 @@ struct PlannerState: ~Copyable {
         habits = HabitFeatures(
             usesCategories ? .all : .all.subtracting([.category, .user, .session]), bounds: .everybody)
         inputs = CandidateInputs(matrix: plans.inputs(0))
-        price = FetchPrice(least: parameters.price, most: parameters.mostPrice)
+        threshold = PrefetchThreshold(minimum: parameters.price, maximum: parameters.mostPrice)
         trainer = PlannerTrainer(
             hidden: parameters.hidden, rate: Float(parameters.rate), blas: parameters.blas, seed: seed)
         cases = CaseControl(controls: parameters.controls, sampling: parameters.sampling, seed: seed ^ 0x9E7F)
     }
 
     var byteCount: Int {
-        habits.byteCount + objects.byteCount + successions.byteCount + categories.byteCount + users.byteCount
+        habits.byteCount + objects.byteCount + successors.byteCount + categories.byteCount + users.byteCount
             + trainer.byteCount
             + popular.byteCount + plans.byteCount + cases.byteCount + candidates.byteCount + inputs.byteCount
-            + promptness.byteCount + urgencies.byteCount + newest.byteCount + displaced.byteCount
+            + nextRequestShare.byteCount + newest.byteCount + evictionCost.byteCount
     }
 
     mutating func announce(_ object: AnnouncedObject) {
@@ -63,7 +65,7 @@ struct PlannerState: ~Copyable {
         announcements += 1
         newest.raise(object.object, to: announcements, in: 0)
         guard usesCategories else { return }
-        for member in habits.sets[object.categories].prefix(PlannerCategories.mostMembers) {
+        for member in habits.sets[object.categories].prefix(PlannerCategories.maxMembers) {
             categories.announce(object.object, in: member, number: announcements)
         }
     }
@@ -71,30 +73,31 @@ struct PlannerState: ~Copyable {
     mutating func note(_ access: Access, isHit: Bool) {
         let slot = PlannerUsers.slot(access.user)
         users.prepare(slot)
-        if access.object < PlannerObjects.bound { successions.expect(access.object) }
+        if access.object < PlannerObjects.bound { successors.prefetchIntoCPUCache(access.object) }
         settle(access, slot)
-        // A hit on what had left means that it was fetched anew; by whom is not known where others ask the same cache.
+        // A hit on an evicted object means that it was fetched again. If one cache serves all users, the user of that
+        // fetch is not known.
         let isBack =
             (cachesPerUser || !isHit)
             && users.takeEviction(of: access.object, slot: slot, horizon: UInt32(parameters.horizon))
-        if isBack && cachesPerUser { displaced.returned() }
+        if isBack && cachesPerUser { evictionCost.returned() }
         guard access.object < PlannerObjects.bound else { return }
-        if !cachesPerUser { displaced.asked(for: access.object, isHit: isHit, now: now) }
+        if !cachesPerUser { evictionCost.requested(access.object, isHit: isHit, now: now) }
         let seconds = UInt32(truncatingIfNeeded: access.time / 1_000_000)
         let user = users.records[slot]
         let visit = users.visits.value(UInt32(slot), access.object)?.pointee
         let record = objects.note(
             access, now: now, seconds: seconds, isNewToUser: visit == nil, isInside: user.requests > 0)
-        meanCost += (Float(access.size) - meanCost) * max(0.001, 1 / (FastMath.float(now) + 1))
+        meanSize += (Float(access.size) - meanSize) * max(0.001, 1 / (FastMath.float(now) + 1))
         rank(access.object, record, isInside: user.requests > 0)
         if usesCategories { rankInCategories(access, record) }
-        var inhabited = access
-        inhabited.user = PlannerContext.inhabitant(access.user)
+        var featureAccess = access
+        featureAccess.user = PlannerContext.featureUserID(access.user)
         let gap = visit.map { min(FastMath.octaves(user.requests &- $0.last), 254) }
-        habits.note(inhabited, second: seconds, gap: gap ?? .max, isRepeat: gap != nil)
+        habits.note(featureAccess, second: seconds, gap: gap ?? .max, isRepeat: gap != nil)
         if usesCategories { rankCategories(access, slot) }
         if access.object != user.recent {
-            successions.note(access.object, after: user.recent, and: user.earlier, now: now)
+            successors.note(access.object, after: user.recent, and: user.earlier, now: now)
         }
         users.finish(slot, access: access, seconds: seconds)
         now &+= 1
@@ -105,39 +108,40 @@ struct PlannerState: ~Copyable {
         users.prepare(slot)
         users.evicted(object, slot: slot)
         if cachesPerUser {
-            displaced.evicted(cost: FastMath.float(objects[object].cost))
+            evictionCost.evicted(size: FastMath.float(objects[object].size))
         } else if object < PlannerObjects.bound {
-            displaced.evicted(object, cost: FastMath.float(objects[object].cost), now: now)
+            evictionCost.evicted(object, size: FastMath.float(objects[object].size), now: now)
         }
     }
 
     mutating func dropped(_ object: UInt32) {
-        if !cachesPerUser && object < PlannerObjects.bound { displaced.dropped(object, now: now) }
+        if !cachesPerUser && object < PlannerObjects.bound { evictionCost.dropped(object, now: now) }
     }
 
     mutating func plan(after access: Access, outlook: PrefetchOutlook, into plan: inout PrefetchPlan) {
         let slot = PlannerUsers.slot(access.user)
         users.prepare(slot)
         let user = users.records[slot]
-        let inhabitant = PlannerContext.inhabitant(access.user)
+        let featureUserID = PlannerContext.featureUserID(access.user)
         let context = PlannerContext(
             now: now, seconds: UInt32(truncatingIfNeeded: access.time / 1_000_000), slot: slot, user: user,
-            inhabitant: inhabitant, active: active(inhabitant), own: users.followers(slot),
-            third: successions.pairs.value(user.earlier, user.recent)?.pointee.follower ?? Follower())
-        gather(context, waiting: outlook.waiting.count, outlook.holds)
-        for object in outlook.waiting { candidates.add(waiting: object) }
+            featureUserID: featureUserID, active: active(featureUserID), ownSuccessors: users.likelySuccessors(slot),
+            secondOrderSuccessor: successors.pairs.value(user.earlier, user.recent)?.pointee.successor
+                ?? MajoritySuccessor())
+        gather(context, unused: outlook.unused.count, outlook.holds)
+        for object in outlook.unused { candidates.add(unused: object) }
         guard candidates.count > 0 else { return }
         makeRoom()
-        let (logits, leanings) = (plans.logits(plans.upcoming), plans.leanings(plans.upcoming))
+        let (logits, pairBiases) = (plans.logits(plans.nextNumber), plans.pairBiases(plans.nextNumber))
         inputs.describe(
-            candidates, context, into: plans.inputs(plans.upcoming), leanings: leanings, objects: objects,
-            successions: successions, users: &users, habits: &habits)
+            candidates, context, into: plans.inputs(plans.nextNumber), pairBiases: pairBiases, objects: objects,
+            successors: successors, users: &users, habits: &habits)
         trainer.predict(inputs.matrix, count: candidates.count, logits: logits)
-        for index in 0..<candidates.count { logits[index] += leanings[index] }
+        for index in 0..<candidates.count { logits[index] += pairBiases[index] }
         var chosen: UInt32 = 0
         if trainer.isReady {
             chosen = choose(logits, outlook, into: &plan)
-            judge(logits, into: &plan)
+            reconsiderUnused(logits, into: &plan)
         }
         let (arrival, isNever) = access.time.addingReportingOverflow(latency)
         plans.add(
@@ -156,27 +160,28 @@ struct PlannerState: ~Copyable {
         learn()
     }
 
-    /// Learns from the candidates of which it has just become known what became of them.
+    /// Trains on the candidates whose outcome has just become known.
     private mutating func learn() {
         for index in 0..<plans.outcomeCount {
             let outcome = plans[index]
             let logit = plans.logits(outcome.plan)[outcome.place]
             let (column, stride) = (plans.inputs(outcome.plan) + outcome.place, plans.count(outcome.plan))
-            if outcome.isWanted {
-                promptness.note(succession: column[PlannerInput.succession &* stride], isNext: outcome.isNext)
+            if outcome.isRequested {
+                nextRequestShare.note(succession: column[PlannerInput.succession &* stride], isNext: outcome.isNext)
             }
             if outcome.isChosen {
-                trainer.noteChosen(logit: logit, isPositive: outcome.isWanted)
-                price.note(isUsed: outcome.isWanted)
+                trainer.noteChosen(logit: logit, isPositive: outcome.isRequested)
+                threshold.note(isUsed: outcome.isRequested)
             }
-            guard outcome.isDrawn, cases.takes() else { continue }
+            guard outcome.isDrawn, cases.accepts() else { continue }
             let share = cases.share(logit)
-            trainer.add(column, stride: stride, logit: logit, share: share, isPositive: outcome.isWanted)
-            guard trainer.isSettled else { continue }
-            let told = trainer.calibration.corrected(logit - plans.leanings(outcome.plan)[outcome.place])
-            successions.note(
+            trainer.add(column, stride: stride, logit: logit, share: share, isPositive: outcome.isRequested)
+            guard trainer.hasWarmedUp else { continue }
+            let logitOfNetwork = trainer.calibration.corrected(logit - plans.pairBiases(outcome.plan)[outcome.place])
+            successors.note(
                 plans.objects(outcome.plan)[outcome.place], after: plans.previous(outcome.plan),
-                probability: FastMath.sigmoid(told + CaseControl.offset(ofShare: share)), isPositive: outcome.isWanted)
+                probability: FastMath.sigmoid(logitOfNetwork + CaseControl.offset(ofShare: share)),
+                isPositive: outcome.isRequested)
         }
     }
 
@@ -187,26 +192,26 @@ struct PlannerState: ~Copyable {
         learn()
     }
 
-    /// The categories of the user's last request that had any.
-    private mutating func active(_ inhabitant: UInt32) -> UnsafeBufferPointer<UInt32> {
-        habits.sets[usesCategories ? habits.profile(of: inhabitant)?.active ?? 0 : 0]
+    /// Returns the categories of the user's last request that had any.
+    private mutating func active(_ featureUserID: UInt32) -> UnsafeBufferPointer<UInt32> {
+        habits.sets[usesCategories ? habits.profile(of: featureUserID)?.active ?? 0 : 0]
     }
 
     private mutating func rankInCategories(_ access: Access, _ record: PlannerObjects.Record) {
         let score = FastMath.log2(record.middle) + FastMath.float(now) / PlannerObjects.halfLives.1
-        let last = active(PlannerContext.inhabitant(access.user)).prefix(PlannerCategories.mostMembers)
-        for member in habits.sets[access.categories].prefix(PlannerCategories.mostMembers) {
+        let last = active(PlannerContext.featureUserID(access.user)).prefix(PlannerCategories.maxMembers)
+        for member in habits.sets[access.categories].prefix(PlannerCategories.maxMembers) {
             for last in last { categories.note(member, after: last) }
             categories.note(access.object, in: member, score: score)
         }
     }
 
-    /// Ranks the categories of an access among the user's, once they are taken into account.
+    /// Updates the scores of an access's categories among the user's, after the access is recorded.
     private mutating func rankCategories(_ access: Access, _ slot: Int) {
-        let inhabitant = PlannerContext.inhabitant(access.user)
-        for member in habits.sets[access.categories].prefix(PlannerCategories.mostMembers) {
-            users.favour(
-                UInt32(PlannerCategories.slot(member)), weight: habits.weight(inhabitant, member), slot: slot)
+        let featureUserID = PlannerContext.featureUserID(access.user)
+        for member in habits.sets[access.categories].prefix(PlannerCategories.maxMembers) {
+            users.updateFavourite(
+                UInt32(PlannerCategories.slot(member)), weight: habits.weight(featureUserID, member), slot: slot)
         }
     }
 
@@ -220,19 +225,19 @@ struct PlannerState: ~Copyable {
         }
     }
 
-    // MARK: - Choosing
+    // MARK: - Selection
 
-    private mutating func gather(_ context: PlannerContext, waiting: Int, _ isHeld: (UInt32) -> Bool) {
-        candidates.begin(waiting: waiting)
+    private mutating func gather(_ context: PlannerContext, unused: Int, _ isHeld: (UInt32) -> Bool) {
+        candidates.begin(unused: unused)
         let user = context.user
-        candidates.add(context.own.first.object, unless: isHeld)
-        candidates.add(context.own.second.object, unless: isHeld)
-        candidates.add(context.third.object, unless: isHeld)
+        candidates.add(context.ownSuccessors.first.object, unless: isHeld)
+        candidates.add(context.ownSuccessors.second.object, unless: isHeld)
+        candidates.add(context.secondOrderSuccessor.object, unless: isHeld)
         addSuccessors(of: user.recent, most: 4, isHeld)
         if announcements > 0 { addAnnounced(context, isHeld) }
         addSuccessors(of: user.earlier, most: 1, isHeld)
-        expect(from: 0, context)
-        let successors = candidates.count
+        prefetchIntoCPUCache(from: 0, context)
+        let afterSuccessors = candidates.count
         if usesCategories && !candidates.isFull {
             for last in context.active.prefix(2) {
                 let slot = PlannerCategories.slot(last)
@@ -244,7 +249,7 @@ struct PlannerState: ~Copyable {
             for habit in users.favourites[context.slot] where habit.item != .max {
                 candidates.add(categories.popular[PlannerCategories.slot(habit.item)], most: 2, unless: isHeld)
             }
-            expect(from: successors, context)
+            prefetchIntoCPUCache(from: afterSuccessors, context)
         }
         if candidates.isFull { return }
         let others = candidates.count
@@ -255,17 +260,17 @@ struct PlannerState: ~Copyable {
         for list in [Self.byFast, Self.byMiddle, Self.byInside] {
             candidates.add(popular[list], most: 6, unless: isHeld)
         }
-        expect(from: others, context)
+        prefetchIntoCPUCache(from: others, context)
     }
 
-    /// Adds what uses to come after an object and is not held, at most so many as of late and as many of all time.
+    /// Adds successors of an object that the cache does not hold, at most `most` recent ones and as many of all time.
     private mutating func addSuccessors(of object: UInt32, most: Int, _ isHeld: (UInt32) -> Bool) {
         guard object < PlannerObjects.bound else { return }
-        candidates.add(missing: successions.late[Int(object)], most: most, unless: isHeld)
-        candidates.add(missing: successions.ever[Int(object)], most: most, unless: isHeld)
+        candidates.add(missing: successors.late[Int(object)], most: most, unless: isHeld)
+        candidates.add(missing: successors.ever[Int(object)], most: most, unless: isHeld)
     }
 
-    /// Adds what was announced lately and nobody has asked for yet.
+    /// Adds objects that were announced recently and have not been requested.
     private mutating func addAnnounced(_ context: PlannerContext, _ isHeld: (UInt32) -> Bool) {
         if usesCategories {
             for last in context.active.prefix(2) {
@@ -290,78 +295,142 @@ struct PlannerState: ~Copyable {
         }
     }
 
-    /// Has what will be looked up of the candidates from `first` on on its way from memory, while others are gathered.
+    /// Loads into the CPU's cache the records that candidates from `first` on will need, while others are gathered.
     @inline(__always)
-    private mutating func expect(from first: Int, _ context: PlannerContext) {
-        let (recent, earlier) = (successions.pairs[context.user.recent], successions.pairs[context.user.earlier])
+    private mutating func prefetchIntoCPUCache(from first: Int, _ context: PlannerContext) {
+        let (recent, earlier) = (successors.pairs[context.user.recent], successors.pairs[context.user.earlier])
         let visits = users.visits[UInt32(context.slot)]
         for index in first..<candidates.count {
-            objects.expect(candidates[index])
-            successions.pairs.expect(candidates[index], in: recent)
-            successions.pairs.expect(candidates[index], in: earlier)
+            objects.prefetchIntoCPUCache(candidates[index])
+            successors.pairs.expect(candidates[index], in: recent)
+            successors.pairs.expect(candidates[index], in: earlier)
             users.visits.expect(candidates[index], in: visits)
         }
     }
 
-    /// Proposes those of the candidates that are worth their price which are most urgent, and returns a bit for each of these.
+    /// Proposes the candidates above the threshold that are most likely the next request. Returns a bit for each of
+    /// them.
     private mutating func choose(
         _ logits: UnsafePointer<Float>, _ outlook: PrefetchOutlook, into plan: inout PrefetchPlan
     ) -> UInt32 {
-        let price = self.price.now
+        let threshold = self.threshold.current
         var best = -Float.infinity
+        likeliest.reset(limit: min(outlook.limit, candidates.newCount))
         for index in 0..<candidates.newCount {
             best = max(best, logits[index])
             let probability = trainer.calibration.probability(logits[index])
             let succession = inputs.matrix[PlannerInput.succession &* candidates.count &+ index]
-            urgencies[index] =
-                probability >= asked(of: candidates[index], at: price, outlook)
-                ? probability * promptness.share(succession: succession) : -1
+            guard probability >= requiredProbability(of: candidates[index], at: threshold, outlook) else { continue }
+            let nextProbability = probability * nextRequestShare.share(succession: succession)
+            if nextProbability > 0 { likeliest.insert(index, score: nextProbability) }
         }
-        if candidates.newCount > 0 && outlook.limit > 0 { self.price.note(best: trainer.calibration.likelihood(best)) }
+        if candidates.newCount > 0 && outlook.limit > 0 {
+            self.threshold.note(best: trainer.calibration.selectedProbability(best))
+        }
         var chosen: UInt32 = 0
-        for _ in 0..<outlook.limit {
-            // The most urgent that is not chosen yet; few are, so that sorting would cost more.
-            var most = -1
-            for index in 0..<candidates.newCount where urgencies[index] > (most < 0 ? 0 : urgencies[most]) {
-                most = index
-            }
-            guard most >= 0 else { return chosen }
-            urgencies[most] = -1
-            chosen |= 1 << UInt32(most)
-            let (likely, object) = (trainer.calibration.likelihood(logits[most]), candidates[most])
-            guard likely >= asked(of: object, at: price, outlook) else { continue }
-            plan.propose(object, probability: likely)
-            if !cachesPerUser { displaced.proposed(object, probability: likely, now: now) }
+        for (place, _) in likeliest.entries {
+            chosen |= 1 << UInt32(place)
+            let (probability, object) = (trainer.calibration.selectedProbability(logits[place]), candidates[place])
+            guard probability >= requiredProbability(of: object, at: threshold, outlook) else { continue }
+            plan.propose(object, probability: probability)
+            if !cachesPerUser { evictionCost.proposed(object, probability: probability, now: now) }
         }
         return chosen
     }
 
-    /// Says of what waits whether it is at least as likely to be asked for as what would leave in its place.
-    private mutating func judge(_ logits: UnsafePointer<Float>, into plan: inout PrefetchPlan) {
+    /// States of each unused prefetch whether its probability is at least the eviction cost.
+    private mutating func reconsiderUnused(_ logits: UnsafePointer<Float>, into plan: inout PrefetchPlan) {
         for index in candidates.newCount..<candidates.count {
             let object = candidates[index]
             let probability = trainer.calibration.probability(logits[index])
-            plan.judge(object, isLikely: probability >= displaced.chance(ofCost: FastMath.float(objects[object].cost)))
+            plan.reconsider(
+                object,
+                isLikely: probability >= evictionCost.requiredProbability(forSize: FastMath.float(objects[object].size))
+            )
         }
     }
 
-    /// How probably an object must be asked for to be worth a fetch: more than anything where it would not be let in.
+    /// Returns the probability at which an object is worth a fetch: infinity if the cache would not admit it.
     ///
-    /// A fetch costs no less than one of mean size does, because it takes one of the few that may be made.
+    /// The threshold of a small object is that of one of mean size, because each fetch uses one of the few that the
+    /// budget allows.
     @inline(__always)
-    private mutating func asked(of object: UInt32, at price: Float, _ outlook: PrefetchOutlook) -> Float {
-        let cost = Int(objects[object].cost)
-        if cost > outlook.capacity { return .infinity }
-        let fetch = price * max(size(of: object), 1)
-        if cost <= outlook.room { return fetch }
-        let entries = displaced.chance(ofCost: FastMath.float(objects[object].cost))
-        // In one cache for all both say what the same room is worth.
+    private mutating func requiredProbability(of object: UInt32, at threshold: Float, _ outlook: PrefetchOutlook)
+        -> Float
+    {
+        let size = Int(objects[object].size)
+        if size > outlook.capacity { return .infinity }
+        let fetch = threshold * max(relativeSize(of: object), 1)
+        if size <= outlook.room { return fetch }
+        let entries = evictionCost.requiredProbability(forSize: FastMath.float(objects[object].size))
+        // In one cache for all users, both terms state the value of the same capacity.
         return cachesPerUser ? fetch + entries : max(fetch, Self.laterReturns * entries)
     }
 
-    /// What an object costs, in those of mean size.
+    /// Returns the object's size relative to the mean size.
     @inline(__always)
-    private mutating func size(of object: UInt32) -> Float {
-        meanCost > 0 ? FastMath.float(objects[object].cost) / meanCost : 1
+    private mutating func relativeSize(of object: UInt32) -> Float {
+        meanSize > 0 ? FastMath.float(objects[object].size) / meanSize : 1
+    }
+}
+
+/// The values that all candidates of a plan share.
+struct PlannerContext {
+    var now: UInt32
+    var seconds: UInt32
+    var slot: Int
+    var user: PlannerUsers.Record
+    /// The user's number in ``HabitFeatures``, where unknown users share a number.
+    var featureUserID: UInt32
+    /// The categories of the user's last request that had any.
+    var active: UnsafeBufferPointer<UInt32>
+    /// The likely successor of the user's last object for this user, and the successor of that.
+    var ownSuccessors: (first: MajoritySuccessor, second: MajoritySuccessor)
+    /// The likely successor of the user's last two objects over all users.
+    var secondOrderSuccessor: MajoritySuccessor
+
+    /// Returns the number of a user in ``HabitFeatures``.
+    @inline(__always)
+    static func featureUserID(_ user: UInt32) -> UInt32 { user &+ 1 }
+}
+
+/// The sources of candidates by category: the popular objects and the next categories of each.
+///
+/// Categories beyond ``bound`` share lists with smaller numbers. O(1) an access and category. Bytes: 256 a category,
+/// and 64 for one with an announced object.
+struct PlannerCategories: ~Copyable {
+    static let bound: UInt32 = 1 << 16
+    /// The maximum number of categories of an object that are used.
+    static let maxMembers = 4
+    static let popularWidth = 16
+    static let nextWidth = 16
+    static let announcedWidth = 8
+
+    /// The popular objects of each category, by ``PlannerObjects/Record/middle`` scaled to a common time.
+    private(set) var popular = RankedLists(width: popularWidth)
+    /// The number of transitions from each category to others.
+    private(set) var next = RankedLists(width: nextWidth)
+
+    /// The announced objects of each category, newest first.
+    private(set) var announced = RankedLists(width: announcedWidth)
+
+    var byteCount: Int { popular.byteCount + next.byteCount + announced.byteCount }
+
+    @inline(__always)
+    static func slot(_ category: UInt32) -> Int { Int(category & (bound - 1)) }
+
+    /// Records that an object of a category was announced, the `number`-th of all.
+    mutating func announce(_ object: UInt32, in category: UInt32, number: Float) {
+        announced.raise(object, to: number, in: Self.slot(category))
+    }
+
+    /// Records a request for an object of a category; `score` is its popularity.
+    mutating func note(_ object: UInt32, in category: UInt32, score: Float) {
+        popular.raise(object, to: score, in: Self.slot(category))
+    }
+
+    /// Records a user's transition from a category to another or the same one.
+    mutating func note(_ category: UInt32, after last: UInt32) {
+        next.add(1, to: UInt32(Self.slot(category)), fade: 2 / Float(Self.nextWidth), in: Self.slot(last))
     }
 }

@@ -1,32 +1,41 @@
 import HalcyonEviction
 
-/// The learned prefetch policy: it fetches what the user will probably ask for, and only where that is worth the fetch.
+/// The learned prefetch policy. It fetches objects that the user will probably request, if the expected gain exceeds
+/// the cost.
 ///
-/// After each access it gathers candidates from nine sources: what the user went on to from the last object in the past, what
-/// came after the last two over all users (``Follower``), what uses to come after each of these two and has lately, what is popular in
-/// the categories that are active, that use to come next and that the user likes best, what is popular over all (at two time
-/// scales, and among requests that were not a user's first), what was announced and nobody has asked for yet (the newest in the
-/// categories that are active and that the user likes best, and of all), and what left the user's cache last. A network scores them in one product: the probability that the user asks for the object within ``PlannerParameters/horizon`` of
-/// the user's requests. To its logit comes by how much it was wrong about the object after the user's last one (``Successions``). Once it is known what became of them it learns online from those that were asked for and a sample of the others
-/// (``CaseControl``).
+/// After each access it gathers at most 12 candidates from these sources:
 ///
-/// A candidate is worth fetching where that probability exceeds the price of a fetch in hits, which follows what the best
-/// candidates promise on average (``FetchPrice``), in proportion to the object's size; where an entry must leave, it must
-/// exceed what that entry is worth (``DisplacedWorth``) as well; the sum of both where each user has a cache.
-/// What is asked for before a fetch would have arrived (``PrefetchContext/fetchLatency``) counts as not wanted.
-/// Among those that are worth it the budget goes to what is likely to be asked for next (``Promptness``). What was fetched and
-/// waits is likely enough to keep as long as its probability is no less than what an evicted entry is worth.
+/// - likely successors of the user's last object for this user, and of the last two objects over all users;
+/// - frequent and recent successors of each of these two objects;
+/// - announced objects without a request, the newest of the active and the favourite categories and of all;
+/// - popular objects of the active, the next and the favourite categories;
+/// - objects that were evicted last from the user's cache;
+/// - popular objects over all users, at two time scales and without the first requests of users.
 ///
-/// Of users, categories and time the network is told what the eviction model is told (``HabitFeatures``).
+/// A network computes the probability that the user requests each candidate within the label window
+/// (``PlannerParameters/horizon``). A learned bias for the pair of the last object and the candidate is added to its
+/// logit. Once the outcomes are known, the network is trained online on the requested candidates and on a sample of
+/// the others. Of users, categories and time its inputs are those of the eviction model.
 ///
-/// O(candidates × categories of each) a plan, at most ``CandidateList/bound`` of them. Bytes: 6 MB beside 286 an object (298 where one cache serves all), 280 a
-/// category, 128 to 256 a user, 40 for each pair of user and object, 47 for each of objects that came one after the other, 40 for each of user and category, 20 for each of a set of categories and one
-/// that came after it.
+/// A candidate is worth fetching if its probability exceeds the prefetch threshold. The threshold is proportional to
+/// the object's size and follows the best candidates of recent plans. If an entry must be evicted, the eviction cost
+/// counts as well. It is added with per-user caches; with one cache for all users the larger of both applies.
+///
+/// A candidate that is requested before its fetch would have completed (``PrefetchContext/fetchLatency``) counts as
+/// not requested. Of the candidates worth fetching, the budget goes to those that are most likely the next request. An
+/// unused prefetch is likely enough to keep while its probability is at least the eviction cost.
+///
+/// A plan is O(candidates × categories of each). Memory is 6 MB and, in bytes:
+///
+/// - 286 an object (298 if one cache serves all users) and 280 a category;
+/// - 128 to 256 a user;
+/// - 40 a pair of user and object, and 47 a pair of successive objects;
+/// - 40 a pair of user and category, and 20 a pair of a category set and its successor.
 public final class PrefetchPlanner: PrefetchPolicy {
-    /// Kept behind a pointer, so that it is reached without exclusivity checks.
+    /// The state behind a pointer, so that an access needs no exclusivity checks.
     private let state: UnsafeMutablePointer<PlannerState>
 
-    /// A planner that has learnt nothing yet.
+    /// Creates a planner that has learned nothing.
     public init(_ parameters: PlannerParameters = PlannerParameters(), context: PrefetchContext = PrefetchContext()) {
         let environment = FloatEnvironment.enter()
         defer { environment.leave() }
@@ -34,7 +43,8 @@ public final class PrefetchPlanner: PrefetchPolicy {
         state.initialize(to: PlannerState(parameters, context))
     }
 
-    /// A planner that starts with what another learnt, and goes on learning. Horizon and hidden units are the other's.
+    /// Creates a planner that starts with a trained network and continues to learn. The label window and the hidden
+    /// units are those of `pretrained`.
     public convenience init(
         _ pretrained: PretrainedPlanner, parameters: PlannerParameters = PlannerParameters(),
         context: PrefetchContext = PrefetchContext()
@@ -46,9 +56,9 @@ public final class PrefetchPlanner: PrefetchPolicy {
         state.pointee.trainer.adopt(pretrained)
     }
 
-    /// What it has learnt; `nil` before it has learnt enough to be asked.
+    /// Returns the trained network; `nil` before there are enough training steps to use it.
     ///
-    /// - Parameter producer: the version of Halcyon that writes it down.
+    /// - Parameter producer: the version of Halcyon that is stated in the file.
     public func snapshot(producer: String) -> PretrainedPlanner? {
         guard state.pointee.trainer.isReady else { return nil }
         let (parameters, calibration) = (state.pointee.parameters, state.pointee.trainer.calibration)
@@ -104,10 +114,10 @@ public final class PrefetchPlanner: PrefetchPolicy {
     public var metrics: [PolicyMetric] {
         [
             PolicyMetric("planner_steps", Double(state.pointee.trainer.steps)),
-            PolicyMetric("planner_price", Double(state.pointee.price.now)),
-            PolicyMetric("planner_regret", Double(state.pointee.displaced.regret)),
-            PolicyMetric("planner_displaced", Double(state.pointee.displaced.chance)),
-            PolicyMetric("planner_yield", Double(state.pointee.trainer.calibration.yield(of: 0.1))),
+            PolicyMetric("planner_price", Double(state.pointee.threshold.current)),
+            PolicyMetric("planner_regret", Double(state.pointee.evictionCost.returnRate)),
+            PolicyMetric("planner_displaced", Double(state.pointee.evictionCost.requiredProbability)),
+            PolicyMetric("planner_yield", Double(state.pointee.trainer.calibration.selectionRatio(at: 0.1))),
             PolicyMetric("planner_scale", Double(state.pointee.trainer.calibration.scale)),
             PolicyMetric("planner_shift", Double(state.pointee.trainer.calibration.shift)),
         ]

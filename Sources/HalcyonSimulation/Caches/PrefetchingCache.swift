@@ -15,7 +15,7 @@ final class PrefetchingCache {
         var residency = ResidencyTable()
         var arrivals: [Arrival] = []
         var victims: [EntryID] = []
-        var waiting = WaitingObjects()
+        var waiting = UnusedPrefetches()
         /// Those that wait whose turn it is.
         var due: [UInt32] = []
         var requests = 0
@@ -33,7 +33,7 @@ final class PrefetchingCache {
     /// What policies are given to ask whether an object is held; made once, and never kept by them.
     private let holds: (UInt32) -> Bool
     /// Whether what was fetched once has not been asked for yet.
-    private let waits: (WaitingObjects.Fetch) -> Bool
+    private let isUnused: (UnusedPrefetches.Fetch) -> Bool
 
     /// - Parameter capacity: the capacity of the cache in `unit`.
     init(
@@ -54,7 +54,7 @@ final class PrefetchingCache {
                 contents.pointee.residency.holds(object) { cache.contains($0, freshAt: contents.pointee.residency.now) }
             }
             : { contents.pointee.residency.holds($0) }
-        waits = { contents.pointee.residency.waits($0.object, since: $0.number) }
+        isUnused = { contents.pointee.residency.waits($0.object, since: $0.number) }
     }
 
     deinit {
@@ -119,24 +119,24 @@ final class PrefetchingCache {
         let (limit, room) = (contents.pointee.spending.objectsLeft, capacity - cache.used)
         contents.pointee.due.removeAll(keepingCapacity: true)
         if access.size > room {
-            contents.pointee.waiting.next(of: access.user, into: &contents.pointee.due, waits: waits)
+            contents.pointee.waiting.next(of: access.user, into: &contents.pointee.due, isUnused: isUnused)
         }
         policy.plan(
             after: access,
             outlook: PrefetchOutlook(
-                limit: limit, room: room, capacity: capacity, waiting: contents.pointee.due, holds: holds),
+                limit: limit, room: room, capacity: capacity, unused: contents.pointee.due, holds: holds),
             into: &plan)
-        for judgement in plan.judgements {
-            cache.reconsider(fetch(judgement.object, after: access), isLikely: judgement.isLikely)
+        for verdict in plan.reconsiderations {
+            cache.reconsider(fetch(verdict.object, after: access), isLikely: verdict.isLikely)
         }
         for proposal in plan.proposals.prefix(limit) {
             let size = objects.size(of: proposal.object)
             // What the cache could never let in is not fetched, whoever proposes it.
-            guard size <= capacity, contents.pointee.spending.allows(cost: size &* unit.size), !holds(proposal.object)
+            guard size <= capacity, contents.pointee.spending.allows(size: size &* unit.size), !holds(proposal.object)
             else {
                 continue
             }
-            contents.pointee.spending.spend(cost: size &* unit.size)
+            contents.pointee.spending.spend(size: size &* unit.size)
             let fetch = fetch(proposal.object, after: access)
             // It has expired before anybody asked for it.
             if contents.pointee.residency[fetch.entry] == .waiting { counts.waste(size: size) }
@@ -182,8 +182,8 @@ final class PrefetchingCache {
         } else {
             contents.pointee.residency.arrived(access.entry, request: contents.pointee.requests, isCounted: isCounted)
             contents.pointee.waiting.add(
-                WaitingObjects.Fetch(object: access.object, user: access.user, number: contents.pointee.requests),
-                waits: waits)
+                UnusedPrefetches.Fetch(object: access.object, user: access.user, number: contents.pointee.requests),
+                isUnused: isUnused)
         }
         release(&counts, policy, user: access.user)
     }

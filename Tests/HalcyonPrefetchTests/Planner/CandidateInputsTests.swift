@@ -5,14 +5,14 @@ import Testing
 @testable import HalcyonLearning
 @testable import HalcyonPrefetch
 
-/// What the network is told, beside the same worked out from the list of all requests.
-@Suite("What the planner's network is told")
+/// The network's inputs, beside the same inputs computed from the list of all requests.
+@Suite("The inputs of the planner's network")
 struct CandidateInputsTests {
     private struct Request {
         var user: UInt32
         var object: UInt32
         var seconds: Int
-        /// Which request of the user it is.
+        /// The request's number among those of the user.
         var number: Int
     }
 
@@ -20,10 +20,10 @@ struct CandidateInputsTests {
 
     private static func set(of object: UInt32) -> CategorySetID { object % 4 }
 
-    @Test("Every input of every candidate is what its formula says of the requests until now")
+    @Test("Every input of every candidate equals its formula over the requests so far")
     func inputs() throws {
         var state = PlannerState(PlannerParameters(), PrefetchContext())
-        // What the eviction model is told of the same accesses.
+        // The eviction model's features for the same accesses.
         var eviction = FeatureAssembler(groups: .all)
         for (set, members) in Self.sets.enumerated() {
             state.habits.sets.define(CategorySetID(set), members: members)
@@ -41,23 +41,23 @@ struct CandidateInputsTests {
             state.note(access, isHit: false)
             let own = requests.filter { $0.user == user }
             let gap = own.lastIndex { $0.object == object }.map { FastMath.octaves(UInt32(own.count - $0)) }
-            var inhabited = access
-            inhabited.user = PlannerContext.inhabitant(user)
-            eviction.note(inhabited, second: UInt32(seconds), gap: gap ?? .max, isRepeat: gap != nil)
+            var featureAccess = access
+            featureAccess.user = PlannerContext.featureUserID(user)
+            eviction.note(featureAccess, second: UInt32(seconds), gap: gap ?? .max, isRepeat: gap != nil)
             requests.append(Request(user: user, object: object, seconds: seconds, number: own.count))
             var plan = PrefetchPlan()
-            // Whatever is even is held, and 2 waits.
+            // Even objects are held, and 2 is an unused prefetch.
             state.plan(
-                after: access, outlook: PrefetchOutlook(limit: 0, room: .max, waiting: [2]) { $0 % 2 == 0 },
+                after: access, outlook: PrefetchOutlook(limit: 0, room: .max, unused: [2]) { $0 % 2 == 0 },
                 into: &plan)
-            // The references say nothing of an object that has never been requested.
+            // The references do not cover an object that was never requested.
             guard index % 20 == 19, requests.contains(where: { $0.object == 2 }) else { continue }
             #expect(state.candidates.count == state.candidates.newCount + 1)
             for candidate in 0..<state.candidates.count {
                 let object = state.candidates[candidate]
                 let expected =
                     Reference(requests, user, object).inputs
-                    + told(by: &eviction, of: object, user: inhabited.user, seconds: UInt32(seconds))
+                    + told(by: &eviction, of: object, user: featureAccess.user, seconds: UInt32(seconds))
                 var told = [Float](repeating: -1, count: PlannerInput.width)
                 for input in told.indices {
                     told[input] = state.inputs.matrix[input * state.candidates.count + candidate]
@@ -75,7 +75,8 @@ struct CandidateInputsTests {
         #expect(wrong.isEmpty, "\(wrong.count) of \(compared): \(wrong.prefix(9))")
     }
 
-    /// What the eviction model is told of an object of the same categories that the user asked for last: what both models share.
+    /// Returns the features that both models share, from the eviction model. The object has the categories of the
+    /// user's last request.
     private func told(
         by eviction: inout FeatureAssembler, of object: UInt32, user: UInt32, seconds: UInt32
     ) -> [(Int, Double)] {
@@ -114,13 +115,13 @@ struct CandidateInputsTests {
             ages.reduce(0) { $0 + exp2(-Double($1) / halfLife) }
         }
 
-        /// How long ago the object was asked for, in requests of all.
+        /// Returns the ages of the object's requests, in requests of all users.
         private func ages(_ isOf: (Request) -> Bool) -> [Int] { all.indices.filter { isOf(all[$0]) }.map { now - $0 } }
 
         var inputs: [(Int, Double)] {
             let seconds = all[now - 1].seconds
             var inputs: [(Int, Double)] = [(4, 1)]
-            // The user's own requests of the object.
+            // The user's own requests for the object.
             let visits = own.filter { $0.object == object }
             if let last = visits.last {
                 inputs += [
@@ -131,7 +132,7 @@ struct CandidateInputsTests {
             } else {
                 inputs += [(5, 0), (6, 0), (7, 1.5), (8, 0), (9, 0)]
             }
-            // Everybody's.
+            // The requests of all users.
             let ages = ages { $0.object == object }
             let inside = self.ages { $0.object == object && $0.number > 0 }
             let users = Set(all.filter { $0.object == object }.map(\.user)).count
@@ -147,7 +148,7 @@ struct CandidateInputsTests {
 
         private func members(_ request: Request) -> [UInt32] { sets[Int(set(of: request.object))] }
 
-        /// The object's share in its categories, and in what the user is likely to ask for of them.
+        /// The object's share in its categories, and in the user's expected requests for them.
         private func categories(_ accesses: Double) -> [(Int, Double)] {
             let members = sets[Int(CandidateInputsTests.set(of: object))]
             // The categories of the last request that had any.
@@ -166,7 +167,7 @@ struct CandidateInputsTests {
             return [(30, rate(share)), (31, rate(outlook * share))]
         }
 
-        /// How often a category came after a set, by how often anything did.
+        /// Returns the share of a category among the successors of a set.
         private func follows(_ category: UInt32, _ last: CategorySetID) -> Double {
             if last == 0 { return 0 }
             var (score, followed) = (0, 0)
@@ -201,7 +202,8 @@ struct CandidateInputsTests {
             }.map(\.element)
         }
 
-        /// Whether the object is what comes next by majority, for the user after the last object, and for all after the last two.
+        /// Whether the object is the majority successor: for the user after the last object, and for all users after
+        /// the last two.
         private var followers: [(Int, Double)] {
             let mine = steps(of: own[0].user).map { all[$0].object }
             guard let last = mine.last else { return [] }
@@ -209,7 +211,7 @@ struct CandidateInputsTests {
             let second = first.flatMap { first in
                 vote(zip(mine, mine.dropFirst()).filter { $0.0 == first }.map(\.1)).object
             }
-            // What came after both of any user, in the order of time.
+            // The successors of both objects for any user, in order of time.
             let triples = Set(all.map(\.user)).flatMap { user in
                 let steps = steps(of: user)
                 return steps.indices.dropFirst(2).map { (steps[$0], steps[($0 - 2)..<$0].map { all[$0].object }) }
@@ -221,7 +223,7 @@ struct CandidateInputsTests {
             ]
         }
 
-        /// The majority's choice by Boyer and Moore, and how many votes it has left but one.
+        /// Returns the majority object by Boyer and Moore, and its lead less one.
         private func vote(_ votes: [UInt32]) -> (object: UInt32?, lead: Int) {
             votes.reduce((nil, 0)) { state, vote in
                 state.0 == vote ? (vote, state.1 + 1) : state.1 > 0 ? (state.0, state.1 - 1) : (vote, 0)
@@ -232,7 +234,8 @@ struct CandidateInputsTests {
             var (score, followed, late, lateFollowed) = (0.0, 0.0, 0.0, 0.0)
         }
 
-        /// How often the object came after another, and how often any did; and both with a half-life of 2,000 requests.
+        /// Returns how often the object succeeded another, and how often any object did; both also with a half-life of
+        /// 2,000 requests.
         private func follow(_ other: UInt32) -> Following {
             var following = Following()
             for user in Set(all.map(\.user)) {
@@ -252,8 +255,8 @@ struct CandidateInputsTests {
             return following
         }
 
-        /// How often users went on after a pause like the last one; those long ago count less, by a five-thousandth for each
-        /// pause like it since. From −1 to 1.
+        /// The share of pauses like the last one after which users continued, from −1 to 1. Each later pause like it
+        /// decays the counts by a five-thousandth.
         private var onward: Double {
             var pauses: [(kind: Int, time: Int, next: Int?)] = []
             for user in Set(all.map(\.user)) {
@@ -268,7 +271,7 @@ struct CandidateInputsTests {
             let alike = pauses.filter { $0.kind == mine }
             func rest(since time: Int) -> Double { pow(1 - 1 / 5_000, Double(alike.count { $0.time > time })) }
             let requests = alike.reduce(0) { $0 + rest(since: $1.time) }
-            // One that is followed by a pause of its own kind is noted first, and then counts less for it.
+            // A request that is followed by a pause of its own class is recorded first, and then decays the count.
             let followed = alike.compactMap(\.next).reduce(0) { $0 + rest(since: $1 - 1) }
             return min((followed + 1) / (requests + 2), 1) * 2 - 1
         }

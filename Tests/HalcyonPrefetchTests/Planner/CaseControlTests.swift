@@ -4,7 +4,7 @@ import Testing
 @testable import HalcyonLearning
 @testable import HalcyonPrefetch
 
-@Suite("Which candidates are learnt from")
+@Suite("The choice of training samples")
 struct CaseControlTests {
     @Test("Each candidate is drawn with its share")
     func shares() {
@@ -21,14 +21,14 @@ struct CaseControlTests {
         }
     }
 
-    @Test("Of more samples than there is time for a part is taken, of fewer all")
+    @Test("Of more samples than the limit a part is taken, of fewer all")
     func bounded() {
         func taken(offering count: Int) -> Double {
             var cases = CaseControl(controls: 2, sampling: 1.5, seed: 3)
             var taken = 0
             for request in 0..<10_000 {
                 cases.noteRequest()
-                for _ in 0..<count where cases.takes() && request >= 5_000 { taken += 1 }
+                for _ in 0..<count where cases.accepts() && request >= 5_000 { taken += 1 }
             }
             return Double(taken) / 5_000
         }
@@ -37,9 +37,9 @@ struct CaseControlTests {
         #expect(abs(taken(offering: 2) - 1.5) < 0.05)
     }
 
-    @Test("What is learnt from a sample of those that nobody asks for is the probability among all")
+    @Test("Training on sampled negative candidates gives the probability among all")
     func unbiased() {
-        // One input tells two kinds of candidates apart, of which 2 % and 30 % are asked for.
+        // One input distinguishes two classes of candidates, of which 2 % and 30 % are requested.
         let probabilities = [0.02, 0.3]
         var trainer = PlannerTrainer(hidden: 8, rate: 0.003, blas: BLAS(.portable), seed: 1)
         var cases = CaseControl(controls: 2, sampling: 100, seed: 2)

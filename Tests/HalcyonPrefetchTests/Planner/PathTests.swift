@@ -3,11 +3,11 @@ import Testing
 
 @testable import HalcyonPrefetch
 
-/// Orders that the counts of what follows on one object cannot tell.
-@Suite("The planner knows the paths that were taken before")
+/// Orders that the successors of a single object do not determine.
+@Suite("The planner learns paths")
 struct PathTests {
-    /// How many of the requests that count were proposed after the user's request before, by a planner that is asked for what comes
-    /// next only; each plan may propose one object.
+    /// Returns the share of the counted requests that were proposed after the user's previous request. The label
+    /// window is one request, and each plan may propose one object.
     private func share(_ requests: [(user: UInt32, object: UInt32)], counted: (Int) -> Bool) -> Double {
         var parameters = PlannerParameters()
         parameters.horizon = 1
@@ -30,7 +30,7 @@ struct PathTests {
         return Double(right) / Double(all)
     }
 
-    @Test("Each of forty users goes through the same thirty objects in an order of their own")
+    @Test("Each of forty users requests the same thirty objects in another order")
     func ownOrder() {
         var generator = SplitMix64(seed: 3)
         let orders = (0..<40).map { _ in
@@ -43,10 +43,11 @@ struct PathTests {
             return (UInt32(user), orders[user][index / 40 % 30])
         }
         let share = share(requests) { $0 > 18_000 }
-        #expect(share > 0.95, "\(share); by what follows for anybody it is right once in some twenty")
+        #expect(share > 0.95, "\(share); successors over all users are right once in some twenty")
     }
 
-    /// Visits of users who come once: one of ten pages, one of ten others, so often, then one that only both together tell.
+    /// Returns visits of users with one visit each. A visit is one of ten pages, one of ten others `times` times, and
+    /// a page that only both together determine.
     private static func visits(asking times: Int) -> [(user: UInt32, object: UInt32)] {
         var generator = SplitMix64(seed: 4)
         return (0..<8_000).flatMap { (visit: Int) -> [(user: UInt32, object: UInt32)] in
@@ -57,11 +58,11 @@ struct PathTests {
     }
 
     @Test(
-        "What comes after two pages is known, though each of them alone tells nothing; one that is asked for again at once is no step",
+        "The successor of two pages is predicted, though neither alone determines it; repeated requests are not a step",
         arguments: [1, 3])
     func secondOrder(times: Int) {
         let length = times + 2
         let share = share(Self.visits(asking: times)) { $0 / length > 6_000 && $0 % length == length - 1 }
-        #expect(share > 0.95, "\(share); by one of the pages alone it is right once in ten")
+        #expect(share > 0.95, "\(share); one of the pages alone is right once in ten")
     }
 }

@@ -4,9 +4,9 @@ import Testing
 @testable import HalcyonLearning
 @testable import HalcyonPrefetch
 
-@Suite("What the planner remembers")
+@Suite("The planner's structures")
 struct PlannerStructureTests {
-    @Test("A ranked list holds the best of all scores, as sorting them would")
+    @Test("A ranked list has the best scores, as sorting gives them")
     func ranked() {
         var generator = SplitMix64(seed: 5)
         var lists = RankedLists(width: 6)
@@ -25,16 +25,16 @@ struct PlannerStructureTests {
         #expect(lists[9].isEmpty)
     }
 
-    @Test("Counts are exact while there is room; then the rarest gives way, slowly")
+    @Test("Counts are exact while there is room; then the rarest is replaced slowly")
     func counts() {
         var lists = RankedLists(width: 2)
         for item: UInt32 in [7, 8, 8, 8] { lists.add(1, to: item, fade: 0.5, in: 0) }
         #expect(lists[0].map(\.item) == [8, 7] && lists[0].map(\.score) == [3, 1])
-        // 7 is worth 1, no more than a newcomer, who takes its place.
+        // 7 has a score of 1, so the new object replaces it.
         lists.add(1, to: 9, fade: 0.5, in: 0)
         #expect(lists[0].map(\.item) == [8, 9])
         lists.add(1, to: 9, fade: 0.5, in: 0)
-        // 9 is worth 2 now and loses half a point to each newcomer before it goes.
+        // 9 has a score of 2 now, and each new object lowers it by a half before it is replaced.
         lists.add(1, to: 5, fade: 0.5, in: 0)
         lists.add(1, to: 5, fade: 0.5, in: 0)
         #expect(lists[0].map(\.item) == [8, 9] && lists[0].map(\.score) == [3, 1])
@@ -42,70 +42,70 @@ struct PlannerStructureTests {
         #expect(lists[0].map(\.item) == [8, 5])
     }
 
-    @Test("Many pairs looked up together are found as one by one")
-    func findings() {
+    @Test("Pairs looked up together equal those looked up one by one")
+    func lookups() {
         var generator = SplitMix64(seed: 4)
         var rows = PairRows(repeating: UInt32(0), bound: 1 << 14)
         for _ in 0..<3_000 {
             rows.update(UInt32(generator.next(below: 9)), UInt32(generator.next(below: 1_000))) { $0 += 1 }
         }
-        var findings = PairFindings(repeating: UInt32(0), count: 100)
+        var lookup = PairLookup(repeating: UInt32(0), count: 100)
         var wrong = 0
         for first in UInt32(0)..<9 {
             let seconds = (0..<100).map { _ in UInt32(generator.next(below: 1_000)) }
-            findings.look(in: rows, first, seconds, count: 100)
+            lookup.find(in: rows, first, seconds, count: 100)
             for (index, second) in seconds.enumerated() {
-                let found = findings.isFound(index) ? findings.values[index] : nil
+                let found = lookup.isFound(index) ? lookup.values[index] : nil
                 if found != rows.value(first, second)?.pointee { wrong += 1 }
             }
         }
         #expect(wrong == 0)
     }
 
-    @Test("Twelve candidates at most, each once and none that is held; what waits has its place kept")
+    @Test("At most twelve candidates, each once and none held; unused prefetches have reserved places")
     func candidates() {
         var list = CandidateList()
-        for waiting in [0, 1] {
-            list.begin(waiting: waiting)
+        for unused in [0, 1] {
+            list.begin(unused: unused)
             for object in UInt32(0)..<40 {
                 list.add(object / 2, unless: { $0 % 3 == 0 })
             }
-            #expect(list.isFull && list.newCount == 12 - waiting)
+            #expect(list.isFull && list.newCount == 12 - unused)
             let isHeldThere = list.place(of: 3) != nil
             #expect(!isHeldThere)
-            for object in UInt32(50)..<50 + UInt32(waiting) { list.add(waiting: object) }
-            #expect(list.count == 12 && list.newCount == 12 - waiting)
+            for object in UInt32(50)..<50 + UInt32(unused) { list.add(unused: object) }
+            #expect(list.count == 12 && list.newCount == 12 - unused)
             let last = list[11]
-            #expect(last == (waiting == 1 ? 50 : 17))
+            #expect(last == (unused == 1 ? 50 : 17))
         }
     }
 
-    @Test("A fetch costs the square of what the best promise on average by 4 %, between its bounds")
-    func price() {
-        var price = FetchPrice(least: 0.01, most: 0.06)
-        #expect(price.now == 0.01)
-        for probability: Float in [0.02, 0.04] { price.note(best: probability) }
-        #expect(abs(price.now - 0.0225) < 1e-6)
-        for _ in 0..<20 { price.note(best: 0.9) }
-        #expect(price.now == 0.06)
-        for _ in 0..<20_000 { price.note(best: 0.001) }
-        #expect(price.now == 0.01)
+    @Test("The threshold is the squared mean of the best probabilities by 4 %, between its bounds")
+    func threshold() {
+        var threshold = PrefetchThreshold(minimum: 0.01, maximum: 0.06)
+        #expect(threshold.current == 0.01)
+        for probability: Float in [0.02, 0.04] { threshold.note(best: probability) }
+        #expect(abs(threshold.current - 0.0225) < 1e-6)
+        for _ in 0..<20 { threshold.note(best: 0.9) }
+        #expect(threshold.current == 0.06)
+        for _ in 0..<20_000 { threshold.note(best: 0.001) }
+        #expect(threshold.current == 0.01)
     }
 
-    @Test("Where little is wasted a fetch costs 0.3 % times the square of how many are wasted for one used")
-    func priceOfWaste() {
-        var price = FetchPrice(least: 0.001, most: 0.2)
-        price.note(best: 0.5)
-        #expect(abs(price.now - 0.147) < 1e-6, "before anything is known, seven wasted for each used")
-        for _ in 0..<20_000 { price.note(isUsed: false) }
-        #expect(price.now == 0.2)
-        for round in 0..<20_000 { price.note(isUsed: round % 3 == 0) }
-        #expect(abs(price.now - 0.012) < 0.0002, "two wasted for each used")
-        for _ in 0..<20_000 { price.note(isUsed: true) }
-        #expect(price.now == 0.001)
+    @Test("If few prefetches are wasted, the threshold is 0.3 % times the square of wasted per used")
+    func thresholdOfWaste() {
+        var threshold = PrefetchThreshold(minimum: 0.001, maximum: 0.2)
+        threshold.note(best: 0.5)
+        #expect(abs(threshold.current - 0.147) < 1e-6, "the prior: seven wasted for each used")
+        for _ in 0..<20_000 { threshold.note(isUsed: false) }
+        #expect(threshold.current == 0.2)
+        for round in 0..<20_000 { threshold.note(isUsed: round % 3 == 0) }
+        #expect(abs(threshold.current - 0.012) < 0.0002, "two wasted for each used")
+        for _ in 0..<20_000 { threshold.note(isUsed: true) }
+        #expect(threshold.current == 0.001)
     }
 
-    @Test("Bins count what was predicted beside what happened; the best prove themselves")
+    @Test("Bins count predicted and observed requests; selected candidates have a ratio of their own")
     func calibration() {
         var calibration = Calibration()
         // Logits of 0 and −4 are 50 % and 1.8 %.
@@ -117,28 +117,28 @@ struct PlannerStructureTests {
         #expect(bins.map(\.count) == [0, 0, 1, 0, 0, 0, 0, 0, 3, 0])
         #expect(bins[8].observed == 1 && abs(bins[8].predicted - 0.5) < 0.01)
         #expect(bins[2].observed == 0 && abs(bins[2].predicted - 0.018) < 0.002)
-        #expect(abs(calibration.yield(of: 0.25) - 0.75) < 0.001)
+        #expect(abs(calibration.selectionRatio(at: 0.25) - 0.75) < 0.001)
         for _ in 0..<1_000 { calibration.noteChosen(logit: -1.0986, isPositive: false) }
-        #expect(calibration.yield(of: 0.25) < 0.03)
-        #expect(abs(calibration.yield(of: 0.5) - 0.75) < 0.001, "of other probabilities nothing is known")
+        #expect(calibration.selectionRatio(at: 0.25) < 0.03)
+        #expect(abs(calibration.selectionRatio(at: 0.5) - 0.75) < 0.001, "other bins keep the prior")
     }
 
-    @Test("Those of which few are counted stand for all of them")
+    @Test("Sampled negative candidates count for all of them")
     func weighted() {
         var calibration = Calibration()
-        // A hundred with a probability of 10 %, of which a fifth of the ninety that nobody asked for are counted.
+        // A hundred candidates with a probability of 10 %. A fifth of the ninety negative ones are counted.
         for index in 0..<28 { calibration.note(logit: -2.197_2, share: 0.2, isPositive: index < 10) }
         let bin = calibration.bins[5]
         #expect(bin.count == 100 && abs(bin.observed - 0.1) < 1e-6 && abs(bin.predicted - 0.1) < 0.001)
     }
 
-    @Test("Probabilities that are too high come down to what happens")
+    @Test("Probabilities that are too high are corrected")
     func recalibration() {
         var calibration = Calibration()
         var generator = SplitMix64(seed: 2)
         for _ in 0..<40_000 { calibration.note(logit: -1.5, isPositive: generator.next(below: 50) == 0) }
         #expect(abs(calibration.probability(-1.5) - 0.02) < 0.01)
-        // And so they do where only a tenth of those that nobody asks for are counted.
+        // The same with a tenth of the negative candidates.
         var sparing = Calibration()
         for _ in 0..<200_000 {
             let isPositive = generator.next(below: 50) == 0

@@ -4,9 +4,9 @@ import Testing
 @testable import HalcyonLearning
 @testable import HalcyonPrefetch
 
-@Suite("The prefetch planner learns what comes next")
+@Suite("The prefetch planner learns successors")
 struct PrefetchPlannerTests {
-    /// Requests in which `2n + 1` follows `2n` every time, while what begins a pair is drawn at random among 200.
+    /// Requests in which `2n + 1` follows `2n` every time, while the first of a pair is drawn at random among 200.
     private static func pairs(_ count: Int) -> [UInt32] {
         var generator = SplitMix64(seed: 1)
         return (0..<count / 2).flatMap { _ -> [UInt32] in
@@ -20,7 +20,7 @@ struct PrefetchPlannerTests {
     }
 
     @Test(
-        "What always follows is proposed first and nearly certain; what follows nothing is not fetched where a place is dear"
+        "A certain successor is proposed first; a random one is not fetched if that needs an eviction"
     )
     func follows() throws {
         let planner = PrefetchPlanner()
@@ -41,10 +41,10 @@ struct PrefetchPlannerTests {
             }
         }
         #expect(right * 100 > all * 97, "\(right) of \(all)")
-        #expect(afterSecond * 50 < all, "\(afterSecond) fetches although what comes next is anybody's guess")
+        #expect(afterSecond * 50 < all, "\(afterSecond) fetches although the next object is random")
     }
 
-    @Test("Predicted probabilities agree with what happens")
+    @Test("Predicted probabilities agree with the observed requests")
     func calibrated() {
         let planner = PrefetchPlanner()
         for (index, object) in Self.pairs(40_000).enumerated() {
@@ -58,7 +58,7 @@ struct PrefetchPlannerTests {
         let predicted = bins.reduce(0) { $0 + Double($1.count) * $1.predicted }
         let observed = bins.reduce(0) { $0 + Double($1.count) * $1.observed }
         #expect(abs(predicted - observed) < 0.1 * observed, "\(predicted) predicted, \(observed) observed")
-        // An object is among the next ten requests by chance once in forty plans, and what follows is nearly always.
+        // By chance an object is among the next ten requests once in forty plans; a successor nearly always is.
         for bin in bins where bin.count > 300 {
             #expect(bin.from < 0.15 ? bin.observed < 0.06 : true, "\(bin)")
             #expect(bin.from < 0.6 ? true : bin.observed > 0.9, "\(bin)")
@@ -66,7 +66,7 @@ struct PrefetchPlannerTests {
         #expect(bins.contains { $0.count > 300 && $0.from >= 0.6 })
     }
 
-    @Test("A category that the user turned to brings its popular objects, for a user who has never seen them")
+    @Test("A new user's category brings its popular objects")
     func categories() {
         let planner = PrefetchPlanner()
         planner.define(categorySet: 1, members: [1])
@@ -74,7 +74,7 @@ struct PrefetchPlannerTests {
         var generator = SplitMix64(seed: 9)
         var index = 0
         var (plans, empty, foreign) = (0, 0, 0)
-        // Many users who each look through one of two categories, object after object.
+        // Many users, each with requests for objects of one of two categories.
         for user in UInt32(0)..<1_500 {
             let category = UInt32(1 + generator.next(below: 2))
             for object in (0..<8).map({ UInt32($0) }).shuffled(using: &generator).prefix(5) {
@@ -92,16 +92,16 @@ struct PrefetchPlannerTests {
                 index += 1
             }
         }
-        // The threshold follows the best candidates of other plans, so that now and then none exceeds it, or one that is
-        // popular over all categories does.
+        // The threshold follows the best candidates of other plans. So in a few plans no candidate exceeds it, or one
+        // of another category does.
         #expect(
             plans == 2_495 && empty < 25 && foreign < 25, "\(empty) plans are empty, \(foreign) name another category")
     }
 
-    @Test("A fetch that costs more than it gains is not made: large objects, evicted entries that come back")
+    @Test("A fetch that costs more than it gains is not made: large objects, evicted entries that return")
     func prices() {
         func fetches(
-            _ parameters: PlannerParameters, room: Int, capacity: Int = .max, cost: Int = 1, regret: Bool = false,
+            _ parameters: PlannerParameters, room: Int, capacity: Int = .max, size: Int = 1, regret: Bool = false,
             isHit: Bool = false
         ) -> Int {
             let planner = PrefetchPlanner(parameters)
@@ -109,7 +109,7 @@ struct PrefetchPlannerTests {
             for (index, object) in Self.pairs(12_000).enumerated() {
                 if regret { planner.evicted(object, from: 0) }
                 var access = access(object, index)
-                access.size = cost
+                access.size = size
                 planner.note(access, isHit: isHit)
                 var plan = PrefetchPlan()
                 let outlook = PrefetchOutlook(limit: 2, room: room, capacity: capacity) { _ in false }
@@ -122,43 +122,44 @@ struct PrefetchPlannerTests {
         dear.price = 1
         #expect(fetches(dear, room: 0) == 0 && fetches(dear, room: .max) == 0)
         #expect(fetches(PlannerParameters(), room: 0) > 1_500)
-        // Whoever is evicted is asked for at once: nothing is worth more than that.
+        // Each evicted object is requested at once: the eviction cost is the highest possible.
         #expect(fetches(PlannerParameters(), room: 0, regret: true) == 0)
-        // The same if a fetch has brought it back by then, since that fetch gained nothing.
+        // The same if a prefetch has brought it back, since that prefetch gained nothing.
         #expect(fetches(PlannerParameters(), room: 0, regret: true, isHit: true) == 0)
         #expect(fetches(PlannerParameters(), room: 0, isHit: true) > 1_500)
-        // Where it finds room nobody has to leave, and what is too large for the cache does not come in.
-        #expect(fetches(PlannerParameters(), room: 3, cost: 3, regret: true) > 1_500)
-        #expect(fetches(PlannerParameters(), room: 2, cost: 3, regret: true) == 0)
-        #expect(fetches(PlannerParameters(), room: 3, capacity: 2, cost: 3) == 0)
+        // With enough room nothing is evicted, and an object larger than the cache is not admitted.
+        #expect(fetches(PlannerParameters(), room: 3, size: 3, regret: true) > 1_500)
+        #expect(fetches(PlannerParameters(), room: 2, size: 3, regret: true) == 0)
+        #expect(fetches(PlannerParameters(), room: 3, capacity: 2, size: 3) == 0)
     }
 
-    @Test("What waits is judged: likely as long as it is what follows, and no longer once that has passed")
-    func judged() {
+    @Test("An unused prefetch is likely only while it is the successor of the last object")
+    func reconsidered() {
         let planner = PrefetchPlanner()
         var generator = SplitMix64(seed: 2)
-        // As of whether it follows on what was asked for last.
+        // By whether it is the successor of the last object.
         var (likely, all): ([Bool: Int], [Bool: Int]) = ([:], [:])
         for (index, object) in Self.pairs(24_000).enumerated() {
-            // One in ten that leave comes back, so that a place is worth something.
+            // One in ten evicted objects returns, so that there is an eviction cost.
             if index % 10 == 0 { planner.evicted(object, from: 0) } else { planner.evicted(9_999, from: 0) }
             planner.note(access(object, index), isHit: false)
             let follows = object % 2 == 0
-            let waiting = follows ? object + 1 : UInt32(generator.next(below: 200)) * 2 + 1
+            let unused = follows ? object + 1 : UInt32(generator.next(below: 200)) * 2 + 1
             var plan = PrefetchPlan()
-            let outlook = PrefetchOutlook(limit: 1, room: 0, waiting: [waiting]) { $0 == waiting }
+            let outlook = PrefetchOutlook(limit: 1, room: 0, unused: [unused]) { $0 == unused }
             planner.plan(after: access(object, index), outlook: outlook, into: &plan)
             guard index > 16_000 else { continue }
-            #expect(plan.judgements.map(\.object) == [waiting] && !plan.proposals.contains { $0.object == waiting })
+            #expect(
+                plan.reconsiderations.map(\.object) == [unused] && !plan.proposals.contains { $0.object == unused })
             all[follows, default: 0] += 1
-            likely[follows, default: 0] += plan.judgements[0].isLikely ? 1 : 0
+            likely[follows, default: 0] += plan.reconsiderations[0].isLikely ? 1 : 0
         }
         #expect(likely[true, default: 0] * 100 > all[true, default: 0] * 97, "\(likely) of \(all)")
         #expect(likely[false, default: 0] * 10 < all[false, default: 0], "\(likely) of \(all)")
     }
 
     @Test(
-        "What is announced is fetched before anybody asks for it, however much else is popular",
+        "An announced object is fetched before its first request, however popular others are",
         arguments: [true, false]
     )
     func announced(hasCategories: Bool) {
@@ -166,17 +167,17 @@ struct PrefetchPlannerTests {
         planner.define(categorySet: 1, members: [1])
         let set: CategorySetID = hasCategories ? 1 : 0
         var generator = SplitMix64(seed: 4)
-        var (news, foreseen, proposed) = (0, 0, Set<UInt32>())
+        var (news, predicted, proposed) = (0, 0, Set<UInt32>())
         for index in 0..<12_000 {
-            // Twelve objects are asked for all the time. After every tenth request there is a new one, asked for with the fifth
-            // after that.
+            // Twelve objects are requested all the time. After every tenth request a new one is announced, and the
+            // fifth request after that is for it.
             let new = UInt32(100 + index / 10)
             if index % 10 == 0 { planner.announce(AnnouncedObject(object: new, categories: set)) }
             let isNew = index % 10 == 5
             let object = isNew ? new : UInt32(generator.next(below: 12))
             if isNew && index >= 6_000 {
                 news += 1
-                if proposed.contains(new) { foreseen += 1 }
+                if proposed.contains(new) { predicted += 1 }
             }
             let access = access(object, index, categories: set, user: UInt32(index / 40))
             planner.note(access, isHit: false)
@@ -185,12 +186,13 @@ struct PrefetchPlannerTests {
                 after: access, outlook: PrefetchOutlook(limit: 2, room: .max) { proposed.contains($0) }, into: &plan)
             proposed.formUnion(plan.proposals.map(\.object).filter { $0 >= 100 })
         }
-        #expect(news == 600 && foreseen > 500, "\(foreseen) of \(news)")
+        #expect(news == 600 && predicted > 500, "\(predicted) of \(news)")
     }
 
-    @Test("What is asked for sooner than a fetch would arrive is not worth one", arguments: [0, 5_000_000] as [Int64])
+    @Test(
+        "An object that is requested before a fetch completes is not worth one", arguments: [0, 5_000_000] as [Int64])
     func latency(fetchLatency: Int64) {
-        // A second apart, always in the same order: whatever comes next is foreseen, and comes within a second.
+        // One second apart, always in the same order: the next object is predicted, and is requested within a second.
         let planner = PrefetchPlanner(context: PrefetchContext(fetchLatency: fetchLatency))
         var (plans, soon) = (0, 0)
         for index in 0..<8_000 {
@@ -200,13 +202,13 @@ struct PrefetchPlannerTests {
             planner.plan(after: access, outlook: PrefetchOutlook(limit: 2, room: .max) { _ in false }, into: &plan)
             if index < 4_000 { continue }
             plans += 1
-            // Those that come within the time that a fetch takes.
+            // Those that are requested within the time of a fetch.
             if plan.proposals.contains(where: { ($0.object + 40 - access.object) % 40 < 5 }) { soon += 1 }
         }
         if fetchLatency == 0 { #expect(soon == plans) } else { #expect(soon * 20 < plans, "\(soon) of \(plans)") }
     }
 
-    @Test("A planner's file brings back what it has learnt; a foreign, damaged or newer one is a sentence")
+    @Test("A planner's file restores its network; a foreign, damaged or newer one throws")
     func file() throws {
         let planner = PrefetchPlanner()
         #expect(planner.snapshot(producer: "1") == nil)
@@ -232,7 +234,7 @@ struct PrefetchPlannerTests {
         #expect(throws: ModelFileError(reason: .newer(version: known + 1, known: known))) {
             try PretrainedPlanner(parsing: bytes)
         }
-        // Planners of the versions before were told other things of users and objects.
+        // The planners of earlier versions had other inputs.
         newer.metadata["format_version"] = String(known - 1)
         let older = try newer.data()
         #expect(throws: ModelFileError(reason: .older(version: known - 1, oldest: known))) {

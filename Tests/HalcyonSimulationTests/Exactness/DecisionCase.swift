@@ -179,7 +179,7 @@ enum DecisionCase: String, CaseIterable, Sendable {
             if outcome.isHit { digests.hits += 1 }
             digests.add(outcome.isHit ? 0 : 1, access.object)
             for proposal in plan.proposals { digests.add(5, proposal.object) }
-            for judgement in plan.judgements { digests.add(judgement.isLikely ? 6 : 7, judgement.object) }
+            for verdict in plan.reconsiderations { digests.add(verdict.isLikely ? 6 : 7, verdict.object) }
             if index % 1_000 == 999 {
                 digests.add(weights: planner.snapshot(producer: "")?.weights ?? [])
                 if isPerUser { digests.add(weights: model.learner.pointee.trainer.network.weights) }

@@ -92,8 +92,8 @@ struct PredictiveBudgetTests: PredictiveTests {
             if let account = account.read() { spending.resume(account, at: 86_400_000_000) }
             return spending
         }
-        while left().allows(cost: file.count) { await Task.yield() }
-        #expect(left().allows(cost: file.count / 2))
+        while left().allows(size: file.count) { await Task.yield() }
+        #expect(left().allows(size: file.count / 2))
         for name in ["b", "c"] { transport.answer(name, file) }
         await settled.value
     }
@@ -118,7 +118,7 @@ struct PredictiveBudgetTests: PredictiveTests {
         var spending = PrefetchSpending(budget)
         spending.resume(try #require(PrefetchAccountFile(folder: folder).read()), at: fixture.clock.now)
         spending.begin(request: fixture.clock.now)
-        #expect(spending.allows(cost: 15_000_000) && !spending.allows(cost: 15_000_001))
+        #expect(spending.allows(size: 15_000_000) && !spending.allows(size: 15_000_001))
         #expect(spending.bytesSpent == 0 && spending.objectsSpent == 1)
     }
 

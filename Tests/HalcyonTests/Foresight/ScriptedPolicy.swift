@@ -33,7 +33,7 @@ final class ScriptedPolicy: PrefetchPolicy {
     func define(categorySet: CategorySetID, members: [UInt32]) { notes.add("set \(categorySet) = \(members)") }
 
     func announce(_ object: AnnouncedObject) {
-        notes.add("announced \(object.object) in \(object.categories) costs \(object.cost)")
+        notes.add("announced \(object.object) in \(object.categories) costs \(object.size)")
     }
 
     func note(_ access: Access, isHit: Bool) {
@@ -51,9 +51,9 @@ final class ScriptedPolicy: PrefetchPolicy {
         notes.add("plan after \(access.object): \(Array(chosen))")
         for object in chosen { plan.propose(object) }
         guard let unlikely else { return }
-        for object in outlook.waiting {
+        for object in outlook.unused {
             notes.add("\(object) waits")
-            plan.judge(object, isLikely: !unlikely.contains(object))
+            plan.reconsider(object, isLikely: !unlikely.contains(object))
         }
     }
 

@@ -36,7 +36,7 @@ actor Forecaster {
     /// What was fetched and not asked for yet, with its bytes and the number of the fetch.
     private var fetched: [UInt32: (bytes: Int, fetch: Int)] = [:]
     /// The same in turns, in which it is looked at again.
-    private var waiting = WaitingObjects()
+    private var unused = UnusedPrefetches()
     /// What was fetched in vain, and nobody has had since.
     private var setbacks: [UInt32: FetchSetback] = [:]
     /// What the cache can hold, as it was last looked at.
@@ -214,7 +214,7 @@ actor Forecaster {
         catalogue.set(cost: announced.cost ?? 0, of: object)
         policy.announce(
             AnnouncedObject(
-                object: object, categories: catalogue[object].categories, cost: catalogue.expectedCost(of: object),
+                object: object, categories: catalogue[object].categories, size: catalogue.expectedCost(of: object),
                 time: announced.since ?? time))
     }
 
@@ -278,12 +278,12 @@ actor Forecaster {
         let limit = isPaused ? 0 : spending.objectsLeft
         var (plan, due): (PrefetchPlan, [UInt32]) = (PrefetchPlan(), [])
         let room = surroundings.room()
-        if access.size > room { waiting.next(of: access.user, into: &due, waits: waits) }
+        if access.size > room { unused.next(of: access.user, into: &due, isUnused: isUnused) }
         let outlook = PrefetchOutlook(
-            limit: limit, room: room, waiting: due, holds: { self.isOutOfQuestion($0) })
+            limit: limit, room: room, unused: due, holds: { self.isOutOfQuestion($0) })
         policy.plan(after: access, outlook: outlook, into: &plan)
-        for judgement in plan.judgements where judgement.object < catalogue.count {
-            surroundings.reconsider(catalogue.key(of: judgement.object), judgement.isLikely)
+        for verdict in plan.reconsiderations where verdict.object < catalogue.count {
+            surroundings.reconsider(catalogue.key(of: verdict.object), verdict.isLikely)
         }
         counts.plans += 1
         counts.proposed += plan.proposals.count
@@ -305,7 +305,7 @@ actor Forecaster {
         return !known.fits(capacity, toMemory: prediction.toMemory) || surroundings.holds(catalogue.key(of: object))
     }
 
-    private func waits(_ fetch: WaitingObjects.Fetch) -> Bool { fetched[fetch.object]?.fetch == fetch.number }
+    private func isUnused(_ fetch: UnusedPrefetches.Fetch) -> Bool { fetched[fetch.object]?.fetch == fetch.number }
 
     private func begin() {
         if isPaused { wanted.objects = [] }
@@ -315,10 +315,10 @@ actor Forecaster {
             let known = catalogue[object]
             guard let recipe = recipes.recipe(of: known), var resource = known.resource else { continue }
             let expected = known.bytes ?? (resource.source.url == nil ? 0 : sizes.mean)
-            guard spending.allows(cost: expected) else { continue }
+            guard spending.allows(size: expected) else { continue }
             resource.user = wanted.user.name
             let left = spending.bytesLeft
-            let payment = spending.spend(cost: expected)
+            let payment = spending.spend(size: expected)
             counts.begun += 1
             let received = ReceivedBytes(after: known.partialBytes, atMost: left ?? .max)
             var options = recipe.options
@@ -361,8 +361,9 @@ actor Forecaster {
                 counts.usedLate += 1
             } else if isHeld {
                 fetched[object] = (bytes, counts.fetched)
-                waiting.add(
-                    WaitingObjects.Fetch(object: object, user: ended.user, number: counts.fetched), waits: waits)
+                unused.add(
+                    UnusedPrefetches.Fetch(object: object, user: ended.user, number: counts.fetched), isUnused: isUnused
+                )
             } else {
                 drop(bytes)
             }

@@ -1,0 +1,82 @@
+import HalcyonEviction
+import HalcyonPrefetch
+import Testing
+
+@Suite("Unused prefetches are due in turns")
+struct UnusedPrefetchesTests {
+    /// The queue beside a plain list of the unused objects.
+    private struct Queue {
+        private(set) var unused: [UnusedPrefetches.Fetch] = []
+        private var objects = UnusedPrefetches()
+        private var fetches = 0
+
+        mutating func fetch(_ object: UInt32, user: UInt32 = 0) {
+            fetches += 1
+            let fetch = UnusedPrefetches.Fetch(object: object, user: user, number: fetches)
+            unused.append(fetch)
+            objects.add(fetch) { [unused] in unused.contains($0) }
+        }
+
+        /// Ends a prefetch: its object is requested or evicted.
+        mutating func end(_ object: UInt32) { unused.removeAll { $0.object == object } }
+
+        mutating func next(of user: UInt32 = 0) -> [UInt32] {
+            var list: [UInt32] = [99]
+            objects.next(of: user, into: &list) { [unused] in unused.contains($0) }
+            return list
+        }
+    }
+
+    @Test("Each is due in order of its fetch; one that is no longer unused never is")
+    func turns() {
+        var queue = Queue()
+        #expect(queue.next() == [])
+        for object: UInt32 in [5, 6, 7] { queue.fetch(object) }
+        #expect((0..<5).map { _ in queue.next() } == [[5], [6], [7], [5], [6]])
+        queue.end(7)
+        queue.fetch(8)
+        #expect((0..<4).map { _ in queue.next() } == [[5], [6], [8], [5]])
+        for object: UInt32 in [5, 6, 8] { queue.end(object) }
+        #expect(queue.next() == [])
+    }
+
+    @Test("One that is fetched again is due after the others, and once a round")
+    func again() {
+        var queue = Queue()
+        for object: UInt32 in [5, 6] { queue.fetch(object) }
+        queue.end(5)
+        queue.fetch(5)
+        #expect((0..<4).map { _ in queue.next() } == [[6], [5], [6], [5]])
+    }
+
+    @Test("Only a user's own are due; those of others are skipped, a few at a time")
+    func users() {
+        var queue = Queue()
+        queue.fetch(1, user: 1)
+        for object in UInt32(2)..<6 { queue.fetch(object, user: 2) }
+        queue.fetch(6, user: 1)
+        #expect(queue.next(of: 1) == [1])
+        #expect(queue.next(of: 1) == [], "four of the other user's are passed over")
+        #expect(queue.next(of: 1) == [6])
+        #expect(queue.next(of: 3) == [])
+    }
+
+    @Test(
+        "Of many, each unused one is due once a round, whatever the order in which others end"
+    )
+    func many() {
+        var generator = SplitMix64(seed: 3)
+        var queue = Queue()
+        for round in 0..<30 {
+            for object in 0..<UInt32(50) where !queue.unused.contains(where: { $0.object == object }) {
+                if generator.next(below: 3) == 0 { queue.fetch(object) }
+            }
+            for fetch in queue.unused.shuffled(using: &generator) where generator.next(below: 2) == 0 {
+                queue.end(fetch.object)
+            }
+            let expected = Set(queue.unused.map(\.object))
+            let seen = (0..<queue.unused.count).flatMap { _ in queue.next() }
+            #expect(Set(seen) == expected && seen.count == expected.count, "round \(round)")
+        }
+    }
+}
