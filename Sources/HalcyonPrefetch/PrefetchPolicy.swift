@@ -1,4 +1,8 @@
 import HalcyonEviction
+import HalcyonSupport
+
+/// A bin of calibrated probabilities.
+public typealias CalibrationBin = HalcyonSupport.CalibrationBin
 
 /// Says, after each access, what to fetch before anybody asks for it.
 ///

@@ -30,10 +30,10 @@ struct CategoryProfiles: ~Copyable {
     var byteCount: Int { profiles.byteCount }
 
     /// Takes an access at `now` to an object of `category` into account; `gap` is in octaves, 255 for a new object.
-    mutating func note(_ category: UInt32, now: UInt32, gap: UInt8) {
+    mutating func note(_ category: UInt32, now: Int, gap: UInt8) {
         let slot = category & mask
         var profile = profiles[slot]
-        let time = -FastMath.float(now &- profile.last)
+        let time = -FastMath.float(UInt32(truncatingIfNeeded: now) &- profile.last)
         profile.fast = profile.fast * FastMath.exp2(time * 0.001) + 1
         profile.slow = profile.slow * FastMath.exp2(time * 0.000_02) + 1
         let isReuse = gap != .max
@@ -41,19 +41,19 @@ struct CategoryProfiles: ~Copyable {
         let share = max(CategoryProfiles.latest, 1 / (8 + FastMath.float(profile.accesses)))
         profile.reuse += ((isReuse ? 1 : 0) - profile.reuse) * share
         if isReuse { profile.gap += (Float(gap) - profile.gap) * share }
-        profile.last = now
+        profile.last = UInt32(truncatingIfNeeded: now)
         profiles[slot] = profile
     }
 
     /// Writes the mean over `members` into a row.
     @inline(__always)
-    func write(_ members: UnsafeBufferPointer<UInt32>, now: UInt32, into row: UnsafeMutablePointer<Float>) {
+    func write(_ members: UnsafeBufferPointer<UInt32>, now: Int, into row: UnsafeMutablePointer<Float>) {
         var (fast, slow, reuse, gap): (Float, Float, Float, Float) = (0, 0, 0, 0)
         var nearest = UInt32.max
         var index = 0
         while index < members.count {
             let profile = profiles[members[index] & mask]
-            let age = now &- profile.last
+            let age = UInt32(truncatingIfNeeded: now) &- profile.last
             let time = -FastMath.float(age)
             fast += profile.fast * FastMath.exp2(time * 0.001)
             slow += profile.slow * FastMath.exp2(time * 0.000_02)

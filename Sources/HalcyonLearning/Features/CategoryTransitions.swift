@@ -7,7 +7,11 @@ import HalcyonEviction
 @usableFromInline
 struct CategoryTransitions: ~Copyable {
     /// Counts halve every 2¹⁷ requests.
-    @inlinable static var epochShift: UInt32 { 17 }
+    @inlinable static var epochShift: Int { 17 }
+
+    /// Returns the epoch of an access, modulo 2³².
+    @inlinable @inline(__always)
+    static func epoch(of now: Int) -> UInt32 { UInt32(truncatingIfNeeded: now >> epochShift) }
 
     @usableFromInline
     struct Count: BitwiseCopyable {
@@ -37,9 +41,9 @@ struct CategoryTransitions: ~Copyable {
     var byteCount: Int { totals.byteCount + counts.byteCount }
 
     /// Counts an access to `members` by somebody who asked for something of `from` before.
-    mutating func note(from: CategorySetID, to members: UnsafeBufferPointer<UInt32>, now: UInt32) {
+    mutating func note(from: CategorySetID, to members: UnsafeBufferPointer<UInt32>, now: Int) {
         if from == 0 || from >= CategorySetTable.bound { return }
-        let epoch = now >> CategoryTransitions.epochShift
+        let epoch = CategoryTransitions.epoch(of: now)
         totals[from].add(in: epoch)
         for category in members { counts.update(from, category) { $0.add(in: epoch) } }
     }
@@ -50,8 +54,8 @@ struct CategoryTransitions: ~Copyable {
 
     /// How often anything followed on a set.
     @inlinable @inline(__always)
-    func followed(_ from: CategorySetID, now: UInt32) -> Float {
-        totals[from].weight(in: now >> CategoryTransitions.epochShift)
+    func followed(_ from: CategorySetID, now: Int) -> Float {
+        totals[from].weight(in: CategoryTransitions.epoch(of: now))
     }
 
     /// Has what followed on a set on its way from memory, as far as it went to `category`.
@@ -64,9 +68,9 @@ struct CategoryTransitions: ~Copyable {
     /// - Parameter followed: how often anything followed on the set.
     @inline(__always)
     func chance(
-        _ followers: PairRow, _ followed: Float, to members: UnsafeBufferPointer<UInt32>, now: UInt32
+        _ followers: PairRow, _ followed: Float, to members: UnsafeBufferPointer<UInt32>, now: Int
     ) -> Float {
-        let epoch = now >> CategoryTransitions.epochShift
+        let epoch = CategoryTransitions.epoch(of: now)
         var most: Float = 0
         var index = 0
         while index < members.count {

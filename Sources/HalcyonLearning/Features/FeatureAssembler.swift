@@ -1,5 +1,15 @@
 import HalcyonEviction
 
+/// The instant as of which features are computed.
+struct FeatureInstant: BitwiseCopyable {
+    /// The request of the cache.
+    var request: Int
+    /// The wall time in seconds, modulo 2³².
+    var second: UInt32
+    /// The clock of ``GreedyDual``.
+    var greedyDualClock: Float
+}
+
 /// Turns what is known at an instant into a row of features, a byte each, and keeps what is known of categories and users.
 ///
 /// It knows nothing but the accesses it was told of. A row is O(1 + categories of the object + categories of the user's
@@ -37,32 +47,28 @@ struct FeatureAssembler: ~Copyable {
     /// Writes the features of an object as of `now`, in requests of its cache, as bytes.
     ///
     /// - Parameter aged: the clock of ``GreedyDual``.
-    mutating func write(
-        _ record: ObjectRecord, aged: Float, now: UInt32, second: UInt32, into row: UnsafeMutablePointer<UInt8>
-    ) {
-        describe(record, aged: aged, now: now, second: second)
+    mutating func write(_ record: ObjectRecord, at instant: FeatureInstant, into row: UnsafeMutablePointer<UInt8>) {
+        describe(record, at: instant)
         scales.pack(numbers.base, into: row)
     }
 
     /// Writes them as inputs of a network; the same as those of the bytes.
-    mutating func write(
-        _ record: ObjectRecord, aged: Float, now: UInt32, second: UInt32, inputs: UnsafeMutablePointer<Float>
-    ) {
-        describe(record, aged: aged, now: now, second: second)
+    mutating func write(_ record: ObjectRecord, at instant: FeatureInstant, inputs: UnsafeMutablePointer<Float>) {
+        describe(record, at: instant)
         scales.encode(numbers.base, into: inputs)
     }
 
     /// Writes them of several objects as inputs of a network that are the columns of a matrix.
     mutating func write(
-        _ slots: UnsafePointer<UInt32>, count: Int, in records: UnsafePointer<ObjectRecord>, aged: Float, now: UInt32,
-        second: UInt32, columns matrix: UnsafeMutablePointer<Float>
+        _ slots: UnsafePointer<UInt32>, count: Int, of records: UnsafePointer<ObjectRecord>, at instant: FeatureInstant,
+        columns matrix: UnsafeMutablePointer<Float>
     ) {
         guard count > 0 else { return }
         columns.begin(records[Int(slots[0])].user, bound: count)
         for index in 0..<count {
             let record = records + Int(slots[index])
             columns.add(record.pointee.categories, of: record.pointee.user, at: index, &habits)
-            write(record.pointee, aged: aged, now: now, second: second, into: matrix + index, stride: count)
+            write(record.pointee, at: instant, into: matrix + index, stride: count)
         }
         if uses.frequency {
             DecayedCounts.decay(
@@ -108,10 +114,10 @@ struct FeatureAssembler: ~Copyable {
 
     /// Sets ``numbers`` to what is known of an object.
     @inline(__always)
-    private mutating func describe(_ record: ObjectRecord, aged: Float, now: UInt32, second: UInt32) {
+    private mutating func describe(_ record: ObjectRecord, at instant: FeatureInstant) {
         let row = numbers.base
         row.update(repeating: 0, count: Feature.width)
-        write(record, aged: aged, now: now, second: second, into: row, stride: 1)
+        write(record, at: instant, into: row, stride: 1)
         if uses.frequency {
             DecayedCounts.decay(row + Feature.count0, by: row + Feature.age, count: 1)
             GreedyDual.octaves(row + Feature.worth, count: 1)
@@ -128,15 +134,14 @@ struct FeatureAssembler: ~Copyable {
     /// access, its worth as it is.
     @inline(__always)
     private mutating func write(
-        _ record: ObjectRecord, aged: Float, now: UInt32, second: UInt32, into row: UnsafeMutablePointer<Float>,
-        stride: Int
+        _ record: ObjectRecord, at instant: FeatureInstant, into row: UnsafeMutablePointer<Float>, stride: Int
     ) {
-        row[Feature.age * stride] = FastMath.float(now &- record.last)
+        row[Feature.age * stride] = FastMath.float(record.age(at: instant.request))
         if uses.recency {
             row[Feature.gap1 * stride] = FastMath.float(small: UInt32(record.gap1))
             row[Feature.gap2 * stride] = FastMath.float(small: UInt32(record.gap2))
             row[Feature.gap3 * stride] = FastMath.float(small: UInt32(record.gap3))
-            row[Feature.sinceFirst * stride] = FastMath.float(now &- record.first)
+            row[Feature.sinceFirst * stride] = FastMath.float(record.ageOfFirst(at: instant.request))
         }
         if uses.frequency {
             let counts = record.counts.counts
@@ -146,13 +151,58 @@ struct FeatureAssembler: ~Copyable {
             row[Feature.count3 * stride] = counts.c3
             row[Feature.accesses * stride] = FastMath.float(small: UInt32(record.accesses))
             row[Feature.residentAccesses * stride] = FastMath.float(small: UInt32(record.residentAccesses))
-            row[Feature.worth * stride] = record.priority - aged
+            row[Feature.worth * stride] = record.priority - instant.greedyDualClock
         }
-        if uses.size { row[Feature.size * stride] = record.logCost }
+        if uses.size { row[Feature.size * stride] = record.logSize }
         if uses.popularity {
             row[Feature.userChanges * stride] = FastMath.float(small: UInt32(record.userChanges))
         }
-        if uses.time { row[Feature.seconds * stride] = FastMath.float(second &- record.lastSecond) }
+        if uses.time { row[Feature.seconds * stride] = FastMath.float(instant.second &- record.lastSecond) }
         if uses.fleet { fleet.write(record.object, now: habits.clock, into: row, stride: stride) }
+    }
+}
+
+/// How often each object is asked for by all users whose caches share a model.
+///
+/// A device knows of this only if somebody tells it, as a server can that sees what all devices ask for; within one cache it
+/// adds nothing to the object's own record. All operations O(1). Bytes: 12 an object.
+struct FleetPopularity: ~Copyable {
+    /// The half-life of the rate, in requests of all users.
+    private static let forgetting: Float = 1 / 5_000
+
+    struct Count: BitwiseCopyable {
+        /// The request of the last access.
+        var last: UInt32 = 0
+        /// Accesses in all.
+        var accesses: UInt32 = 0
+        /// The same, decayed.
+        var rate: Float = 0
+    }
+
+    private var counts = SlotArray(repeating: Count())
+
+    var byteCount: Int { counts.byteCount }
+
+    /// Counts an access at `now`.
+    @inline(__always)
+    mutating func note(_ object: UInt32, now: Int) {
+        var count = counts[object]
+        count.rate = rate(count, now: now) + 1
+        count.accesses &+= 1
+        count.last = UInt32(truncatingIfNeeded: now)
+        counts[object] = count
+    }
+
+    /// Writes what is known of an object as of `now` into a row of numbers that are `stride` apart.
+    @inline(__always)
+    func write(_ object: UInt32, now: Int, into row: UnsafeMutablePointer<Float>, stride: Int) {
+        let count = counts[object]
+        row[Feature.fleetRate * stride] = rate(count, now: now)
+        row[Feature.fleetAccesses * stride] = FastMath.float(count.accesses)
+    }
+
+    @inline(__always)
+    private func rate(_ count: Count, now: Int) -> Float {
+        count.rate * FastMath.exp2(-FastMath.float(UInt32(truncatingIfNeeded: now) &- count.last) * FleetPopularity.forgetting)
     }
 }

@@ -36,7 +36,7 @@ package struct HabitFeatures: ~Copyable {
     /// The categories of the latest access.
     @usableFromInline var current: CategorySetID = 0
     /// How many accesses there were; what is known of categories and users is dated by it.
-    @usableFromInline package internal(set) var clock: UInt32 = 0
+    @usableFromInline package internal(set) var clock = 0
     @usableFromInline var day = Phase()
     @usableFromInline var week = Phase()
 
@@ -132,7 +132,7 @@ package struct HabitFeatures: ~Copyable {
         if members.count > 0 && uses.user { users.write(profile, known.habits, members: members, into: row) }
         if uses.session { writeSession(set, known, members: members, into: row) }
         if uses.activity {
-            row[Feature.sinceUser] = FastMath.float(clock &- profile.last)
+            row[Feature.sinceUser] = FastMath.float(UInt32(truncatingIfNeeded: clock) &- profile.last)
             row[Feature.sessionLength] = FastMath.float(profile.sessionLength)
             row[Feature.userAccesses] = FastMath.float(profile.accesses)
         }

@@ -82,7 +82,7 @@ package struct UserProfiles: ~Copyable {
     ///   - isRepeat: whether the user asked for the object before, as far as that is known.
     ///   - members: the categories of the object.
     mutating func note(
-        _ access: Access, isRepeat: Bool, members: UnsafeBufferPointer<UInt32>, now: UInt32, second: UInt32
+        _ access: Access, isRepeat: Bool, members: UnsafeBufferPointer<UInt32>, now: Int, second: UInt32
     ) {
         let slot = access.user & mask
         var profile = profiles[slot]
@@ -95,7 +95,7 @@ package struct UserProfiles: ~Copyable {
         profile.weight = profile.weight * FastMath.exp2(-UserProfiles.forgetting) + 1
         if second &- profile.lastSecond > UserProfiles.idleSeconds { profile.sessionLength = 0 }
         profile.sessionLength &+= 1
-        profile.last = now
+        profile.last = UInt32(truncatingIfNeeded: now)
         profile.lastSecond = second
         if access.categories != 0 { profile.active = access.categories }
         profiles[slot] = profile

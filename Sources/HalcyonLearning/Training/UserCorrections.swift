@@ -52,7 +52,7 @@ struct UserCorrections: ~Copyable {
     }
 
     /// The surprise at a user's samples, in bits each as moving means: of the network alone, and with the correction.
-    func surprise(_ number: UInt32) -> (shared: Float, adapted: Float) {
+    func logLoss(_ number: UInt32) -> (shared: Float, adapted: Float) {
         let losses = losses(number)
         return (losses[0], losses[1])
     }

@@ -15,8 +15,8 @@ extension PretrainedModel {
         file.metadata["features"] = Feature.names[..<inputs].joined(separator: ",")
         file.metadata["feature_groups"] = groups.names.joined(separator: ",")
         file.metadata["normalisation"] = PretrainedModel.normalisation
-        file.metadata["horizon"] = "\(horizon)"
-        file.metadata["horizon_stretch"] = "\(stretch)"
+        file.metadata["horizon"] = "\(baseWindow)"
+        file.metadata["horizon_stretch"] = "\(windowMultiplier)"
         file.metadata["objective"] = objective.rawValue
         file.metadata["training_samples"] = "\(trainingSamples)"
         if objective == .cost {
@@ -52,18 +52,18 @@ extension PretrainedModel {
         guard prices.perMiss > 0 || prices.perByte > 0 else {
             throw ModelFileError(reason: .inconsistent("A miss costs nothing by its per_miss and per_byte"))
         }
-        guard let horizon = Double(try texts.text("horizon")), Horizon.range.contains(horizon) else {
+        guard let baseWindow = Double(try texts.text("horizon")), LabelWindow.range.contains(baseWindow) else {
             throw ModelFileError(reason: .inconsistent("The horizon is not a number from 0.05 to 16"))
         }
-        let stretch = try texts.number("horizon_stretch", in: 1...Horizon.mostStretch)
-        guard stretch.nonzeroBitCount == 1 else {
+        let multiplier = try texts.number("horizon_stretch", in: 1...LabelWindow.largestMultiplier)
+        guard multiplier.nonzeroBitCount == 1 else {
             throw ModelFileError(reason: .inconsistent("The horizon_stretch is not one of 1, 2, 4, 8, 16"))
         }
         let hidden = try texts.number("hidden", in: 4...PretrainedModel.mostHidden)
         self.init(
             weights: try file.network(inputs: inputs, hidden: hidden), inputs: inputs, hidden: hidden, groups: groups,
             objective: objective,
-            perMiss: prices.perMiss, perByte: prices.perByte, horizon: horizon, stretch: stretch,
+            perMiss: prices.perMiss, perByte: prices.perByte, baseWindow: baseWindow, windowMultiplier: multiplier,
             trainingSteps: try texts.count("training_steps"),
             trainingSamples: try texts.count("training_samples"),
             producer: try texts.text("halcyon_version"))

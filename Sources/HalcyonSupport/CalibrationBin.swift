@@ -1,17 +1,17 @@
-/// What came of the objects that were given probabilities between two bounds.
+/// The predictions of a model with probabilities between two bounds, compared with their outcomes.
 public struct CalibrationBin: Sendable, Codable, Equatable {
-    /// The lower bound.
+    /// The lower bound of the probabilities.
     public var from: Double
-    /// The upper bound.
+    /// The upper bound of the probabilities.
     public var to: Double
-    /// How many there were.
+    /// The number of predictions.
     public var count: Int
-    /// Their mean predicted probability; 0 where there are none.
+    /// The mean predicted probability; 0 without predictions.
     public var predicted: Double
-    /// The share of them that were asked for within the horizon; 0 where there are none.
+    /// The ratio of predictions with a positive outcome; 0 without predictions.
     public var observed: Double
 
-    /// A bin.
+    /// Creates a bin.
     public init(from: Double, to: Double, count: Int, predicted: Double, observed: Double) {
         self.from = from
         self.to = to

@@ -1,14 +1,15 @@
 import HalcyonEviction
 
-/// What is kept of an object that left: 24 bytes.
+/// The history of an object that left the cache: 24 bytes.
 struct Ghost: BitwiseCopyable {
     var entry = EntryID.none
+    /// The request of the last access, modulo 2³².
     private var last: UInt32 = 0
     private var pending = ObjectRecord.none
     private var counts: UInt32 = 0
     /// The time between the first and the last access, in octaves.
     private var span: UInt8 = 0
-    /// How many accesses there were, and how often the user was another, in sixteenths of an octave.
+    /// The number of accesses and of changes of the user, in sixteenths of an octave.
     private var accesses: UInt8 = 0
     private var userChanges: UInt8 = 0
     private var gap1 = UInt8.max
@@ -30,7 +31,7 @@ struct Ghost: BitwiseCopyable {
         gap3 = record.gap3
     }
 
-    /// The record of the object that came back.
+    /// A record for the object, which is requested again.
     var record: ObjectRecord {
         var record = ObjectRecord()
         record.entry = entry
@@ -46,16 +47,16 @@ struct Ghost: BitwiseCopyable {
         return record
     }
 
-    /// The number that was turned into octaves.
+    /// Returns the number that has these octaves.
     private static func number(_ octaves: UInt8, stepsAnOctave: Float) -> UInt32 {
         UInt32(FastMath.exp2(Float(octaves) / stepsAnOctave) - 0.5)
     }
 }
 
-/// The objects that left last, first in, first out, in a ring that grows to a bound. All operations O(1).
+/// The ghosts of the objects that left last, first in, first out, in a ring that grows to a bound. All operations are O(1).
 struct GhostRing: ~Copyable {
     private var ring: HeapArray<Ghost>
-    /// Where the next one goes; the newest is one place before.
+    /// The place of the next ghost; the newest one is in the place before.
     private var next = 0
     private var limit: Int
 
@@ -64,13 +65,13 @@ struct GhostRing: ~Copyable {
         limit = 0
     }
 
-    /// The places for ghosts that have memory.
+    /// The number of places that have memory.
     var capacity: Int { ring.count }
 
     /// Raises the bound to `limit` ghosts.
     mutating func allow(_ limit: Int) { self.limit = max(self.limit, limit) }
 
-    /// Puts a ghost in and returns its place, and the object that is forgotten for it, if any.
+    /// Adds a ghost and returns its place, and the object of the ghost that it replaces, if any.
     mutating func push(_ ghost: Ghost) -> (place: UInt32, forgotten: EntryID) {
         if next >= ring.count {
             if ring.count < limit { enlarge() } else { next = 0 }
@@ -81,14 +82,14 @@ struct GhostRing: ~Copyable {
         return (UInt32(truncatingIfNeeded: next &- 1), forgotten)
     }
 
-    /// Takes the ghost at `place` out.
+    /// Removes the ghost at `place` and returns it.
     mutating func take(_ place: UInt32) -> Ghost {
         let ghost = ring[Int(place)]
         ring[Int(place)].entry = .none
         return ghost
     }
 
-    /// Grows the ring at its end; called when the end is where the next one goes, so that the order stays.
+    /// Grows the ring at its end. Called when the next ghost goes to the end, so that the order is kept.
     private mutating func enlarge() {
         ring.grow(to: min(max(ring.count * 2, 256), limit), filling: Ghost())
     }

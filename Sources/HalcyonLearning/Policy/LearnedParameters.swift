@@ -3,7 +3,8 @@ import HalcyonEviction
 /// The settable values of ``LearnedPolicy``.
 public struct LearnedParameters: PolicyParameters {
     enum Decider: String, CaseIterable, Sendable {
-        case contest, network, heuristic
+        case expertSelection = "contest"
+        case network, heuristic
     }
 
     enum Start: String, CaseIterable, Sendable {
@@ -17,14 +18,14 @@ public struct LearnedParameters: PolicyParameters {
     var objective = Objective.objects
     var perMiss = 1.0
     var perByte = 0.0
-    var horizon = 0.2
+    var baseWindow = 0.2
     var hidden = 32
     var candidates = 64
     var evictions = 4
     var sampling = 2.5
     var rate = 0.005
     var history = 1.5
-    var decider = Decider.contest
+    var decider = Decider.expertSelection
     var recency = Switch.on
     var frequency = Switch.on
     var size = Switch.on
@@ -55,7 +56,7 @@ public struct LearnedParameters: PolicyParameters {
             "per-byte", \.perByte, in: 0...1_000_000_000,
             "with objective=cost: what each byte of a missed object costs besides"),
         .real(
-            "horizon", \.horizon, in: Horizon.range,
+            "horizon", \.baseWindow, in: LabelWindow.range,
             "the label: asked for again within so many turnovers of the cache (capacity over miss ratio), or up to 16 times as many while next to nothing is"
         ),
         .integer("hidden", \.hidden, in: 4...256, "hidden units of the network"),

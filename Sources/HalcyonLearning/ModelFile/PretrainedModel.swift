@@ -37,9 +37,9 @@ public struct PretrainedModel: Sendable, Equatable {
     let perMiss: Double
     let perByte: Double
     /// The label's horizon in turnovers of the cache; see the parameter `horizon` of ``LearnedPolicy``.
-    public let horizon: Double
+    public let baseWindow: Double
     /// How many times that far the labels looked ahead at last, because too little came back within it; see ``Horizon``.
-    let stretch: Int
+    let windowMultiplier: Int
     /// The steps of training that the weights have behind them.
     public let trainingSteps: Int
     /// The labelled samples that were seen.
@@ -52,7 +52,7 @@ public struct PretrainedModel: Sendable, Equatable {
 
     init(
         weights: [Float], inputs: Int, hidden: Int, groups: FeatureGroups, objective: Objective,
-        perMiss: Double = 1, perByte: Double = 0, horizon: Double, stretch: Int = 1, trainingSteps: Int,
+        perMiss: Double = 1, perByte: Double = 0, baseWindow: Double, windowMultiplier: Int = 1, trainingSteps: Int,
         trainingSamples: Int,
         producer: String
     ) {
@@ -63,8 +63,8 @@ public struct PretrainedModel: Sendable, Equatable {
         self.objective = objective
         self.perMiss = perMiss
         self.perByte = perByte
-        self.horizon = horizon
-        self.stretch = stretch
+        self.baseWindow = baseWindow
+        self.windowMultiplier = windowMultiplier
         self.trainingSteps = trainingSteps
         self.trainingSamples = trainingSamples
         self.producer = producer

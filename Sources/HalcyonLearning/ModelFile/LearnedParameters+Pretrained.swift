@@ -9,7 +9,7 @@ extension LearnedParameters {
         objective = pretrained.objective
         perMiss = pretrained.perMiss
         perByte = pretrained.perByte
-        horizon = pretrained.horizon
+        baseWindow = pretrained.baseWindow
         hidden = pretrained.hidden
         groups = pretrained.groups
     }

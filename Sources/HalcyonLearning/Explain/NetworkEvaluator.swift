@@ -1,7 +1,7 @@
 import HalcyonSupport
 
-/// A network held against samples that it has not learnt from.
-struct Judgement: ~Copyable {
+/// Evaluates a network on samples that it has not learned from.
+struct NetworkEvaluator: ~Copyable {
     private var network: Perceptron
 
     /// The network with these weights.
@@ -10,7 +10,7 @@ struct Judgement: ~Copyable {
         network.load(weights)
     }
 
-    /// The features of a sample's row as the network sees them.
+    /// Returns the features of a sample's row as inputs of the network.
     func inputs(_ row: [UInt8]) -> [Float] {
         let decoded = HeapArray<Float>(repeating: 0, count: network.inputs)
         row.withUnsafeBufferPointer { bytes in
@@ -20,7 +20,7 @@ struct Judgement: ~Copyable {
         return (0..<network.inputs).map { decoded[$0] }
     }
 
-    /// The logit of each row of inputs. O(rows × inputs × hidden).
+    /// Returns the logit of each row of inputs. O(rows × inputs × hidden).
     mutating func logits(_ rows: [[Float]]) -> [Float] {
         var logits: [Float] = []
         logits.reserveCapacity(rows.count)
@@ -38,12 +38,12 @@ struct Judgement: ~Copyable {
         return logits
     }
 
-    /// The logistic loss of one sample, in nats.
+    /// Returns the logistic loss of one sample, in nats.
     static func loss(logit: Float, isPositive: Bool) -> Double {
         let value = Double(logit)
         return max(value, 0) - (isPositive ? value : 0) + PortableMath.log1p(PortableMath.exp(-abs(value)))
     }
 
-    /// The chance that a logit stands for.
+    /// Returns the probability with this logit.
     static func probability(_ logit: Float) -> Double { 1 / (1 + PortableMath.exp(-Double(logit))) }
 }

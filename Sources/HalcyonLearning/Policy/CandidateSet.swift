@@ -1,18 +1,18 @@
-/// The residents among which the next victims are chosen, with their scores: least first out. O(candidates) a choice.
+/// The candidates for eviction with their scores. Finding the lowest score is O(candidates).
 ///
-/// Scores are of the scoring whose number stands beside them: some may be older than others.
+/// Each score has the number of the scoring in which it was given: some scores may be older than others.
 struct CandidateSet: ~Copyable {
-    /// As many as a record's byte can number.
+    /// The most candidates, limited by the byte that a record has for its place.
     static let bound = Int(ObjectRecord.notCandidate)
 
     let limit: Int
     private(set) var count = 0
-    /// The place of the one with the least score, if that is known.
+    /// The place of the lowest score, if known.
     private var known: Int?
-    /// Empty until there is a candidate: most caches of a fleet never have to evict.
+    /// Empty until there is a candidate: most per-user caches never evict.
     private(set) var slots = HeapArray<UInt32>(repeating: ObjectRecord.none, count: 0)
     private(set) var scores = HeapArray<Float>(repeating: 0, count: 0)
-    /// The scoring of each score, its last byte.
+    /// The scoring of each score, modulo 256.
     private var scorings = HeapArray<UInt8>(repeating: 0, count: 0)
 
     init(limit: Int) { self.limit = limit }
@@ -20,7 +20,7 @@ struct CandidateSet: ~Copyable {
     var byteCount: Int { slots.byteCount + scores.byteCount + scorings.byteCount }
     var isFull: Bool { count == limit }
 
-    /// The place of the one with the least score; only if there is one. O(1) until something changes.
+    /// Returns the place of the lowest score; there must be a candidate. O(1) until a score changes.
     mutating func least() -> Int {
         if let known { return known }
         let values = scores.base
@@ -38,28 +38,28 @@ struct CandidateSet: ~Copyable {
         return best
     }
 
-    /// How many scorings ago a score was given, as of scoring `scoring`; 256 count as none.
+    /// Returns the scorings since a score was given, modulo 256, as of scoring `scoring`.
     @inline(__always)
-    func age(at place: Int, scoring: UInt32) -> UInt8 { UInt8(truncatingIfNeeded: scoring) &- scorings[place] }
+    func age(at place: Int, scoring: Int) -> UInt8 { UInt8(truncatingIfNeeded: scoring) &- scorings[place] }
 
-    /// To be called when all ``scores`` were changed, in the scoring of that number.
-    mutating func scoresChanged(scoring: UInt32) {
+    /// Records that all ``scores`` were changed in a scoring.
+    mutating func scoresChanged(scoring: Int) {
         known = nil
         for place in 0..<count { scorings[place] = UInt8(truncatingIfNeeded: scoring) }
     }
 
-    /// Changes one score, in the scoring of that number.
+    /// Changes one score in a scoring.
     @inline(__always)
-    mutating func rescore(at place: Int, score: Float, scoring: UInt32) {
+    mutating func rescore(at place: Int, score: Float, scoring: Int) {
         scores[place] = score
         scorings[place] = UInt8(truncatingIfNeeded: scoring)
         known = nil
     }
 
-    /// Adds a resident that is no candidate yet; without a score, which then is to follow.
+    /// Adds a resident that is no candidate yet. If no score is given, the caller sets it later.
     @inline(__always)
     mutating func add(
-        _ slot: UInt32, score: Float = 0, scoring: UInt32 = 0, records: UnsafeMutablePointer<ObjectRecord>
+        _ slot: UInt32, score: Float = 0, scoring: Int = 0, records: UnsafeMutablePointer<ObjectRecord>
     ) {
         if slots.count == 0 { makeRoom() }
         records[Int(slot)].candidate = UInt8(truncatingIfNeeded: count)
@@ -77,7 +77,7 @@ struct CandidateSet: ~Copyable {
         scorings.grow(to: limit, filling: 0)
     }
 
-    /// Takes the one at `place` out.
+    /// Removes the candidate at `place`.
     @inline(__always)
     mutating func remove(at place: Int, records: UnsafeMutablePointer<ObjectRecord>) {
         records[Int(slots[place])].candidate = ObjectRecord.notCandidate
@@ -90,14 +90,15 @@ struct CandidateSet: ~Copyable {
         records[Int(slots[place])].candidate = UInt8(truncatingIfNeeded: place)
     }
 
-    /// Lets those go whose score is above the mean.
+    /// Removes the candidates with a score at or above the mean.
     mutating func dropBetterHalf(records: UnsafeMutablePointer<ObjectRecord>) {
         var sum: Float = 0
         for place in 0..<count { sum += scores[place] }
         drop(from: sum / Float(max(count, 1)), leaving: 0, records: records)
     }
 
-    /// Lets the best go until at most `most` are left, to a 256th of the range of the scores; where that is not finite, any.
+    /// Removes the candidates with the highest scores until at most `most` are left. The order is exact to 1/256 of the range
+    /// of the scores; if that is not finite, any candidates are removed.
     mutating func dropBest(leaving most: Int, records: UnsafeMutablePointer<ObjectRecord>) {
         if count <= most { return }
         let values = scores.base
@@ -114,11 +115,11 @@ struct CandidateSet: ~Copyable {
         }
         drop(from: high, leaving: most, records: records)
         drop(from: low, leaving: most, records: records)
-        // What is not a number is neither, nor is anything where the range is not finite.
+        // A score that is not a number is in neither range, nor is any score if the range is not finite.
         while count > most { remove(at: count - 1, records: records) }
     }
 
-    /// Lets those go that score at least `least` until at most `most` are left.
+    /// Removes candidates with a score of at least `least` until at most `most` are left.
     private mutating func drop(from least: Float, leaving most: Int, records: UnsafeMutablePointer<ObjectRecord>) {
         var place = count - 1
         while place >= 0 && count > most {
