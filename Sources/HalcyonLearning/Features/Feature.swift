@@ -1,37 +1,37 @@
-/// The groups of features, each of which can be switched off.
+/// The groups of features. Each can be switched off.
 package struct FeatureGroups: OptionSet, Sendable {
     package let rawValue: UInt16
 
     package init(rawValue: UInt16) { self.rawValue = rawValue }
 
-    /// Time since the last access and the one before, gaps, time since first seen.
+    /// The time since the last access, the gaps between the last accesses, the time since the first access.
     package static let recency = FeatureGroups(rawValue: 1 << 0)
-    /// Accesses decayed at several time scales, accesses in all, the heuristic's worth.
+    /// The accesses decayed at several time scales, all accesses, the priority by ``GreedyDual``.
     package static let frequency = FeatureGroups(rawValue: 1 << 1)
-    /// What the object costs.
+    /// The size of the object.
     package static let size = FeatureGroups(rawValue: 1 << 2)
-    /// How many users asked for the object.
+    /// The number of changes of the object's user.
     package static let popularity = FeatureGroups(rawValue: 1 << 3)
-    /// The object's categories over all users.
+    /// The use of the object's categories by all users.
     package static let category = FeatureGroups(rawValue: 1 << 4)
-    /// What the user who asked last has done with the object's categories.
+    /// The use of the object's categories by the user of its last access.
     package static let user = FeatureGroups(rawValue: 1 << 5)
-    /// Whether the object's categories are those in use now, and what follows on them.
+    /// Whether the object's categories are in use now, and the probability that they follow.
     package static let session = FeatureGroups(rawValue: 1 << 6)
-    /// Wall time since the last access, time of day and of the week.
+    /// The wall time since the last access, the time of day and of the week.
     package static let time = FeatureGroups(rawValue: 1 << 7)
-    /// How much the user who asked last is doing: accesses in all and in this session, time since the last one.
+    /// The activity of the user of the last access: all accesses, those in this session, the time since the last one.
     package static let activity = FeatureGroups(rawValue: 1 << 8)
-    /// How often the users of all caches that share the model ask for the object.
+    /// The requests for the object over all caches that share the model.
     package static let fleet = FeatureGroups(rawValue: 1 << 9)
 
     package static let all = FeatureGroups(rawValue: 0x3FF)
 }
 
-/// Where each feature stands in a row of ``width`` bytes.
+/// The places of the features in a row of ``width`` bytes.
 @usableFromInline
 package enum Feature {
-    /// Bytes a row.
+    /// The bytes of a row.
     @usableFromInline package static let width = 38
 
     @usableFromInline package static let age = 0, gap1 = 1, gap2 = 2, gap3 = 3, sinceFirst = 4
@@ -48,40 +48,42 @@ package enum Feature {
         weekQuadrature = 31
     @usableFromInline package static let sinceUser = 32, sessionLength = 33, userAccesses = 34
     @usableFromInline package static let fleetRate = 35, fleetAccesses = 36
-    /// The constant 1 that stands in for a bias.
+    /// The constant 1, which replaces a bias.
     @usableFromInline package static let one = 37
 
-    /// A byte as a number around 0: less 64, over 64.
+    /// Returns a byte as an input around 0: (byte − 64) / 64.
     @inline(__always)
     static func input(_ level: Float) -> Float { level * 0.015_625 - 1 }
 
-    /// What depends on the user and the categories alone, in two runs.
-    @usableFromInline package static let habits = categoryFast..<transition + 1
+    /// The user–category features, which depend on the user and the categories alone, in two ranges.
+    @usableFromInline package static let userCategory = categoryFast..<transition + 1
     @usableFromInline package static let activity = sinceUser..<userAccesses + 1
 
-    /// The time of day and of the week.
+    /// The time-of-day features, and those of the time of the week.
     @usableFromInline package static let timeOfDay = dayPhase..<weekQuadrature + 1
 
-    /// The feature at a place of ``habits`` and, after them, ``activity``.
+    /// Returns the feature at a place of ``userCategory`` and, after it, ``activity``.
     @inline(__always)
-    static func habit(_ place: Int) -> Int {
-        place < habits.count ? habits.lowerBound + place : activity.lowerBound + place - habits.count
+    static func userCategoryFeature(_ place: Int) -> Int {
+        place < userCategory.count
+            ? userCategory.lowerBound + place : activity.lowerBound + place - userCategory.count
     }
 
-    /// Where ``habit(_:)`` has a feature.
+    /// Returns the place of a feature for ``userCategoryFeature(_:)``.
     @inlinable @inline(__always)
-    package static func habitPlace(_ feature: Int) -> Int {
-        feature < habits.upperBound ? feature - habits.lowerBound : feature - activity.lowerBound + habits.count
+    package static func userCategoryPlace(_ feature: Int) -> Int {
+        feature < userCategory.upperBound
+            ? feature - userCategory.lowerBound : feature - activity.lowerBound + userCategory.count
     }
 
-    /// Nothing is known of the user and the categories.
+    /// Sets the user–category features of a row to 0.
     @inline(__always)
-    static func clearHabits(of row: UnsafeMutablePointer<Float>) {
-        (row + habits.lowerBound).update(repeating: 0, count: habits.count)
+    static func clearUserCategory(of row: UnsafeMutablePointer<Float>) {
+        (row + userCategory.lowerBound).update(repeating: 0, count: userCategory.count)
         (row + activity.lowerBound).update(repeating: 0, count: activity.count)
     }
 
-    /// A row of bytes as ``input(_:)``s; the constant becomes 1.
+    /// Converts a row of bytes by ``input(_:)``; the constant becomes 1.
     @inline(__always)
     static func decode(_ bytes: UnsafePointer<UInt8>, into row: UnsafeMutablePointer<Float>) {
         var index = 0
@@ -90,5 +92,115 @@ package enum Feature {
             index &+= 1
         }
         row[one] = 1
+    }
+}
+
+/// The names of the features in model files and reports.
+extension Feature {
+    /// The numbers of features that a network may have.
+    static let layouts = [width]
+
+    /// The name of each place of a row. An unused place is named by its number.
+    static let names: [String] = {
+        var names = (0..<width).map { "unused_\($0)" }
+        for group in FeatureGroups.named {
+            for (place, name) in group.features { names[place] = name }
+        }
+        names[one] = "one"
+        return names
+    }()
+}
+
+extension FeatureGroups {
+    /// A group with its name and its features.
+    struct Named: Sendable {
+        let group: FeatureGroups
+        let name: String
+        let features: [(place: Int, name: String)]
+    }
+
+    /// The groups in the order of lists.
+    static let named: [Named] = [
+        Named(
+            group: .recency, name: "recency",
+            features: [
+                (Feature.age, "age"), (Feature.gap1, "gap_1"), (Feature.gap2, "gap_2"), (Feature.gap3, "gap_3"),
+                (Feature.sinceFirst, "since_first"),
+            ]),
+        Named(
+            group: .frequency, name: "frequency",
+            features: [
+                (Feature.count0, "count_0"), (Feature.count1, "count_1"), (Feature.count2, "count_2"),
+                (Feature.count3, "count_3"), (Feature.accesses, "accesses"), (Feature.worth, "worth"),
+                (Feature.residentAccesses, "resident_accesses"),
+            ]),
+        Named(group: .size, name: "size", features: [(Feature.size, "size")]),
+        Named(
+            group: .popularity, name: "popularity",
+            features: [(Feature.userChanges, "user_changes")]),
+        Named(
+            group: .category, name: "category",
+            features: [
+                (Feature.categoryFast, "category_fast"), (Feature.categorySlow, "category_slow"),
+                (Feature.categoryAge, "category_age"), (Feature.categoryReuse, "category_reuse"),
+                (Feature.categoryGap, "category_gap"),
+            ]),
+        Named(
+            group: .user, name: "user",
+            features: [
+                (Feature.userRate, "user_rate"), (Feature.userAge, "user_age"), (Feature.userShare, "user_share"),
+                (Feature.userGap, "user_gap"), (Feature.userDistinct, "user_distinct"),
+                (Feature.userReuse, "user_reuse"),
+            ]),
+        Named(
+            group: .session, name: "session",
+            features: [(Feature.active, "active"), (Feature.transition, "transition")]),
+        Named(
+            group: .time, name: "time",
+            features: [
+                (Feature.seconds, "seconds"), (Feature.dayPhase, "day_phase"),
+                (Feature.dayQuadrature, "day_quadrature"), (Feature.weekPhase, "week_phase"),
+                (Feature.weekQuadrature, "week_quadrature"),
+            ]),
+        Named(
+            group: .activity, name: "activity",
+            features: [
+                (Feature.sinceUser, "since_user"), (Feature.sessionLength, "session_length"),
+                (Feature.userAccesses, "user_accesses"),
+            ]),
+        Named(
+            group: .fleet, name: "fleet",
+            features: [(Feature.fleetRate, "fleet_rate"), (Feature.fleetAccesses, "fleet_accesses")]),
+    ]
+
+    /// The names of the groups in this set, in their order.
+    var names: [String] { FeatureGroups.named.filter { contains($0.group) }.map(\.name) }
+
+    /// Creates the set of the groups with these names; `nil` if one is unknown.
+    init?(names: [String]) {
+        self = []
+        for name in names {
+            guard let known = FeatureGroups.named.first(where: { $0.name == name }) else { return nil }
+            insert(known.group)
+        }
+    }
+}
+
+/// The groups of features as plain Booleans, which are fast to test in debug builds, too.
+@usableFromInline
+struct FeatureSwitches: BitwiseCopyable {
+    @usableFromInline let recency, frequency, size, popularity, category, user, session, time, activity, fleet: Bool
+
+    init(_ groups: FeatureGroups) {
+        recency = groups.contains(.recency)
+        frequency = groups.contains(.frequency)
+        size = groups.contains(.size)
+        popularity = groups.contains(.popularity)
+        category = groups.contains(.category)
+        user = groups.contains(.user)
+        session = groups.contains(.session)
+        time = groups.contains(.time)
+        activity = groups.contains(.activity)
+        fleet = groups.contains(.fleet)
     }
 }

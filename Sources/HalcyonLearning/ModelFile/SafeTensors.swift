@@ -1,12 +1,13 @@
 import Foundation
 
-/// Named arrays of single-precision numbers with a few words about them, in the safetensors format.
+/// Named arrays of single-precision numbers with metadata, in the safetensors format
+/// (https://github.com/huggingface/safetensors).
 ///
-/// Eight bytes give the length of a header, least significant first; the header is a JSON object that gives each array's
-/// type, shape and place, and under `__metadata__` texts by name; the arrays follow, row by row, least significant byte
-/// first, without gaps. Python's `safetensors` opens what this writes. Of the types only `F32` is read.
+/// The first eight bytes are the length of the header, little-endian. The header is a JSON object with the type, shape and
+/// place of each array, and texts by name under `__metadata__`. The arrays follow row by row, little-endian and without
+/// gaps. Python's `safetensors` reads these files. The only supported type is `F32`.
 ///
-/// Reading and writing are O(bytes). See https://github.com/huggingface/safetensors for the format.
+/// Reading and writing are O(bytes).
 package struct SafeTensors: Equatable {
     package struct Tensor: Equatable {
         package var shape: [Int]
@@ -18,7 +19,7 @@ package struct SafeTensors: Equatable {
         }
     }
 
-    /// The longest header that the format's own reader accepts.
+    /// The longest header that the reference implementation accepts.
     static let longestHeader = 100_000_000
 
     package var tensors: [String: Tensor]
@@ -29,7 +30,7 @@ package struct SafeTensors: Equatable {
         self.metadata = metadata
     }
 
-    /// The bytes of a file; the same for the same content.
+    /// Returns the bytes of a file; equal contents have equal bytes.
     package func data() throws(ModelFileError) -> Data {
         var header: [String: HeaderEntry] = ["__metadata__": .metadata(metadata)]
         var body = Data()
@@ -43,7 +44,7 @@ package struct SafeTensors: Equatable {
         guard var text = try? encoder.encode(header) else {
             throw ModelFileError(reason: .inconsistent("The header cannot be written as JSON"))
         }
-        // Spaces behind the header put the arrays at a multiple of eight bytes.
+        // Spaces after the header align the arrays to eight bytes.
         while text.count % 8 != 0 { text.append(UInt8(ascii: " ")) }
         var data = Data()
         data.appendLittleEndian(UInt64(text.count))
@@ -52,17 +53,17 @@ package struct SafeTensors: Equatable {
 
     /// Reads the bytes of a file.
     ///
-    /// - Throws: ``ModelFileError`` if they are not of the format, cut short, or hold another type than `F32`.
+    /// - Throws: ``ModelFileError`` if they are not in the format, are truncated, or have another type than `F32`.
     package init(parsing data: Data) throws(ModelFileError) {
         let lead = data.prefix(8)
         guard lead.count == 8 else {
-            throw ModelFileError(reason: .malformed("There are \(lead.count) bytes where at least 8 are needed"))
+            throw ModelFileError(reason: .malformed("The file has \(lead.count) bytes, and at least 8 are needed"))
         }
         let length = lead.littleEndian(UInt64.self)
         guard length >= 2, length <= UInt64(SafeTensors.longestHeader) else {
             throw ModelFileError(
                 reason: .malformed(
-                    "The first 8 bytes give a header of \(length) bytes where 2 to 100000000 are accepted"))
+                    "The header has \(length) bytes, and 2 to 100000000 are accepted"))
         }
         let start = 8 + Int(length)
         guard start <= data.count else {
@@ -75,7 +76,7 @@ package struct SafeTensors: Equatable {
         guard start + header.end == data.count else {
             throw ModelFileError(
                 reason: .malformed(
-                    "\(data.count - start - header.end) bytes follow behind what the header describes"))
+                    "\(data.count - start - header.end) bytes follow after the last array"))
         }
         metadata = header.metadata
         tensors = [:]
@@ -89,11 +90,11 @@ package struct SafeTensors: Equatable {
     }
 }
 
-/// A header whose arrays follow on each other without gaps.
+/// A header whose arrays are contiguous.
 private struct Header {
     package var metadata: [String: String] = [:]
     package var tensors: [String: HeaderTensor] = [:]
-    /// Where the last array ends behind the header.
+    /// The end of the last array, counted from the end of the header.
     var end = 0
 
     package init(parsing text: Data) throws(ModelFileError) {
@@ -102,21 +103,21 @@ private struct Header {
         else {
             throw ModelFileError(reason: .malformed("The header is not a JSON object of types, shapes and places"))
         }
-        // In order of names, so that of several faults the same one is reported in every run.
+        // In order of names, so that every run reports the same of several faults.
         for (name, entry) in entries.sorted(by: { $0.key < $1.key }) {
             switch entry {
             case .metadata(let texts) where name == "__metadata__": metadata = texts
-            case .metadata: throw ModelFileError(reason: .malformed("The header says no type and shape for '\(name)'"))
+            case .metadata: throw ModelFileError(reason: .malformed("The header has no type and shape for '\(name)'"))
             case .tensor(let tensor):
                 try tensor.validate(name)
                 tensors[name] = tensor
             }
         }
-        // The decoder keeps one of several values with the same name.
+        // The decoder keeps only one of several values with the same name.
         guard Self.nameCount(text) == entries.count + metadata.count + tensors.count * 3 else {
             throw ModelFileError(
                 reason: .malformed(
-                    "The header has a name twice, or more of an array than dtype, shape and data_offsets"))
+                    "The header has a name twice, or an array with more than dtype, shape and data_offsets"))
         }
         for (name, tensor) in tensors.sorted(by: {
             $0.value.dataOffsets.lexicographicallyPrecedes($1.value.dataOffsets)
@@ -130,7 +131,7 @@ private struct Header {
         }
     }
 
-    /// How many names of values there are in a JSON text: the colons outside its strings.
+    /// Returns the number of names in a JSON text: of the colons outside its strings.
     private static func nameCount(_ text: Data) -> Int {
         var (count, isInString, isEscaped) = (0, false, false)
         for byte in text {
@@ -148,7 +149,7 @@ private struct Header {
     }
 }
 
-/// What the header says of one name.
+/// The value of one name in the header.
 private enum HeaderEntry: Codable {
     case tensor(HeaderTensor)
     case metadata([String: String])
@@ -181,15 +182,15 @@ private struct HeaderTensor: Codable {
     var shape: [Int]
     var dataOffsets: [Int]
 
-    /// Further than any file reaches, and far from where sums of places overflow.
+    /// The largest accepted offset: beyond the end of any file, and low enough that sums cannot overflow.
     private static let furthest = 1 << 48
 
-    /// What the array takes; only once it is validated.
+    /// The bytes of the array. Valid only after ``validate(_:)``.
     var byteCount: Int { dataOffsets[1] - dataOffsets[0] }
 
     func validate(_ name: String) throws(ModelFileError) {
         guard dtype == "F32" else {
-            throw ModelFileError(reason: .foreign("'\(name)' holds \(dtype) where only F32 is read"))
+            throw ModelFileError(reason: .foreign("'\(name)' has the type \(dtype), and only F32 is supported"))
         }
         guard dataOffsets.count == 2, dataOffsets[0] >= 0, dataOffsets[1] >= dataOffsets[0],
             dataOffsets[1] <= Self.furthest
@@ -214,7 +215,7 @@ private struct HeaderTensor: Codable {
 }
 
 extension Data {
-    /// The number that these bytes are, least significant first.
+    /// Returns the number with these little-endian bytes.
     fileprivate func littleEndian<Number: FixedWidthInteger>(_ type: Number.Type) -> Number {
         reversed().reduce(0) { $0 << 8 | Number($1) }
     }

@@ -8,8 +8,8 @@ import CPortableBLAS
 
 /// The level-2 and level-3 BLAS routines in single precision that the networks need, of one implementation.
 ///
-/// Matrices are dense and row-major. All routines run on the calling thread: at these sizes (tens of rows and columns) a
-/// hand-over to other threads costs more than it gains.
+/// Matrices are dense and row-major. All routines run on the calling thread: with tens of rows and columns, more threads
+/// cost more than they gain.
 package struct BLAS {
     typealias MatrixProduct =
         @convention(c) (
@@ -25,9 +25,9 @@ package struct BLAS {
     private let gemv: VectorProduct
     private let gemvTransposed: VectorProduct
 
-    /// The routines of `kernels`.
+    /// Selects the routines of `kernels`.
     ///
-    /// - Parameter level: the instruction set of the portable ones; `nil` for the one in force.
+    /// - Parameter level: the instruction set of the portable kernels; `nil` for the one in force.
     package init(_ kernels: Kernels, level: String? = nil) {
         switch kernels {
         case .portable:
@@ -41,29 +41,29 @@ package struct BLAS {
         }
     }
 
-    /// C := A · B, where A is `m` × `k`, B is `k` × `n`, C is `m` × `n`. O(m k n).
+    /// Computes C := A · B, where A is `m` × `k`, B is `k` × `n`, C is `m` × `n`. O(m k n).
     func multiply(
         _ a: UnsafePointer<Float>, _ b: UnsafePointer<Float>, into c: UnsafeMutablePointer<Float>,
         m: Int, n: Int, k: Int
     ) { gemm(a, b, c, m, n, k) }
 
-    /// C := Aᵀ · B, where A is `k` × `m`, B is `k` × `n`, C is `m` × `n`. O(m k n).
+    /// Computes C := Aᵀ · B, where A is `k` × `m`, B is `k` × `n`, C is `m` × `n`. O(m k n).
     func multiplyTransposed(
         _ a: UnsafePointer<Float>, _ b: UnsafePointer<Float>, into c: UnsafeMutablePointer<Float>,
         m: Int, n: Int, k: Int
     ) { gemmTransposed(a, b, c, m, n, k) }
 
-    /// y := A · x, where A is `m` × `n`. O(m n).
+    /// Computes y := A · x, where A is `m` × `n`. O(m n).
     func multiply(
         _ a: UnsafePointer<Float>, vector x: UnsafePointer<Float>, into y: UnsafeMutablePointer<Float>, m: Int, n: Int
     ) { gemv(a, x, y, m, n) }
 
-    /// y := Aᵀ · x, where A is `m` × `n`. O(m n).
+    /// Computes y := Aᵀ · x, where A is `m` × `n`. O(m n).
     func multiplyTransposed(
         _ a: UnsafePointer<Float>, vector x: UnsafePointer<Float>, into y: UnsafeMutablePointer<Float>, m: Int, n: Int
     ) { gemvTransposed(a, x, y, m, n) }
 
-    /// Set before the system's first product. Accelerate decides by size and keeps such small products on one thread.
+    /// Computed before the system's first product. Accelerate keeps such small products on one thread by itself.
     private static let isSingleThreaded: Bool = {
         #if !canImport(Accelerate)
             openblas_set_num_threads(1)
@@ -76,7 +76,7 @@ package struct BLAS {
         #if canImport(Accelerate)
             "Accelerate"
         #else
-            // "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH NO_AFFINITY Haswell MAX_THREADS=64": the name and the version come first.
+            // "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH Haswell MAX_THREADS=64": the name and the version come first.
             [openblas_get_config(), openblas_get_corename()].compactMap { $0 }.map { String(cString: $0) }
                 .enumerated().flatMap {
                     $0.offset == 0 ? $0.element.split(separator: " ").prefix(2) : [$0.element[...]]

@@ -1,11 +1,11 @@
-/// Logarithms and exponentials to three digits, in a few instructions and the same on every machine.
+/// Logarithms and exponentials to three digits, in a few instructions and with the same bits on every machine.
 ///
-/// A decision needs some thousand of them, and none needs more digits. They are made from the bits of the number and a
-/// polynomial of the rest, so they depend on no mathematical library. Conversions go through bit patterns too, because
-/// the library's generic ones cost ten times as much in a debug build.
+/// A decision needs some thousand of them, and none needs more digits. They are computed from the bits of the number and a
+/// polynomial of the rest, so they depend on no mathematical library. Conversions also use bit patterns, because the
+/// library's generic ones take ten times as long in a debug build.
 @usableFromInline
 package enum FastMath {
-    /// The binary logarithm of a positive number, within 0.01.
+    /// Returns the binary logarithm of a positive number, within 0.01.
     @inlinable @inline(__always)
     package static func log2(_ value: Float) -> Float {
         let bits = value.bitPattern
@@ -14,7 +14,7 @@ package enum FastMath {
         return exponent + ((2 - mantissa * 0.333_333_33) * mantissa - 0.666_666_67)
     }
 
-    /// Two to the power of `value`, within 0.1 %; 0 below 2⁻¹⁰⁰ and for what is not a number, 2¹⁰⁰ at most.
+    /// Returns two to the power of `value`, within 0.1 %; 0 below 2⁻¹⁰⁰ and for NaN, 2¹⁰⁰ at most.
     @inlinable @inline(__always)
     package static func exp2(_ value: Float) -> Float {
         guard value >= -100 else { return 0 }
@@ -26,15 +26,15 @@ package enum FastMath {
         return Float(bitPattern: power.bitPattern &+ (shifted.bitPattern << 23))
     }
 
-    /// A positive number divided by 2 so often; 0 below 2⁻¹²⁶.
+    /// Returns a positive number divided by 2 `times` times; 0 below 2⁻¹²⁶.
     @inlinable @inline(__always)
     package static func halved(_ value: Float, times: UInt32) -> Float {
         let exponent = value.bitPattern >> 23
         return times < exponent ? Float(bitPattern: value.bitPattern &- times << 23) : 0
     }
 
-    /// The root of a number from 0 on, within 0.001 %. The library's has a branch for negative ones, which keeps loops from
-    /// doing several at a time. From the bits of the number and two of Newton's steps.
+    /// Returns the square root of a number of at least 0, within 0.001 %: from its bits and two of Newton's steps. The
+    /// library's function has a branch for negative numbers, which prevents the vectorization of loops.
     @inlinable @inline(__always)
     package static func root(_ value: Float) -> Float {
         var inverse = Float(bitPattern: 0x5F37_59DF &- value.bitPattern >> 1)
@@ -43,40 +43,41 @@ package enum FastMath {
         return value * inverse
     }
 
-    /// 1 / (1 + e^−value).
+    /// Returns 1 / (1 + e^−value).
     @inlinable @inline(__always)
     package static func sigmoid(_ value: Float) -> Float { 1 / (1 + exp2(-1.442_695 * value)) }
 
-    /// The binary logarithm of `sigmoid(value)`.
+    /// Returns the binary logarithm of `sigmoid(value)`.
     @inlinable @inline(__always)
     package static func log2Sigmoid(_ value: Float) -> Float { -log2(1 + exp2(-1.442_695 * value)) }
 
-    /// The binary logarithm of ln(1 + e^value), within 0.02 up to ±400,000: of −ln(1 − p) where `sigmoid(value)` is p.
+    /// Returns the binary logarithm of ln(1 + e^value), within 0.02 up to ±400,000. This is log₂(−ln(1 − p)) with p =
+    /// `sigmoid(value)`.
     @inlinable @inline(__always)
     package static func log2Softplus(_ value: Float) -> Float {
         let size = 1.442_695 * abs(value)
         let power = exp2(-size)
         let sum = size + log2(1 + power)
-        // Below 0 it is p and a little: −ln(1 − p) / p is 1 + p/2 + p²/3 …
+        // Below 0 it is a little more than p: −ln(1 − p) / p is 1 + p/2 + p²/3 …
         let chance = power / (1 + power)
         return value < 0 ? chance * (0.721_348 + chance * 0.442) - sum : log2(sum) - 0.528_766
     }
 
-    /// A whole number below 2²³.
+    /// Converts a whole number below 2²³.
     @inlinable @inline(__always)
     package static func float(small value: UInt32) -> Float { Float(bitPattern: value | 0x4B00_0000) - 8_388_608 }
 
-    /// Any whole number, to 24 binary digits.
+    /// Converts any whole number, to 24 binary digits.
     @inlinable @inline(__always)
     package static func float(_ value: UInt32) -> Float {
         float(small: value >> 16) * 65_536 + float(small: value & 0xFFFF)
     }
 
-    /// The nearest byte.
+    /// Returns the nearest byte.
     @inlinable @inline(__always)
     package static func byte(_ value: Float) -> UInt8 { value > 0 ? UInt8((value < 254.5 ? value : 254.5) + 0.5) : 0 }
 
-    /// The same as a number, without a branch.
+    /// Returns the nearest byte as a number, without a branch.
     @inlinable @inline(__always)
     package static func nearestByte(_ value: Float) -> Float {
         let above = (value > 0 ? (value < 254.5 ? value : 254.5) : 0) + 0.5
@@ -85,15 +86,15 @@ package enum FastMath {
         return nearest > above ? nearest - 1 : nearest
     }
 
-    /// A whole number below 2²³ that is one already.
+    /// Converts a number that is whole and below 2²³.
     @inlinable @inline(__always)
     package static func whole(_ value: Float) -> UInt32 { (value + 8_388_608).bitPattern & 0x7F_FFFF }
 
-    /// A count or a distance as a byte: eight steps an octave, 0 for 0.
+    /// Returns a count or a distance as a byte: eight steps an octave, 0 for 0.
     @inlinable @inline(__always)
     package static func octaves(_ value: UInt32) -> UInt8 { byte(log2(float(value) + 1) * 8) }
 
-    /// A decayed count as a byte: sixteen steps an octave, 0 for 0.
+    /// Returns a decayed count as a byte: sixteen steps an octave, 0 for 0.
     @inlinable @inline(__always)
     package static func fineOctaves(_ value: Float) -> UInt8 { byte(log2(value + 1) * 16) }
 }

@@ -1,16 +1,15 @@
 import HalcyonEviction
 
-/// A fixed run of plain values on the heap, owned by whoever holds it.
+/// A noncopyable array of plain values with a fixed size.
 ///
-/// Element access is a bare pointer access: no bounds, uniqueness or exclusivity checks, because these sit in the inner
-/// loops of the learner. ``grow(to:filling:)`` is the only operation that moves the memory. Bytes: the stride of
-/// `Element` each.
+/// Element access is a bare pointer access without bounds, uniqueness or exclusivity checks, because it is in the inner
+/// loops of the learner. Only ``grow(to:filling:)`` moves the memory. Bytes: the stride of `Element` each.
 @usableFromInline
 package struct HeapArray<Element: BitwiseCopyable>: ~Copyable {
     @usableFromInline package internal(set) var base: UnsafeMutablePointer<Element>
     @usableFromInline package internal(set) var count: Int
 
-    /// `count` copies of `fill`.
+    /// Creates an array of `count` copies of `fill`.
     @inlinable
     package init(repeating fill: Element, count: Int) {
         precondition(count >= 0, "a negative number of elements")
@@ -30,7 +29,7 @@ package struct HeapArray<Element: BitwiseCopyable>: ~Copyable {
         @inline(__always) nonmutating _modify { yield &base[index] }
     }
 
-    /// Makes room for `larger` elements; what is new reads as `fill`.
+    /// Grows the array to `larger` elements; new elements are `fill`.
     @inlinable
     package mutating func grow(to larger: Int, filling fill: Element) {
         guard larger > count else { return }

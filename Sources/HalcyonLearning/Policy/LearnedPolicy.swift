@@ -188,7 +188,7 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
 
     public mutating func define(categorySet: CategorySetID, members: [UInt32]) {
         let learner = learner
-        learner.pointee.features.habits.sets.define(categorySet, members: members)
+        learner.pointee.features.userCategory.sets.define(categorySet, members: members)
     }
 
     // MARK: The steps of every request
@@ -199,7 +199,7 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
         missRatio += ((isMiss ? 1 : 0) - missRatio) * max(0.001, 1 / Double(100 + now))
         second = UInt32(truncatingIfNeeded: access.time / 1_000_000)
         let learner = learner
-        learner.pointee.features.habits.expect(access)
+        learner.pointee.features.userCategory.expect(access)
         labeller.begin(now, missRatio: missRatio)
     }
 

@@ -38,7 +38,7 @@ struct CandidateInputs: ~Copyable {
     mutating func describe(
         _ candidates: borrowing CandidateList, _ context: PlannerContext, into matrix: UnsafeMutablePointer<Float>,
         leanings: UnsafeMutablePointer<Float>, objects: borrowing PlannerObjects,
-        successions: borrowing Successions, users: inout PlannerUsers, habits: inout HabitFeatures
+        successions: borrowing Successions, users: inout PlannerUsers, habits: inout UserCategoryFeatures
     ) {
         self.matrix = matrix
         count = candidates.count

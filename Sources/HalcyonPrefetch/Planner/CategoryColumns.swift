@@ -1,14 +1,14 @@
 import HalcyonEviction
 import HalcyonLearning
 
-/// What the categories of a set contribute to the inputs of each candidate that has them, worked out once a plan (``HabitColumns``).
+/// What the categories of a set contribute to the inputs of each candidate that has them, worked out once a plan (``UserCategoryColumns``).
 ///
 /// O(categories) a set.
 struct CategoryColumns: ~Copyable {
     /// At most one for each candidate.
     private static let bound = CandidateList.bound
 
-    private var columns = HabitColumns()
+    private var columns = UserCategoryColumns()
     private var user = UInt32.max
     /// How much is known of what the user wants.
     private var weight: Float = 0
@@ -27,7 +27,7 @@ struct CategoryColumns: ~Copyable {
     }
 
     /// Forgets those of the plan before.
-    mutating func begin(_ user: UInt32, _ habits: borrowing HabitFeatures) {
+    mutating func begin(_ user: UInt32, _ habits: borrowing UserCategoryFeatures) {
         self.user = user
         weight = (habits.profile(of: user)?.weight ?? 0) + 8
         columns.begin(user, bound: Self.bound)
@@ -35,12 +35,12 @@ struct CategoryColumns: ~Copyable {
 
     /// The `index`-th candidate has the categories of a set.
     @inline(__always)
-    mutating func add(_ set: CategorySetID, at index: Int, _ habits: inout HabitFeatures) {
+    mutating func add(_ set: CategorySetID, at index: Int, _ habits: inout UserCategoryFeatures) {
         columns.add(set < CategorySetTable.bound ? set : 0, of: user, at: index, &habits)
     }
 
     /// Works out the columns, and returns how much the user is doing and the time as they are told for any set.
-    mutating func complete(_ habits: inout HabitFeatures) -> UnsafePointer<Float> {
+    mutating func complete(_ habits: inout UserCategoryFeatures) -> UnsafePointer<Float> {
         columns.complete(&habits)
         let (fast, chance, rate) = (
             columns[Feature.categoryFast], columns[Feature.transition], columns[Feature.userRate]

@@ -9,7 +9,7 @@ struct PlannerState: ~Copyable {
     private static let (byFast, byMiddle, byInside) = (0, 1, 2)
 
     let parameters: PlannerParameters
-    var habits: HabitFeatures
+    var habits: UserCategoryFeatures
     var objects = PlannerObjects()
     var successions = Successions()
     var categories = PlannerCategories()
@@ -41,8 +41,8 @@ struct PlannerState: ~Copyable {
         cachesPerUser = context.cachesPerUser
         let seed = context.seed
         usesCategories = parameters.categories == .on
-        habits = HabitFeatures(
-            usesCategories ? .all : .all.subtracting([.category, .user, .session]), bounds: .everybody)
+        habits = UserCategoryFeatures(
+            usesCategories ? .all : .all.subtracting([.category, .user, .session]), bounds: .allUsers)
         inputs = CandidateInputs(matrix: plans.inputs(0))
         price = FetchPrice(least: parameters.price, most: parameters.mostPrice)
         trainer = PlannerTrainer(
