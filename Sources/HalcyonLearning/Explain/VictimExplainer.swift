@@ -49,7 +49,8 @@ struct VictimExplainer {
     /// Returns the candidate that would be evicted if `slot` were not. Older scores are updated as the sampler does, but
     /// stay as they are; an updated score may be lower than the victim's.
     mutating func runnerUp(
-        to slot: UInt32, among candidates: borrowing CandidateSet, scoring: Int, of records: UnsafePointer<ObjectRecord>,
+        to slot: UInt32, among candidates: borrowing CandidateSet, scoring: Int,
+        of records: UnsafePointer<ObjectRecord>,
         scorer: NetworkScorer, at instant: FeatureInstant
     ) -> ScoredResident {
         var runnerUp = ScoredResident(slot: ObjectRecord.none, score: .infinity)

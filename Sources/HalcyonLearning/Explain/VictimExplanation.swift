@@ -79,7 +79,8 @@ public struct VictimExplanation: Sendable, Codable {
             let logits = evaluator.logits([row] + variants)
             let scores = logits.map {
                 Double(
-                    parameters.missCost.score(logit: $0, logSize: scored.logSize, usesUniformSizes: record.usesUniformSizes))
+                    parameters.missCost.score(
+                        logit: $0, logSize: scored.logSize, usesUniformSizes: record.usesUniformSizes))
             }
             let features = groups.flatMap(\.features).filter { $0.place < inputs }
             return Candidate(

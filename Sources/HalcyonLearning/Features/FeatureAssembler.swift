@@ -201,6 +201,8 @@ struct SharedPopularity: ~Copyable {
 
     @inline(__always)
     private func rate(_ count: Count, now: Int) -> Float {
-        count.rate * FastMath.exp2(-FastMath.float(UInt32(truncatingIfNeeded: now) &- count.last) * SharedPopularity.forgetting)
+        count.rate
+            * FastMath.exp2(
+                -FastMath.float(UInt32(truncatingIfNeeded: now) &- count.last) * SharedPopularity.forgetting)
     }
 }

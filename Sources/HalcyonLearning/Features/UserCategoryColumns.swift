@@ -56,7 +56,9 @@ package struct UserCategoryColumns: ~Copyable {
 
     /// Adds the object number `index`, which has a user and a category set.
     @inlinable @inline(__always)
-    package mutating func add(_ set: CategorySetID, of user: UInt32, at index: Int, _ features: inout UserCategoryFeatures) {
+    package mutating func add(
+        _ set: CategorySetID, of user: UInt32, at index: Int, _ features: inout UserCategoryFeatures
+    ) {
         if user == self.user && set < CategorySetTable.bound {
             if let place = places.place(of: set) {
                 ofObjects[index] = place

@@ -1,13 +1,13 @@
 import HalcyonEviction
 
-/// The user–category features: the use of an object's categories by its user and by all users, the session, the activity of
-/// the user, and the time of day and of the week.
+/// The user–category features: the use of an object's categories by its user and by all users, the session, and the activity
+/// of the user. The time-of-day features are computed here, too.
 ///
 /// Both models have them: the eviction model for a resident (``FeatureAssembler``), the prefetch planner for a candidate.
 /// Each model keeps its own statistics, because the accesses that they observe may differ: a cache may serve some of the
 /// users for whom the planner predicts. A row is O(categories of the object + categories in use).
 ///
-/// Some methods that change nothing are `mutating`, because they are called for each candidate: Swift 6.3 copies a large
+/// Some methods are `mutating` but change nothing. They are called for each candidate, and Swift 6.3 copies a large
 /// noncopyable value at each call that borrows it and is not inlined.
 @usableFromInline
 package struct UserCategoryFeatures: ~Copyable {

@@ -4,30 +4,30 @@ import HalcyonEviction
 ///
 /// A request passes through these parts, each of which owns its state:
 ///
-/// | part | job |
-/// |---|---|
-/// | ``ObjectHistory`` | the records of residents and of objects that left lately |
-/// | ``SampleLabeller`` | takes samples and labels them: was the object requested again within the label window? |
-/// | ``OnlineTrainer`` | trains the network (``Perceptron``) on labelled samples; shared with the model |
-/// | ``FeatureAssembler`` | the network's inputs: the object, its categories, its users (``Feature``); shared with the model |
-/// | ``CandidateSampler`` | samples the residents that are compared, and their scores |
-/// | ``NetworkScorer``, ``GreedyDual`` | the experts that score residents |
-/// | ``ExpertSelector`` | selects the expert that decides; shared with the model |
-/// | ``RecencyGuard`` | hands evictions to LRU for a while, with uniform sizes |
-/// | ``VictimExplainer`` | records why one victim was chosen |
+/// - ``ObjectHistory`` has the records of residents and of objects that left lately.
+/// - ``SampleLabeller`` takes samples and labels them: is the object requested again within the ``LabelWindow``?
+/// - ``OnlineTrainer`` trains the network (``Perceptron``) on labelled samples.
+/// - ``FeatureAssembler`` computes the network's inputs from the object, its categories and its users (``Feature``).
+/// - ``CandidateSampler`` samples the residents that are compared, and has their scores.
+/// - ``NetworkScorer`` and ``GreedyDual`` are the experts that score residents, beside LRU.
+/// - ``ExpertSelector`` selects the expert that decides.
+/// - ``RecencyGuard`` hands evictions to LRU for a while, with uniform sizes.
+/// - ``VictimExplainer`` records why one victim was chosen.
+///
+/// Trainer, features and selector belong to the ``LearnedModel``, which several caches may share.
 ///
 /// The new object is compared with the candidates, too: it is refused if its score is the lowest. An untrained policy
 /// decides as ``GreedyDual``. The network takes over after ``OnlineTrainer/fewestSteps`` steps.
 ///
 /// The policy follows LRB (Song, Berger, Li, Lloyd: Learning relaxed Belady for content distribution network caching,
-/// 2020) and differs from it in the model, the label, the candidates and the selection of experts.
+/// 2020). It differs in the model, the label, the candidates and the selection of experts.
 ///
 /// A request is O(1) in the number of residents with uniform sizes, and O(log residents) with variable sizes, for the heap
 /// of priorities. It also takes some rows of features and a share of a training step, and an eviction the rows of some
 /// candidates and a share of a product. Decisions are deterministic by the seed.
 ///
-/// Bytes: 4 an object number, 64 a resident, at most 16 a resident for its priority or for the shadow of LRU, and 24 a
-/// remembered object (1.5 a resident by default). If numbers are reused once forgotten, this is 126 for each of the most
+/// Bytes: 4 an object number, 64 a resident, and 24 a remembered object (1.5 a resident by default). Priorities or the
+/// shadow of LRU take at most 16 a resident. If numbers are reused once forgotten, this is 126 for each of the most
 /// residents so far, or 128 with the reserve of growing arrays. Even the smallest cache remembers 1,024 objects. Waiting
 /// samples take at most 1.8 MB. The model takes at most 6 MB, and 20 bytes a category set and 4 a member for at most
 /// 4 million sets. All of it grows with use.
@@ -393,7 +393,9 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
                 to: slot, among: sampler.candidates, scoring: sampler.scoring, of: history.records.base,
                 scorer: scorer, at: instant)
         }
-        guard newObject != ObjectRecord.none, let score = newObjectScore, score < runnerUp.score else { return runnerUp }
+        guard newObject != ObjectRecord.none, let score = newObjectScore, score < runnerUp.score else {
+            return runnerUp
+        }
         return ScoredResident(slot: newObject, score: score)
     }
 
