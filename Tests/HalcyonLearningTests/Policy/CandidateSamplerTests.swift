@@ -3,41 +3,43 @@ import Testing
 
 @testable import HalcyonLearning
 
-@Suite("Who may go: the candidates of the learned policy")
-struct LearnedCandidatesTests {
-    /// A cache under the learned policy that is filled with objects of many sizes, or all of the same, and has evicted for long.
+@Suite("The candidates of the learned policy")
+struct CandidateSamplerTests {
+    /// A cache under the learned policy that is full of objects of variable or uniform sizes and has evicted many.
     private final class Filled {
         var index: CacheCore<LearnedPolicy>
         private var random = SplitMix64(seed: 3)
-        private let sizesDiffer: Bool
+        private let usesVariableSizes: Bool
         private var number = 0
 
-        init(_ parameters: LearnedParameters, residents: Int, sizesDiffer: Bool, requests: Int, seed: UInt64 = 1) {
+        init(_ parameters: LearnedParameters, residents: Int, usesVariableSizes: Bool, requests: Int, seed: UInt64 = 1)
+        {
             let context = PolicyContext(
-                capacity: sizesDiffer ? residents * 100 : residents, usesUniformSizes: !sizesDiffer, seed: seed)
+                capacity: usesVariableSizes ? residents * 100 : residents, usesUniformSizes: !usesVariableSizes,
+                seed: seed)
             index = CacheCore(LearnedPolicy(parameters, context: context), context)
-            self.sizesDiffer = sizesDiffer
+            self.usesVariableSizes = usesVariableSizes
             request(requests, popular: residents)
         }
 
-        /// Half of the requests go to so many objects that stay popular, half to new ones.
+        /// Sends requests, half to `popular` objects that stay popular and half to new ones.
         func request(_ count: Int, popular: Int) {
             for _ in 0..<count {
                 let object = random.next(below: 2) == 0 ? random.next(below: popular) : 1_000_000 + number
-                request(object, cost: sizesDiffer ? 1 << (object * 37 % 8) + object % 50 : 1)
+                request(object, size: usesVariableSizes ? 1 << (object * 37 % 8) + object % 50 : 1)
             }
         }
 
-        func request(_ object: Int, cost: Int) {
+        func request(_ object: Int, size: Int) {
             number += 1
             _ = index.access(
-                Access(entry: EntryID(object), requestNumber: number, time: Int64(number) * 100_000, size: cost))
+                Access(entry: EntryID(object), requestNumber: number, time: Int64(number) * 100_000, size: size))
         }
 
         var now: Access { Access(entry: .none, requestNumber: number, time: Int64(number) * 100_000) }
     }
 
-    /// What is wrong with the candidates, the hand and the marks of who is a candidate, if anything.
+    /// Returns the fault of the candidates, the hand and the candidates' places in the records, if any.
     private func fault(_ policy: borrowing LearnedPolicy) -> String? {
         let records = policy.history.records.base
         var residents: Set<UInt32> = []
@@ -47,23 +49,25 @@ struct LearnedCandidatesTests {
             slot = records[Int(slot)].newer
         }
         if residents.count != policy.history.count { return "the list has not all residents" }
-        for place in 0..<policy.candidates.count {
-            let candidate = policy.candidates.slots[place]
+        for place in 0..<policy.sampler.candidates.count {
+            let candidate = policy.sampler.candidates.slots[place]
             if !residents.contains(candidate) { return "candidate \(candidate) is no resident" }
             if Int(records[Int(candidate)].candidate) != place { return "candidate \(candidate) is at another place" }
         }
         let marked = (0..<policy.history.used).count { records[$0].candidate != ObjectRecord.notCandidate }
-        if marked != policy.candidates.count { return "\(marked) are marked" }
-        if policy.hand != ObjectRecord.none && !residents.contains(policy.hand) { return "the hand is at nobody" }
+        if marked != policy.sampler.candidates.count { return "\(marked) are marked" }
+        if policy.sampler.hand != ObjectRecord.none && !residents.contains(policy.sampler.hand) {
+            return "the hand is not at a resident"
+        }
         return nil
     }
 
     @Test(
-        "A large cache gives up one after the other until nobody is left, though chance hardly finds the last",
+        "A large cache can be trimmed one entry at a time until it is empty, though random draws hardly find the last",
         arguments: [false, true])
-    func trimming(sizesDiffer: Bool) {
-        let cache = Filled(LearnedParameters(), residents: 20_000, sizesDiffer: sizesDiffer, requests: 0)
-        for object in 0..<20_000 { cache.request(object, cost: 1) }
+    func trimming(usesVariableSizes: Bool) {
+        let cache = Filled(LearnedParameters(), residents: 20_000, usesVariableSizes: usesVariableSizes, requests: 0)
+        for object in 0..<20_000 { cache.request(object, size: 1) }
         var left = cache.index.count
         #expect(left == 20_000)
         while left > 0 {
@@ -77,11 +81,11 @@ struct LearnedCandidatesTests {
         }
     }
 
-    @Test("After most of its room is taken away a cache goes on, and the network goes on deciding")
+    @Test("After most of its capacity is removed, a cache still works and the network still decides")
     func shrinking() {
         var parameters = LearnedParameters()
-        parameters.decider = .contest
-        let cache = Filled(parameters, residents: 9_000, sizesDiffer: true, requests: 20_000)
+        parameters.decider = .expertSelection
+        let cache = Filled(parameters, residents: 9_000, usesVariableSizes: true, requests: 20_000)
         cache.index.limit(capacity: 30_000, count: .max, at: cache.now)
         let (evictions, byNetwork) = (cache.index.policy.evictions, cache.index.policy.evictionsByNetwork)
         cache.request(3_000, popular: 150)
@@ -99,11 +103,11 @@ struct LearnedCandidatesTests {
         var parameters = LearnedParameters()
         parameters.candidates = one(of: [8, 9, 64, 127, 128])
         parameters.evictions = one(of: [1, 2, 4, 32])
-        parameters.decider = one(of: [.contest, .network, .network, .heuristic])
+        parameters.decider = one(of: [.expertSelection, .network, .network, .heuristic])
         let residents = one(of: [0, 1, 9, 63, 65, 128, 129, 256, 400])
-        let sizesDiffer = seed % 2 == 0
+        let usesVariableSizes = seed % 2 == 0
         let cache = Filled(
-            parameters, residents: residents, sizesDiffer: sizesDiffer, requests: 1, seed: UInt64(seed))
+            parameters, residents: residents, usesVariableSizes: usesVariableSizes, requests: 1, seed: UInt64(seed))
         let capacity = cache.index.capacity
         for step in 0..<3_000 {
             switch random.next(below: 200) {
@@ -124,18 +128,21 @@ struct LearnedCandidatesTests {
     private func keeping(_ seed: UInt64) -> Filled {
         var parameters = LearnedParameters()
         (parameters.decider, parameters.evictions) = (.network, 16)
-        return Filled(parameters, residents: 1_000, sizesDiffer: true, requests: 12_000, seed: seed)
+        return Filled(parameters, residents: 1_000, usesVariableSizes: true, requests: 12_000, seed: seed)
     }
 
-    @Test("Where sizes differ candidates keep their scores, and who goes was scored now and has the least of all")
+    @Test("With variable sizes candidates keep their scores, and the victim has the lowest score, given now")
     func keptScores() {
         var oldest = 0
         for seed in UInt64(1)...5 {
             let cache = keeping(seed)
-            let (slot, score) = cache.index.policy.weakest(by: .network)
-            let policy = (candidates: 0..<cache.index.policy.candidates.count, scoring: cache.index.policy.scoring)
-            let ages = policy.candidates.map { cache.index.policy.candidates.age(at: $0, scoring: policy.scoring) }
-            let scores = policy.candidates.map { cache.index.policy.candidates.scores[$0] }
+            let lowest = cache.index.policy.lowestResident(by: .network)
+            let (slot, score) = (lowest.slot, lowest.score)
+            let (places, scoring) = (
+                0..<cache.index.policy.sampler.candidates.count, cache.index.policy.sampler.scoring
+            )
+            let ages = places.map { cache.index.policy.sampler.candidates.age(at: $0, scoring: scoring) }
+            let scores = places.map { cache.index.policy.sampler.candidates.scores[$0] }
             let place = Int(cache.index.policy.history.records[Int(slot)].candidate)
             #expect(ages[place] == 0 && scores[place] == score && scores.min() == score)
             oldest = max(oldest, Int(ages.max() ?? 0))
@@ -143,39 +150,41 @@ struct LearnedCandidatesTests {
         #expect(oldest > 3)
     }
 
-    @Test("The runner-up is who goes next, looked at again as the least is, and watching it changes no score")
+    @Test("The runner-up is the next victim, with an updated score, and recording it changes no score")
     func runnerUp() {
         for seed in UInt64(1)...5 {
             let cache = keeping(seed)
-            let (slot, _) = cache.index.policy.weakest(by: .network)
+            let slot = cache.index.policy.lowestResident(by: .network).slot
             func scores() -> [Float] {
-                (0..<cache.index.policy.candidates.count).map { cache.index.policy.candidates.scores[$0] }
+                (0..<cache.index.policy.sampler.candidates.count).map {
+                    cache.index.policy.sampler.candidates.scores[$0]
+                }
             }
             let before = scores()
-            let next = cache.index.policy.runnerUp(to: slot, by: .network, newcomerScore: .infinity)
+            let next = cache.index.policy.runnerUp(to: slot)
             #expect(scores() == before)
-            let place = Int(cache.index.policy.history.records[Int(slot)].candidate)
             let records = cache.index.policy.history.records.base
-            cache.index.policy.candidates.remove(at: place, records: records)
-            let (runnerUp, score) = cache.index.policy.weakest(by: .network)
-            // Of several with the least score either may name any.
-            let scoreOfNext = cache.index.policy.candidates.scores[
+            cache.index.policy.sampler.remove(slot, records: records)
+            let runnerUp = cache.index.policy.lowestResident(by: .network)
+            // Of several with the lowest score either may name any.
+            let scoreOfNext = cache.index.policy.sampler.candidates.scores[
                 Int(cache.index.policy.history.records[Int(next.slot)].candidate)]
-            #expect(next.score == score && (next.slot == runnerUp || scoreOfNext == score))
+            #expect(next.score == runnerUp.score && (next.slot == runnerUp.slot || scoreOfNext == runnerUp.score))
         }
     }
 
     @Test(
-        "A scoring serves as many evictions as asked for, half as many where sizes differ, at most a tenth of the residents"
+        "A scoring serves the evictions of the parameter, half with variable sizes, at most a tenth of the residents"
     )
-    func evictionsAScoring() {
-        for (residents, sizesDiffer, expected) in [
+    func evictionsPerScoring() {
+        for (residents, usesVariableSizes, expected) in [
             (1_000, false, 4), (1_000, true, 2), (30, false, 3), (30, true, 2), (15, false, 1),
         ] {
             let cache = Filled(
-                LearnedParameters(), residents: residents, sizesDiffer: sizesDiffer, requests: residents * 6)
-            let served = cache.index.policy.evictionsAScoring
-            #expect(served == expected, "\(residents), \(sizesDiffer)")
+                LearnedParameters(), residents: residents, usesVariableSizes: usesVariableSizes, requests: residents * 6
+            )
+            let served = cache.index.policy.evictionsPerScoring
+            #expect(served == expected, "\(residents), \(usesVariableSizes)")
         }
     }
 }

@@ -10,7 +10,7 @@ struct LearnedPolicyTests {
         try PolicyCatalogue.standard.policy(text)
     }
 
-    /// Half of the requests go to 100 objects that stay popular, half to objects that are never asked for again.
+    /// Half of the requests go to 100 objects that stay popular, half to objects that are never requested again.
     private func accesses(_ count: Int, seed: UInt64) -> [Access] {
         var random = SplitMix64(seed: seed)
         return (0..<count).map { index in
@@ -36,7 +36,7 @@ struct LearnedPolicyTests {
         #expect(Double(learned) > Double(lru) * 1.2, "\(learned) hits beside LRU's \(lru)")
     }
 
-    @Test("The same seed gives the same decisions; another seed may give others, and is no worse than LRU")
+    @Test("Equal seeds give equal decisions; every seed has more hits than LRU")
     func seeds() throws {
         let accesses = accesses(6_000, seed: 2)
         let lru = hits(try policy("lru"), accesses, capacity: 150)
@@ -47,7 +47,7 @@ struct LearnedPolicyTests {
         }
     }
 
-    @Test("Verbs in order, residents only, used within the capacity; the same in any batches; prefixes stand")
+    @Test("Verbs are in order, victims are residents, the capacity holds; batches and prefixes change nothing")
     func conformance() throws {
         let policy = try policy()
         for trace in MicroTrace.all {
@@ -71,7 +71,7 @@ struct LearnedPolicyTests {
     }
 
     @Test(
-        "What follows changes no decision of the network's: features, labels, normalisation and sampling are causal",
+        "Later accesses change no decision: features, labels, normalisation and sampling are causal",
         arguments: ["learned", "learned(fleet=on)"])
     func causality(text: String) throws {
         let (common, whole) = (6_000, 10_000)
@@ -81,12 +81,12 @@ struct LearnedPolicyTests {
         let (others, _) = try replay(policy(text), Array(second))
         #expect(outcomes.prefix(common) == others.prefix(common))
         #expect(outcomes.suffix(whole - common) != others.suffix(whole - common))
-        // Of what is the same, too, the network decides most.
+        // The network also decides most evictions of the common prefix.
         let (_, shareBefore) = try replay(policy(text), Array(first.prefix(common)))
         #expect(share > 0.5 && shareBefore > 0.5, "\(share), \(shareBefore) of the evictions")
     }
 
-    /// The outcomes of one batch, which holds all that follows, and the share of evictions that the network decided.
+    /// Returns the outcomes of one batch with all accesses, and the ratio of evictions that the network decided.
     private func replay(_ policy: ConfiguredPolicy, _ accesses: [Access]) throws -> ([AccessOutcome], Double) {
         let cache = policy.makeCache(PolicyContext(capacity: 150, usesUniformSizes: true))
         cache.define(categorySet: 1, members: [0])
@@ -110,7 +110,7 @@ struct LearnedPolicyTests {
         return (outcomes, share)
     }
 
-    @Test("Entries may be taken out at any moment, and their numbers used again")
+    @Test("Entries may be removed at any time, and their numbers reused")
     func removal() throws {
         let policy = try policy()
         for trace in MicroTrace.all {
@@ -133,35 +133,35 @@ struct LearnedPolicyTests {
         }
     }
 
-    /// Costs of 2 are no different from costs of 1 but that the policy cannot know. Where 64 requests go by between any two
-    /// that are not for the same object, LRU reaches back furthest.
+    /// Sizes of 2 differ from sizes of 1 only in that the policy does not know that they are uniform. The look-back of LRU is
+    /// longest if 64 requests lie between any two for different objects.
     @Test(
-        "At most 128 bytes for each of the residents there were at most, with the memory of those that left, beside a fixed part",
+        "At most 128 bytes for each of the most residents, with the ghosts, besides a fixed part",
         arguments: [2_060, 10_000, 10_500, 16_400], [[1], [2], [1, 2, 3]])
-    func memory(residents: Int, costs: [Int]) {
+    func memory(residents: Int, sizes: [Int]) {
         #expect(MemoryLayout<ObjectRecord>.stride == 64 && MemoryLayout<Ghost>.stride == 24)
-        // Nothing is learnt: samples and the model are no matter of the residents. What LRU would hold is kept where
-        // something is, so it is counted beside.
+        // Nothing is learned: samples and the model do not depend on the residents. The shadow of LRU exists only if the
+        // network may decide, so that it is counted separately.
         var parameters = LearnedParameters()
         parameters.decider = .heuristic
-        let mean = costs.reduce(0, +) / costs.count
-        let context = PolicyContext(capacity: residents * mean, usesUniformSizes: costs == [1])
+        let mean = sizes.reduce(0, +) / sizes.count
+        let context = PolicyContext(capacity: residents * mean, usesUniformSizes: sizes == [1])
         let fixed = LearnedPolicy(parameters, context: context).metadataBytes.total
         for spacing in residents == 2_060 ? [1, 64] : [1] {
             var index = CacheCore(LearnedPolicy(parameters, context: context), context)
-            // As a live storage numbers them: residents and those that are remembered.
+            // A live storage has numbers for residents and remembered objects.
             let numbers = residents * 11 / 4
             var most = 0
             var shadow = LeastRecentShadow(capacity: residents)
-            var latest = [UInt32?](repeating: nil, count: numbers)
+            var latest = [Int?](repeating: nil, count: numbers)
             for request in 0..<numbers * 3 * spacing {
                 let entry = request % spacing == 0 ? request / spacing % numbers : 0
                 _ = index.access(
-                    Access(entry: EntryID(entry), requestNumber: request, size: costs[entry % costs.count]))
+                    Access(entry: EntryID(entry), requestNumber: request, size: sizes[entry % sizes.count]))
                 most = max(most, index.count)
-                if costs == [1] {
-                    _ = shadow.access(last: latest[entry], now: UInt32(request))
-                    latest[entry] = UInt32(request)
+                if sizes == [1] {
+                    _ = shadow.access(last: latest[entry], now: request)
+                    latest[entry] = request
                 }
             }
             #expect(most >= residents)
@@ -170,7 +170,7 @@ struct LearnedPolicyTests {
         }
     }
 
-    @Test("Candidates are scored anew even where one newcomer after the other is refused")
+    @Test("Candidates are scored again even if every new object is refused")
     func refusals() {
         var parameters = LearnedParameters()
         parameters.decider = .heuristic
@@ -180,13 +180,43 @@ struct LearnedPolicyTests {
             for entry in 0..<200 { _ = index.access(Access(entry: EntryID(entry), requestNumber: round * 200 + entry)) }
         }
         var refused = 0
-        let scorings = index.policy.scoring
+        let scorings = index.policy.sampler.scoring
         for number in 0..<40 {
             let outcome = index.access(Access(entry: EntryID(1_000 + number), requestNumber: 10_000 + number))
             if outcome == .refused { refused += 1 }
         }
         #expect(refused == 40)
-        #expect(index.policy.scoring > scorings + 1)
+        #expect(index.policy.sampler.scoring > scorings + 1)
+    }
+
+    @Test(
+        "Logical time is 64-bit: decisions are equal before and across the end of 32-bit time",
+        arguments: [true, false])
+    func longTime(usesUniformSizes: Bool) throws {
+        let accesses = accesses(12_000, seed: 9).map { access in
+            var access = access
+            if !usesUniformSizes { access.size = 1 + Int(access.entry) % 3 }
+            return access
+        }
+        let context = PolicyContext(capacity: 150, usesUniformSizes: usesUniformSizes, seed: 1)
+        /// Returns the outcomes of a cache that has served `start` requests without any effect.
+        func outcomes(from start: Int) throws -> [AccessOutcome] {
+            let model = LearnedModel(LearnedParameters(), seed: 1)
+            model.learner.pointee.features.userCategory.clock = start
+            var policy = LearnedPolicy(LearnedParameters(), context: context, model: model)
+            policy.ownsModel = true
+            policy.now = start
+            var core = CacheCore(policy, context)
+            for set: CategorySetID in [1, 2] { core.policy.define(categorySet: set, members: [set - 1]) }
+            let outcomes = accesses.map { core.access($0) }
+            let (now, byNetwork) = (core.policy.now, core.policy.evictionsByNetwork)
+            #expect(now == start + accesses.count && byNetwork > 1_000)
+            return outcomes
+        }
+        // The counts of transitions halve at multiples of 2¹⁷, so both start at the same distance from one.
+        let (before, across) = (try outcomes(from: 1 << 31 - 6_000), try outcomes(from: 1 << 32 - 6_000))
+        let areSame = before == across
+        #expect(areSame)
     }
 
     @Test("Each group of features can be switched off")
@@ -199,24 +229,24 @@ struct LearnedPolicyTests {
         #expect(hits(try policy("learned(fleet=on)"), accesses, capacity: 150) > lru / 2)
     }
 
-    @Test("A network that is told nothing decides nothing", arguments: [[1], [1, 2, 3]])
-    func toldNothing(costs: [Int]) throws {
+    @Test("A network without features decides nothing", arguments: [[1], [1, 2, 3]])
+    func withoutFeatures(sizes: [Int]) throws {
         let groups = ["recency", "frequency", "size", "popularity", "category", "user", "session", "time", "activity"]
         let blind = try policy("learned(\(groups.map { "\($0)=off" }.joined(separator: ",")))")
         let accesses = accesses(12_000, seed: 7).map { access in
             var access = access
-            access.size = costs[Int(access.entry) % costs.count]
+            access.size = sizes[Int(access.entry) % sizes.count]
             return access
         }
-        let cache = blind.makeCache(PolicyContext(capacity: 150, usesUniformSizes: costs == [1]))
+        let cache = blind.makeCache(PolicyContext(capacity: 150, usesUniformSizes: sizes == [1]))
         for access in accesses { _ = cache.access(access) }
         let metrics = cache.state.metrics
         #expect(try #require(metrics.first { $0.name == "training_steps" }).value > 100)
         #expect(try #require(metrics.first { $0.name == "evictions_by_network" }).value == 0)
     }
 
-    @Test("The caches of a fleet share what they learn")
-    func fleet() throws {
+    @Test("Per-user caches that share a model share its training")
+    func sharedModel() throws {
         let (policy, context) = (try policy(), PolicyContext(capacity: 20))
         let model = try #require(policy.makeModel(context))
         let caches = (0..<5).map { _ in policy.makeCache(context, model: model) }
@@ -225,22 +255,22 @@ struct LearnedPolicyTests {
         #expect(Set(steps).count == 1 && steps[0] > 60)
     }
 
-    @Test("A limit lowered after a newcomer was refused costs the resident that is worth the least")
+    @Test("A limit lowered after a refusal evicts the resident with the lowest priority")
     func leastWanted() throws {
         var context = PolicyContext(capacity: 40, usesUniformSizes: false, seed: 1)
         context.keepsVictims = true
         let index = try policy().makeCache(context)
         var victims: [EntryID] = []
         var number = 0
-        func access(_ entry: EntryID, cost: Int) -> Access {
+        func access(_ entry: EntryID, size: Int) -> Access {
             number += 1
-            return Access(entry: entry, requestNumber: number, size: cost)
+            return Access(entry: entry, requestNumber: number, size: size)
         }
         for entry: EntryID in [0, 1, 2, 3, 0, 1, 3] {
-            _ = index.store(access(entry, cost: 10), deadline: .max, victims: &victims)
+            _ = index.store(access(entry, size: 10), deadline: .max, victims: &victims)
         }
-        #expect(index.store(access(9, cost: 50), deadline: .max, victims: &victims) == .refused)
-        index.limit(capacity: 30, count: .max, at: access(.none, cost: 0), victims: &victims)
+        #expect(index.store(access(9, size: 50), deadline: .max, victims: &victims) == .refused)
+        index.limit(capacity: 30, count: .max, at: access(.none, size: 0), victims: &victims)
         #expect(victims == [2])
     }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonLearning
 
-@Suite("What LRU would hold, told from the times of accesses")
+@Suite("The shadow of an LRU cache")
 struct LeastRecentShadowTests {
     /// LRU as a list, most recent last.
     private struct List {
@@ -26,15 +26,15 @@ struct LeastRecentShadowTests {
         mutating func shrink() { objects.removeFirst(max(objects.count - capacity, 0)) }
     }
 
-    @Test("The same as a list, through removals and changes of size", arguments: [0, 1, 7, 60, 200])
+    @Test("It equals a list, through removals and changes of the capacity", arguments: [0, 1, 7, 60, 200])
     func sameAsList(capacity: Int) {
         var random = SplitMix64(seed: UInt64(capacity))
         var list = List(capacity: capacity)
         var shadow = LeastRecentShadow(capacity: capacity)
-        var last: [Int: UInt32] = [:]
+        var last: [Int: Int] = [:]
         var hits = 0
-        // Beyond the greatest number of requests there is.
-        var now = UInt32.max - 5_000
+        // Across the end of 32-bit time.
+        var now = Int(UInt32.max) - 5_000
         for step in 0..<20_000 {
             // Half of the accesses go to a tenth of the objects.
             let object = random.next(below: random.next(below: 2) == 0 ? 40 : 400)
@@ -44,10 +44,10 @@ struct LeastRecentShadowTests {
             #expect(isHeld == isInList && count == list.objects.count, "access \(step)")
             if isHeld { hits += 1 }
             last[object] = now
-            now &+= 1
+            now += 1
             if step % 7 == 0 {
                 let other = random.next(below: 400)
-                let isRemoved = last[other].map { shadow.forget($0) } ?? false
+                let isRemoved = last[other].map { shadow.remove(last: $0) } ?? false
                 let wasInList = list.remove(other)
                 #expect(isRemoved == wasInList)
             }
@@ -60,7 +60,7 @@ struct LeastRecentShadowTests {
         #expect(capacity < 60 || hits > 1_000)
     }
 
-    @Test("An object whose latest access was forgotten is not held")
+    @Test("An object whose last access was forgotten is not held")
     func forgotten() {
         var shadow = LeastRecentShadow(capacity: 2)
         let first = shadow.access(last: nil, now: 1)
@@ -69,15 +69,15 @@ struct LeastRecentShadowTests {
         #expect([first, unknown, known] == [false, false, true])
     }
 
-    @Test("Looks back on so many requests an entry at most; what it holds, LRU holds")
+    @Test("The look-back per object is bounded, and LRU holds every object that the shadow holds")
     func bounded() {
         var shadow = LeastRecentShadow(capacity: 10)
         var list = List(capacity: 10)
-        var last: [Int: UInt32] = [:]
+        var last: [Int: Int] = [:]
         var (held, heldByList) = (0, 0)
-        for now in UInt32(1)...50_000 {
-            // Nine objects in turn, and one that comes so seldom that the shadow has lost sight of it every other time.
-            let object = now % 1_500 == 0 || now % 3_100 == 0 ? 9 : Int(now) % 9
+        for now in 1...50_000 {
+            // Nine objects in turn, and one that is so rare that every other time it is beyond the look-back.
+            let object = now % 1_500 == 0 || now % 3_100 == 0 ? 9 : now % 9
             let isHeld = shadow.access(last: last[object], now: now)
             let isInList = list.access(object)
             #expect(!isHeld || isInList)
@@ -86,7 +86,7 @@ struct LeastRecentShadowTests {
             last[object] = now
         }
         let bits = shadow.byteCount * 8
-        #expect(bits <= 2 * LeastRecentShadow.reach * 10)
+        #expect(bits <= 2 * LeastRecentShadow.lookBack * 10)
         #expect(held > 0 && held < heldByList)
     }
 }

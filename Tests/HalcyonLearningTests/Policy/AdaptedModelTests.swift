@@ -6,10 +6,9 @@ import Testing
 
 @Suite("A shared model adapted to each user")
 struct AdaptedModelTests {
-    /// Two users whose habits are opposite, turn by turn: the first asks for every object twice, so that who was asked
-    /// for once will be again and who was asked for twice will not; of what the second asks for, half is one of 60
-    /// favourites, and the rest never comes back.
-    private func oppositeHabits(_ count: Int, seed: UInt64) -> [Access] {
+    /// Returns alternate requests of two users with opposite behaviour. The first requests every object exactly twice. Half of
+    /// the requests of the second go to 60 objects, the others to objects that are never requested again.
+    private func oppositeUsers(_ count: Int, seed: UInt64) -> [Access] {
         var random = SplitMix64(seed: seed)
         var waiting: [EntryID] = []
         return (0..<count).map { index in
@@ -26,7 +25,8 @@ struct AdaptedModelTests {
         }
     }
 
-    /// The outcomes in a fleet of two caches that share a model whose features, all but counts, are switched off, so that they tell no user from the other.
+    /// Returns the outcomes in two per-user caches that share a model. Only the counts are switched on as features, so that they
+    /// do not identify the user.
     private func outcomes(_ accesses: [Access], adapts: Bool, seed: UInt64 = 1) throws -> [AccessOutcome] {
         let policy = try PolicyCatalogue.standard.policy(
             "learned(horizon=0.5,recency=off,time=off,user=off,session=off,popularity=off,activity=off)")
@@ -40,27 +40,27 @@ struct AdaptedModelTests {
     }
 
     @Test(
-        "Where two users' habits are opposite, adapting the shared model hits more",
+        "With opposite users, adapting the shared model gives more hits",
         arguments: [1, 2, 3, 4, 5, 6] as [UInt64])
-    func oppositeHabits(seed: UInt64) throws {
-        let accesses = oppositeHabits(12_000, seed: seed)
+    func oppositeUsers(seed: UInt64) throws {
+        let accesses = oppositeUsers(12_000, seed: seed)
         let shared = try outcomes(accesses, adapts: false, seed: seed).count { $0 == .hit }
         let adapted = try outcomes(accesses, adapts: true, seed: seed).count { $0 == .hit }
         #expect(Double(adapted) > Double(shared) * 1.02, "\(adapted) hits beside \(shared)")
     }
 
-    @Test("The same accesses give the same decisions, and what follows changes none of them")
+    @Test("Equal accesses give equal decisions, and later accesses change none of them")
     func causality() throws {
-        let accesses = oppositeHabits(6_000, seed: 4)
+        let accesses = oppositeUsers(6_000, seed: 4)
         let all = try outcomes(accesses, adapts: true)
         #expect(try outcomes(accesses, adapts: true) == all)
         let prefix = try outcomes(Array(accesses.prefix(3_000)), adapts: true)
         #expect(prefix == Array(all.prefix(3_000)))
-        let otherwise = accesses.prefix(3_000) + oppositeHabits(6_000, seed: 5).suffix(3_000)
+        let otherwise = accesses.prefix(3_000) + oppositeUsers(6_000, seed: 5).suffix(3_000)
         #expect(try outcomes(Array(otherwise), adapts: true).prefix(3_000) == all.prefix(3_000))
     }
 
-    @Test("An adapted cache keeps the verbs' order and its bounds")
+    @Test("An adapted cache keeps the order of verbs and its bounds")
     func conformance() throws {
         let policy = try PolicyCatalogue.standard.policy("learned")
         for trace in MicroTrace.all {
@@ -75,7 +75,7 @@ struct AdaptedModelTests {
         }
     }
 
-    @Test("Caches that share a model count it once, and each counts its correction of less than 320 bytes")
+    @Test("Caches that share a model count its bytes once, and each its correction of less than 320 bytes")
     func memory() throws {
         let policy = try PolicyCatalogue.standard.policy("learned")
         var context = PolicyContext(capacity: 20)

@@ -3,10 +3,10 @@ import Testing
 
 @testable import HalcyonLearning
 
-@Suite("What a miss costs")
+@Suite("The cost of a miss")
 struct MissCostTests {
-    /// Three requests of four go to 300 objects of size 10, the fourth to 30 of size 100. For its room a small one is
-    /// asked for three times as often as a large one, and for its bytes a third as often.
+    /// Three requests in four go to 300 objects of size 10, the fourth to 30 of size 100. Per byte of its size a small object
+    /// is requested three times as often as a large one, and the bytes of its requests are a third.
     private func accesses(_ count: Int) -> [Access] {
         var random = SplitMix64(seed: 7)
         return (0..<count).map { index in
@@ -17,19 +17,19 @@ struct MissCostTests {
         }
     }
 
-    /// What was missed of the later half, when there is room for half of all bytes.
+    /// The misses of the later half, with a capacity of half of all bytes.
     private struct Missed: Equatable {
         var small = 0
         var large = 0
 
-        /// The total cost at these prices.
+        /// Returns the total cost at these prices.
         func cost(perMiss: Int, perByte: Int) -> Int {
             (small + large) * perMiss + (small * 10 + large * 100) * perByte
         }
     }
 
-    private func missed(_ settings: String) throws -> Missed {
-        let policy = try PolicyCatalogue.standard.policy("learned(\(settings))")
+    private func missed(_ parameters: String) throws -> Missed {
+        let policy = try PolicyCatalogue.standard.policy("learned(\(parameters))")
         let cache = policy.makeCache(PolicyContext(capacity: 3_000, usesUniformSizes: false, seed: 1))
         var missed = Missed()
         for access in accesses(12_000) where cache.access(access) != .hit && access.requestNumber >= 6_000 {
@@ -38,20 +38,23 @@ struct MissCostTests {
         return missed
     }
 
-    @Test("A miss that costs much in itself keeps small objects, one that costs by its bytes large ones")
+    @Test("A high price per miss keeps small objects, a high price per byte large ones")
     func direction() throws {
         for decider in ["contest", "heuristic"] {
-            let dearMisses = try missed("objective=cost,per-miss=1000,per-byte=1,decider=\(decider)")
-            let dearBytes = try missed("objective=cost,per-miss=1,per-byte=1,decider=\(decider)")
-            #expect(dearMisses.small < dearBytes.small && dearMisses.large > dearBytes.large, "\(decider)")
+            let expensiveMisses = try missed("objective=cost,per-miss=1000,per-byte=1,decider=\(decider)")
+            let expensiveBytes = try missed("objective=cost,per-miss=1,per-byte=1,decider=\(decider)")
+            #expect(
+                expensiveMisses.small < expensiveBytes.small && expensiveMisses.large > expensiveBytes.large,
+                "\(decider)")
             let objects = try missed("objective=objects,decider=\(decider)")
             let bytes = try missed("objective=bytes,decider=\(decider)")
-            #expect(dearMisses.cost(perMiss: 1_000, perByte: 1) < bytes.cost(perMiss: 1_000, perByte: 1), "\(decider)")
-            #expect(dearBytes.cost(perMiss: 1, perByte: 1) < objects.cost(perMiss: 1, perByte: 1), "\(decider)")
+            #expect(
+                expensiveMisses.cost(perMiss: 1_000, perByte: 1) < bytes.cost(perMiss: 1_000, perByte: 1), "\(decider)")
+            #expect(expensiveBytes.cost(perMiss: 1, perByte: 1) < objects.cost(perMiss: 1, perByte: 1), "\(decider)")
         }
     }
 
-    @Test("Requests and bytes are the cases in which only the one or the other costs, whatever the currency")
+    @Test("The objectives requests and bytes equal a cost with one price alone, in any currency")
     func specialCases() throws {
         let objects = try missed("objective=objects")
         #expect(try missed("objective=cost") == objects)
@@ -62,7 +65,7 @@ struct MissCostTests {
             try missed("objective=cost,per-miss=8,per-byte=2") == missed("objective=cost,per-miss=4,per-byte=1"))
     }
 
-    @Test("For each byte of room a miss costs its share of what a miss costs, and each byte")
+    @Test("The cost per byte is the price of a byte plus a share of the price of a miss")
     func density() {
         for size: Float in [1, 10, 1_000] {
             let logSize = FastMath.log2(size)
@@ -76,11 +79,11 @@ struct MissCostTests {
         }
     }
 
-    @Test("Prices without the objective that asks for them, and misses that cost nothing, are refused")
+    @Test("Prices without objective=cost, and misses that cost nothing, are refused")
     func conflicts() throws {
-        for settings in ["per-miss=2", "objective=bytes,per-byte=1", "objective=cost,per-miss=0", "per-miss=-1"] {
-            #expect(throws: PolicyError.self, "\(settings)") {
-                try PolicyCatalogue.standard.policy("learned(\(settings))")
+        for parameters in ["per-miss=2", "objective=bytes,per-byte=1", "objective=cost,per-miss=0", "per-miss=-1"] {
+            #expect(throws: PolicyError.self, "\(parameters)") {
+                try PolicyCatalogue.standard.policy("learned(\(parameters))")
             }
         }
     }

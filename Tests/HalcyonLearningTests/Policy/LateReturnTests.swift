@@ -3,14 +3,14 @@ import Testing
 
 @testable import HalcyonLearning
 
-@Suite("Objects that come back late, told by their category alone")
+@Suite("Objects that return late, predictable by their category alone")
 struct LateReturnTests {
-    /// Objects of category 1 are asked for four times, 600 to 1,399 requests apart, those of category 2 once.
+    /// Objects of category 1 are requested four times, 600 to 1,399 requests apart, objects of category 2 once.
     private struct Requests {
         private(set) var accesses: [Access] = []
-        /// Where objects of category 1 are asked for again.
+        /// The repeated requests for objects of category 1.
         private(set) var returns: Set<Int> = []
-        /// How many of them are still to come at once, at most.
+        /// The most objects that are still to be requested at any time.
         private(set) var mostWaiting = 0
 
         init(_ count: Int, seed: UInt64) {
@@ -43,11 +43,11 @@ struct LateReturnTests {
         }
     }
 
-    @Test("Nine of ten are hits once the label looks far enough, though none comes back within the horizon at first")
+    @Test("Nine in ten are hits after the label window has grown, though none returns within the first window")
     func hits() throws {
         let requests = Requests(30_000, seed: 5)
         let capacity = 480
-        #expect(requests.mostWaiting < capacity, "the optimum hits whatever comes back")
+        #expect(requests.mostWaiting < capacity, "the optimum hits every repeated request")
         let learned = try PolicyCatalogue.standard.policy("learned")
         let lru = try PolicyCatalogue.standard.policy("lru")
         for seed in UInt64(1)...2 {
@@ -64,7 +64,7 @@ struct LateReturnTests {
             }
             #expect(hitsOfLRU == 0)
             #expect(hits * 10 > returns * 9, "seed \(seed): \(hits) of \(returns)")
-            #expect((cache.state.metrics.first { $0.name == "horizon_stretch" }?.value ?? 0) > 1)
+            #expect((cache.state.metrics.first { $0.name == "window_multiplier" }?.value ?? 0) > 1)
         }
     }
 }

@@ -12,7 +12,8 @@ struct PretrainedModelTests {
         return PretrainedModel(
             weights: (0..<count).map { Float($0) / 64 - 1 }, inputs: Feature.width, hidden: hidden,
             groups: [.recency, .size],
-            objective: .bytes, horizon: 0.75, stretch: 4, trainingSteps: trainingSteps, trainingSamples: 30_000,
+            objective: .bytes, baseWindow: 0.75, windowMultiplier: 4, trainingSteps: trainingSteps,
+            trainingSamples: 30_000,
             producer: "9.9")
     }
 
@@ -26,7 +27,7 @@ struct PretrainedModelTests {
         } catch { return error }
     }
 
-    @Test("Comes back from its bytes as it was; the arrays have the documented shapes")
+    @Test("A model equals itself after writing and reading; the arrays have the documented shapes")
     func roundTrip() throws {
         let model = model()
         #expect(try PretrainedModel(parsing: model.data()) == model)
@@ -38,25 +39,25 @@ struct PretrainedModelTests {
         #expect(file.metadata["features"]?.split(separator: ",").count == Feature.width)
     }
 
-    @Test("How far the labels looked comes back, and must make sense")
-    func stretch() throws {
+    @Test("The window multiplier is read back, and must be a power of two up to 16")
+    func windowMultiplier() throws {
         let parameters = LearnedParameters(serving: try PretrainedModel(parsing: model().data()), mode: .continuing)
-        let learnt = LearnedModel(parameters, seed: 1)
-        #expect(learnt.learner.pointee.horizon.stretch == 4)
-        #expect(learnt.snapshot(parameters, producer: "9.9")?.stretch == 4)
+        let model = LearnedModel(parameters, seed: 1)
+        #expect(model.learner.pointee.labelWindow.multiplier == 4)
+        #expect(model.snapshot(parameters, producer: "9.9")?.windowMultiplier == 4)
         for wrong in ["0", "3", "32", "far", ""] {
             #expect(try fault { $0.metadata["horizon_stretch"] = wrong } != nil, "\(wrong)")
         }
     }
 
-    @Test("What misses cost comes back too, and must make sense")
+    @Test("The prices of misses are read back, and one must be positive")
     func prices() throws {
         var parameters = LearnedParameters()
         parameters.objective = .cost
         (parameters.perMiss, parameters.perByte) = (250, 0.5)
         let model = PretrainedModel(
             weights: model().weights, inputs: Feature.width, hidden: 4, groups: .all, objective: .cost,
-            perMiss: 250, perByte: 0.5, horizon: 1, trainingSteps: 900, trainingSamples: 30_000, producer: "9.9")
+            perMiss: 250, perByte: 0.5, baseWindow: 1, trainingSteps: 900, trainingSamples: 30_000, producer: "9.9")
         let read = try PretrainedModel(parsing: model.data())
         #expect(read == model)
         #expect(LearnedParameters(serving: read, mode: .frozen).missCost == parameters.missCost)
@@ -68,7 +69,7 @@ struct PretrainedModelTests {
         }
     }
 
-    @Test("Comes back from a file; writing replaces what was there")
+    @Test("A model is read back from a file; writing replaces an existing file")
     func file() throws {
         let path = NSTemporaryDirectory() + "\(UUID().uuidString).safetensors"
         defer { try? FileManager.default.removeItem(atPath: path) }
@@ -77,7 +78,7 @@ struct PretrainedModelTests {
         #expect(try PretrainedModel(contentsOf: path) == model())
     }
 
-    @Test("A missing file, a directory and a place that cannot be written are each an error that names it")
+    @Test("A missing file, a directory and an unwritable path are errors that name the path")
     func access() {
         for path in ["/nowhere/model.safetensors", NSTemporaryDirectory()] {
             let error = #expect(throws: ModelFileError.self) { try PretrainedModel(contentsOf: path) }
@@ -87,7 +88,7 @@ struct PretrainedModelTests {
         #expect(error?.isOfOutput == true)
     }
 
-    @Test("A foreign or newer file, wrong shapes, missing parts and weights that are no numbers are each an error")
+    @Test("A foreign or newer file, wrong shapes, missing parts and weights that are not finite are errors")
     func faults() throws {
         #expect(try fault { _ in } == nil)
         let newer = try fault { $0.metadata["format_version"] = "2" }
@@ -120,7 +121,7 @@ struct PretrainedModelTests {
                 == "Weight 3 of 'hidden.weight' is -1e+20, and -10000 to 10000 is accepted.")
     }
 
-    @Test("Of a file larger than any model no more is read than shows that")
+    @Test("A file larger than any model is read only up to the limit")
     func large() throws {
         let path = NSTemporaryDirectory() + "\(UUID().uuidString).safetensors"
         defer { try? FileManager.default.removeItem(atPath: path) }
@@ -128,13 +129,13 @@ struct PretrainedModelTests {
         let file = try #require(FileHandle(forWritingAtPath: path))
         try file.truncate(atOffset: UInt64(ModelFile.longest))
         let padded = #expect(throws: ModelFileError.self) { try PretrainedModel(contentsOf: path) }
-        #expect(padded?.description.contains("follow behind") == true)
+        #expect(padded?.description.contains("follow after") == true)
         try file.truncate(atOffset: 1 << 40)
         let error = #expect(throws: ModelFileError.self) { try PretrainedModel(contentsOf: path) }
-        #expect(error?.description == "\(path): The file has more than 16 MB: this is no model of 'replay train'.")
+        #expect(error?.description == "\(path): The file has more than 16 MB: this is not a model of 'replay train'.")
     }
 
-    @Test("A model that would never be asked is not served frozen")
+    @Test("A model with too few training steps to decide is not served frozen")
     func young() throws {
         let young = model(trainingSteps: OnlineTrainer.fewestSteps - 1)
         #expect(throws: PolicyError.self) {
@@ -145,7 +146,7 @@ struct PretrainedModelTests {
         _ = try PolicyCatalogue.standard.serving(ready, mode: .frozen).policy("learned")
     }
 
-    @Test("Settings that the weights were not learnt for are refused; model=none does without")
+    @Test("Parameters that do not fit the weights are refused; model=none ignores the model")
     func conflicts() throws {
         let catalogue = PolicyCatalogue.standard.serving(model(), mode: .frozen)
         #expect(throws: PolicyError.self) { try catalogue.policy("learned(hidden=32)") }

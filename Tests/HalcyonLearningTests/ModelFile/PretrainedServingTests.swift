@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A trained model that serves")
 struct PretrainedServingTests {
-    /// Half of the requests go to 300 objects that stay popular, half to objects that are never asked for again.
+    /// Half of the requests go to 300 objects that stay popular, half to objects that are never requested again.
     private func accesses(_ count: Int, seed: UInt64) -> [Access] {
         var random = SplitMix64(seed: seed)
         return (0..<count).map { index in
@@ -36,7 +36,7 @@ struct PretrainedServingTests {
     }
 
     @Test(
-        "A model learnt on one trace has more hits in the first 2,000 requests of others than none, frozen or continuing",
+        "A model trained on one trace gives more hits in the first 2,000 requests of others, frozen or continuing",
         arguments: PretrainedModel.Mode.allCases)
     func start(mode: PretrainedModel.Mode) throws {
         let model = try trained()
@@ -55,7 +55,7 @@ struct PretrainedServingTests {
         }
     }
 
-    @Test("A frozen model comes out as it went in, after its file too")
+    @Test("A frozen model is unchanged after use, also when read from a file")
     func frozen() throws {
         let model = try PretrainedModel(parsing: trained().data())
         let parameters = LearnedParameters(serving: model, mode: .frozen)
@@ -66,7 +66,7 @@ struct PretrainedServingTests {
         #expect(frozen.snapshot(parameters, producer: "test")?.weights == model.weights)
     }
 
-    @Test("A model's prices stay behind where another objective is asked for, and prices that are asked for do not")
+    @Test("Another objective resets the prices of a model, but not prices that are given")
     func prices() throws {
         var parameters = LearnedParameters()
         (parameters.objective, parameters.perMiss, parameters.perByte) = (.cost, 0, 1)
@@ -86,7 +86,7 @@ struct PretrainedServingTests {
         }
     }
 
-    @Test("Nothing is kept of a learner that has learnt nothing")
+    @Test("There is no snapshot of an untrained model")
     func untrained() {
         let model = LearnedModel(LearnedParameters(), seed: PolicyContext(capacity: 10).seed)
         #expect(model.snapshot(LearnedParameters(), producer: "test") == nil)
