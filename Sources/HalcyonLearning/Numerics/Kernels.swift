@@ -52,7 +52,7 @@ public enum PortableKernels {
             let reason =
                 known
                 ? "needs instructions that this processor lacks" : "is not an instruction set of the portable kernels"
-            return "'\(name)' \(reason): use one of \(PortableKernels.availableLevels.joined(separator: ", "))."
+            return "'\(name)' \(reason): give one of \(PortableKernels.availableLevels.joined(separator: ", "))."
         }
     }
 

@@ -374,29 +374,26 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
 
     /// Records why a victim was chosen.
     private mutating func explain(_ victim: ScoredResident) {
+        var runnerUp = runnerUp(to: victim.slot)
+        if newObject != ObjectRecord.none, let score = newObjectScore, score < runnerUp.score {
+            runnerUp = ScoredResident(slot: newObject, score: score)
+        }
         let comparesAll = expert == .greedyDual && greedyDual.comparesAllResidents
         explainer.record(
-            victim, runnerUp: runnerUp(to: victim.slot), newObject: newObject, by: expert,
+            victim, runnerUp: runnerUp, newObject: newObject, by: expert,
             compared: comparesAll ? history.count : sampler.candidates.count, isScoredNow: comparesAll,
             of: history.records.base, at: instant)
     }
 
-    /// Returns the resident or the new object that would be evicted or refused if `slot` were not evicted.
+    /// Returns the resident that would be evicted if `slot` were not.
     mutating func runnerUp(to slot: UInt32) -> ScoredResident {
-        var runnerUp = ScoredResident(slot: ObjectRecord.none, score: .infinity)
         if expert == .greedyDual && greedyDual.comparesAllResidents {
-            if let second = greedyDual.secondLowest {
-                runnerUp = ScoredResident(slot: second.slot, score: second.priority)
-            }
-        } else {
-            runnerUp = explainer.runnerUp(
-                to: slot, among: sampler.candidates, scoring: sampler.scoring, of: history.records.base,
-                scorer: scorer, at: instant)
+            let second = greedyDual.secondLowest
+            return ScoredResident(slot: second?.slot ?? ObjectRecord.none, score: second?.priority ?? .infinity)
         }
-        guard newObject != ObjectRecord.none, let score = newObjectScore, score < runnerUp.score else {
-            return runnerUp
-        }
-        return ScoredResident(slot: newObject, score: score)
+        return explainer.runnerUp(
+            to: slot, among: sampler.candidates, scoring: sampler.scoring, of: history.records.base, scorer: scorer,
+            at: instant)
     }
 
     // MARK: Figures
