@@ -1,10 +1,10 @@
 /// Hands evictions to LRU for a while when LRU has clearly more hits than the learner.
 ///
 /// A workload can change within a few hundred requests, faster than a network adapts. The guard counts every request in
-/// which this cache differs from an LRU cache of its size (``LeastRecentShadow``). The differences are summed by Page's test
+/// which this cache differs from an LRU cache of its size (``LeastRecentShadow``). Page's test sums the differences
 /// (Continuous inspection schemes, Biometrika 1954): 1 for a hit of LRU alone, minus ``price`` for a hit of this cache
-/// alone, never below 0. When the sum exceeds ``limit(residents:)``, LRU chooses the next victims, ``overrideLength`` of
-/// the residents, and the sum restarts at 0.
+/// alone. The sum is never below 0. When it exceeds ``limit(residents:)``, LRU chooses the next victims, ``overrideLength``
+/// of the residents, and the sum restarts at 0.
 ///
 /// The sum does not grow while at least a quarter of the differences are hits of this cache alone. There is no override
 /// while these hits are more than twice as many as those of LRU alone: a run of LRU's hits is then chance.

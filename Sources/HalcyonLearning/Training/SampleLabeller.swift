@@ -94,6 +94,7 @@ struct SampleLabeller: ~Copyable {
         _ slot: UInt32, marks: UInt8 = 0, of records: UnsafeMutablePointer<ObjectRecord>, at instant: FeatureInstant
     ) {
         if pending.isFull { return }
+        let learner = learner
         let record = records + Int(slot)
         let (number, row) = pending.push(now: instant.request, older: record.pointee.pending)
         Sample.write(record.pointee, at: instant, features: &learner.pointee.features, into: row)

@@ -204,7 +204,8 @@ struct BLASTests {
         let error = #expect(throws: PortableKernels.UnavailableLevel.self) { try PortableKernels.select(level: "mmx") }
         #expect(
             error?.description
-                == "'mmx' is not an instruction set of the portable kernels: give one of \(names.joined(separator: ", ")).")
+                == "'mmx' is not an instruction set of the portable kernels: give one of \(names.joined(separator: ", "))."
+        )
         let before = PortableKernels.level
         for name in names {
             try PortableKernels.select(level: name)
