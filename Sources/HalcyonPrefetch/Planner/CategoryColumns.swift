@@ -1,7 +1,7 @@
 import HalcyonEviction
 import HalcyonLearning
 
-/// What the categories of a set contribute to the inputs of each candidate that has them, worked out once a plan (``UserCategoryColumns``).
+/// What the categories of a set contribute to the inputs of each candidate that has them, worked out once a plan (``HabitColumns``).
 ///
 /// O(categories) a set.
 struct CategoryColumns: ~Copyable {

@@ -6,7 +6,7 @@ struct PlannerContext {
     var seconds: UInt32
     var slot: Int
     var user: PlannerUsers.Record
-    /// The user's number among the ``UserCategoryFeatures``, where one who is unknown has one, too.
+    /// The user's number among the ``HabitFeatures``, where one who is unknown has one, too.
     var inhabitant: UInt32
     /// The members of the categories of the user's last request that had any.
     var active: UnsafeBufferPointer<UInt32>
@@ -15,7 +15,7 @@ struct PlannerContext {
     /// What came after the user's last two objects, over all users.
     var third: Follower
 
-    /// The number of a user among the ``UserCategoryFeatures``.
+    /// The number of a user among the ``HabitFeatures``.
     @inline(__always)
     static func inhabitant(_ user: UInt32) -> UInt32 { user &+ 1 }
 }

@@ -42,7 +42,7 @@ struct PlannerUsers: ~Copyable {
 
     private(set) var records = HeapArray(repeating: Record(), count: 0)
     private(set) var visits = PairRows(repeating: Visit(), bound: pairBound)
-    /// The categories that a user asks for most, by ``UserCategoryFeatures/weight(_:_:)``, brought to a common time.
+    /// The categories that a user asks for most, by ``HabitFeatures/weight(_:_:)``, brought to a common time.
     private(set) var favourites = RankedLists(width: favouriteWidth)
     /// ``evictedWidth`` places for each user from whose cache anything was evicted: the objects, and the user's requests at which they left.
     private var evicted = HeapArray(repeating: UInt32.max, count: 0)

@@ -17,7 +17,7 @@ import HalcyonEviction
 /// Among those that are worth it the budget goes to what is likely to be asked for next (``Promptness``). What was fetched and
 /// waits is likely enough to keep as long as its probability is no less than what an evicted entry is worth.
 ///
-/// Of users, categories and time the network is told what the eviction model is told (``UserCategoryFeatures``).
+/// Of users, categories and time the network is told what the eviction model is told (``HabitFeatures``).
 ///
 /// O(candidates × categories of each) a plan, at most ``CandidateList/bound`` of them. Bytes: 6 MB beside 286 an object (298 where one cache serves all), 280 a
 /// category, 128 to 256 a user, 40 for each pair of user and object, 47 for each of objects that came one after the other, 40 for each of user and category, 20 for each of a set of categories and one
