@@ -80,6 +80,7 @@ extension ModelExplanation: Codable {
         var observed: Double?
     }
 
+    /// Decodes an explanation. The means of bins without samples become 0.
     public init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
         samples = try values.decode(Int.self, forKey: .samples)
@@ -94,6 +95,7 @@ extension ModelExplanation: Codable {
         victim = try values.decodeIfPresent(VictimExplanation.self, forKey: .victim)
     }
 
+    /// Encodes the explanation. Bins without samples have no means.
     public func encode(to encoder: any Encoder) throws {
         var values = encoder.container(keyedBy: CodingKeys.self)
         try values.encode(samples, forKey: .samples)
