@@ -1,4 +1,8 @@
 import HalcyonEviction
+import HalcyonSupport
+
+/// A bin of calibrated probabilities.
+public typealias CalibrationBin = HalcyonSupport.CalibrationBin
 
 /// A prefetch policy: it proposes, after each access, objects to fetch before they are requested.
 ///
@@ -106,28 +110,5 @@ public struct AnnouncedObject: Sendable, Equatable {
         self.categories = categories
         self.size = size
         self.time = time
-    }
-}
-
-/// The outcome of all predictions whose probability lies between two bounds.
-public struct CalibrationBin: Sendable, Codable, Equatable {
-    /// The lower bound.
-    public var from: Double
-    /// The upper bound.
-    public var to: Double
-    /// The number of predictions.
-    public var count: Int
-    /// The mean predicted probability; 0 for an empty bin.
-    public var predicted: Double
-    /// The ratio of objects that were requested within the label window; 0 for an empty bin.
-    public var observed: Double
-
-    /// Creates a bin.
-    public init(from: Double, to: Double, count: Int, predicted: Double, observed: Double) {
-        self.from = from
-        self.to = to
-        self.count = count
-        self.predicted = predicted
-        self.observed = observed
     }
 }

@@ -50,7 +50,7 @@ struct KernelsCommandTests {
             #expect(
                 (outcome.code, outcome.errors) == (
                     64,
-                    "replay: HALCYON_KERNELS: '\(level)' is no instruction set of the portable kernels: give one of \(names).\n"
+                    "replay: HALCYON_KERNELS: '\(level)' is not an instruction set of the portable kernels: give one of \(names).\n"
                 ))
         }
     }

@@ -1,18 +1,18 @@
 import HalcyonEviction
 
-/// A share of the labelled samples that the network never learns from: a uniform draw of a bounded number of them, each
-/// with what the network said of it when the label became known.
+/// The labelled samples that the network never learns from: a uniform draw with a bound on their number. Each has the
+/// network's logit as of when its label became known.
 ///
-/// Reservoir sampling (Vitter: Random sampling with a reservoir, algorithm R, 1985). O(1) a sample; bytes: a sample's and
-/// 16 more, nothing if none is wanted.
+/// The draw is reservoir sampling (Vitter: Random sampling with a reservoir, algorithm R, 1985). O(1) a sample. Bytes: 58 a
+/// sample, or nothing with a bound of 0.
 struct HeldBackSamples: ~Copyable {
-    /// What is known of a kept sample beside its row.
+    /// The facts about a kept sample besides its row.
     struct Note: BitwiseCopyable {
-        /// How many labels became known before.
+        /// The number of labels that became known before.
         var order = 0
         /// The network's logit before it could learn anything later.
         var logit: Float = 0
-        /// Whether the network had learnt enough to be asked.
+        /// Whether the network had learned enough to decide.
         var isReady = false
     }
 
@@ -26,7 +26,7 @@ struct HeldBackSamples: ~Copyable {
 
     private(set) var count = 0
 
-    /// Holds back every `every`-th sample, of which it keeps at most `bound`; none at all with a bound of 0.
+    /// Holds back every `every`-th sample and keeps at most `bound` of them; none with a bound of 0.
     init(every: Int, bound: Int, seed: UInt64) {
         self.every = every
         self.bound = bound
@@ -38,7 +38,7 @@ struct HeldBackSamples: ~Copyable {
     var byteCount: Int { rows.byteCount + notes.byteCount }
     var isWanted: Bool { bound > 0 }
 
-    /// Whether this labelled sample is held back from training.
+    /// Returns whether a labelled sample is held back from training, and keeps it if the draw says so.
     mutating func takes(_ row: UnsafePointer<UInt8>, logit: Float, isReady: Bool) -> Bool {
         guard bound > 0 else { return false }
         seen += 1
@@ -52,7 +52,7 @@ struct HeldBackSamples: ~Copyable {
         return true
     }
 
-    /// What is kept, in the order in which the labels became known. O(n log n).
+    /// Returns the kept samples, in the order in which their labels became known. O(n log n).
     func inOrder() -> [(note: Note, row: [UInt8])] {
         (0..<count).sorted { notes[$0].order < notes[$1].order }.map { place in
             (notes[place], (0..<Sample.width).map { rows[place * Sample.width + $0] })

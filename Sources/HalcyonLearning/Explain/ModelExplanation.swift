@@ -1,6 +1,9 @@
-/// What a model's judgement rests on: the worth of each group of features, whether its chances are borne out, and why one
-/// victim was chosen.
-public struct ModelExplanation: Sendable, Codable {
+import HalcyonEviction
+import HalcyonSupport
+
+/// What a model's predictions rest on: the importance of each group of features, the calibration of its probabilities, and
+/// the reason for the choice of one victim.
+public struct ModelExplanation: Sendable {
     /// A figure with its 95 % interval.
     public struct Estimate: Sendable, Codable, Equatable {
         /// The figure.
@@ -11,34 +14,20 @@ public struct ModelExplanation: Sendable, Codable {
         public var high: Double
     }
 
-    /// What a group is worth: what is lost when its features are dealt out anew among the samples, all of a group together
-    /// (permutation importance: Breiman, Random forests, 2001).
+    /// The importance of a group of features: the loss when its features are permuted among the samples, all features of
+    /// the group together (permutation importance: Breiman, Random forests, 2001).
     public struct Group: Sendable, Codable {
-        /// The group.
+        /// The name of the group.
         public var name: String
-        /// By how much the logistic loss grows, in nats.
+        /// The increase of the logistic loss, in nats.
         public var lossIncrease: Estimate
-        /// By how much the area under the ROC curve shrinks.
+        /// The decrease of the area under the ROC curve.
         public var areaDrop: Estimate
     }
 
-    /// The samples to which the model gave chances within a tenth.
-    public struct Bin: Sendable, Codable, Equatable {
-        /// The least chance of the bin.
-        public var from: Double
-        /// Where the next bin begins.
-        public var to: Double
-        /// The samples in it.
-        public var samples: Int
-        /// Their mean chance; `nil` for none.
-        public var predicted: Double?
-        /// The share of them that was asked for again within the horizon; `nil` for none.
-        public var observed: Double?
-    }
-
-    /// The samples that were held back from training and kept.
+    /// The number of samples that were held back from training and kept.
     public var samples: Int
-    /// The share of them that was asked for again within the horizon.
+    /// The ratio of them that were requested again within the label window.
     public var positiveShare: Double
     /// The logistic loss of the final network on them, in nats.
     public var loss: Double
@@ -46,15 +35,132 @@ public struct ModelExplanation: Sendable, Codable {
     public var area: Double
     /// The groups that the model uses, in their order.
     public var groups: [Group]
-    /// The chances that the network gave when the label became known, before it could learn anything later.
-    public var calibration: [Bin]
-    /// Why one victim was chosen; `nil` unless asked for, or if there were fewer evictions.
+    /// The probabilities that the network gave when the label became known, before it learned from it, in ten bins.
+    public var calibration: [CalibrationBin]
+    /// The reason for the choice of one victim; `nil` unless requested, or if there were fewer evictions.
     public var victim: VictimExplanation?
-}
 
-extension ModelExplanation {
     /// The names of the features of each group, in their order.
     public static var featuresByGroup: [(group: String, features: [String])] {
         FeatureGroups.named.map { ($0.name, $0.features.map(\.name)) }
+    }
+
+    /// Returns predicted probabilities compared with outcomes, in ten bins. O(n).
+    static func calibration(_ predictions: [(probability: Double, isPositive: Bool)]) -> [CalibrationBin] {
+        let bins = 10
+        var (counts, sums, positives) = (
+            [Int](repeating: 0, count: bins), [Double](repeating: 0, count: bins), [Int](repeating: 0, count: bins)
+        )
+        for (probability, isPositive) in predictions {
+            let bin = min(Int(probability * Double(bins)), bins - 1)
+            counts[bin] += 1
+            sums[bin] += probability
+            if isPositive { positives[bin] += 1 }
+        }
+        return (0..<bins).map { bin in
+            let count = Double(max(counts[bin], 1))
+            return CalibrationBin(
+                from: Double(bin) / Double(bins), to: Double(bin + 1) / Double(bins), count: counts[bin],
+                predicted: sums[bin] / count, observed: Double(positives[bin]) / count)
+        }
+    }
+}
+
+extension ModelExplanation: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case samples, positiveShare, loss, area, groups, calibration, victim
+    }
+
+    /// A bin in the report: the means are absent without samples.
+    private struct CodedBin: Codable {
+        var from: Double
+        var to: Double
+        var samples: Int
+        var predicted: Double?
+        var observed: Double?
+    }
+
+    /// Decodes an explanation. The means of bins without samples become 0.
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        samples = try values.decode(Int.self, forKey: .samples)
+        positiveShare = try values.decode(Double.self, forKey: .positiveShare)
+        loss = try values.decode(Double.self, forKey: .loss)
+        area = try values.decode(Double.self, forKey: .area)
+        groups = try values.decode([Group].self, forKey: .groups)
+        calibration = try values.decode([CodedBin].self, forKey: .calibration).map {
+            CalibrationBin(
+                from: $0.from, to: $0.to, count: $0.samples, predicted: $0.predicted ?? 0, observed: $0.observed ?? 0)
+        }
+        victim = try values.decodeIfPresent(VictimExplanation.self, forKey: .victim)
+    }
+
+    /// Encodes the explanation. Bins without samples have no means.
+    public func encode(to encoder: any Encoder) throws {
+        var values = encoder.container(keyedBy: CodingKeys.self)
+        try values.encode(samples, forKey: .samples)
+        try values.encode(positiveShare, forKey: .positiveShare)
+        try values.encode(loss, forKey: .loss)
+        try values.encode(area, forKey: .area)
+        try values.encode(groups, forKey: .groups)
+        try values.encode(
+            calibration.map {
+                CodedBin(
+                    from: $0.from, to: $0.to, samples: $0.count, predicted: $0.count > 0 ? $0.predicted : nil,
+                    observed: $0.count > 0 ? $0.observed : nil)
+            }, forKey: .calibration)
+        try values.encodeIfPresent(victim, forKey: .victim)
+    }
+}
+
+extension LearnedModel {
+    /// Prepares to be explained. Must be called before the first request.
+    ///
+    /// - Parameters:
+    ///   - every: holds back every n-th labelled sample from training.
+    ///   - bound: the most samples to keep of them, drawn at random.
+    ///   - victim: the number of the eviction to explain, from 1; 0 for none.
+    ///   - seed: the seed of the draw.
+    public func observe(every: Int = 10, bound: Int = 8_192, victim: Int = 0, seed: UInt64) {
+        learner.pointee.trainer.heldBack = HeldBackSamples(every: every, bound: bound, seed: seed)
+        learner.pointee.watch = VictimWatch(number: victim)
+    }
+
+    /// Explains the model as it is now; `nil` if it has learned too little or no sample was held back.
+    ///
+    /// - Parameters:
+    ///   - parameters: the parameters that the model was made with.
+    ///   - victim: the number given to ``observe(every:bound:victim:seed:)``.
+    ///   - seed: the seed of permutations and bootstrap.
+    public func explanation(_ parameters: LearnedParameters, victim: Int = 0, seed: UInt64) -> ModelExplanation? {
+        let environment = FloatEnvironment.enter()
+        defer { environment.leave() }
+        let kept = learner.pointee.trainer.heldBack.inOrder()
+        guard learner.pointee.trainer.isReady, !kept.isEmpty else { return nil }
+        let inputs = learner.pointee.trainer.network.inputs
+        var evaluator = NetworkEvaluator(
+            weights: learner.pointee.trainer.network.weights, inputs: inputs, hidden: parameters.hidden,
+            blas: parameters.blas)
+        var rows: [[Float]] = []
+        for sample in kept { rows.append(evaluator.inputs(sample.row)) }
+        let labels = kept.map { $0.row[Sample.outcome] & 1 == 1 }
+        let logits = evaluator.logits(rows)
+        let importance = PermutationImportance(rows: rows, labels: labels, seed: seed)
+        let groups = importance.groups(
+            FeatureGroups.named.filter { parameters.groups.contains($0.group) }, by: &evaluator)
+        let count = Double(rows.count)
+        let means = (0..<inputs).map { place in rows.reduce(0) { $0 + $1[place] } / Float(rows.count) }
+        let losses = zip(logits, labels).map { NetworkEvaluator.loss(logit: $0, isPositive: $1) }
+        return ModelExplanation(
+            samples: rows.count, positiveShare: Double(labels.count { $0 }) / count,
+            loss: losses.reduce(0, +) / count,
+            area: RankedScores(logits, labels: labels).area(weight: losses.map { _ in 1 }),
+            groups: groups,
+            calibration: ModelExplanation.calibration(
+                zip(kept, labels).filter { $0.0.note.isReady }
+                    .map { (NetworkEvaluator.probability($0.0.note.logit), $0.1) }),
+            victim: learner.pointee.watch.record.map {
+                VictimExplanation($0, number: victim, inputs: inputs, means: means, parameters: parameters)
+            })
     }
 }

@@ -1,9 +1,9 @@
 import HalcyonEviction
 
-/// What groups of features are worth to a network on samples in order of time.
+/// The permutation importance of groups of features to a network, on samples in order of time.
 ///
-/// Intervals are by bootstrap over blocks of consecutive samples, because neighbours in time are alike: single samples
-/// would make them look surer than they are.
+/// Intervals are by bootstrap over blocks of consecutive samples. Neighbours in time are alike, so that a bootstrap over
+/// single samples would give intervals that are too narrow.
 struct PermutationImportance {
     static let blocks = 64
     static let resamples = 200
@@ -13,10 +13,10 @@ struct PermutationImportance {
     let labels: [Bool]
     let seed: UInt64
 
-    /// The worth of each group. O(groups × (samples × weights + resamples × samples)).
-    func groups(_ groups: [FeatureGroups.Named], by judgement: inout Judgement) -> [ModelExplanation.Group] {
+    /// Returns the importance of each group. O(groups × (samples × weights + resamples × samples)).
+    func groups(_ groups: [FeatureGroups.Named], by evaluator: inout NetworkEvaluator) -> [ModelExplanation.Group] {
         var generator = SplitMix64(seed: seed)
-        let base = judgement.logits(rows)
+        let base = evaluator.logits(rows)
         let baseLosses = losses(base)
         let baseRanks = RankedScores(base, labels: labels)
         let weights = (0..<PermutationImportance.resamples).map { _ in resample(&generator) }
@@ -27,7 +27,7 @@ struct PermutationImportance {
             var increases = [Double](repeating: 0, count: rows.count)
             var drops = [Double](repeating: 0, count: baseAreas.count)
             for order in orders {
-                let logits = judgement.logits(dealt(group, in: order))
+                let logits = evaluator.logits(permuted(group, in: order))
                 for (index, loss) in losses(logits).enumerated() {
                     increases[index] += (loss - baseLosses[index]) / Double(orders.count)
                 }
@@ -45,7 +45,7 @@ struct PermutationImportance {
         }
     }
 
-    /// The first figure with the percentiles of those that follow.
+    /// Returns the first figure with the percentiles of the others.
     static func estimate(_ figures: [Double]) -> ModelExplanation.Estimate {
         let sorted = figures.dropFirst().sorted()
         guard let value = figures.first, !sorted.isEmpty else {
@@ -56,10 +56,10 @@ struct PermutationImportance {
     }
 
     private func losses(_ logits: [Float]) -> [Double] {
-        logits.indices.map { Judgement.loss(logit: logits[$0], isPositive: labels[$0]) }
+        logits.indices.map { NetworkEvaluator.loss(logit: logits[$0], isPositive: labels[$0]) }
     }
 
-    /// How often each sample counts where as many blocks as there are have been drawn with replacement.
+    /// Returns the weight of each sample in one bootstrap: the number of draws of its block.
     private func resample(_ generator: inout SplitMix64) -> [Double] {
         let blocks = min(PermutationImportance.blocks, rows.count)
         var counts = [Double](repeating: 0, count: blocks)
@@ -67,15 +67,15 @@ struct PermutationImportance {
         return rows.indices.map { counts[$0 * blocks / rows.count] }
     }
 
-    /// A random order of the samples (Fisher and Yates). The standard library's `shuffle` may draw otherwise in another version.
+    /// Returns a random order of the samples (Fisher and Yates). The standard library's `shuffle` may change with its version.
     private func permutation(_ generator: inout SplitMix64) -> [Int] {
         var order = Array(rows.indices)
         for last in order.indices.dropFirst().reversed() { order.swapAt(last, generator.next(below: last + 1)) }
         return order
     }
 
-    /// The samples with the features of a group taken from others.
-    private func dealt(_ group: FeatureGroups.Named, in order: [Int]) -> [[Float]] {
+    /// Returns the samples with the features of a group taken from other samples.
+    private func permuted(_ group: FeatureGroups.Named, in order: [Int]) -> [[Float]] {
         rows.indices.map { index in
             var row = rows[index]
             for feature in group.features where feature.place < row.count {
@@ -83,5 +83,44 @@ struct PermutationImportance {
             }
             return row
         }
+    }
+}
+
+/// The area under the ROC curve of scores: the ratio of pairs of a positive and a negative sample that are in order. Ties
+/// count half (Mann and Whitney, 1947).
+struct RankedScores {
+    private let order: [Int]
+    /// Whether the score at a place of ``order`` equals the score at the place before it.
+    private let isTied: [Bool]
+    private let labels: [Bool]
+
+    /// O(n log n).
+    init(_ scores: [Float], labels: [Bool]) {
+        let order = scores.indices.sorted { (scores[$0], $0) < (scores[$1], $1) }
+        self.order = order
+        isTied = order.indices.map { $0 > 0 && scores[order[$0]] == scores[order[$0 - 1]] }
+        self.labels = labels
+    }
+
+    /// Returns the area with weighted samples; 0.5 if all have the same label. O(n).
+    func area(weight: [Double]) -> Double {
+        var (below, tied, tiedPositives, area, positives) = (0.0, 0.0, 0.0, 0.0, 0.0)
+        for place in order.indices {
+            if !isTied[place] {
+                area += tiedPositives * (below + tied / 2)
+                below += tied
+                (tied, tiedPositives) = (0, 0)
+            }
+            let sample = order[place]
+            if labels[sample] {
+                tiedPositives += weight[sample]
+                positives += weight[sample]
+            } else {
+                tied += weight[sample]
+            }
+        }
+        area += tiedPositives * (below + tied / 2)
+        below += tied
+        return below > 0 && positives > 0 ? area / (below * positives) : 0.5
     }
 }

@@ -1,62 +1,74 @@
 import HalcyonEviction
 
-/// Why one victim was chosen.
+/// The reason for the choice of one victim.
 public struct VictimExplanation: Sendable, Codable {
-    /// How much a group raised an object's score, compared with its mean over the samples that were held back.
+    private enum CodingKeys: String, CodingKey {
+        case number, request
+        case expert = "judge"
+        case candidates, victim, runnerUp
+    }
+
+    /// The contribution of a group of features to an object's score, compared with their means over the held-back samples.
     public struct Contribution: Sendable, Codable {
-        /// The group.
+        /// The name of the group.
         public var group: String
-        /// The network's score as it was, less what it is with the group's features at their means; octaves.
+        /// The network's score, minus its score with the group's features at their means. In octaves.
         public var score: Double
     }
 
-    /// One of those among whom the choice was made.
+    /// An object that was compared.
     public struct Candidate: Sendable, Codable {
+        private enum CodingKeys: String, CodingKey {
+            case entry, object, user
+            case isNewObject = "isNewcomer"
+            case scoredAt, score, probability, features, contributions
+        }
+
         /// The object's number in its cache.
         public var entry: UInt32
-        /// Its number among all caches that share the model; the same where there is one cache.
+        /// The object's number among all caches that share the model; equal to ``entry`` if there is one cache.
         public var object: UInt32
-        /// The number of who asked for it last, in a fleet of whose cache it is; `nil` if nobody knows.
+        /// The user of the last access, or with per-user caches the user of the cache; `nil` if unknown.
         public var user: UInt32?
-        /// Whether it is the object that was asked for, which then might have been refused.
-        public var isNewcomer: Bool
-        /// How many requests the cache had served when it got its score, to which all that follows belongs: one scoring serves several
-        /// evictions.
+        /// Whether it is the requested object, which might have been refused instead.
+        public var isNewObject: Bool
+        /// The requests that the cache had served when the object was scored. All following values are as of then: one scoring
+        /// serves several evictions.
         public var scoredAt: Int
-        /// What the judge gave it: the least goes.
+        /// The score by the expert that decided; the lowest one is the victim.
         public var score: Double
-        /// The network's chance that it is asked for again within the horizon.
+        /// The network's probability that the object is requested again within the label window.
         public var probability: Double
         /// The features, as bytes.
         public var features: [String: Int]
-        /// What each group did to the network's score; empty where another judge decided.
+        /// The contribution of each group to the network's score; empty if another expert decided.
         public var contributions: [Contribution]
     }
 
-    /// Which eviction it was, counted from 1.
+    /// The number of the eviction, from 1.
     public var number: Int
-    /// How many requests the cache had served, this one included.
+    /// The requests that the cache had served, this one included.
     public var request: Int
-    /// Who decided: `network`, `gdsf` or `lru`.
-    public var judge: String
-    /// How many residents were looked at: all of them by `gdsf` where sizes differ and in the turns of `lru`.
+    /// The expert that decided: `network`, `gdsf` or `lru`.
+    public var expert: String
+    /// The number of residents that were compared: all of them by `gdsf` with variable sizes and by `lru`.
     public var candidates: Int
-    /// Who went.
+    /// The object that was evicted.
     public var victim: Candidate
-    /// Who would have gone in its place; `nil` if there was no other.
+    /// The object that would have been evicted instead; `nil` if there was no other.
     public var runnerUp: Candidate?
 
-    /// The record of an eviction in words.
+    /// Explains the record of an eviction.
     ///
-    /// - Parameter means: the mean inputs of the samples that were held back.
+    /// - Parameter means: the mean inputs of the held-back samples.
     init(_ record: VictimRecord, number: Int, inputs: Int, means: [Float], parameters: LearnedParameters) {
         let groups = FeatureGroups.named.filter { parameters.groups.contains($0.group) }
-        let explained = record.judge == .network ? groups : []
+        let explained = record.expert == .network ? groups : []
         func candidate(_ observed: VictimRecord.Observation) -> Candidate {
             let scored = observed.scored
-            var judgement = Judgement(
+            var evaluator = NetworkEvaluator(
                 weights: scored.weights, inputs: inputs, hidden: parameters.hidden, blas: parameters.blas)
-            let row = judgement.inputs(scored.row)
+            let row = evaluator.inputs(scored.row)
             let variants = explained.map { group in
                 var changed = row
                 for feature in group.features where feature.place < inputs {
@@ -64,17 +76,18 @@ public struct VictimExplanation: Sendable, Codable {
                 }
                 return changed
             }
-            let logits = judgement.logits([row] + variants)
+            let logits = evaluator.logits([row] + variants)
             let scores = logits.map {
                 Double(
-                    parameters.missCost.score(logit: $0, logSize: scored.logSize, costsDiffer: record.costsDiffer))
+                    parameters.missCost.score(
+                        logit: $0, logSize: scored.logSize, usesUniformSizes: record.usesUniformSizes))
             }
             let features = groups.flatMap(\.features).filter { $0.place < inputs }
             return Candidate(
                 entry: observed.entry, object: observed.object, user: observed.user == .max ? nil : observed.user,
-                isNewcomer: observed.isNewcomer, scoredAt: scored.request,
+                isNewObject: observed.isNewObject, scoredAt: scored.request,
                 score: Double(observed.score),
-                probability: Judgement.probability(logits[0]),
+                probability: NetworkEvaluator.probability(logits[0]),
                 features: Dictionary(uniqueKeysWithValues: features.map { ($0.name, Int(scored.row[$0.place])) }),
                 contributions: explained.indices.map {
                     Contribution(group: explained[$0].name, score: scores[0] - scores[$0 + 1])
@@ -82,12 +95,7 @@ public struct VictimExplanation: Sendable, Codable {
         }
         self.number = number
         request = record.request
-        judge =
-            switch record.judge {
-            case .network: "network"
-            case .greedyDual: "gdsf"
-            case .recency: "lru"
-            }
+        expert = record.expert.name
         candidates = record.candidates
         victim = candidate(record.victim)
         runnerUp = record.runnerUp.map(candidate)

@@ -1,13 +1,13 @@
 import HalcyonEviction
 
-/// The members of each category set, as the policy was told them. Lookup O(1). Bytes: 8 a set, 4 a member, 8 a member of a set of
-/// more than ``fewMembers``.
+/// The members of each category set. A lookup is O(1). Bytes: 8 a set, 4 a member, or 8 a member in sets of more than
+/// ``fewMembers``.
 ///
-/// Sets are numbered densely by whoever hands the numbers out; one with a number of ``bound`` or more is taken for empty.
+/// Sets must be numbered densely. A set with a number of ``bound`` or more counts as empty.
 @usableFromInline
 package struct CategorySetTable: ~Copyable {
     @inlinable package static var bound: CategorySetID { 1 << 22 }
-    /// Sets of so many members are looked through one by one; larger ones are kept in ascending order, too.
+    /// The largest set that is searched linearly. Larger sets are also kept in ascending order.
     static let fewMembers = 8
 
     @usableFromInline var spans: SlotArray<Span>
@@ -27,14 +27,14 @@ package struct CategorySetTable: ~Copyable {
 
     package var byteCount: Int { spans.byteCount + members.byteCount }
 
-    /// The members of `set`; empty for the empty set and one that was never defined.
+    /// The members of `set`; empty for the empty set and for an undefined one.
     @inlinable @inline(__always)
     package subscript(set: CategorySetID) -> UnsafeBufferPointer<UInt32> {
         let span = spans[set]
         return UnsafeBufferPointer(start: members.base + Int(span.start), count: Int(span.count))
     }
 
-    /// Takes note of the members of `set`. A set keeps the members that it was first given.
+    /// Defines the members of `set`. A set keeps its first definition.
     package mutating func define(_ set: CategorySetID, members new: [UInt32]) {
         guard set < Self.bound, spans[set].count == 0, !new.isEmpty else { return }
         let sorted = new.count > Self.fewMembers ? new.sorted() : []
@@ -47,13 +47,13 @@ package struct CategorySetTable: ~Copyable {
         }
     }
 
-    /// The members of a set of more than ``fewMembers``, in ascending order.
+    /// Returns the members of a set of more than ``fewMembers``, in ascending order.
     private func sorted(_ set: CategorySetID) -> UnsafeBufferPointer<UInt32> {
         let span = spans[set]
         return UnsafeBufferPointer(start: members.base + Int(span.start + span.count), count: Int(span.count))
     }
 
-    /// The share of the members of `set` that are also in `other`. O(|set| + |other|).
+    /// Returns the ratio of the members of `set` that are also in `other`. O(|set| + |other|).
     @inline(__always)
     func overlap(of set: CategorySetID, with other: CategorySetID) -> Float {
         if set == 0 || other == 0 { return 0 }
@@ -69,7 +69,7 @@ package struct CategorySetTable: ~Copyable {
         return Float(common) / Float(max(left.count, 1))
     }
 
-    /// How many of `left` are in `right`, both in ascending order.
+    /// Returns the number of members of `left` that are in `right`, both in ascending order.
     private func commonMembers(of left: UnsafeBufferPointer<UInt32>, with right: UnsafeBufferPointer<UInt32>) -> Int {
         var common = 0
         var place = 0

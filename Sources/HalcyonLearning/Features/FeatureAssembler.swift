@@ -1,97 +1,101 @@
 import HalcyonEviction
 
-/// Turns what is known at an instant into a row of features, a byte each, and keeps what is known of categories and users.
+/// The instant as of which features are computed.
+struct FeatureInstant: BitwiseCopyable {
+    /// The request of the cache.
+    var request: Int
+    /// The wall time in seconds, modulo 2³².
+    var second: UInt32
+    /// The clock of ``GreedyDual``.
+    var greedyDualClock: Float
+}
+
+/// Computes the features of objects and keeps the statistics of categories and users that they need.
 ///
-/// It knows nothing but the accesses it was told of. A row is O(1 + categories of the object + categories of the user's
-/// latest access), two small sets of which most have one member.
+/// The statistics come from the observed accesses alone. A row is O(1 + categories of the object + categories of the user's
+/// last access), two small sets of which most have one member.
 struct FeatureAssembler: ~Copyable {
     private let uses: FeatureSwitches
-    /// Of all caches that share this.
-    var habits: HabitFeatures
-    private var fleet = FleetPopularity()
+    /// The user–category features, over all caches that share the model.
+    var userCategory: UserCategoryFeatures
+    private var sharedPopularity = SharedPopularity()
     private let scales = FeatureScales()
-    /// The row that is being written, as plain numbers.
+    /// The present row as plain numbers.
     private let numbers = HeapArray<Float>(repeating: 0, count: Feature.width)
-    /// What is known of the users and categories of several objects.
-    private var columns = HabitColumns()
+    /// The user–category features of several objects.
+    private var columns = UserCategoryColumns()
 
     init(groups: FeatureGroups) {
         uses = FeatureSwitches(groups)
-        habits = HabitFeatures(groups, bounds: .cache)
+        userCategory = UserCategoryFeatures(groups, bounds: .cache)
     }
 
     var byteCount: Int {
-        habits.byteCount + fleet.byteCount + scales.byteCount + numbers.byteCount + columns.byteCount
+        userCategory.byteCount + sharedPopularity.byteCount + scales.byteCount + numbers.byteCount + columns.byteCount
     }
 
-    /// Takes an access into account.
+    /// Counts an access.
     ///
     /// - Parameters:
-    ///   - gap: the object's time since the last one in octaves, 255 if there was none.
-    ///   - isRepeat: whether the same user asked for it before.
+    ///   - gap: the time since the object's last access in octaves; 255 if there was none.
+    ///   - isRepeat: whether the user of the object's last access is the same.
     mutating func note(_ access: Access, second: UInt32, gap: UInt8, isRepeat: Bool) {
-        habits.note(access, second: second, gap: gap, isRepeat: isRepeat)
-        if uses.fleet { fleet.note(access.object, now: habits.clock) }
+        userCategory.note(access, second: second, gap: gap, isRepeat: isRepeat)
+        if uses.fleet { sharedPopularity.note(access.object, now: userCategory.clock) }
     }
 
-    /// Writes the features of an object as of `now`, in requests of its cache, as bytes.
-    ///
-    /// - Parameter aged: the clock of ``GreedyDual``.
-    mutating func write(
-        _ record: ObjectRecord, aged: Float, now: UInt32, second: UInt32, into row: UnsafeMutablePointer<UInt8>
-    ) {
-        describe(record, aged: aged, now: now, second: second)
+    /// Writes the features of an object as bytes.
+    mutating func write(_ record: ObjectRecord, at instant: FeatureInstant, into row: UnsafeMutablePointer<UInt8>) {
+        describe(record, at: instant)
         scales.pack(numbers.base, into: row)
     }
 
-    /// Writes them as inputs of a network; the same as those of the bytes.
-    mutating func write(
-        _ record: ObjectRecord, aged: Float, now: UInt32, second: UInt32, inputs: UnsafeMutablePointer<Float>
-    ) {
-        describe(record, aged: aged, now: now, second: second)
+    /// Writes the features of an object as inputs of a network, equal to those of its bytes.
+    mutating func write(_ record: ObjectRecord, at instant: FeatureInstant, inputs: UnsafeMutablePointer<Float>) {
+        describe(record, at: instant)
         scales.encode(numbers.base, into: inputs)
     }
 
-    /// Writes them of several objects as inputs of a network that are the columns of a matrix.
+    /// Writes the features of several objects as inputs of a network: a matrix with a column for each object.
     mutating func write(
-        _ slots: UnsafePointer<UInt32>, count: Int, in records: UnsafePointer<ObjectRecord>, aged: Float, now: UInt32,
-        second: UInt32, columns matrix: UnsafeMutablePointer<Float>
+        _ slots: UnsafePointer<UInt32>, count: Int, of records: UnsafePointer<ObjectRecord>, at instant: FeatureInstant,
+        columns matrix: UnsafeMutablePointer<Float>
     ) {
         guard count > 0 else { return }
         columns.begin(records[Int(slots[0])].user, bound: count)
         for index in 0..<count {
             let record = records + Int(slots[index])
-            columns.add(record.pointee.categories, of: record.pointee.user, at: index, &habits)
-            write(record.pointee, aged: aged, now: now, second: second, into: matrix + index, stride: count)
+            columns.add(record.pointee.categories, of: record.pointee.user, at: index, &userCategory)
+            write(record.pointee, at: instant, into: matrix + index, stride: count)
         }
         if uses.frequency {
             DecayedCounts.decay(
                 matrix + Feature.count0 * count, by: matrix + Feature.age * count, count: count)
             GreedyDual.octaves(matrix + Feature.worth * count, count: count)
         }
-        encode(Feature.age..<Feature.count0, of: matrix, count: count, isTold: uses.recency)
-        encode(Feature.count0..<Feature.size, of: matrix, count: count, isTold: uses.frequency)
-        encode(Feature.size..<Feature.userChanges, of: matrix, count: count, isTold: uses.size)
-        encode(Feature.userChanges..<Feature.habits.lowerBound, of: matrix, count: count, isTold: uses.popularity)
-        columns.complete(&habits)
-        for place in 0..<HabitColumns.rows {
-            let feature = Feature.habit(place)
+        encode(Feature.age..<Feature.count0, of: matrix, count: count, isUsed: uses.recency)
+        encode(Feature.count0..<Feature.size, of: matrix, count: count, isUsed: uses.frequency)
+        encode(Feature.size..<Feature.userChanges, of: matrix, count: count, isUsed: uses.size)
+        encode(Feature.userChanges..<Feature.userCategory.lowerBound, of: matrix, count: count, isUsed: uses.popularity)
+        columns.complete(&userCategory)
+        for place in 0..<UserCategoryColumns.rows {
+            let feature = Feature.userCategoryFeature(place)
             columns.encode(feature, objects: count, scales: scales, into: matrix + feature * count)
         }
-        encode(Feature.seconds..<Feature.dayPhase, of: matrix, count: count, isTold: uses.time)
-        if uses.time { habits.writeTime(into: numbers.base) }
+        encode(Feature.seconds..<Feature.dayPhase, of: matrix, count: count, isUsed: uses.time)
+        if uses.time { userCategory.writeTime(into: numbers.base) }
         for feature in Feature.timeOfDay {
             fill(feature, of: matrix, count: count, with: uses.time ? numbers[feature] : 0)
         }
-        encode(Feature.fleetRate..<Feature.one, of: matrix, count: count, isTold: uses.fleet)
+        encode(Feature.fleetRate..<Feature.one, of: matrix, count: count, isUsed: uses.fleet)
         (matrix + Feature.one * count).update(repeating: 1, count: count)
     }
 
-    /// Turns the plain numbers of some features into inputs, a row of `count` each; what is not told is 0.
-    private func encode(_ features: Range<Int>, of matrix: UnsafeMutablePointer<Float>, count: Int, isTold: Bool) {
+    /// Converts the plain numbers of some features to inputs, a row of `count` each; an unused feature is 0.
+    private func encode(_ features: Range<Int>, of matrix: UnsafeMutablePointer<Float>, count: Int, isUsed: Bool) {
         for feature in features {
             let row = matrix + feature * count
-            if isTold {
+            if isUsed {
                 scales.encode(row, count: count, of: feature)
             } else {
                 fill(feature, of: matrix, count: count, with: 0)
@@ -99,44 +103,43 @@ struct FeatureAssembler: ~Copyable {
         }
     }
 
-    /// Writes a feature that is the same for all.
+    /// Writes a feature that is equal for all objects.
     private func fill(_ feature: Int, of matrix: UnsafeMutablePointer<Float>, count: Int, with number: Float) {
         var number = number
         scales.encode(&number, count: 1, of: feature)
         (matrix + feature * count).update(repeating: number, count: count)
     }
 
-    /// Sets ``numbers`` to what is known of an object.
+    /// Sets ``numbers`` to the features of an object.
     @inline(__always)
-    private mutating func describe(_ record: ObjectRecord, aged: Float, now: UInt32, second: UInt32) {
+    private mutating func describe(_ record: ObjectRecord, at instant: FeatureInstant) {
         let row = numbers.base
         row.update(repeating: 0, count: Feature.width)
-        write(record, aged: aged, now: now, second: second, into: row, stride: 1)
+        write(record, at: instant, into: row, stride: 1)
         if uses.frequency {
             DecayedCounts.decay(row + Feature.count0, by: row + Feature.age, count: 1)
             GreedyDual.octaves(row + Feature.worth, count: 1)
         }
         if !uses.recency { row[Feature.age] = 0 }
-        if uses.time { habits.writeTime(into: row) }
-        // Where there is neither a user nor a category nobody need be looked up.
+        if uses.time { userCategory.writeTime(into: row) }
+        // Without a user and a category there is nothing to look up.
         if record.categories != 0 || record.user != .max {
-            habits.write(record.categories, habits.known(record.user), into: row)
+            userCategory.write(record.categories, userCategory.statistics(of: record.user), into: row)
         }
     }
 
-    /// Writes what is known of an object itself as plain numbers that are `stride` apart: its age in any case, counts as of its last
-    /// access, its worth as it is.
+    /// Writes the features of the object itself as plain numbers that are `stride` apart. The age is always written; counts are
+    /// as of the last access.
     @inline(__always)
     private mutating func write(
-        _ record: ObjectRecord, aged: Float, now: UInt32, second: UInt32, into row: UnsafeMutablePointer<Float>,
-        stride: Int
+        _ record: ObjectRecord, at instant: FeatureInstant, into row: UnsafeMutablePointer<Float>, stride: Int
     ) {
-        row[Feature.age * stride] = FastMath.float(now &- record.last)
+        row[Feature.age * stride] = FastMath.float(record.age(at: instant.request))
         if uses.recency {
             row[Feature.gap1 * stride] = FastMath.float(small: UInt32(record.gap1))
             row[Feature.gap2 * stride] = FastMath.float(small: UInt32(record.gap2))
             row[Feature.gap3 * stride] = FastMath.float(small: UInt32(record.gap3))
-            row[Feature.sinceFirst * stride] = FastMath.float(now &- record.first)
+            row[Feature.sinceFirst * stride] = FastMath.float(record.ageOfFirst(at: instant.request))
         }
         if uses.frequency {
             let counts = record.counts.counts
@@ -146,13 +149,60 @@ struct FeatureAssembler: ~Copyable {
             row[Feature.count3 * stride] = counts.c3
             row[Feature.accesses * stride] = FastMath.float(small: UInt32(record.accesses))
             row[Feature.residentAccesses * stride] = FastMath.float(small: UInt32(record.residentAccesses))
-            row[Feature.worth * stride] = record.priority - aged
+            row[Feature.worth * stride] = record.priority - instant.greedyDualClock
         }
-        if uses.size { row[Feature.size * stride] = record.logCost }
+        if uses.size { row[Feature.size * stride] = record.logSize }
         if uses.popularity {
             row[Feature.userChanges * stride] = FastMath.float(small: UInt32(record.userChanges))
         }
-        if uses.time { row[Feature.seconds * stride] = FastMath.float(second &- record.lastSecond) }
-        if uses.fleet { fleet.write(record.object, now: habits.clock, into: row, stride: stride) }
+        if uses.time { row[Feature.seconds * stride] = FastMath.float(instant.second &- record.lastSecond) }
+        if uses.fleet { sharedPopularity.write(record.object, now: userCategory.clock, into: row, stride: stride) }
+    }
+}
+
+/// The requests for each object over all caches that share a model.
+///
+/// A live cache of one user does not have this knowledge; a server that receives the requests of all users has it. In a
+/// single cache it adds nothing to the object's own record. All operations are O(1). Bytes: 12 an object.
+struct SharedPopularity: ~Copyable {
+    /// The half-life of the rate, in requests of all users.
+    private static let forgetting: Float = 1 / 5_000
+
+    struct Count: BitwiseCopyable {
+        /// The request of the last access.
+        var last: UInt32 = 0
+        /// All accesses.
+        var accesses: UInt32 = 0
+        /// The accesses, decayed.
+        var rate: Float = 0
+    }
+
+    private var counts = SlotArray(repeating: Count())
+
+    var byteCount: Int { counts.byteCount }
+
+    /// Counts an access at `now`.
+    @inline(__always)
+    mutating func note(_ object: UInt32, now: Int) {
+        var count = counts[object]
+        count.rate = rate(count, now: now) + 1
+        count.accesses &+= 1
+        count.last = UInt32(truncatingIfNeeded: now)
+        counts[object] = count
+    }
+
+    /// Writes the features of an object as of access `now` into a row of numbers that are `stride` apart.
+    @inline(__always)
+    func write(_ object: UInt32, now: Int, into row: UnsafeMutablePointer<Float>, stride: Int) {
+        let count = counts[object]
+        row[Feature.fleetRate * stride] = rate(count, now: now)
+        row[Feature.fleetAccesses * stride] = FastMath.float(count.accesses)
+    }
+
+    @inline(__always)
+    private func rate(_ count: Count, now: Int) -> Float {
+        count.rate
+            * FastMath.exp2(
+                -FastMath.float(UInt32(truncatingIfNeeded: now) &- count.last) * SharedPopularity.forgetting)
     }
 }

@@ -1,13 +1,13 @@
-/// From the plain numbers of features to what a network sees of them: a byte each.
+/// Converts the plain numbers of features to the inputs of a network: a byte each.
 ///
-/// Times and counts are told by their logarithm, so many steps an octave, 0 for 0; shares and what is a byte already as
-/// they are. One loop without a branch does a whole row, because a decision needs some hundred rows: it is what a
-/// processor can do several places at a time.
+/// Times and counts are represented by their logarithm with a fixed number of steps per octave, 0 by 0. Ratios and numbers
+/// that are bytes already are represented linearly. A decision needs some hundred rows, so one loop without a branch
+/// converts a whole row, which the compiler can vectorize.
 @usableFromInline
 package struct FeatureScales: ~Copyable {
-    /// How many steps an octave has; 0 where the number is told as it is.
+    /// The steps per octave; 0 for a linear feature.
     private let steps = HeapArray<Float>(repeating: 0, count: Feature.width)
-    /// How many steps the number 1 is; 0 where the logarithm is told.
+    /// The steps per 1; 0 for a logarithmic feature.
     private let slopes = HeapArray<Float>(repeating: 0, count: Feature.width)
 
     package init() {
@@ -47,7 +47,7 @@ package struct FeatureScales: ~Copyable {
         }
     }
 
-    /// Writes a row of numbers as ``Feature/decode(_:into:)`` would from its bytes.
+    /// Writes a row of numbers as inputs: the same as ``Feature/decode(_:into:)`` of its bytes.
     package func encode(_ numbers: UnsafePointer<Float>, into inputs: UnsafeMutablePointer<Float>) {
         let (steps, slopes) = (steps.base, slopes.base)
         var place = 0
@@ -58,7 +58,7 @@ package struct FeatureScales: ~Copyable {
         inputs[Feature.one] = 1
     }
 
-    /// Replaces `count` numbers of one feature by what ``encode(_:into:)`` makes of each.
+    /// Replaces `count` numbers of one feature by the inputs that ``encode(_:into:)`` writes.
     @usableFromInline
     package func encode(_ numbers: UnsafeMutablePointer<Float>, count: Int, of feature: Int) {
         let (steps, slope) = (steps[feature], slopes[feature])

@@ -1,12 +1,12 @@
 import CProcessor
 import HalcyonEviction
 
-/// Values by pairs of numbers that are asked for many at a time with one first number: each first number has a row, which lies
-/// together in memory, so that a plan waits for a few places of it instead of one or two for each pair.
+/// Values by pairs of numbers, for many lookups with the same first number. Each first number has a row that lies together
+/// in memory, so that these lookups wait for a few cache lines instead of one or two for each pair.
 ///
-/// A row is a small table of its own. It doubles where three of four places are taken. Where all rows have as many places as
-/// they may, room is made by forgetting whole rows, in turns. O(1), but for what has to be made room for. Bytes: 16 for each
-/// first number up to the greatest, and 4 and the stride of `Value` a place.
+/// A row is a small hash table, which doubles when three of four places are taken. When all rows together have reached the
+/// bound, whole rows are removed in turn. Operations are amortised O(1). Bytes: 16 for each first number up to the largest,
+/// and 4 plus the stride of `Value` a place.
 @usableFromInline
 package struct PairRows<Value: BitwiseCopyable>: ~Copyable {
     @inlinable static var leastPlaces: Int { 4 }
@@ -18,10 +18,10 @@ package struct PairRows<Value: BitwiseCopyable>: ~Copyable {
     @usableFromInline let bound: Int
     /// The places of all rows.
     @usableFromInline var places = 0
-    /// The row to be forgotten next.
+    /// The row to be removed next.
     @usableFromInline var hand = 0
 
-    /// Rows of at most `bound` places together; one row has at most a quarter of them.
+    /// Creates rows with at most `bound` places together. One row has at most a quarter of them.
     @inlinable
     package init(repeating fill: Value, bound: Int) {
         precondition(bound >= 4 * Self.leastPlaces, "room for a row")
@@ -41,24 +41,24 @@ package struct PairRows<Value: BitwiseCopyable>: ~Copyable {
     @inlinable @inline(__always)
     package subscript(first: UInt32) -> PairRow { Int(first) < rows.count ? rows[Int(first)] : PairRow() }
 
-    /// The value of a pair, if it has one.
+    /// Returns the value of a pair, if it has one.
     @inlinable @inline(__always)
     package func value(_ first: UInt32, _ second: UInt32) -> UnsafePointer<Value>? { value(second, in: self[first]) }
 
-    /// The value of a pair whose row is known, if it has one.
+    /// Returns the value of a pair in a row, if it has one.
     @inlinable @inline(__always)
     package func value(_ second: UInt32, in row: PairRow) -> UnsafePointer<Value>? {
         guard let place = row.place(of: second), row.seconds[place] == second else { return nil }
         return UnsafePointer(values(of: row) + place)
     }
 
-    /// Has the row of a first number on its way from memory.
+    /// Starts loading the row of a first number into the processor's cache.
     @inlinable @inline(__always)
     package func expect(_ first: UInt32) {
         if Int(first) < rows.count { halcyon_prefetch(rows.base + Int(first)) }
     }
 
-    /// Has a pair of a row on its way from memory.
+    /// Starts loading a pair of a row into the processor's cache.
     @inlinable @inline(__always)
     package func expect(_ second: UInt32, in row: PairRow) {
         if row.memory == nil { return }
@@ -67,7 +67,7 @@ package struct PairRows<Value: BitwiseCopyable>: ~Copyable {
         halcyon_prefetch(values(of: row) + home)
     }
 
-    /// Changes the value of a pair, which begins as the fill.
+    /// Changes the value of a pair. The initial value is the fill.
     @inlinable @inline(__always)
     package mutating func update(_ first: UInt32, _ second: UInt32, _ change: (inout Value) -> Void) {
         let place = place(first, second)
@@ -82,7 +82,7 @@ package struct PairRows<Value: BitwiseCopyable>: ~Copyable {
         change(&values(of: row)[place])
     }
 
-    /// Forgets the pairs of a first number.
+    /// Removes the pairs of a first number.
     @inlinable
     package mutating func forget(_ first: UInt32) {
         if Int(first) < rows.count { clear(Int(first)) }
@@ -93,7 +93,7 @@ package struct PairRows<Value: BitwiseCopyable>: ~Copyable {
         UnsafeMutableRawPointer(row.seconds + row.places).assumingMemoryBound(to: Value.self)
     }
 
-    /// The place of a pair in its row, given now if it has none.
+    /// Returns the place of a pair in its row, which is added if there is none.
     @inlinable
     mutating func place(_ first: UInt32, _ second: UInt32) -> Int {
         let index = Int(first)
@@ -103,10 +103,10 @@ package struct PairRows<Value: BitwiseCopyable>: ~Copyable {
         return enter(second, fill[0], in: index)
     }
 
-    /// Gives a pair that has none a place in a row that has room.
+    /// Adds a pair to a row that has room, and returns its place.
     @inlinable
     mutating func enter(_ second: UInt32, _ value: Value, in index: Int) -> Int {
-        // A row with room has a free place, which is where a look for what is not there ends.
+        // A row with room has a free place, at which the search for an absent number ends.
         let place = rows[index].place(of: second).unsafelyUnwrapped
         rows[index].seconds[place] = second
         values(of: rows[index])[place] = value
@@ -118,7 +118,7 @@ package struct PairRows<Value: BitwiseCopyable>: ~Copyable {
     mutating func enlarge(_ index: Int) {
         let old = rows[index]
         let wanted = max(Self.leastPlaces, old.places * 2)
-        // Where a row may not grow it begins anew.
+        // A row that may not grow is emptied.
         let isGrowing = wanted * 4 <= bound
         let size = isGrowing ? wanted : old.places
         places += size - old.places
@@ -134,7 +134,7 @@ package struct PairRows<Value: BitwiseCopyable>: ~Copyable {
         memory.deallocate()
     }
 
-    /// Forgets the row whose turn it is, unless it is the one that must stay.
+    /// Removes the next row, unless it is `kept`.
     @inlinable
     mutating func forget(except kept: Int) {
         let index = hand
@@ -151,7 +151,7 @@ package struct PairRows<Value: BitwiseCopyable>: ~Copyable {
     }
 }
 
-/// The places of a row of ``PairRows``: its second numbers, and after them, their values.
+/// The places of a row of ``PairRows``: its second numbers, followed by their values.
 @usableFromInline
 package struct PairRow: BitwiseCopyable {
     @inlinable static var free: UInt32 { .max }
@@ -180,13 +180,13 @@ package struct PairRow: BitwiseCopyable {
         @inline(__always) get { memory.unsafelyUnwrapped.assumingMemoryBound(to: UInt32.self) }
     }
 
-    /// Where a second number would lie if nothing else did.
+    /// Returns the place of a second number in an empty row.
     @inlinable @inline(__always)
     func home(of second: UInt32) -> Int {
         Int(truncatingIfNeeded: (second &* 0x9E37_79B1) >> (32 &- bits))
     }
 
-    /// Where a second number lies, or else the free place where it would; nil without places.
+    /// Returns the place of a second number, or else the free place at which it would be added; `nil` without places.
     @inlinable @inline(__always)
     func place(of second: UInt32) -> Int? {
         if memory == nil { return nil }

@@ -1,25 +1,25 @@
 import HalcyonEviction
 
-/// What each user did last, and how often with each category.
+/// The last access of each user, and the user's accesses by category.
 ///
-/// Users are kept in a table of bounded size in which a newer one takes the place of an older one; what was displaced counts as
-/// never seen. What a user did with each category lies together (``PairRows``). All operations O(1) a category. Bytes: 44 a user and
-/// 24 a place for a pair, up to the bounds.
+/// The table of users is bounded: a newer user replaces an older one, which then counts as never seen. The categories of a
+/// user lie together in memory (``PairRows``). All operations are O(1) a category. Bytes: 44 a user and 24 a place for a
+/// pair, up to the bounds.
 @usableFromInline
 package struct UserProfiles: ~Copyable {
-    /// What a count loses with each access of the user, in octaves: half of it in 200.
+    /// The decay of a count per access of the user, in octaves: the half-life is 200 accesses.
     @inlinable package static var forgetting: Float { 1 / 200 }
-    /// Without an access for so long the session is over.
+    /// The time without an access that ends a session.
     static let idleSeconds: UInt32 = 1_800
 
     @usableFromInline
     package struct Profile: BitwiseCopyable {
         @usableFromInline package var user = UInt32.max
-        /// The request of the user's last access, its second, and its categories.
+        /// The number of the user's last access among all, its second, and the categories of the last access that had any.
         @usableFromInline package var last: UInt32 = 0
         @usableFromInline package var lastSecond: UInt32 = 0
         @usableFromInline package var active: CategorySetID = 0
-        /// How many accesses the user made, and how many of them in this session.
+        /// The user's accesses, and those in this session.
         @usableFromInline package var accesses: UInt32 = 0
         @usableFromInline package var sessionLength: UInt32 = 0
         /// The accesses, decayed.
@@ -32,9 +32,9 @@ package struct UserProfiles: ~Copyable {
         var last: UInt32 = 0
         /// The user's accesses to the category, decayed.
         @usableFromInline var weight: Float = 0
-        /// The mean time between two of them, in sixty-fourths of an octave; ``never`` before the second.
+        /// The mean time between two of them, in 1/64 octaves; ``never`` before the second.
         var gap: UInt16 = never
-        /// All of them, and those to objects that the user had not asked for before; halved together when they get large.
+        /// All of them, and those to objects that are new for the user. Both are halved when they get large.
         var accesses: UInt16 = 0
         var distinct: UInt16 = 0
 
@@ -45,6 +45,8 @@ package struct UserProfiles: ~Copyable {
     @usableFromInline var pairs: PairRows<Pair>
     @usableFromInline let mask: UInt32
 
+    /// Creates empty profiles.
+    ///
     /// - Parameters:
     ///   - users: the most users, a power of two.
     ///   - pairs: the most places for pairs of a user and a category.
@@ -55,34 +57,34 @@ package struct UserProfiles: ~Copyable {
 
     var byteCount: Int { profiles.byteCount + pairs.byteCount }
 
-    /// What is known of a user, if anything.
+    /// Returns the profile of a user, if there is one.
     @inlinable @inline(__always)
     func profile(of user: UInt32) -> Profile? {
         let profile = profiles[user & mask]
         return profile.user == user && user != .max ? profile : nil
     }
 
-    /// The history of a user of whom something is known with categories.
+    /// Returns the accesses by category of a user with a profile.
     @inlinable @inline(__always)
-    func habits(of user: UInt32) -> PairRow { pairs[user & mask] }
+    func categories(of user: UInt32) -> PairRow { pairs[user & mask] }
 
-    /// Has the history with a category on its way from memory.
+    /// Starts loading a user's accesses to a category into the processor's cache.
     @inlinable @inline(__always)
-    func expect(_ category: UInt32, in habits: PairRow) { pairs.expect(category, in: habits) }
+    func expect(_ category: UInt32, in categories: PairRow) { pairs.expect(category, in: categories) }
 
-    /// The user's accesses to a category, decayed, as of the last of them; 0 if there was none.
+    /// Returns the user's accesses to a category, decayed, as of the last of them; 0 if there was none.
     @inlinable @inline(__always)
     func weight(_ user: UInt32, _ category: UInt32) -> Float {
         profile(of: user) == nil ? 0 : pairs.value(user & mask, category)?.pointee.weight ?? 0
     }
 
-    /// Takes an access of `access.user` into account.
+    /// Counts access number `now`, of `access.user`.
     ///
     /// - Parameters:
-    ///   - isRepeat: whether the user asked for the object before, as far as that is known.
+    ///   - isRepeat: whether the user is known to have requested the object before.
     ///   - members: the categories of the object.
     mutating func note(
-        _ access: Access, isRepeat: Bool, members: UnsafeBufferPointer<UInt32>, now: UInt32, second: UInt32
+        _ access: Access, isRepeat: Bool, members: UnsafeBufferPointer<UInt32>, now: Int, second: UInt32
     ) {
         let slot = access.user & mask
         var profile = profiles[slot]
@@ -95,7 +97,7 @@ package struct UserProfiles: ~Copyable {
         profile.weight = profile.weight * FastMath.exp2(-UserProfiles.forgetting) + 1
         if second &- profile.lastSecond > UserProfiles.idleSeconds { profile.sessionLength = 0 }
         profile.sessionLength &+= 1
-        profile.last = now
+        profile.last = UInt32(truncatingIfNeeded: now)
         profile.lastSecond = second
         if access.categories != 0 { profile.active = access.categories }
         profiles[slot] = profile
@@ -104,18 +106,18 @@ package struct UserProfiles: ~Copyable {
         }
     }
 
-    /// Writes the history of a user with `members` into a row that has the categories' own features already: sums over
-    /// them, the shortest of their times, the mean of their shares.
+    /// Writes the features of a user and `members` into a row that already has the categories' own features. Counts are sums
+    /// over the members, times are the shortest of theirs.
     @inline(__always)
     func write(
-        _ profile: Profile, _ habits: PairRow, members: UnsafeBufferPointer<UInt32>,
+        _ profile: Profile, _ categories: PairRow, members: UnsafeBufferPointer<UInt32>,
         into row: UnsafeMutablePointer<Float>
     ) {
         var (weight, accesses, distinct): (Float, Float, Float) = (0, 0, 0)
         var (nearest, gap) = (UInt32(1 << 24), Pair.never)
         var index = 0
         while index < members.count {
-            if let pair = pairs.value(members[index], in: habits)?.pointee {
+            if let pair = pairs.value(members[index], in: categories)?.pointee {
                 let age = profile.accesses &- pair.last
                 weight += pair.weight * FastMath.exp2(-FastMath.float(age) * UserProfiles.forgetting)
                 accesses += FastMath.float(small: UInt32(pair.accesses))
@@ -130,13 +132,13 @@ package struct UserProfiles: ~Copyable {
         row[Feature.userShare] = weight / max(profile.weight, 1)
         row[Feature.userGap] = FastMath.float(small: UInt32(gap >> 6))
         row[Feature.userDistinct] = distinct
-        // As if four more accesses had been like those of all users.
+        // The prior is four accesses with the ratio of all users.
         row[Feature.userReuse] = (accesses - distinct + 4 * row[Feature.categoryReuse]) / (accesses + 4)
     }
 }
 
 extension UserProfiles.Pair {
-    /// Takes the user's access number `access`, to an object of the category, into account.
+    /// Counts the user's access number `access`, to an object of the category.
     @inline(__always)
     fileprivate mutating func note(at access: UInt32, isRepeat: Bool) {
         let age = access &- last

@@ -1,9 +1,9 @@
-/// Events counted at four time scales: each count halves every so many requests. 16 bytes.
+/// A count of events at four time scales, each with its half-life in requests. 16 bytes.
 struct DecayedCounts: BitwiseCopyable {
     /// The half-lives, in requests.
     static let halfLives: (Float, Float, Float, Float) = (100, 1_000, 10_000, 100_000)
 
-    /// How many octaves each loses with a request: the inverse of ``halfLives``.
+    /// The octaves that each count loses per request: the inverse of ``halfLives``.
     private static var rates: (Float, Float, Float, Float) {
         @inline(__always) get { (0.01, 0.001, 0.000_1, 0.000_01) }
     }
@@ -13,7 +13,7 @@ struct DecayedCounts: BitwiseCopyable {
     private(set) var c2: Float = 0
     private(set) var c3: Float = 0
 
-    /// Lets `requests` pass.
+    /// Decays the counts by a number of requests.
     @inline(__always)
     mutating func decay(by requests: UInt32) {
         let (time, rates) = (FastMath.float(requests), Self.rates)
@@ -23,9 +23,9 @@ struct DecayedCounts: BitwiseCopyable {
         c3 *= FastMath.exp2(-time * rates.3)
     }
 
-    /// Lets time pass for the counts of several objects: four rows of `count`, each with the counts of one time scale.
+    /// Decays the counts of several objects: four rows of `count`, each with the counts of one time scale.
     ///
-    /// - Parameter requests: how many pass for each object.
+    /// - Parameter requests: the number of requests for each object.
     @inline(__always)
     static func decay(_ counts: UnsafeMutablePointer<Float>, by requests: UnsafePointer<Float>, count: Int) {
         decay(counts, by: requests, rates.0, count: count)
@@ -45,7 +45,7 @@ struct DecayedCounts: BitwiseCopyable {
         }
     }
 
-    /// Counts one event now.
+    /// Counts one event.
     @inline(__always)
     mutating func increment() {
         c0 += 1
@@ -56,8 +56,8 @@ struct DecayedCounts: BitwiseCopyable {
 
     init() {}
 
-    /// The counts in eight bytes, each a `Float` without its lower half: within 0.4 %. Above 512 one more event no longer
-    /// counts, which no decision on whom to evict turns on.
+    /// The counts in eight bytes, each a `Float` without its lower half: within 0.4 %. Above 512, one more event no longer
+    /// changes a count, which affects no decision.
     struct Short: BitwiseCopyable {
         private var c0: UInt16 = 0
         private var c1: UInt16 = 0
@@ -93,7 +93,7 @@ struct DecayedCounts: BitwiseCopyable {
         private static func float(_ upper: UInt16) -> Float { Float(bitPattern: UInt32(upper) << 16) }
     }
 
-    /// The counts that ``packed`` kept, within 5 %.
+    /// Creates the counts that ``packed`` holds, within 5 %.
     init(packed: UInt32) {
         c0 = DecayedCounts.unpack(packed & 0xFF)
         c1 = DecayedCounts.unpack(packed >> 8 & 0xFF)

@@ -1,16 +1,16 @@
 import HalcyonEviction
 
-/// What is known of every object that is resident or has left lately, and the residents in order of access.
+/// The records of all residents, in order of access, and the ghosts of objects that left lately.
 ///
-/// A resident has an ``ObjectRecord``, one that left a ``Ghost``; a table from the object's number tells where. Ghosts are
-/// bounded at ``ghostsPerResident`` for each resident there ever was at a time, and at ``fewestGhosts`` in a small cache.
-/// All operations O(1). Bytes: 4 an object number, 64 a resident, 24 a ghost.
+/// A resident has an ``ObjectRecord``, an object that left has a ``Ghost``; a table maps the number of an object to either.
+/// There are at most ``ghostsPerResident`` ghosts for each of the most residents so far, and at least ``fewestGhosts``.
+/// All operations are O(1). Bytes: 4 an object number, 64 a resident, 24 a ghost.
 struct ObjectHistory: ~Copyable {
     static let fewestGhosts = 1_024
     private static let ghostBit: UInt32 = 1 << 31
 
     private(set) var records: HeapArray<ObjectRecord>
-    /// Records that were ever in use; a random one below this is a resident or free.
+    /// The number of records that were ever in use; each is a resident's, the new object's or free.
     private(set) var used = 0
     /// The most recent and the least recent resident.
     private(set) var newest = ObjectRecord.none
@@ -30,7 +30,7 @@ struct ObjectHistory: ~Copyable {
         ghosts.allow(ObjectHistory.fewestGhosts)
     }
 
-    /// The heap bytes held; those of the fewest ghosts, which the smallest cache keeps too, are fixed.
+    /// The heap bytes held. The bytes of the fewest ghosts, which the smallest cache keeps too, are fixed.
     var metadataBytes: MetadataBytes {
         let fewest = min(ghosts.capacity, ObjectHistory.fewestGhosts)
         return MetadataBytes(
@@ -38,21 +38,21 @@ struct ObjectHistory: ~Copyable {
             perResident: records.byteCount + (ghosts.capacity - fewest) * MemoryLayout<Ghost>.stride)
     }
 
-    /// The record of a resident or of the newcomer, or `none`.
+    /// Returns the record of a resident or of the new object, or `none`.
     @inline(__always)
     func resident(_ entry: EntryID) -> UInt32 {
         let place = places[entry]
         return place & ObjectHistory.ghostBit == 0 ? place : ObjectRecord.none
     }
 
-    /// Whether something is known of an object that is not resident.
+    /// Returns whether an object has a ghost.
     func remembersGhost(_ entry: EntryID) -> Bool {
         let place = places[entry]
         return place != ObjectRecord.none && place & ObjectHistory.ghostBit != 0
     }
 
-    /// Makes a record for an object that is not resident, with what its ghost knew. It is on the list of residents only
-    /// after ``link(_:)``.
+    /// Makes a record for an object that is not resident, from its ghost if it has one, and returns the record's number. The
+    /// object is on the list of residents only after ``link(_:)``.
     mutating func open(_ entry: EntryID) -> UInt32 {
         let place = places[entry]
         var record = ObjectRecord()
@@ -77,7 +77,7 @@ struct ObjectHistory: ~Copyable {
         count &+= 1
     }
 
-    /// Takes a resident off the list; its record stays open.
+    /// Removes a resident from the list; its record stays open.
     @inline(__always)
     mutating func unlink(_ slot: UInt32) {
         let base = records.base
@@ -107,6 +107,18 @@ struct ObjectHistory: ~Copyable {
         free = slot
     }
 
+    /// Returns a random resident, or `none` if eight draws found none.
+    ///
+    /// - Parameter newObject: the record of the object that is not resident yet, or `none`.
+    mutating func randomResident(_ generator: inout SplitMix64, excluding newObject: UInt32) -> UInt32 {
+        for _ in 0..<8 where used > 0 {
+            let slot = generator.next(below: used)
+            let isResident = records[slot].entry != .none && slot != Int(newObject)
+            if isResident { return UInt32(truncatingIfNeeded: slot) }
+        }
+        return ObjectRecord.none
+    }
+
     private mutating func freeSlot() -> UInt32 {
         if free != ObjectRecord.none {
             let slot = free
@@ -114,7 +126,7 @@ struct ObjectHistory: ~Copyable {
             return slot
         }
         if used == records.count {
-            // The caches of most users stay small.
+            // The caches of most users stay small, so growth starts at 4.
             records.grow(to: GrowingMemory.room(for: max(used + 1, 4), after: used), filling: ObjectRecord())
         }
         used &+= 1

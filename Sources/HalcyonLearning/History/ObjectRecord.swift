@@ -1,10 +1,12 @@
 import HalcyonEviction
 
-/// What is known of a resident object: 64 bytes.
+/// The history of a resident object: 64 bytes.
+///
+/// Times are numbers of requests modulo 2³². Differences of them are right as long as they are shorter than 2³¹ requests.
 struct ObjectRecord: BitwiseCopyable {
     /// No other record, no pending sample.
     static let none = UInt32.max
-    /// Not among the candidates.
+    /// The place of an object that is no candidate.
     static let notCandidate = UInt8.max
 
     /// The object; `.none` if the record is free.
@@ -23,54 +25,70 @@ struct ObjectRecord: BitwiseCopyable {
     var lastSecond: UInt32 = 0
     /// The category set at the last access.
     var categories: CategorySetID = 0
-    /// Who asked last.
+    /// The user of the last access.
     var user = UInt32.max
     /// The newest pending sample of this object.
     var pending = none
-    /// What the heuristic gives the object; see ``GreedyDual``.
+    /// The priority by ``GreedyDual``.
     var priority: Float = 0
     /// Accesses decayed with each of ``DecayedCounts/halfLives``, as of the last access.
     var counts = DecayedCounts.Short()
-    /// The binary logarithm of what the object costs, in 1,024ths.
-    private var shortLogCost: UInt16 = 0
+    /// The binary logarithm of the object's size, in 1,024ths.
+    private var shortLogSize: UInt16 = 0
     /// All accesses that are remembered.
     var accesses: UInt16 = 0
-    /// Accesses since the object came in.
+    /// The accesses since the object was inserted.
     var residentAccesses: UInt16 = 0
-    /// How often the user was another than the time before.
+    /// The number of accesses whose user was not the user of the access before.
     var userChanges: UInt16 = 0
-    /// The last three times between accesses in octaves, the latest first; 255 where there was none.
+    /// The last three times between accesses in octaves, the latest first; 255 if there was none.
     var gap1 = UInt8.max
     var gap2 = UInt8.max
     var gap3 = UInt8.max
     /// The object's place among the candidates.
     var candidate = notCandidate
 
-    /// The binary logarithm of what the object costs, within a two-thousandth; at least 0.
-    var logCost: Float {
-        @inline(__always) get { FastMath.float(small: UInt32(shortLogCost)) / 1_024 }
-        set { shortLogCost = UInt16(min(max(newValue, 0) * 1_024 + 0.5, 65_535)) }
+    /// The binary logarithm of the object's size, within 1/2,000; at least 0.
+    var logSize: Float {
+        @inline(__always) get { FastMath.float(small: UInt32(shortLogSize)) / 1_024 }
+        set { shortLogSize = UInt16(min(max(newValue, 0) * 1_024 + 0.5, 65_535)) }
     }
 
-    /// Takes an access at request `now` into account.
+    /// Returns the requests since the last access, as of request `now`.
     @inline(__always)
-    mutating func note(_ access: Access, now: UInt32, second: UInt32) {
+    func age(at now: Int) -> UInt32 { UInt32(truncatingIfNeeded: now) &- last }
+
+    /// Returns the requests since the first access, as of request `now`.
+    @inline(__always)
+    func ageOfFirst(at now: Int) -> UInt32 { UInt32(truncatingIfNeeded: now) &- first }
+
+    /// Returns the number of the request of the last access, as of request `now`.
+    @inline(__always)
+    func lastRequest(asOf now: Int) -> Int { now &- Int(age(at: now)) }
+
+    /// Returns the score by ``Expert/recency``: lower for an older last access.
+    @inline(__always)
+    func recency(at now: Int) -> Float { -Float(age(at: now)) }
+
+    /// Counts an access at request `now`.
+    @inline(__always)
+    mutating func note(_ access: Access, now: Int, second: UInt32) {
         if accesses > 0 {
-            let gap = now &- last
+            let gap = age(at: now)
             gap3 = gap2
             gap2 = gap1
             gap1 = min(FastMath.octaves(gap), 254)
             if access.user != user && user != .max { userChanges = min(userChanges, .max - 1) &+ 1 }
         } else {
-            first = now
+            first = UInt32(truncatingIfNeeded: now)
         }
         var counts = counts.counts
-        if accesses > 0 { counts.decay(by: now &- last) }
+        if accesses > 0 { counts.decay(by: age(at: now)) }
         counts.increment()
         self.counts = DecayedCounts.Short(counts)
         accesses = min(accesses, .max - 1) &+ 1
         residentAccesses = min(residentAccesses, .max - 1) &+ 1
-        last = now
+        last = UInt32(truncatingIfNeeded: now)
         lastSecond = second
         categories = access.categories
         user = access.user

@@ -1,5 +1,5 @@
-/// Adam (Kingma and Ba: Adam, a method for stochastic optimization, 2015): each parameter moves by its mean gradient
-/// over the root of its mean squared gradient, both corrected for having started at zero.
+/// The optimizer Adam (Kingma and Ba: Adam, a method for stochastic optimization, 2015). Each parameter moves by its mean
+/// gradient over the root of its mean squared gradient, both corrected for their start at zero.
 ///
 /// A step is O(parameters). Bytes: 8 a parameter.
 package struct Adam: ~Copyable {

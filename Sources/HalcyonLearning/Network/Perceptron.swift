@@ -4,8 +4,8 @@ import HalcyonEviction
 ///
 ///     logit = w₂ · leakyReLU(x W₁) + b₂
 ///
-/// The hidden layer has no bias of its own: one input is the constant 1. All parameters lie in one run of memory
-/// (W₁ row by row, w₂, b₂), and so do their gradients, so that an optimizer is one loop. A batch is two products.
+/// The hidden layer has no bias: one input is the constant 1. All parameters are contiguous in memory (W₁ row by row, w₂,
+/// b₂), and so are their gradients, so that an optimizer is one loop. A batch is two products.
 /// Bytes: 8 a parameter, and 8 a hidden unit and row of the largest batch.
 package struct Perceptron: ~Copyable {
     /// The slope of the activation below zero.
@@ -21,8 +21,8 @@ package struct Perceptron: ~Copyable {
     private var residuals: HeapArray<Float>
     private let blas: BLAS
 
-    /// A network with weights drawn from `seed`: the first layer uniform with variance 2 / inputs (He et al., 2015), the
-    /// second small, so that it starts near indifference.
+    /// Creates a network with random weights: the first layer uniform with variance 2 / inputs (He et al., 2015), the second
+    /// small, so that the first outputs are near 0.
     package init(inputs: Int, hidden: Int, largestBatch: Int, blas: BLAS, seed: UInt64) {
         self.blas = blas
         self.inputs = inputs
@@ -43,15 +43,16 @@ package struct Perceptron: ~Copyable {
         }
     }
 
-    /// Takes weights in place of those it has; as many.
+    /// Replaces the weights by as many others.
     package func load(_ weights: [Float]) {
-        precondition(weights.count == parameters.count, "weights of another network")
+        precondition(weights.count == parameters.count, "The weights are those of another network.")
         for (index, weight) in weights.enumerated() { parameters[index] = weight }
     }
 
-    /// The weights as they are now.
+    /// The present weights.
     package var weights: [Float] { Array(UnsafeBufferPointer(start: parameters.base, count: parameters.count)) }
 
+    /// Returns the number of parameters.
     package static func parameterCount(inputs: Int, hidden: Int) -> Int { inputs * hidden + hidden + 1 }
 
     package var byteCount: Int {
@@ -60,19 +61,19 @@ package struct Perceptron: ~Copyable {
 
     /// Writes the logit of each of `rows` inputs. O(rows × inputs × hidden).
     package mutating func forward(_ input: UnsafePointer<Float>, rows: Int, logits: UnsafeMutablePointer<Float>) {
-        precondition(rows <= largestBatch, "a batch larger than the network was made for")
+        precondition(rows <= largestBatch, "The batch exceeds the network's largest batch.")
         blas.multiply(input, parameters.base, into: activations.base, m: rows, n: hidden, k: inputs)
         finish(rows: rows, logits: logits)
     }
 
-    /// The same for inputs that lie in the columns of a matrix, not in its rows; nothing can be learnt from them then.
+    /// Writes the logits of inputs that are columns of a matrix, not rows. No gradients can be computed for them.
     package mutating func forward(columns: UnsafePointer<Float>, rows: Int, logits: UnsafeMutablePointer<Float>) {
-        precondition(rows <= largestBatch, "a batch larger than the network was made for")
+        precondition(rows <= largestBatch, "The batch exceeds the network's largest batch.")
         blas.multiplyTransposed(columns, parameters.base, into: activations.base, m: rows, n: hidden, k: inputs)
         finish(rows: rows, logits: logits)
     }
 
-    /// Writes the logits that follow from the products of the first layer.
+    /// Writes the logits from the products of the first layer.
     private func finish(rows: Int, logits: UnsafeMutablePointer<Float>) {
         let (weights, activation) = (parameters.base, activations.base)
         let (end, leak) = (rows * hidden, Perceptron.leak)
@@ -91,10 +92,10 @@ package struct Perceptron: ~Copyable {
         }
     }
 
-    /// Sets ``gradients`` to those of the mean logistic loss over the batch that ``forward(_:rows:logits:)`` has just
-    /// seen, and returns that loss. O(rows × inputs × hidden).
+    /// Sets ``gradients`` to those of the mean logistic loss over the batch of the last call of ``forward(_:rows:logits:)``,
+    /// and returns that loss. O(rows × inputs × hidden).
     ///
-    /// - Parameter labels: 1 where the event happened, 0 where it did not.
+    /// - Parameter labels: 1 for a positive sample, 0 for a negative one.
     package mutating func backward(
         _ input: UnsafePointer<Float>, rows: Int, logits: UnsafePointer<Float>, labels: UnsafePointer<Float>
     ) -> Float {

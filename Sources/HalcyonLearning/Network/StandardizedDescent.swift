@@ -1,20 +1,18 @@
-/// Teaches a perceptron as if each of its inputs were standardized: less its mean, over its deviation.
+/// Trains a perceptron as if each of its inputs were standardized: minus its mean, over its deviation.
 ///
-/// Inputs of different spread make the loss steep in some directions and flat in others, which costs descent dearly
-/// (LeCun et al.: Efficient BackProp, 1998). Here the inputs stay as they are. ``Adam`` moves the weights V that a network
-/// of standardized inputs would have, and what is served follows from them: V over the deviation, and a bias that takes
-/// off the means. So nobody but this needs the moments, a row is scored as fast as without them, and a file of weights is
-/// whole without them.
+/// Inputs of different spread make the loss steep in some directions and flat in others, which slows descent (LeCun et al.:
+/// Efficient BackProp, 1998). Here the inputs are unchanged. ``Adam`` moves the weights V that a network of standardized
+/// inputs would have. The weights in use follow from V: V over the deviation, and a bias for the means. Only this type needs
+/// the moments: scoring a row is as fast as without them, and a file of weights is complete without them.
 ///
-/// The moments are those of the batches learnt from: of all of them at first, later of about the last ``window``. Where
-/// they move, the weights that are served follow; V stays. A step is O(rows × inputs + parameters). Bytes: 12 a parameter, 20
-/// an input.
+/// The moments are those of the batches: of all of them at first, later of about the last ``window``. When they change, the
+/// weights in use follow and V is unchanged. A step is O(rows × inputs + parameters). Bytes: 12 a parameter, 20 an input.
 struct StandardizedDescent: ~Copyable {
-    /// Batches after which old ones weigh less in the moments.
+    /// The number of batches after which old ones weigh less in the moments.
     static let window: Float = 1_200
-    /// The deviation that a standardized input has: small enough that the first layer starts gently.
+    /// The deviation of a standardized input: small, so that the first outputs of the hidden layer are small.
     static let deviation: Float = 0.25
-    /// What is added to a variance, so that an input that hardly ever varies is not told in magnified steps.
+    /// The addition to each variance, so that an input that hardly varies is not magnified.
     static let leastVariance: Float = 0.09
 
     private let inputs: Int
@@ -24,18 +22,18 @@ struct StandardizedDescent: ~Copyable {
     private var optimizer: Adam
     /// V, in the order of the network's parameters.
     private let standardized: HeapArray<Float>
-    /// Whether V has to be made from weights for inputs as they are.
+    /// Whether V must be computed from the weights in use.
     private var isForeign = false
 
     private var batches: Float = 0
     private let means: HeapArray<Float>
     private let variances: HeapArray<Float>
-    /// What a weight is multiplied by to be served.
+    /// The factors from V to the weights in use.
     private let scales: HeapArray<Float>
     private let sums: HeapArray<Float>
     private let squares: HeapArray<Float>
 
-    /// Begins with the weights of `network` as those for standardized inputs.
+    /// Starts with the weights of `network` as V.
     ///
     /// - Parameter one: the place of the input that is always 1.
     init(of network: borrowing Perceptron, one: Int) {
@@ -55,20 +53,20 @@ struct StandardizedDescent: ~Copyable {
             + sums.byteCount + squares.byteCount
     }
 
-    /// Takes the weights that the network has by now for those of inputs as they are: it goes on from what they say.
+    /// Takes the present weights of the network for weights in use, and continues from them.
     mutating func adopt() { isForeign = true }
 
-    /// Takes note of the inputs of a batch, and sets the weights of `network` to what V says of inputs that are spread so.
+    /// Updates the moments by the inputs of a batch, and sets the weights of `network` accordingly.
     mutating func observe(_ input: UnsafePointer<Float>, rows: Int, for network: inout Perceptron) {
-        note(input, rows: rows)
+        updateMoments(input, rows: rows)
         if isForeign {
             isForeign = false
             return standardize(network.parameters.base)
         }
-        serve(network.parameters.base)
+        apply(to: network.parameters.base)
     }
 
-    /// Moves the weights of `network` against its gradients, which are those of the batch observed last.
+    /// Moves the weights of `network` against its gradients, which must be those of the batch observed last.
     mutating func step(_ network: inout Perceptron, rate: Float) {
         let gradients = network.gradients.base
         let shift = gradients + one * hidden
@@ -81,10 +79,10 @@ struct StandardizedDescent: ~Copyable {
             }
         }
         optimizer.step(standardized.base, against: gradients, rate: rate)
-        serve(network.parameters.base)
+        apply(to: network.parameters.base)
     }
 
-    private mutating func note(_ input: UnsafePointer<Float>, rows: Int) {
+    private mutating func updateMoments(_ input: UnsafePointer<Float>, rows: Int) {
         batches = min(batches + 1, Self.window)
         let share = 1 / batches
         sums.base.update(repeating: 0, count: inputs)
@@ -111,8 +109,8 @@ struct StandardizedDescent: ~Copyable {
         }
     }
 
-    /// Sets `weights` to those that say of inputs as they are what V says of standardized ones.
-    private func serve(_ weights: UnsafeMutablePointer<Float>) {
+    /// Sets `weights` to the weights in use that follow from V.
+    private func apply(to weights: UnsafeMutablePointer<Float>) {
         weights.update(from: standardized.base, count: standardized.count)
         let shift = weights + one * hidden
         for place in 0..<inputs where place != one {
@@ -126,7 +124,7 @@ struct StandardizedDescent: ~Copyable {
         }
     }
 
-    /// Sets V to what says of standardized inputs what `weights` say of them as they are.
+    /// Sets V to the weights that follow from the weights in use.
     private func standardize(_ weights: UnsafePointer<Float>) {
         standardized.base.update(from: weights, count: standardized.count)
         let shift = standardized.base + one * hidden

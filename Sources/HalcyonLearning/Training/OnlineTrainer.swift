@@ -1,10 +1,11 @@
+import CProcessor
 import HalcyonEviction
 
-/// Learns from labelled samples as they come: predict, hold the prediction against the label, then learn.
+/// Trains the network on labelled samples as they arrive. Each sample is first predicted and then learned from.
 ///
-/// New samples are gathered to groups of ``group``. Each group is first predicted, which feeds the ``Contest``; then it
-/// goes into the replay buffer, of which a batch is drawn for a step of Adam whenever enough new samples have come. A
-/// step costs about 20 µs, so steps get rarer once the network has settled.
+/// New samples are collected into groups of ``group``. The prediction of a group feeds the ``ExpertSelector``; the group
+/// then enters the replay buffer. A step of Adam draws a batch from the buffer whenever enough new samples have arrived.
+/// A step takes about 20 µs, so steps get rarer once the network has settled.
 struct OnlineTrainer: ~Copyable {
     static let group = 32
     static let batch = 256
@@ -12,15 +13,15 @@ struct OnlineTrainer: ~Copyable {
     static let fewestSteps = 60
 
     private(set) var network: Perceptron
-    private(set) var contest = Contest()
+    private(set) var selector = ExpertSelector()
     private(set) var steps = 0
     private(set) var samples = 0
 
-    /// Whether the network stays as it is.
+    /// Whether the network no longer changes.
     private(set) var isFrozen = false
-    /// What single users add to the network.
+    /// The corrections of single users.
     var corrections: UserCorrections
-    /// Samples that are kept from training, to judge it by; none unless asked for.
+    /// The samples held back from training, on which the network is evaluated; none by default.
     var heldBack = HeldBackSamples(every: 0, bound: 0, seed: 0)
 
     private var descent: StandardizedDescent
@@ -62,53 +63,54 @@ struct OnlineTrainer: ~Copyable {
             + logits.byteCount + labels.byteCount + freshUsers.byteCount + drawn.byteCount + corrections.byteCount
     }
 
-    /// Starts from weights that were learnt before, in `steps` steps.
+    /// Starts from weights that were trained before, in `steps` steps.
     mutating func adopt(_ weights: [Float], steps: Int, isFrozen: Bool) {
         network.load(weights)
         descent.adopt()
-        // A network that goes on learning keeps its own way from where the first, large steps ended.
+        // A network that keeps learning continues after the first, large steps.
         self.steps = min(steps, patience)
         self.isFrozen = isFrozen
     }
 
-    /// Whether samples serve anything but the contest.
+    /// Whether samples have any use other than expert selection.
     var needsSamples: Bool { !isFrozen || heldBack.isWanted || corrections.count > 0 }
 
-    /// Whether the network has learnt enough to be asked.
+    /// Whether the network has learned enough to decide.
     var isReady: Bool { steps >= OnlineTrainer.fewestSteps }
 
-    /// How many new samples a step waits for: few while there is much to learn.
+    /// The new samples between two steps: few while there is much to learn.
     var interval: Int { steps < patience ? 32 : steps < patience * 4 ? 64 : 128 }
 
-    /// Takes a sample whose label has become known.
+    /// Adds a labelled sample.
     ///
-    /// - Parameter user: the number of the correction that learns from it too, if any.
+    /// - Parameter user: the number of the correction that also learns from it, if any.
     mutating func add(_ row: UnsafePointer<UInt8>, isPositive: Bool, user: UInt32) {
         let place = fresh.base + freshCount * Sample.width
         place.update(from: row, count: Sample.width)
         place[Sample.outcome] |= isPositive ? 1 : 0
         freshUsers[freshCount] = user
         freshCount += 1
-        if freshCount == OnlineTrainer.group { digest() }
+        if freshCount == OnlineTrainer.group { processGroup() }
     }
 
-    /// Where what is asked for is to be written: at most ``batch`` rows or columns of features.
+    /// The inputs of the next prediction, to be written by the caller: at most ``batch`` rows or columns of features.
     var inputs: UnsafeMutablePointer<Float> { input.base }
 
-    /// The logit for the first row of ``inputs``: the network's, corrected for `user`.
+    /// Returns the logit of the first row of ``inputs``, corrected for `user`.
     mutating func predict(user: UInt32) -> Float {
         var logit: Float = 0
         network.forward(input.base, rows: 1, logits: &logit)
         return logit + corrections.correction(user, input.base)
     }
 
-    /// The logits where ``inputs`` has a row for each feature and `count` columns.
+    /// Writes the logits of ``inputs`` that have a row for each feature and `count` columns, corrected for `user`.
     mutating func predict(columns count: Int, user: UInt32, logits: UnsafeMutablePointer<Float>) {
         network.forward(columns: input.base, rows: count, logits: logits)
         corrections.correct(user, columns: input.base, count: count, logits: logits)
     }
 
-    private mutating func digest() {
+    /// Predicts the fresh samples, compares the predictions with the labels, and takes a step if enough samples arrived.
+    private mutating func processGroup() {
         for index in 0..<freshCount {
             Feature.decode(fresh.base + index * Sample.width, into: input.base + index * Feature.width)
         }
@@ -118,18 +120,18 @@ struct OnlineTrainer: ~Copyable {
         }
         for index in 0..<freshCount {
             let row = fresh.base + index * Sample.width
-            let logSize = Float(row[Sample.cost]) / 8
+            let logSize = Float(row[Sample.size]) / 8
             let isPositive = row[Sample.outcome] & 1 == 1
             let weight = FastMath.exp2(missCost.density(logSize: logSize) + 10)
-            let verdicts = Contest.Verdicts(
+            let scores = ExpertSelector.Scores(
                 network: missCost.value(logit: logits[index], logSize: logSize),
                 greedyDual: Float(row[Sample.worth]), recency: -Float(row[Sample.age]), weight: weight)
-            contest.note(verdicts, isPositive: isPositive)
+            selector.compare(scores, isPositive: isPositive)
             if row[Sample.outcome] > 1 {
-                contest.note(choices: row[Sample.outcome], isPositive: isPositive, weight: weight)
+                selector.countDecision(marks: row[Sample.outcome], isPositive: isPositive, weight: weight)
             }
-            let isKept = heldBack.takes(row, logit: logits[index], isReady: isReady)
-            if !isKept && !isFrozen { buffer.add(row) }
+            let isHeldBack = heldBack.takes(row, logit: logits[index], isReady: isReady)
+            if !isHeldBack && !isFrozen { buffer.add(row) }
         }
         samples += freshCount
         if isFrozen {
@@ -140,11 +142,11 @@ struct OnlineTrainer: ~Copyable {
         freshCount = 0
         if owed >= interval && buffer.count > 0 {
             owed = 0
-            learn()
+            takeStep()
         }
     }
 
-    /// Corrects the logit of a fresh sample as its user's own, and lets the correction learn.
+    /// Corrects the logit of a fresh sample for its user, and trains the correction.
     private mutating func adapt(_ index: Int) {
         let inputs = input.base + index * Feature.width
         let (user, logit) = (freshUsers[index], logits[index])
@@ -153,7 +155,7 @@ struct OnlineTrainer: ~Copyable {
         corrections.learn(user, inputs, logit: logit, isPositive: isPositive)
     }
 
-    private mutating func learn() {
+    private mutating func takeStep() {
         let rows = OnlineTrainer.batch
         for index in 0..<rows { drawn[index] = buffer.draw(&generator) }
         var index = 0
@@ -168,5 +170,47 @@ struct OnlineTrainer: ~Copyable {
         _ = network.backward(input.base, rows: rows, logits: logits.base, labels: labels.base)
         descent.step(&network, rate: steps < patience ? rate : rate / 3)
         steps += 1
+    }
+}
+
+/// The last labelled samples, from which batches are drawn at random. O(1) a sample. Bytes: 42 a sample, up to a bound.
+struct ReplayBuffer: ~Copyable {
+    /// The newest samples, which are drawn as often as all together: workloads change faster than a long memory follows.
+    static let recent = 1_024
+
+    private var rows: HeapArray<UInt8>
+    private var next = 0
+    private(set) var count = 0
+    private let bound: Int
+
+    /// A buffer of at most `bound` samples.
+    init(bound: Int) {
+        self.bound = bound
+        rows = HeapArray(repeating: 0, count: 0)
+    }
+
+    var byteCount: Int { rows.byteCount }
+
+    /// Adds a sample, which replaces the oldest one if the buffer is full.
+    mutating func add(_ row: UnsafePointer<UInt8>) {
+        if next == bound { next = 0 }
+        if (next + 1) * Sample.width > rows.count {
+            rows.grow(to: min(max(next * 2, 256), bound) * Sample.width, filling: 0)
+        }
+        (rows.base + next * Sample.width).update(from: row, count: Sample.width)
+        next += 1
+        count = max(count, next)
+    }
+
+    /// Returns a random sample, every other time one of the newest ``recent``, and starts loading it into the processor's
+    /// cache. The buffer must not be empty.
+    func draw(_ generator: inout SplitMix64) -> UnsafePointer<UInt8> {
+        let isRecent = generator.next(below: 2) == 0
+        let back = generator.next(below: isRecent ? min(count, ReplayBuffer.recent) : count) + 1
+        let place = next >= back ? next - back : next - back + count
+        let row = UnsafePointer(rows.base + place * Sample.width)
+        halcyon_prefetch(row)
+        halcyon_prefetch(row + Sample.width - 1)
+        return row
     }
 }

@@ -1,32 +1,34 @@
 import HalcyonEviction
 
-/// What single users add to the network that all of them share: for each a logistic regression over the network's inputs,
-/// whose weights are added to the network's logit and are learnt from that user's samples alone.
+/// The corrections of single users to a shared network. Each is a logistic regression over the network's inputs, trained on
+/// that user's samples alone. Its output is added to the network's logit.
 ///
-/// Weights start at zero under a normal prior around it. A sample moves each of them by its gradient over the precision
-/// that has been gathered for it, so that steps get shorter as more is known; in the manner of the diagonal Laplace
-/// approximation of Chapelle and Li (An empirical evaluation of Thompson sampling, 2011, algorithm 3), a sample at a time.
-/// A correction counts only while it predicts its user's samples, before it learns from them, clearly better than the network
-/// alone does, as moving means; one that follows nothing but noise is a little better by chance half of the time.
+/// The prior of each weight is normal with mean 0. A sample moves a weight by its gradient over the precision accumulated
+/// so far, so that steps get shorter. This follows the diagonal Laplace approximation of Chapelle and Li (An empirical
+/// evaluation of Thompson sampling, 2011, algorithm 3), one sample at a time.
+///
+/// A correction is used only while its log loss on its user's samples, before it learns from them, is clearly lower than
+/// that of the network alone. Both are moving means. A correction that follows noise is a little better by chance half of
+/// the time.
 ///
 /// Every operation is O(inputs). Bytes: ``bytesEach`` a user.
 struct UserCorrections: ~Copyable {
-    /// No correction.
+    /// The number of no correction.
     static let none = UInt32.max
-    /// Precision of the prior: of the square of what a weight is expected to be, the inverse.
+    /// The precision of the prior: the inverse of the expected square of a weight.
     static let prior: Float = 300
-    /// Precision beyond which a step gets no shorter, so that habits that change are followed.
+    /// The largest precision: steps do not get shorter beyond it, so that a correction follows changes.
     static let mostPrecision: Float = 2_000
-    /// Samples of a user before their correction may count.
+    /// The samples of a user before the correction is used.
     static let fewestSamples: Float = 64
-    /// The share of a moving mean that stays with each sample.
+    /// The ratio of a moving mean that is kept at each sample.
     static let keep: Float = 0.98
-    /// The share of the network's surprise that a correction must save to count.
+    /// The ratio of the network's log loss that a correction must save to be used.
     static let margin: Float = 0.02
 
     private static let width = Feature.width
     private static let stride = 2 * width + 3
-    /// Weights and precisions, both losses, the number of samples.
+    /// The bytes of a user: weights and precisions, both losses, the number of samples.
     static let bytesEach = stride * MemoryLayout<Float>.stride
 
     private var values = HeapArray<Float>(repeating: 0, count: 0)
@@ -38,7 +40,7 @@ struct UserCorrections: ~Copyable {
 
     var byteCount: Int { values.byteCount + sums.byteCount }
 
-    /// Starts the correction of another user and returns its number.
+    /// Adds the correction of another user and returns its number.
     mutating func open() -> UInt32 {
         let number = count
         count += 1
@@ -51,29 +53,29 @@ struct UserCorrections: ~Copyable {
         return UInt32(number)
     }
 
-    /// The surprise at a user's samples, in bits each as moving means: of the network alone, and with the correction.
-    func surprise(_ number: UInt32) -> (shared: Float, adapted: Float) {
+    /// Returns the log loss on a user's samples in bits, as moving means: of the network alone, and with the correction.
+    func logLoss(_ number: UInt32) -> (shared: Float, adapted: Float) {
         let losses = losses(number)
         return (losses[0], losses[1])
     }
 
-    /// Whether a correction predicts clearly better than the network alone.
-    func counts(_ number: UInt32) -> Bool {
+    /// Returns whether a correction predicts clearly better than the network alone.
+    func isUsed(_ number: UInt32) -> Bool {
         if number == UserCorrections.none { return false }
         let losses = losses(number)
         return losses[2] >= UserCorrections.fewestSamples && losses[1] < losses[0] * (1 - UserCorrections.margin)
     }
 
-    /// What a correction adds to the network's logit of a sample: nothing unless it counts.
+    /// Returns the addition to the network's logit of a sample: 0 unless the correction is used.
     func correction(_ number: UInt32, _ inputs: UnsafePointer<Float>) -> Float {
-        counts(number) ? sum(weights(number), inputs) : 0
+        isUsed(number) ? sum(weights(number), inputs) : 0
     }
 
-    /// Adds a correction to the network's logits of several samples, if it counts.
+    /// Adds a correction to the network's logits of several samples, if it is used.
     ///
     /// - Parameter columns: the network's inputs × `count`.
     func correct(_ number: UInt32, columns: UnsafePointer<Float>, count: Int, logits: UnsafeMutablePointer<Float>) {
-        guard counts(number) else { return }
+        guard isUsed(number) else { return }
         blas.multiplyTransposed(columns, vector: weights(number), into: sums.base, m: UserCorrections.width, n: count)
         for column in 0..<count { logits[column] += sums[column] }
     }
@@ -88,9 +90,9 @@ struct UserCorrections: ~Copyable {
         return sum
     }
 
-    /// Predicts a sample, holds the prediction against its label, then learns from it.
+    /// Predicts a sample, compares the prediction with its label, then learns from it.
     ///
-    /// - Parameter logit: what the network alone gave.
+    /// - Parameter logit: the logit of the network alone.
     mutating func learn(_ number: UInt32, _ inputs: UnsafePointer<Float>, logit: Float, isPositive: Bool) {
         let (weights, losses) = (weights(number), losses(number))
         let corrected = logit + sum(weights, inputs)
@@ -120,7 +122,7 @@ struct UserCorrections: ~Copyable {
         values.base + Int(number) * UserCorrections.stride
     }
 
-    /// Both losses and the number of samples.
+    /// Returns both losses and the number of samples.
     private func losses(_ number: UInt32) -> UnsafeMutablePointer<Float> {
         weights(number) + 2 * UserCorrections.width
     }

@@ -11,7 +11,7 @@ struct PlannerState: ~Copyable {
     private static let (byFast, byMiddle, byInside) = (0, 1, 2)
 
     let parameters: PlannerParameters
-    var habits: HabitFeatures
+    var habits: UserCategoryFeatures
     var objects = PlannerObjects()
     var successors = SuccessorStatistics()
     var categories = PlannerCategories()
@@ -43,8 +43,8 @@ struct PlannerState: ~Copyable {
         cachesPerUser = context.cachesPerUser
         let seed = context.seed
         usesCategories = parameters.categories == .on
-        habits = HabitFeatures(
-            usesCategories ? .all : .all.subtracting([.category, .user, .session]), bounds: .everybody)
+        habits = UserCategoryFeatures(
+            usesCategories ? .all : .all.subtracting([.category, .user, .session]), bounds: .allUsers)
         inputs = CandidateInputs(matrix: plans.inputs(0))
         threshold = PrefetchThreshold(minimum: parameters.price, maximum: parameters.mostPrice)
         trainer = PlannerTrainer(
@@ -380,7 +380,7 @@ struct PlannerContext {
     var seconds: UInt32
     var slot: Int
     var user: PlannerUsers.Record
-    /// The user's number in ``HabitFeatures``, where unknown users share a number.
+    /// The user's number in ``UserCategoryFeatures``, where unknown users share a number.
     var featureUserID: UInt32
     /// The categories of the user's last request that had any.
     var active: UnsafeBufferPointer<UInt32>
@@ -389,7 +389,7 @@ struct PlannerContext {
     /// The likely successor of the user's last two objects over all users.
     var secondOrderSuccessor: MajoritySuccessor
 
-    /// Returns the number of a user in ``HabitFeatures``.
+    /// Returns the number of a user in ``UserCategoryFeatures``.
     @inline(__always)
     static func featureUserID(_ user: UInt32) -> UInt32 { user &+ 1 }
 }

@@ -79,8 +79,8 @@ public struct ExplainReport: Sendable, Codable {
         for bin in explanation.calibration {
             table.add(
                 [
-                    "\(bin.from.decimals(1)) … \(bin.to.decimals(1))", bin.samples.grouped,
-                    bin.predicted?.percent ?? "-", bin.observed?.percent ?? "-",
+                    "\(bin.from.decimals(1)) … \(bin.to.decimals(1))", bin.count.grouped,
+                    bin.count > 0 ? bin.predicted.percent : "-", bin.count > 0 ? bin.observed.percent : "-",
                 ].map { TextTable.Cell($0) })
         }
         return table.rendered()
@@ -89,7 +89,7 @@ public struct ExplainReport: Sendable, Codable {
     private func victimText(_ victim: VictimExplanation) -> String {
         var text = "Eviction \(victim.number), at request \(victim.request.grouped) of "
         text += user.map { "the cache of \($0)" } ?? "its cache"
-        text += ", decided by \(victim.judge) among \(victim.candidates.counted("resident"))"
+        text += ", decided by \(victim.expert) among \(victim.candidates.counted("resident"))"
         if let victimKey { text += ": \(victimKey)" }
         if let runnerUpKey { text += "\nRunner-up: \(runnerUpKey)" }
         text += "\n"
@@ -100,7 +100,7 @@ public struct ExplainReport: Sendable, Codable {
         func add(_ name: String, _ left: String, _ right: String?, _ rest: String = "") {
             table.add([name, left, right ?? "-", rest].map { TextTable.Cell($0) })
         }
-        add("object", "\(victim.victim.object)", other.map { "\($0.object)\($0.isNewcomer ? " (new)" : "")" })
+        add("object", "\(victim.victim.object)", other.map { "\($0.object)\($0.isNewObject ? " (new)" : "")" })
         add("scored at request", victim.victim.scoredAt.grouped, other?.scoredAt.grouped)
         add("score", victim.victim.score.decimals(3), other?.score.decimals(3))
         add("chance", victim.victim.probability.percent, other?.probability.percent)

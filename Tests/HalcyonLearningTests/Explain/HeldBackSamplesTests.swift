@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Samples held back from training")
 struct HeldBackSamplesTests {
-    @Test("Every third is held back, as many are kept as fit, in the order in which they came")
+    @Test("Every third sample is held back, up to the bound, in the order of arrival")
     func share() {
         var samples = HeldBackSamples(every: 3, bound: 50, seed: 1)
         var held = 0
@@ -24,11 +24,11 @@ struct HeldBackSamplesTests {
             #expect(sample.note.logit == Float(number) && sample.note.isReady == (number >= 1_500))
             last = number
         }
-        // A draw from all times: the early and the late half are both there.
+        // The draw is from all times: it has samples of the early and of the late half.
         #expect((10...40).contains(kept.count { $0.note.isReady }))
     }
 
-    @Test("None is held back unless it was asked for")
+    @Test("No sample is held back by default")
     func none() {
         var samples = HeldBackSamples(every: 0, bound: 0, seed: 1)
         let taken = samples.takes([UInt8](repeating: 0, count: Sample.width), logit: 0, isReady: true)

@@ -3,14 +3,14 @@ import Testing
 
 @testable import HalcyonLearning
 
-@Suite("What a model's judgement rests on")
+@Suite("The explanation of a model")
 struct ModelExplanationTests {
     private struct Observed {
         let explanation: ModelExplanation
         let outcomes: [AccessOutcome]
     }
 
-    /// Half of the requests go to 300 objects that stay popular, half to objects that are never asked for again.
+    /// Half of the requests go to 300 objects that stay popular, half to objects that are never requested again.
     private func accesses(_ count: Int) -> [Access] {
         var random = SplitMix64(seed: 1)
         return (0..<count).map { index in
@@ -35,7 +35,7 @@ struct ModelExplanationTests {
             explanation: try #require(model.explanation(parameters, victim: victim, seed: 1)), outcomes: outcomes)
     }
 
-    @Test("The category, which tells all, is worth the most of the groups that are on; size, always the same, nothing")
+    @Test("The category decides everything and has the largest importance; the uniform size has none")
     func groups() throws {
         let explanation = try explain(
             "learned(horizon=1,recency=off,frequency=off,popularity=off,time=off,activity=off)"
@@ -53,28 +53,28 @@ struct ModelExplanationTests {
         }
         #expect(explanation.samples == 600)
         #expect(explanation.area > 0.55, "\(explanation.area)")
-        #expect(explanation.calibration.map(\.samples).reduce(0, +) <= 600)
+        #expect(explanation.calibration.map(\.count).reduce(0, +) <= 600)
     }
 
-    @Test("The victim is the one that goes at that eviction, with less than the runner-up")
+    @Test("The victim is the one of that eviction, with a lower score than the runner-up")
     func victim() throws {
         let explanation = try explain("learned(decider=network)", victim: 700).explanation
         let victim = try #require(explanation.victim)
         #expect(victim.number == 700 && (700...8_000).contains(victim.request))
         let other = try #require(victim.runnerUp)
         #expect(victim.victim.score <= other.score && victim.victim.entry != other.entry)
-        #expect(victim.judge == "network")
+        #expect(victim.expert == "network")
         #expect(victim.victim.contributions.map(\.group) == FeatureGroups.named.map(\.name).filter { $0 != "fleet" })
         #expect((0...1).contains(victim.victim.probability))
         #expect(victim.victim.features["size"] == 0)
         #expect(victim.victim.contributions.first { $0.group == "size" }?.score == 0)
     }
 
-    @Test("Scores and what they are explained by are of one moment, that of the scoring", arguments: [true, false])
+    @Test("Scores and the features that explain them are of the same moment", arguments: [true, false])
     func oneMoment(usesUniformSizes: Bool) throws {
         let parameters = try LearnedParameters().applying(
             PolicySpec(parsing: "learned(decider=network)").settings, policy: "learned")
-        var (stale, newcomers) = (0, 0)
+        var (stale, newObjects) = (0, 0)
         for number in 700..<730 {
             let context = PolicyContext(
                 capacity: usesUniformSizes ? 250 : 250_000, usesUniformSizes: usesUniformSizes, seed: 1)
@@ -89,40 +89,40 @@ struct ModelExplanationTests {
                 _ = cache.access(access)
             }
             let record = try #require(model.learner.pointee.watch.record)
-            #expect(record.judge == .network)
+            #expect(record.expert == .network)
             let explained = VictimExplanation(
                 record, number: number, inputs: Feature.width,
                 means: Array(repeating: 0, count: Feature.width), parameters: parameters)
             let observed = try [record.victim, #require(record.runnerUp)]
             for (seen, candidate) in zip(observed, try [explained.victim, #require(explained.runnerUp)]) {
-                var judgement = Judgement(
+                var evaluator = NetworkEvaluator(
                     weights: seen.scored.weights, inputs: Feature.width, hidden: parameters.hidden,
                     blas: parameters.blas)
-                let logit = judgement.logits([judgement.inputs(seen.scored.row)])[0]
+                let logit = evaluator.logits([evaluator.inputs(seen.scored.row)])[0]
                 let value = parameters.missCost.score(
-                    logit: logit, logSize: seen.scored.logSize, costsDiffer: !usesUniformSizes)
+                    logit: logit, logSize: seen.scored.logSize, usesUniformSizes: usesUniformSizes)
                 #expect(abs(seen.score - value) < 1e-4, "eviction \(number)")
                 #expect(candidate.score == Double(seen.score) && candidate.scoredAt == seen.scored.request)
-                #expect(abs(candidate.probability - Judgement.probability(logit)) < 1e-6)
+                #expect(abs(candidate.probability - NetworkEvaluator.probability(logit)) < 1e-6)
                 if seen.scored.request < record.request { stale += 1 }
-                if seen.isNewcomer { newcomers += 1 }
+                if seen.isNewObject { newObjects += 1 }
             }
-            // Where costs differ the runner-up is looked at again, and may have less than it had when the victim was chosen.
+            // With variable sizes the score of the runner-up is updated, and may be lower than when the victim was chosen.
             if usesUniformSizes { #expect(explained.victim.score <= observed.map { Double($0.score) }[1]) }
         }
-        // Otherwise nothing is shown.
-        #expect(stale > 10, "\(stale) \(newcomers)")
+        // Otherwise the test shows nothing.
+        #expect(stale > 10, "\(stale) \(newObjects)")
     }
 
-    @Test("What the network would say is left out where another judge decided")
-    func otherJudge() throws {
+    @Test("The contributions are empty if another expert decided")
+    func otherExpert() throws {
         let victim = try #require(try explain("learned", victim: 1).explanation.victim)
-        #expect(victim.judge != "network" && victim.victim.contributions.isEmpty && !victim.victim.features.isEmpty)
+        #expect(victim.expert != "network" && victim.victim.contributions.isEmpty && !victim.victim.features.isEmpty)
     }
 
-    @Test("Where sizes differ the heuristic looks at all residents, and the runner-up is who goes next")
+    @Test("With variable sizes the heuristic compares all residents, and the runner-up is the next victim")
     func runnerUpOfTheHeuristic() throws {
-        // 500 objects, each asked for once, go from the largest on as 900 bytes each are needed.
+        // 500 objects, each requested once, are evicted from the largest on to make room for objects of 900 bytes.
         let context = PolicyContext(capacity: 600_000, usesUniformSizes: false, seed: 1)
         func watched(_ number: Int) throws -> VictimRecord {
             let model = LearnedModel(LearnedParameters(), seed: context.seed)
@@ -139,12 +139,12 @@ struct ModelExplanationTests {
         }
         for number in 1...8 {
             let (record, next) = (try watched(number), try watched(number + 1))
-            #expect(record.judge == .greedyDual && record.candidates > 128)
+            #expect(record.expert == .greedyDual && record.candidates > 128)
             #expect(record.runnerUp?.entry == next.victim.entry, "eviction \(number)")
         }
     }
 
-    @Test("Watching one eviction changes no decision; asking for one that never comes gives none")
+    @Test("Recording an eviction changes no decision; an eviction that never happens is not explained")
     func undisturbed() throws {
         let without = try explain("learned")
         let with = try explain("learned", victim: 100)
@@ -154,11 +154,11 @@ struct ModelExplanationTests {
         #expect(try explain("learned", victim: 1_000_000).explanation.victim == nil)
     }
 
-    @Test("Chances against what happened: bins by tenths, the last one closed")
+    @Test("Calibration has bins of a tenth, the last one closed")
     func calibration() {
         let bins = ModelExplanation.calibration([(0.05, false), (0.07, true), (0.95, true), (1, true)])
-        #expect(bins.count == 10 && bins[0].samples == 2 && bins[9].samples == 2 && bins[5].samples == 0)
-        #expect(bins[0].observed == 0.5 && bins[9].observed == 1 && bins[5].predicted == nil)
-        #expect(abs((bins[0].predicted ?? 0) - 0.06) < 1e-12)
+        #expect(bins.count == 10 && bins[0].count == 2 && bins[9].count == 2 && bins[5].count == 0)
+        #expect(bins[0].observed == 0.5 && bins[9].observed == 1 && bins[5].predicted == 0)
+        #expect(abs(bins[0].predicted - 0.06) < 1e-12)
     }
 }

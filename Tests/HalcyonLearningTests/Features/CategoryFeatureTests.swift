@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Features of objects in several categories")
 struct CategoryFeatureTests {
-    @Test("All members count: one active category of two is half the session")
+    @Test("All members count: with one active category of two the session is one half")
     func session() {
         var assembler = FeatureAssembler.withSets()
         assembler.note(Access(entry: 5, categories: 1, user: 7), second: 0, gap: .max, isRepeat: false)
@@ -25,11 +25,11 @@ struct CategoryFeatureTests {
         #expect(one[Feature.categoryReuse] > 127, "every access was a return")
         #expect(assembler.row(set: 4)[Feature.userRate] == 0)
         assembler.note(Access(entry: 6, categories: 4, user: 9), second: 0, gap: .max, isRepeat: false)
-        #expect(assembler.row(set: 4, user: 9)[Feature.active] == 255, "a set of forty is not cut short")
+        #expect(assembler.row(set: 4, user: 9)[Feature.active] == 255, "all forty members count")
     }
 
-    @Test("Of requests by nobody known the latest says which categories are active")
-    func nobody() {
+    @Test("Without users, the last request determines the active categories")
+    func unknownUser() {
         var assembler = FeatureAssembler.withSets()
         for set: CategorySetID in [2, 1] {
             assembler.note(Access(entry: 5, categories: set), second: 0, gap: .max, isRepeat: false)
@@ -38,10 +38,10 @@ struct CategoryFeatureTests {
         #expect(assembler.row(set: 2, user: .max)[Feature.active] == 0)
     }
 
-    @Test("A group that is switched off leaves its bytes alone")
+    @Test("A group that is switched off leaves its bytes at 0")
     func groups() {
         var assembler = FeatureAssembler(groups: .recency)
-        assembler.habits.sets.define(1, members: [0])
+        assembler.userCategory.sets.define(1, members: [0])
         for _ in 0..<9 {
             assembler.note(Access(entry: 5, categories: 1, user: 7), second: 50_000, gap: 8, isRepeat: true)
         }
@@ -53,7 +53,7 @@ struct CategoryFeatureTests {
     @Test("An undefined set and the empty one have no members")
     func unknown() {
         var assembler = FeatureAssembler.withSets()
-        let members = assembler.habits.sets[0].count + assembler.habits.sets[99].count
+        let members = assembler.userCategory.sets[0].count + assembler.userCategory.sets[99].count
         #expect(members == 0)
         #expect(assembler.row(set: 99)[Feature.categorySlow] == 0)
     }

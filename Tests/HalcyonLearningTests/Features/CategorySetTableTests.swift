@@ -3,9 +3,9 @@ import Testing
 
 @testable import HalcyonLearning
 
-@Suite("What each category set holds")
+@Suite("The members of category sets")
 struct CategorySetTableTests {
-    @Test("The overlap is what counting member by member says, whatever the sizes and the order")
+    @Test("The overlap equals a count of members, for all sizes and orders")
     func overlap() {
         var random = SplitMix64(seed: 3)
         var table = CategorySetTable()
@@ -20,7 +20,7 @@ struct CategorySetTableTests {
             sets.append(members)
         }
         for (left, members) in sets.enumerated() {
-            #expect(Array(table[CategorySetID(left)]) == members, "in the order in which they were told")
+            #expect(Array(table[CategorySetID(left)]) == members, "in the order of the definition")
             for (right, others) in sets.enumerated() {
                 let common = left == 0 || right == 0 ? 0 : members.count { others.contains($0) }
                 #expect(

@@ -3,10 +3,10 @@ import Testing
 
 @testable import HalcyonLearning
 
-@Suite("Features that are written together")
+@Suite("Features of several objects")
 struct FeatureColumnsTests {
-    /// What both know: two users, who go through the sets by habits of their own.
-    private static func taught(_ groups: FeatureGroups) -> FeatureAssembler {
+    /// Returns an assembler that has counted accesses of two users to four sets.
+    private static func trained(_ groups: FeatureGroups) -> FeatureAssembler {
         var assembler = FeatureAssembler.withSets(groups)
         var generator = SplitMix64(seed: 4)
         for number in 0..<300 {
@@ -18,14 +18,15 @@ struct FeatureColumnsTests {
     }
 
     @Test(
-        "They are what each is by itself, whoever the objects belong to and whatever their categories are",
+        "They equal the features of each object, for all users and categories",
         arguments: [FeatureGroups.all, [.recency, .user], [.category, .session, .activity, .fleet]])
     func together(groups: FeatureGroups) {
-        var assembler = Self.taught(groups)
+        var assembler = Self.trained(groups)
         var generator = SplitMix64(seed: 9)
-        // Many of one user and two sets, a few of others, of nobody, and of a set beyond all that can be known.
+        // Many of one user and two sets, a few of other users, of an unknown user, and of a set beyond the bound.
         let sets: [CategorySetID] = [1, 1, 1, 3, 3, 0, 2, 4, CategorySetTable.bound, .max]
         let users: [UInt32] = [1, 1, 1, 1, 0, .max, 77]
+        let instant = FeatureInstant(request: 60, second: 6_000, greedyDualClock: 2)
         for round in 0..<50 {
             let records = (0..<30).map { number in
                 var record = ObjectRecord()
@@ -34,17 +35,17 @@ struct FeatureColumnsTests {
                 for access in 0...number % 3 {
                     record.note(
                         Access(entry: 1, categories: set, user: user, object: UInt32(number)),
-                        now: UInt32(access * 5 + number), second: UInt32(access))
+                        now: access * 5 + number, second: UInt32(access))
                 }
                 return record
             }
             let slots = (0..<UInt32(generator.next(below: 40))).map { _ in UInt32(generator.next(below: 30)) }
             var matrix = [Float](repeating: -9, count: slots.count * Feature.width)
             assembler.write(
-                slots, count: slots.count, in: records, aged: 2, now: 60, second: 6_000, columns: &matrix)
+                slots, count: slots.count, of: records, at: instant, columns: &matrix)
             for (place, slot) in slots.enumerated() {
                 var alone = [Float](repeating: 0, count: Feature.width)
-                assembler.write(records[Int(slot)], aged: 2, now: 60, second: 6_000, inputs: &alone)
+                assembler.write(records[Int(slot)], at: instant, inputs: &alone)
                 let together = (0..<Feature.width).map { matrix[$0 * slots.count + place] }
                 #expect(together == alone)
             }

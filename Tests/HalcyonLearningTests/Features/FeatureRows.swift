@@ -3,21 +3,21 @@ import HalcyonEviction
 @testable import HalcyonLearning
 
 extension FeatureAssembler {
-    /// One that knows four sets: 1 = {0}, 2 = {1}, 3 = {0, 1}, 4 = {2, 3, …, 41}.
+    /// Returns an assembler with four sets: 1 = {0}, 2 = {1}, 3 = {0, 1}, 4 = {2, 3, …, 41}.
     static func withSets(_ groups: FeatureGroups = .all) -> FeatureAssembler {
         var assembler = FeatureAssembler(groups: groups)
         for (set, members) in [(1, [0]), (2, [1]), (3, [0, 1]), (4, Array(2..<42))] {
-            assembler.habits.sets.define(CategorySetID(set), members: members.map { UInt32($0) })
+            assembler.userCategory.sets.define(CategorySetID(set), members: members.map { UInt32($0) })
         }
         return assembler
     }
 
-    /// What it writes of an object that was asked for once.
+    /// Returns the row of an object that was requested once.
     mutating func row(set: CategorySetID, user: UInt32 = 7, object: UInt32 = 1) -> [UInt8] {
         var record = ObjectRecord()
         record.note(Access(entry: 1, categories: set, user: user, object: object), now: 1, second: 0)
         var row = [UInt8](repeating: 0, count: Sample.width)
-        write(record, aged: 0, now: 100, second: 0, into: &row)
+        write(record, at: FeatureInstant(request: 100, second: 0, greedyDualClock: 0), into: &row)
         return row
     }
 }

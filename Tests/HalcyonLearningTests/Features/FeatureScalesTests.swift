@@ -3,9 +3,9 @@ import Testing
 
 @testable import HalcyonLearning
 
-@Suite("Plain numbers become a network's inputs")
+@Suite("Conversion of plain numbers to inputs")
 struct FeatureScalesTests {
-    /// Rows of numbers of all sizes; counts and times whole, as features have them.
+    /// Returns rows of whole numbers of all magnitudes.
     private static func rows(_ number: Int) -> [[Float]] {
         var generator = SplitMix64(seed: 7)
         return (0..<number).map { _ in
@@ -16,7 +16,7 @@ struct FeatureScalesTests {
         }
     }
 
-    @Test("times, counts, shares and bytes are told as their own definitions say")
+    @Test("Times, counts, ratios and bytes are represented by their definitions")
     func bytes() {
         let scales = FeatureScales()
         var packed = [UInt8](repeating: 0, count: Feature.width)
@@ -38,7 +38,7 @@ struct FeatureScalesTests {
         }
     }
 
-    @Test("halves go up, and what is below 0 or above a byte is told as its bound")
+    @Test("Halves are rounded up, and numbers outside a byte are clamped")
     func bounds() {
         let scales = FeatureScales()
         var numbers = [Float](repeating: 0, count: Feature.width)
@@ -52,7 +52,7 @@ struct FeatureScalesTests {
         }
     }
 
-    @Test("every feature that has a name has a scale")
+    @Test("Every feature with a name has a scale")
     func complete() {
         let scales = FeatureScales()
         var packed = [UInt8](repeating: 0, count: Feature.width)
@@ -62,7 +62,7 @@ struct FeatureScalesTests {
         #expect(Set(named.map(\.place)) == Set(0..<Feature.one))
     }
 
-    @Test("inputs are those of the bytes")
+    @Test("Inputs equal those of the bytes")
     func inputs() {
         let scales = FeatureScales()
         var packed = [UInt8](repeating: 0, count: Feature.width)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Marked places")
 struct MarkedPlacesTests {
-    @Test("Numbers have their places until all are forgotten")
+    @Test("Numbers have their places until all marks are removed")
     func marks() {
         var places = MarkedPlaces()
         places.begin()
@@ -14,7 +14,7 @@ struct MarkedPlacesTests {
         #expect(places.place(of: 8) == nil && places.place(of: .max) == nil)
         places.begin()
         #expect(places.place(of: 7) == nil)
-        // Its marks are told apart by a stamp of 24 bits, which begins anew.
+        // The stamp of a list has 24 bits and wraps around.
         places.mark(7, at: 1)
         for _ in 0..<1 << 24 { places.begin() }
         #expect(places.place(of: 7) == nil)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Rows of pairs")
 struct PairRowsTests {
-    @Test("They are found again as a dictionary does, while they grow")
+    @Test("They equal a dictionary while they grow")
     func found() {
         var generator = SplitMix64(seed: 5)
         var rows = PairRows(repeating: UInt32(0), bound: 1 << 16)
@@ -15,8 +15,8 @@ struct PairRowsTests {
             rows.update(first, second) { $0 += 1 }
             book[UInt64(first) << 32 | UInt64(second), default: 0] += 1
         }
-        rows.updateKnown(0, 300) { _ in Issue.record("a pair that nobody gave a value") }
-        rows.updateKnown(40, 0) { _ in Issue.record("a row that nobody gave a value") }
+        rows.updateKnown(0, 300) { _ in Issue.record("a pair without a value") }
+        rows.updateKnown(40, 0) { _ in Issue.record("a row without a value") }
         var wrong = 0
         for first in UInt32(0)..<41 {
             for second in UInt32(0)..<300 {
@@ -26,7 +26,7 @@ struct PairRowsTests {
         #expect(wrong == 0)
     }
 
-    @Test("They stay within their bound, and those whose turn it is are forgotten whole")
+    @Test("They stay within their bound, and rows are removed in turn")
     func bounded() {
         // Rows of three pairs take four places, so that four of them fit.
         var rows = PairRows(repeating: UInt32(0), bound: 16)
@@ -38,12 +38,12 @@ struct PairRowsTests {
             let kept = (0..<3).map { rows.value(first, $0)?.pointee }
             #expect(kept == (first < 2 ? [nil, nil, nil] : (0..<3).map { 10 * first + $0 }))
         }
-        // A row that would take more than a quarter of the places begins anew.
+        // A row that would take more than a quarter of the places is emptied.
         rows.update(5, 7) { $0 = 57 }
         #expect(rows.value(5, 0) == nil && rows.value(5, 7)?.pointee == 57 && rows.value(4, 0)?.pointee == 40)
     }
 
-    @Test("A row that is forgotten leaves its places to others, and begins anew")
+    @Test("A removed row frees its places and starts empty")
     func forgotten() {
         var rows = PairRows(repeating: UInt32(0), bound: 16)
         for first in UInt32(0)..<4 { rows.update(first, 1) { $0 = first } }

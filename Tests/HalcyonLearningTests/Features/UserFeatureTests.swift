@@ -3,10 +3,10 @@ import Testing
 
 @testable import HalcyonLearning
 
-@Suite("What is known of users, transitions and a fleet")
+@Suite("Features of users, transitions and shared popularity")
 struct UserFeatureTests {
     @Test("Of six accesses to a category, each the second of the user's, two were to new objects")
-    func habits() {
+    func userCategories() {
         var assembler = FeatureAssembler.withSets()
         for number in 0..<12 {
             let set: CategorySetID = number % 2 == 0 ? 1 : 2
@@ -16,11 +16,11 @@ struct UserFeatureTests {
         let row = assembler.row(set: 1)
         #expect(row[Feature.userGap] == FastMath.octaves(2))
         #expect(row[Feature.userDistinct] == FastMath.fineOctaves(2))
-        // All six were repeats over all users, as whose share that is 5/7 now: 1/2, and a ninth, tenth, … of what is missing.
+        // All six were repeats over all users. Their ratio is 5/7 now: 1/2, plus a ninth, a tenth, … of the difference to 1.
         #expect(row[Feature.categoryReuse] == FastMath.byte(255 * 5 / 7))
         #expect(row[Feature.userReuse] == FastMath.byte(255 * (4 + 4 * 5 / 7) / (6 + 4)))
         #expect(row[Feature.userAge] == FastMath.octaves(1))
-        #expect(row[Feature.userShare] > 120 && row[Feature.userShare] < 135, "half of what the user asks for")
+        #expect(row[Feature.userShare] > 120 && row[Feature.userShare] < 135, "half of the user's requests")
         #expect(assembler.row(set: 1, user: 8)[Feature.userDistinct] == 0, "another user")
     }
 
@@ -34,11 +34,11 @@ struct UserFeatureTests {
         #expect(assembler.row(set: 1)[Feature.userDistinct] > FastMath.fineOctaves(32_000))
     }
 
-    @Test("A user who takes another's place begins without that one's habits, and so does the other who comes back")
+    @Test("A user that replaces another one starts without statistics, and so does the other when it returns")
     func displaced() {
         var users = UserProfiles(users: 2, pairs: 64)
         let categories: [UInt32] = [5, 6]
-        func ask(_ user: UInt32, _ count: Int) {
+        func request(_ user: UInt32, _ count: Int) {
             categories.withUnsafeBufferPointer { members in
                 for _ in 0..<count {
                     users.note(
@@ -47,18 +47,18 @@ struct UserFeatureTests {
                 }
             }
         }
-        ask(0, 3)
-        ask(1, 2)
+        request(0, 3)
+        request(1, 2)
         #expect(users.weight(0, 5) > 2.9 && users.weight(1, 5) > 1.9 && users.weight(0, 6) == 0)
-        // 2 has the place of 0.
+        // User 2 has replaced user 0.
         #expect(users.weight(2, 5) == 0)
-        ask(2, 1)
+        request(2, 1)
         #expect(users.weight(2, 5) == 1 && users.weight(0, 5) == 0 && users.weight(1, 5) > 1.9)
-        ask(0, 1)
+        request(0, 1)
         #expect(users.weight(0, 5) == 1 && users.weight(2, 5) == 0)
     }
 
-    @Test("A session ends after half an hour without an access; the accesses in all go on")
+    @Test("A session ends after half an hour without an access; the count of all accesses continues")
     func sessions() {
         var assembler = FeatureAssembler.withSets()
         for second: UInt32 in [0, 10, 1_810, 3_611, 3_612] {
@@ -69,21 +69,22 @@ struct UserFeatureTests {
         #expect(row[Feature.userAccesses] == FastMath.octaves(5))
     }
 
-    @Test("What follows on a category, user by user: three of four times the other one")
+    @Test("Transitions are counted per user: three of four times to the other category")
     func transitions() {
         var assembler = FeatureAssembler.withSets()
-        // User 7: 1 2 1 2 1 1 2 1; between them user 9, who stays with category 1 and must not count for 7.
+        // User 7 requests 1 2 1 2 1 1 2 1.
         for set: CategorySetID in [1, 2, 1, 2, 1, 1, 2, 1] {
             assembler.note(Access(entry: 1, categories: set, user: 7), second: 0, gap: 8, isRepeat: true)
         }
         func byte(_ chance: Float) -> UInt8 { FastMath.byte((FastMath.log2(chance + 0x1p-16) + 16) * 16) }
-        // After 1 came 2 three times of four; five more went elsewhere.
+        // 2 followed 1 three times of four; the prior is five accesses to other categories.
         #expect(assembler.row(set: 2)[Feature.transition] == byte(3 / 9))
         #expect(assembler.row(set: 1)[Feature.transition] == byte(1 / 9))
         #expect(assembler.row(set: 3)[Feature.transition] == byte(3 / 9), "the likeliest of several")
         #expect(assembler.row(set: 2, user: 9)[Feature.transition] == byte(0))
         assembler.note(Access(entry: 1, categories: 1, user: 9), second: 0, gap: 8, isRepeat: true)
-        #expect(assembler.row(set: 2, user: 9)[Feature.transition] == byte(3 / 9), "others' transitions serve all")
+        #expect(
+            assembler.row(set: 2, user: 9)[Feature.transition] == byte(3 / 9), "transitions are shared by all users")
     }
 
     @Test("Counts of transitions halve with each epoch")
@@ -95,22 +96,22 @@ struct UserFeatureTests {
         #expect(count.weight(in: 4) == 7)
     }
 
-    @Test("A fleet counts objects over all users; without the group nothing is written")
-    func fleet() {
-        var fleet = FeatureAssembler.withSets()
+    @Test("Shared popularity counts objects over all users; without the group it is 0")
+    func sharedPopularity() {
+        var shared = FeatureAssembler.withSets()
         var alone = FeatureAssembler.withSets(.all.subtracting(.fleet))
         for user: UInt32 in [1, 2, 3] {
             let access = Access(entry: user, user: user, object: 5)
-            fleet.note(access, second: 0, gap: .max, isRepeat: false)
+            shared.note(access, second: 0, gap: .max, isRepeat: false)
             alone.note(access, second: 0, gap: .max, isRepeat: false)
         }
-        #expect(fleet.row(set: 0, object: 5)[Feature.fleetAccesses] == FastMath.octaves(3))
-        #expect(fleet.row(set: 0, object: 5)[Feature.fleetRate] == FastMath.fineOctaves(3))
-        #expect(fleet.row(set: 0, object: 6)[Feature.fleetAccesses] == 0)
+        #expect(shared.row(set: 0, object: 5)[Feature.fleetAccesses] == FastMath.octaves(3))
+        #expect(shared.row(set: 0, object: 5)[Feature.fleetRate] == FastMath.fineOctaves(3))
+        #expect(shared.row(set: 0, object: 6)[Feature.fleetAccesses] == 0)
         #expect(alone.row(set: 0, object: 5)[Feature.fleetAccesses] == 0)
     }
 
-    @Test("That an object left does not look like another user's access")
+    @Test("An eviction does not count as a change of the user")
     func ghosts() {
         var record = ObjectRecord()
         record.note(Access(entry: 1, user: 7), now: 1, second: 0)

@@ -5,8 +5,8 @@ import Testing
 @Suite("Adam beside steps worked by hand")
 struct AdamTests {
     /// First step: both moments are corrected to the gradient itself, so each parameter moves by the rate.
-    /// Second step, gradient 1 then −1: m = (0.9·0.1 − 0.1) / (1 − 0.81) = −0.01/0.19, v = (0.000999 + 0.001)/0.001999 = 1,
-    /// so the parameter moves by +0.1 · 0.0526316.
+    /// Second step, gradient 1 then −1: m = (0.9·0.1 − 0.1) / (1 − 0.81) = −0.01/0.19. With v = (0.000999 + 0.001)/0.001999
+    /// = 1 the parameter moves by +0.1 · 0.0526316.
     @Test("Two steps")
     func steps() {
         var adam = Adam(parameters: 2)

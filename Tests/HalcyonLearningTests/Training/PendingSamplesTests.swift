@@ -4,8 +4,8 @@ import Testing
 
 @Suite("Samples that wait for their label")
 struct PendingSamplesTests {
-    @Test("Settled newest first along the chain; due after the horizon, in order of time")
-    func settlement() {
+    @Test("They are labelled along the chain, newest first, and due after the label window, oldest first")
+    func labelling() {
         var pending = PendingSamples(bound: 1 << 10)
         let (first, row) = pending.push(now: 10, older: PendingSamples.none)
         row[0] = 1
@@ -13,32 +13,32 @@ struct PendingSamplesTests {
         other[0] = 2
         let (third, last) = pending.push(now: 15, older: first)
         last[0] = 3
-        // The object of the first and the third is asked for.
-        let newest = pending.settle(third)
+        // The object of the first and the third sample is requested.
+        let newest = pending.label(third)
         #expect(newest?.row[0] == 3 && newest?.older == first)
-        let oldest = pending.settle(first)
+        let oldest = pending.label(first)
         #expect(oldest?.row[0] == 1 && oldest?.older == PendingSamples.none)
-        let answer1 = pending.popDue(now: 14, horizon: 5)
+        let answer1 = pending.popDue(now: 14, window: 5)
         #expect(answer1 == nil)
-        let answer2 = pending.popDue(now: 15, horizon: 5).map { $0.isSettled }
+        let answer2 = pending.popDue(now: 15, window: 5).map { $0.isLabelled }
         #expect(answer2 == true)
-        let answer3 = pending.popDue(now: 16, horizon: 5)
+        let answer3 = pending.popDue(now: 16, window: 5)
         #expect(answer3 == nil)
-        let due = pending.popDue(now: 20, horizon: 5)
-        #expect(due?.row[0] == 2 && due?.isSettled == false)
-        let answer4 = pending.settle(second)
-        #expect(answer4 == nil, "it has left the ring")
-        let answer5 = pending.popDue(now: 20, horizon: 5).map { $0.isSettled }
+        let due = pending.popDue(now: 20, window: 5)
+        #expect(due?.row[0] == 2 && due?.isLabelled == false)
+        let answer4 = pending.label(second)
+        #expect(answer4 == nil, "the sample has left the ring")
+        let answer5 = pending.popDue(now: 20, window: 5).map { $0.isLabelled }
         #expect(answer5 == true)
-        let answer6 = pending.popDue(now: 99, horizon: 5)
+        let answer6 = pending.popDue(now: 99, window: 5)
         #expect(answer6 == nil, "empty")
     }
 
-    @Test("Grows to its bound and keeps what it holds")
+    @Test("The ring grows to its bound and keeps its samples")
     func growth() {
         var pending = PendingSamples(bound: 256)
         var numbers: [UInt32] = []
-        for time in 0..<UInt32(256) {
+        for time in 0..<256 {
             let isFull = pending.isFull
             #expect(!isFull)
             let (number, row) = pending.push(now: time, older: PendingSamples.none)
@@ -48,7 +48,7 @@ struct PendingSamplesTests {
         let isFull = pending.isFull
         #expect(isFull)
         for (time, number) in numbers.enumerated() {
-            let kept = pending.settle(number)?.row[0]
+            let kept = pending.label(number)?.row[0]
             #expect(kept == UInt8(time))
         }
         let bytes = pending.byteCount

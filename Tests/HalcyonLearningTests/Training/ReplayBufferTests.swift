@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The replay buffer")
 struct ReplayBufferTests {
-    /// A row that says which it is.
+    /// Returns a row that encodes its number.
     private func row(_ number: Int) -> [UInt8] {
         var row = [UInt8](repeating: 0, count: Sample.width)
         row[0] = UInt8(number & 0xFF)
@@ -13,7 +13,7 @@ struct ReplayBufferTests {
         return row
     }
 
-    @Test("Draws the newest as often as all together, and nothing that it no longer keeps")
+    @Test("It draws the newest samples as often as all together, and no sample that it has replaced")
     func newest() {
         let (bound, added, draws) = (4_096, 6_000, 40_000)
         var buffer = ReplayBuffer(bound: bound)
@@ -30,7 +30,7 @@ struct ReplayBufferTests {
         #expect(abs(Double(recent) / Double(draws) - 0.625) < 0.012)
     }
 
-    @Test("One sample alone is drawn each time")
+    @Test("A single sample is drawn each time")
     func single() {
         var buffer = ReplayBuffer(bound: 64)
         buffer.add(row(7))

@@ -2,7 +2,7 @@ import Testing
 
 @testable import HalcyonLearning
 
-@Suite("What single users add to a shared network")
+@Suite("Corrections of single users to a shared network")
 struct UserCorrectionsTests {
     /// A sample whose first input is `value`; the constant stands where it does in every row.
     private func inputs(_ value: Float) -> [Float] {
@@ -16,7 +16,7 @@ struct UserCorrectionsTests {
         corrections.correction(user, inputs(value))
     }
 
-    @Test("Two users learn opposite things of the same input, each from their own samples")
+    @Test("Two users learn opposite weights for the same input, each from the user's own samples")
     func apart() {
         var corrections = UserCorrections(blas: BLAS(.portable))
         let users = [corrections.open(), corrections.open(), corrections.open()]
@@ -31,27 +31,27 @@ struct UserCorrectionsTests {
         #expect(high.allSatisfy { $0 > 0.5 } && low.allSatisfy { $0 < -0.5 } && none == [0, 0], "\(high) \(low)")
     }
 
-    @Test("A correction counts only once it has predicted better than the network alone, and enough samples")
+    @Test("A correction is used only after enough samples, and if it predicts better than the network alone")
     func trust() {
         var corrections = UserCorrections(blas: BLAS(.portable))
         let (young, idle) = (corrections.open(), corrections.open())
         for index in 0..<Int(UserCorrections.fewestSamples) {
-            let countsEarly = corrections.counts(young)
-            #expect(!countsEarly, "after \(index)")
+            let isUsedEarly = corrections.isUsed(young)
+            #expect(!isUsedEarly, "after \(index)")
             corrections.learn(young, inputs(1), logit: 0, isPositive: true)
         }
-        let countsInTime = corrections.counts(young)
-        #expect(countsInTime)
-        // Labels that contradict themselves teach nothing.
+        let isUsedInTime = corrections.isUsed(young)
+        #expect(isUsedInTime)
+        // Contradictory labels teach nothing.
         for index in 0..<500 {
             corrections.learn(idle, inputs(index % 2 == 0 ? 1 : -1), logit: 0, isPositive: index % 4 < 2)
         }
-        let idleCounts = corrections.counts(idle)
+        let isIdleUsed = corrections.isUsed(idle)
         let logit = corrected(corrections, idle, 1)
-        #expect(!idleCounts && logit == 0)
+        #expect(!isIdleUsed && logit == 0)
     }
 
-    @Test("A correction that served gives way when habits turn")
+    @Test("A correction is no longer used when the user's behaviour reverses")
     func turning() {
         var corrections = UserCorrections(blas: BLAS(.portable))
         let user = corrections.open()
@@ -62,7 +62,7 @@ struct UserCorrectionsTests {
         #expect(before > 0 && after == 0)
     }
 
-    @Test("What it adds to several samples that lie in columns is what it adds to each")
+    @Test("It adds the same to samples in columns as to single ones")
     func columns() {
         var corrections = UserCorrections(blas: BLAS(.portable))
         let (user, idle) = (corrections.open(), corrections.open())

@@ -27,7 +27,7 @@ struct CandidateInputsTests {
         var eviction = FeatureAssembler(groups: .all)
         for (set, members) in Self.sets.enumerated() {
             state.habits.sets.define(CategorySetID(set), members: members)
-            eviction.habits.sets.define(CategorySetID(set), members: members)
+            eviction.userCategory.sets.define(CategorySetID(set), members: members)
         }
         var generator = SplitMix64(seed: 8)
         var requests: [Request] = []
@@ -83,7 +83,8 @@ struct CandidateInputsTests {
         var record = ObjectRecord()
         (record.categories, record.user) = (Self.set(of: object), user)
         var features = [Float](repeating: 0, count: Feature.width)
-        eviction.write(record, aged: 0, now: 0, second: seconds, inputs: &features)
+        eviction.write(
+            record, at: FeatureInstant(request: 0, second: seconds, greedyDualClock: 0), inputs: &features)
         let habits = PlannerInput.habitFeatures.enumerated().map {
             (PlannerInput.habits + $0, Double(features[$1]))
         }

@@ -39,7 +39,7 @@ struct CandidateInputs: ~Copyable {
     mutating func describe(
         _ candidates: borrowing CandidateList, _ context: PlannerContext, into matrix: UnsafeMutablePointer<Float>,
         pairBiases: UnsafeMutablePointer<Float>, objects: borrowing PlannerObjects,
-        successors: borrowing SuccessorStatistics, users: inout PlannerUsers, habits: inout HabitFeatures
+        successors: borrowing SuccessorStatistics, users: inout PlannerUsers, habits: inout UserCategoryFeatures
     ) {
         self.matrix = matrix
         count = candidates.count

@@ -9,7 +9,7 @@ struct CategoryInputs: ~Copyable {
     /// The maximum number of sets: one for each candidate.
     private static let bound = CandidateList.bound
 
-    private var columns = HabitColumns()
+    private var columns = UserCategoryColumns()
     private var user = UInt32.max
     /// The amount of evidence about the user's requests.
     private var weight: Float = 0
@@ -28,7 +28,7 @@ struct CategoryInputs: ~Copyable {
     }
 
     /// Removes the sets of the plan before.
-    mutating func begin(_ user: UInt32, _ habits: borrowing HabitFeatures) {
+    mutating func begin(_ user: UInt32, _ habits: borrowing UserCategoryFeatures) {
         self.user = user
         weight = (habits.profile(of: user)?.weight ?? 0) + 8
         columns.begin(user, bound: Self.bound)
@@ -36,12 +36,12 @@ struct CategoryInputs: ~Copyable {
 
     /// Sets the category set of the `index`-th candidate.
     @inline(__always)
-    mutating func add(_ set: CategorySetID, at index: Int, _ habits: inout HabitFeatures) {
+    mutating func add(_ set: CategorySetID, at index: Int, _ habits: inout UserCategoryFeatures) {
         columns.add(set < CategorySetTable.bound ? set : 0, of: user, at: index, &habits)
     }
 
     /// Computes the columns. Returns the features of user activity and time, which are the same for every set.
-    mutating func complete(_ habits: inout HabitFeatures) -> UnsafePointer<Float> {
+    mutating func complete(_ habits: inout UserCategoryFeatures) -> UnsafePointer<Float> {
         columns.complete(&habits)
         let (fast, chance, rate) = (
             columns[Feature.categoryFast], columns[Feature.transition], columns[Feature.userRate]

@@ -44,7 +44,7 @@ struct PlannerUsers: ~Copyable {
 
     private(set) var records = HeapArray(repeating: Record(), count: 0)
     private(set) var visits = PairRows(repeating: Visit(), bound: pairBound)
-    /// The categories that a user requests most, by ``HabitFeatures/weight(_:_:)`` scaled to a common time.
+    /// The categories that a user requests most, by ``UserCategoryFeatures/weight(_:_:)`` scaled to a common time.
     private(set) var favourites = RankedLists(width: favouriteWidth)
     /// The rings of ``evictedWidth`` evicted objects for each user with evictions, and the user's request numbers at
     /// the evictions.

@@ -1,0 +1,115 @@
+import HalcyonEviction
+
+/// GreedyDual-Size-Frequency (Cherkasova, 1998), the heuristic that decides until the network does better. With uniform
+/// sizes it is LFU with aging.
+///
+/// The priority of an object is the clock at its last access, plus its accesses while resident times the cost of its miss
+/// over its size. An eviction moves the clock to the priority of the victim. Costs over sizes are counted in units of the
+/// first one, which keeps the digits of the sums.
+///
+/// With variable sizes a heap holds all residents by priority. An operation is then O(log residents), otherwise O(1).
+struct GreedyDual: ~Copyable {
+    /// The part of the way to the victim's priority that the clock moves when another expert chose the victim.
+    private static let slowStep: Float = 0.1
+
+    /// The priority of the latest victims.
+    private(set) var clock: Float = 0
+    /// The residents by priority; empty with uniform sizes.
+    private var heap = IndexedHeap<Worth>()
+    private var unit = Float.infinity
+    private let missCost: MissCost
+    private let usesUniformSizes: Bool
+
+    init(missCost: MissCost, usesUniformSizes: Bool) {
+        self.missCost = missCost
+        self.usesUniformSizes = usesUniformSizes
+    }
+
+    var byteCount: Int { heap.metadataBytes.total }
+
+    /// Whether it compares all residents, not only the candidates.
+    @inline(__always)
+    var comparesAllResidents: Bool { !usesUniformSizes }
+
+    /// The resident with the lowest priority, and the next one after it; `nil` with uniform sizes.
+    @inline(__always)
+    var lowest: (slot: UInt32, priority: Float)? { heap.smallest.map { ($0.entry, $0.key.priority) } }
+    var secondLowest: (slot: UInt32, priority: Float)? { heap.second.map { ($0.entry, $0.key.priority) } }
+
+    /// Sets the priority of a record as of its access now.
+    @inline(__always)
+    mutating func rate(_ record: inout ObjectRecord) {
+        let density = missCost.density(logSize: record.logSize)
+        if unit == .infinity { unit = density }
+        let weight = unit == density ? 1 : FastMath.exp2(density - unit)
+        record.priority = clock + FastMath.float(small: UInt32(record.residentAccesses)) * weight
+    }
+
+    /// Adds a new resident, whose priority was set at request `now`.
+    @inline(__always)
+    mutating func insert(_ slot: UInt32, priority: Float, now: Int) {
+        if !usesUniformSizes { heap.insert(slot, key: Worth(priority, now: now)) }
+    }
+
+    /// Changes the priority of a resident at request `now`.
+    @inline(__always)
+    mutating func update(_ slot: UInt32, priority: Float, now: Int) {
+        if !usesUniformSizes { heap.update(slot, key: Worth(priority, now: now)) }
+    }
+
+    /// Removes a resident.
+    @inline(__always)
+    mutating func remove(_ slot: UInt32) {
+        if !usesUniformSizes { heap.remove(slot) }
+    }
+
+    /// Moves the clock towards the priority of a victim or of a refused object: all the way if this expert chose it.
+    @inline(__always)
+    mutating func age(to priority: Float, isOwnChoice: Bool) {
+        let step = isOwnChoice ? 1 : GreedyDual.slowStep
+        clock = max(clock, clock + (priority - clock) * step)
+    }
+
+    /// Returns a priority above the clock as a byte: eight steps an octave, from 2⁻¹⁶ to 2¹⁶.
+    @inline(__always)
+    static func octaves(_ excess: Float) -> UInt8 {
+        UInt8(truncatingIfNeeded: FastMath.whole(level(excess)))
+    }
+
+    @inline(__always)
+    private static func level(_ excess: Float) -> Float {
+        let octaves = FastMath.nearestByte(FastMath.log2(excess) * 8 + 128)
+        return excess < 0x1p-16 ? 0 : octaves
+    }
+
+    /// Replaces priorities above the clock by these bytes as numbers.
+    @inline(__always)
+    static func octaves(_ excesses: UnsafeMutablePointer<Float>, count: Int) {
+        var index = 0
+        while index < count {
+            excesses[index] = level(excesses[index])
+            index &+= 1
+        }
+    }
+
+    /// A priority and the request at which it was set, modulo 2³². Of equal priorities the older one comes first, if they
+    /// are less than 2³¹ requests apart. 8 bytes.
+    ///
+    /// It is not private, because Swift 6.3 then emits an invalid module for the noncopyable struct.
+    struct Worth: BitwiseCopyable, Comparable {
+        var priority: Float
+        var stamp: UInt32
+
+        @inline(__always)
+        init(_ priority: Float, now: Int) {
+            self.priority = priority
+            stamp = UInt32(truncatingIfNeeded: now)
+        }
+
+        @inline(__always)
+        static func < (left: Worth, right: Worth) -> Bool {
+            left.priority < right.priority
+                || (left.priority == right.priority && Int32(bitPattern: left.stamp &- right.stamp) < 0)
+        }
+    }
+}

@@ -1,0 +1,53 @@
+import HalcyonEviction
+
+/// The network as an expert: scores the residents of one cache by the model that the cache decides by.
+struct NetworkScorer {
+    /// Logits within this spread are equal but for rounding.
+    private static let leastSpread: Float = 0.000_01
+
+    private let learner: UnsafeMutablePointer<Learner>
+    /// The number of this cache's correction; see ``UserCorrections``.
+    private let correction: UInt32
+    private let missCost: MissCost
+    private let usesUniformSizes: Bool
+    /// Whether the objects scored together last had different logits. Without any feature, or with features that are equal
+    /// for all objects, the network has nothing to decide by; the better heuristic then decides.
+    private(set) var distinguishesObjects = true
+
+    init(learner: UnsafeMutablePointer<Learner>, correction: UInt32, missCost: MissCost, usesUniformSizes: Bool) {
+        self.learner = learner
+        self.correction = correction
+        self.missCost = missCost
+        self.usesUniformSizes = usesUniformSizes
+    }
+
+    /// Scores `count` residents, at least one, in one product. O(count × weights).
+    mutating func score(
+        _ slots: UnsafePointer<UInt32>, count: Int, of records: UnsafePointer<ObjectRecord>,
+        at instant: FeatureInstant, into scores: UnsafeMutablePointer<Float>
+    ) {
+        let learner = learner
+        learner.pointee.features.write(
+            slots, count: count, of: records, at: instant, columns: learner.pointee.trainer.inputs)
+        learner.pointee.trainer.predict(columns: count, user: correction, logits: scores)
+        var (least, most) = (Float.infinity, -Float.infinity)
+        var place = 0
+        while place < count {
+            let logit = scores[place]
+            if logit < least { least = logit }
+            if logit > most { most = logit }
+            let logSize = records[Int(slots[place])].logSize
+            scores[place] = missCost.score(logit: logit, logSize: logSize, usesUniformSizes: usesUniformSizes)
+            place &+= 1
+        }
+        distinguishesObjects = most - least > Self.leastSpread
+    }
+
+    /// Returns the score of one object now. O(weights).
+    func score(_ record: ObjectRecord, at instant: FeatureInstant) -> Float {
+        let learner = learner
+        learner.pointee.features.write(record, at: instant, inputs: learner.pointee.trainer.inputs)
+        let logit = learner.pointee.trainer.predict(user: correction)
+        return missCost.score(logit: logit, logSize: record.logSize, usesUniformSizes: usesUniformSizes)
+    }
+}

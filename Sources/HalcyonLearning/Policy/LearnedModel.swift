@@ -1,0 +1,78 @@
+import HalcyonEviction
+
+/// The model of a ``LearnedPolicy``: the network and its training, and the features of categories and users.
+///
+/// A model is apart from the cache that it serves, so that several caches can share it. Only one of them may use it at a
+/// time.
+public final class LearnedModel {
+    /// The state, behind a pointer so that the policy reaches it without exclusivity checks.
+    let learner: UnsafeMutablePointer<Learner>
+
+    /// A model that has learned nothing yet, or that starts with the trained model of its parameters.
+    public init(_ parameters: LearnedParameters, seed: UInt64) {
+        let environment = FloatEnvironment.enter()
+        defer { environment.leave() }
+        learner = .allocate(capacity: 1)
+        learner.initialize(to: Learner(parameters, seed: seed))
+    }
+
+    deinit {
+        learner.deinitialize(count: 1)
+        learner.deallocate()
+    }
+
+    /// Returns an empty cache that learns from and decides by this model.
+    public func makeCache(_ parameters: LearnedParameters, context: PolicyContext) -> any AnyCache {
+        ConfiguredPolicy(LearnedPolicy.self, parameters: parameters).makeCache(context, model: self)
+    }
+
+    /// Returns the model as trained so far; `nil` before the network has learned enough to decide. O(weights).
+    ///
+    /// - Parameters:
+    ///   - parameters: the parameters that the model was made with.
+    ///   - producer: the version of Halcyon, which the file will name.
+    public func snapshot(_ parameters: LearnedParameters, producer: String) -> PretrainedModel? {
+        guard learner.pointee.trainer.isReady else { return nil }
+        return PretrainedModel(
+            weights: learner.pointee.trainer.network.weights, inputs: learner.pointee.trainer.network.inputs,
+            hidden: parameters.hidden, groups: parameters.groups, objective: parameters.objective,
+            perMiss: parameters.perMiss, perByte: parameters.perByte,
+            baseWindow: parameters.baseWindow, windowMultiplier: learner.pointee.labelWindow.multiplier,
+            trainingSteps: learner.pointee.trainer.steps,
+            trainingSamples: learner.pointee.trainer.samples, producer: producer)
+    }
+}
+
+/// The state of a ``LearnedModel``.
+struct Learner: ~Copyable {
+    /// The most labelled samples kept for training.
+    static let bufferBound = 1 << 16
+
+    var features: FeatureAssembler
+    var trainer: OnlineTrainer
+    var labelWindow: LabelWindow
+    /// The residents that are scored together, and their scores.
+    var drawn: HeapArray<UInt32>
+    var scores: HeapArray<Float>
+    /// Whether a cache counts the bytes of this model as its own.
+    var isCounted = false
+    /// Records one eviction, to be explained; none by default.
+    var watch = VictimWatch()
+
+    init(_ parameters: LearnedParameters, seed: UInt64) {
+        features = FeatureAssembler(groups: parameters.groups)
+        trainer = OnlineTrainer(
+            hidden: parameters.hidden, bufferBound: Learner.bufferBound, missCost: parameters.missCost,
+            rate: Float(parameters.rate), patience: 1_000,
+            blas: parameters.blas, seed: seed)
+        labelWindow = LabelWindow(base: parameters.baseWindow, multiplier: parameters.start?.windowMultiplier ?? 1)
+        drawn = HeapArray(repeating: ObjectRecord.none, count: parameters.candidates)
+        scores = HeapArray(repeating: 0, count: parameters.candidates)
+        if let pretrained = parameters.start {
+            trainer.adopt(
+                pretrained.weights, steps: pretrained.trainingSteps, isFrozen: parameters.model == .frozen)
+        }
+    }
+
+    var byteCount: Int { features.byteCount + trainer.byteCount + drawn.byteCount + scores.byteCount }
+}

@@ -1,0 +1,174 @@
+import HalcyonEviction
+
+/// The parameters of ``LearnedPolicy``.
+public struct LearnedParameters: PolicyParameters {
+    /// The expert that decides once the network is ready.
+    enum Decider: String, CaseIterable, Sendable {
+        case expertSelection = "contest"
+        case network, heuristic
+    }
+
+    /// The use of a trained model.
+    enum Start: String, CaseIterable, Sendable {
+        case none, frozen, continuing
+    }
+
+    enum Switch: String, CaseIterable, Sendable {
+        case on, off
+    }
+
+    var objective = Objective.objects
+    var perMiss = 1.0
+    var perByte = 0.0
+    var baseWindow = 0.2
+    var hidden = 32
+    var candidates = 64
+    var evictions = 4
+    var sampling = 2.5
+    var rate = 0.005
+    var history = 1.5
+    var decider = Decider.expertSelection
+    var recency = Switch.on
+    var frequency = Switch.on
+    var size = Switch.on
+    var popularity = Switch.on
+    var category = Switch.on
+    var user = Switch.on
+    var session = Switch.on
+    var time = Switch.on
+    var activity = Switch.on
+    var fleet = Switch.off
+    var kernels = Kernels.portable
+
+    /// Whether the policy starts with ``pretrained``.
+    var model = Start.none
+    /// A trained model. It has no text form.
+    var pretrained: PretrainedModel?
+    /// The instruction set of the portable kernels; `nil` for the one in force. It has no text form.
+    var kernelLevel: String?
+
+    /// The defaults.
+    public init() {}
+
+    /// The name, range and meaning of each parameter.
+    public static let table: [Parameter<LearnedParameters>] = [
+        .choice("objective", \.objective, "the objective: to save requests, bytes, or the cost of misses"),
+        .real("per-miss", \.perMiss, in: 0...1_000_000_000, "with objective=cost: the price of a miss"),
+        .real(
+            "per-byte", \.perByte, in: 0...1_000_000_000,
+            "with objective=cost: the additional price of each byte of a missed object"),
+        .real(
+            "horizon", \.baseWindow, in: LabelWindow.range,
+            "base window of the label, in cache turnovers (capacity over miss ratio); up to 16 times as long where almost no object returns within it"
+        ),
+        .integer("hidden", \.hidden, in: 4...256, "hidden units of the network"),
+        .integer("candidates", \.candidates, in: 8...128, "residents scored together"),
+        .integer(
+            "evictions", \.evictions, in: 1...32, "evictions served by one scoring, half as many with variable sizes"),
+        .real("sampling", \.sampling, in: 0...4, "samples per request before the network has settled"),
+        .real("rate", \.rate, in: 0.00001...0.1, "step size of the optimizer"),
+        .real("history", \.history, in: 0...64, "objects remembered after their eviction, per resident"),
+        .choice(
+            "decider", \.decider,
+            "the expert that decides once the network is ready: the better one, or always one of them"),
+        .choice("model", \.model, "use of the trained model: none, frozen, or trained further"),
+        .choice("recency", \.recency, "feature group: age and gaps"),
+        .choice("frequency", \.frequency, "feature group: counts at several time scales"),
+        .choice("size", \.size, "feature group: size"),
+        .choice("popularity", \.popularity, "feature group: changes of the user"),
+        .choice("category", \.category, "feature group: use of the categories by all users"),
+        .choice("user", \.user, "feature group: use of the categories by the user"),
+        .choice("session", \.session, "feature group: the categories in use now"),
+        .choice("time", \.time, "feature group: wall time, time of day and of the week"),
+        .choice("activity", \.activity, "feature group: activity of the user"),
+        .choice(
+            "fleet", \.fleet, "feature group: requests for the object over all caches that share the model"
+        ),
+        .choice(
+            "kernels", \.kernels,
+            "matrix routines: portable has the same results on every processor, system is the machine's BLAS"),
+    ]
+
+    /// Whether a network is trained.
+    public var learns: Bool { decider != .heuristic }
+
+    /// The matrix routines of the network.
+    var blas: BLAS { BLAS(kernels, level: kernelLevel) }
+
+    /// The cost of a miss under the objective.
+    var missCost: MissCost {
+        switch objective {
+        case .objects: MissCost(perMiss: 1, perByte: 0)
+        case .bytes: MissCost(perMiss: 0, perByte: 1)
+        case .cost: MissCost(perMiss: perMiss, perByte: perByte)
+        }
+    }
+
+    /// The switch of each group of features.
+    private static let switches:
+        [(group: FeatureGroups, state: WritableKeyPath<LearnedParameters, Switch> & Sendable)] = [
+            (.recency, \.recency), (.frequency, \.frequency), (.size, \.size), (.popularity, \.popularity),
+            (.category, \.category), (.user, \.user), (.session, \.session), (.time, \.time), (.activity, \.activity),
+            (.fleet, \.fleet),
+        ]
+
+    /// The groups of features that are switched on.
+    var groups: FeatureGroups {
+        get { FeatureGroups(Self.switches.filter { self[keyPath: $0.state] == .on }.map(\.group)) }
+        set { for (group, state) in Self.switches { self[keyPath: state] = newValue.contains(group) ? .on : .off } }
+    }
+
+    // MARK: A trained model
+
+    /// Creates the parameters for a trained model: those that it was trained with, and otherwise the defaults.
+    init(serving pretrained: PretrainedModel, mode: PretrainedModel.Mode) {
+        self.init()
+        self.pretrained = pretrained
+        model = mode == .frozen ? .frozen : .continuing
+        objective = pretrained.objective
+        perMiss = pretrained.perMiss
+        perByte = pretrained.perByte
+        baseWindow = pretrained.baseWindow
+        hidden = pretrained.hidden
+        groups = pretrained.groups
+    }
+
+    /// The trained model that the policy starts with, if any.
+    var start: PretrainedModel? { model == .none ? nil : pretrained }
+
+    /// Resets the prices of a trained model if another objective is given, which has prices of its own.
+    public mutating func giveWay(to given: Set<String>) {
+        guard given.contains("objective"), objective != .cost else { return }
+        let defaults = LearnedParameters()
+        if !given.contains("per-miss") { perMiss = defaults.perMiss }
+        if !given.contains("per-byte") { perByte = defaults.perByte }
+    }
+
+    /// The conflict between parameters, in one sentence: prices need `objective=cost`, and the weights of a model fit only the
+    /// network and the features that they were trained for.
+    public var conflict: String? {
+        if objective != .cost, perMiss != 1 || perByte != 0 {
+            return
+                "learned(objective=\(objective.rawValue)) has its own prices: per-miss and per-byte need objective=cost."
+        }
+        if perMiss == 0, perByte == 0 {
+            return "With per-miss=0 and per-byte=0 a miss costs nothing: one of them must be more than 0."
+        }
+        guard model != .none else { return nil }
+        guard let pretrained else {
+            return "learned(model=\(model.rawValue)) needs a trained model: name its file."
+        }
+        if model == .frozen, pretrained.trainingSteps < OnlineTrainer.fewestSteps {
+            return "The model has \(pretrained.trainingSteps) training steps, and a frozen model needs "
+                + "\(OnlineTrainer.fewestSteps) to decide: train it further (continuing)."
+        }
+        if hidden != pretrained.hidden {
+            return "The model has \(pretrained.hidden) hidden units, not \(hidden): leave out hidden=\(hidden)."
+        }
+        if groups != pretrained.groups {
+            return "The model was trained with the feature groups \(pretrained.groups.names.joined(separator: ", ")), "
+                + "not with \(groups.names.joined(separator: ", ")): train a model with these groups."
+        }
+        return nil
+    }
+}

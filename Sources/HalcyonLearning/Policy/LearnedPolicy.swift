@@ -1,0 +1,439 @@
+import HalcyonEviction
+
+/// An online learner that evicts the object with the least expected saving per byte (``MissCost``).
+///
+/// A request passes through these parts, each of which owns its state:
+///
+/// - ``ObjectHistory`` has the records of residents and of objects that left lately.
+/// - ``SampleLabeller`` takes samples and labels them: is the object requested again within the ``LabelWindow``?
+/// - ``OnlineTrainer`` trains the network (``Perceptron``) on labelled samples.
+/// - ``FeatureAssembler`` computes the network's inputs from the object, its categories and its users (``Feature``).
+/// - ``CandidateSampler`` samples the residents that are compared, and has their scores.
+/// - ``NetworkScorer`` and ``GreedyDual`` are the experts that score residents, beside LRU.
+/// - ``ExpertSelector`` selects the expert that decides.
+/// - ``RecencyGuard`` hands evictions to LRU for a while, with uniform sizes.
+/// - ``VictimExplainer`` records why one victim was chosen.
+///
+/// Trainer, features and selector belong to the ``LearnedModel``, which several caches may share.
+///
+/// The new object is compared with the candidates, too: it is refused if its score is the lowest. An untrained policy
+/// decides as ``GreedyDual``. The network takes over after ``OnlineTrainer/fewestSteps`` steps.
+///
+/// The policy follows LRB (Song, Berger, Li, Lloyd: Learning relaxed Belady for content distribution network caching,
+/// 2020). It differs in the model, the label, the candidates and the selection of experts.
+///
+/// A request is O(1) in the number of residents with uniform sizes, and O(log residents) with variable sizes, for the heap
+/// of priorities. It also takes some rows of features and a share of a training step, and an eviction the rows of some
+/// candidates and a share of a product. Decisions are deterministic by the seed.
+///
+/// Bytes: 4 an object number, 64 a resident, and 24 a remembered object (1.5 a resident by default). Priorities or the
+/// shadow of LRU take at most 16 a resident. If numbers are reused once forgotten, this is 126 for each of the most
+/// residents so far, or 128 with the reserve of growing arrays. Even the smallest cache remembers 1,024 objects. Waiting
+/// samples take at most 1.8 MB. The model takes at most 6 MB, and 20 bytes a category set and 4 a member for at most
+/// 4 million sets. All of it grows with use.
+public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
+    public static let info = PolicyInfo(
+        name: "learned", summary: "an online learner over recency, frequency, size, categories and users",
+        source: "Halcyon; after Song, Berger, Li, Lloyd: Learning relaxed Belady, 2020",
+        traits: [.usesSizes, .usesCategories, .usesTime, .usesUsers, .isRandomised, .hasAdmission])
+
+    private let parameters: LearnedParameters
+    private let usesUniformSizes: Bool
+    private let model: LearnedModel
+    /// The model's state; alive as long as ``model`` is.
+    ///
+    /// Methods that change it copy the pointer first: for the thread sanitizer, Swift 6.3 emits invalid code where a
+    /// noncopyable type is mutated through a stored pointer.
+    private let learner: UnsafeMutablePointer<Learner>
+    /// Whether the model serves this cache alone.
+    var ownsModel = false
+    /// Whether this cache counts the model's bytes: the first of the caches that share it does.
+    private let countsModel: Bool
+
+    var history: ObjectHistory
+    private var labeller: SampleLabeller
+    var sampler: CandidateSampler
+    private var scorer: NetworkScorer
+    private var greedyDual: GreedyDual
+    private var recencyGuard: RecencyGuard
+    var explainer: VictimExplainer
+    private var generator: SplitMix64
+
+    /// The number of requests so far: the logical time.
+    var now = 0
+    /// The wall time of the present request in seconds, modulo 2³².
+    private var second: UInt32 = 0
+    /// The moving miss ratio.
+    private var missRatio = 0.5
+    /// The record of a missed object between ``admit(_:)`` and ``insert(_:)``, or `none`, and its score if it has one.
+    private var newObject = ObjectRecord.none
+    private var newObjectScore: Float?
+    /// The expert that decides.
+    private var expert = Expert.greedyDual
+    private(set) var evictions = 0
+    private(set) var evictionsByNetwork = 0
+
+    public static func makeModel(_ parameters: LearnedParameters, context: PolicyContext) -> LearnedModel? {
+        LearnedModel(parameters, seed: context.seed)
+    }
+
+    public init(_ parameters: LearnedParameters, context: PolicyContext) {
+        self.init(parameters, context: context, model: LearnedModel(parameters, seed: context.seed))
+        ownsModel = true
+    }
+
+    public init(_ parameters: LearnedParameters, context: PolicyContext, model: LearnedModel) {
+        let (learner, missCost) = (model.learner, parameters.missCost)
+        let correction = context.adaptsModel ? learner.pointee.trainer.corrections.open() : UserCorrections.none
+        self.parameters = parameters
+        usesUniformSizes = context.usesUniformSizes
+        self.model = model
+        self.learner = learner
+        countsModel = !learner.pointee.isCounted
+        learner.pointee.isCounted = true
+        history = ObjectHistory(entries: context.entries, ghostsPerResident: parameters.history)
+        labeller = SampleLabeller(
+            learner: learner, correction: correction, parameters: parameters, capacity: context.capacity)
+        sampler = CandidateSampler(
+            learner: learner, parameters: parameters, usesUniformSizes: context.usesUniformSizes)
+        scorer = NetworkScorer(
+            learner: learner, correction: correction, missCost: missCost, usesUniformSizes: context.usesUniformSizes)
+        greedyDual = GreedyDual(missCost: missCost, usesUniformSizes: context.usesUniformSizes)
+        recencyGuard = RecencyGuard(capacity: context.capacity)
+        explainer = VictimExplainer(learner: learner, usesUniformSizes: context.usesUniformSizes)
+        generator = SplitMix64(seed: context.seed)
+    }
+
+    // MARK: The verbs of a request: a hit, or a miss that is admitted, makes room and is inserted
+
+    public mutating func hit(_ access: Access) {
+        closeRefusedObject()
+        let slot = history.resident(access.entry)
+        begin(access, isMiss: false)
+        count(access, slot: slot, isMiss: false)
+        sampler.remove(slot, records: history.records.base)
+        history.moveToNewest(slot)
+        greedyDual.update(slot, priority: history.records[Int(slot)].priority, now: now)
+        sample(accessed: slot)
+    }
+
+    public mutating func admit(_ access: Access) -> Bool {
+        closeRefusedObject()
+        begin(access, isMiss: true)
+        let slot = history.open(access.entry)
+        history.records[Int(slot)].residentAccesses = 0
+        history.records[Int(slot)].logSize = FastMath.log2(Float(max(access.size, 1)))
+        count(access, slot: slot, isMiss: true)
+        newObject = slot
+        newObjectScore = nil
+        sample(accessed: slot)
+        return true
+    }
+
+    public mutating func victim(for access: Access) -> EntryID {
+        if history.oldest != ObjectRecord.none && recencyGuard.takesEviction() { return evictLeastRecent() }
+        if sampler.needsScoring(residents: history.count, missRatio: missRatio) { renewCandidates() }
+        let victim = lowestResident()
+        let score = newObjectScore ?? scoreNewObject(by: expert)
+        newObjectScore = score
+        if newObject != ObjectRecord.none && score < victim.score {
+            greedyDual.age(to: history.records[Int(newObject)].priority, isOwnChoice: expert != .network)
+            sampler.countRefusal()
+            return access.entry
+        }
+        sampler.countEviction()
+        evictions += 1
+        if expert == .network { evictionsByNetwork += 1 }
+        if explainer.countEviction() { explain(victim) }
+        greedyDual.age(to: history.records[Int(victim.slot)].priority, isOwnChoice: expert != .network)
+        return close(victim.slot)
+    }
+
+    public mutating func leastWanted(at now: Access) -> EntryID {
+        // An object that was refused before is no candidate now; the victim is a resident.
+        closeRefusedObject()
+        newObjectScore = nil
+        return victim(for: now)
+    }
+
+    public mutating func insert(_ access: Access) {
+        let slot = newObject
+        history.link(slot)
+        newObject = ObjectRecord.none
+        greedyDual.insert(slot, priority: history.records[Int(slot)].priority, now: now)
+        if let score = newObjectScore, score < .infinity, expert == .network,
+            sampler.hasRoom(residents: history.count, missRatio: missRatio)
+        {
+            sampler.add(slot, score: score, records: history.records.base)
+        }
+        labeller.countInsertion(size: access.size)
+    }
+
+    public mutating func remove(_ entry: EntryID) {
+        closeRefusedObject()
+        let slot = history.resident(entry)
+        if isGuarded { recencyGuard.remove(last: history.records[Int(slot)].lastRequest(asOf: now)) }
+        _ = close(slot)
+    }
+
+    public func remembers(_ entry: EntryID) -> Bool {
+        // A new object that was just refused gets a ghost with the next request.
+        history.remembersGhost(entry) || (newObject != ObjectRecord.none && history.resident(entry) == newObject)
+    }
+
+    public mutating func resize(to capacity: Int) {
+        labeller.resize(to: capacity)
+        recencyGuard.resize(to: capacity)
+    }
+
+    public mutating func define(categorySet: CategorySetID, members: [UInt32]) {
+        let learner = learner
+        learner.pointee.features.userCategory.sets.define(categorySet, members: members)
+    }
+
+    // MARK: The steps of every request
+
+    /// Starts a request: advances the time, and labels the samples whose label window has passed.
+    private mutating func begin(_ access: Access, isMiss: Bool) {
+        now &+= 1
+        missRatio += ((isMiss ? 1 : 0) - missRatio) * max(0.001, 1 / Double(100 + now))
+        second = UInt32(truncatingIfNeeded: access.time / 1_000_000)
+        let learner = learner
+        learner.pointee.features.userCategory.expect(access)
+        labeller.begin(now, missRatio: missRatio)
+    }
+
+    /// Labels the samples of the accessed object, then counts the access in every part.
+    private mutating func count(_ access: Access, slot: UInt32, isMiss: Bool) {
+        let record = history.records.base + Int(slot)
+        let learner = learner
+        labeller.labelSamples(of: record)
+        let isNew = record.pointee.accesses == 0
+        if isGuarded {
+            let last = isNew ? nil : record.pointee.lastRequest(asOf: now)
+            recencyGuard.compare(last: last, now: now, isMiss: isMiss, residents: history.count)
+        }
+        if !isNew {
+            let gap = Int(record.pointee.age(at: now))
+            learner.pointee.labelWindow.countReturn(gap: gap, window: labeller.window, residents: history.count)
+        }
+        // A ghost has no user. The user of the next access is taken for the user of the one before.
+        let isRepeat = !isNew && (record.pointee.user == access.user || record.pointee.user == .max)
+        record.pointee.note(access, now: now, second: second)
+        greedyDual.rate(&record.pointee)
+        learner.pointee.features.note(
+            access, second: second, gap: isNew ? .max : record.pointee.gap1, isRepeat: isRepeat)
+    }
+
+    private mutating func sample(accessed slot: UInt32) {
+        labeller.sample(
+            accessed: slot, includesAccessed: ownsModel, newObject: newObject, history: &history, &generator,
+            at: instant)
+    }
+
+    /// Whether LRU may take over. It may not where several caches share the model, which has learned from other caches what
+    /// this one has not seen.
+    private var isGuarded: Bool { ownsModel && usesUniformSizes && parameters.decider == .expertSelection }
+
+    /// The instant of features that are computed now.
+    var instant: FeatureInstant {
+        FeatureInstant(request: now, second: second, greedyDualClock: greedyDual.clock)
+    }
+
+    /// Removes a resident from every part and turns its record into a ghost. Returns its entry.
+    private mutating func close(_ slot: UInt32) -> EntryID {
+        let entry = history.records[Int(slot)].entry
+        sampler.remove(slot, records: history.records.base)
+        greedyDual.remove(slot)
+        history.unlink(slot)
+        history.close(slot)
+        return entry
+    }
+
+    /// Turns the record of a new object that was never inserted into a ghost: the object was refused.
+    @inline(__always)
+    private mutating func closeRefusedObject() {
+        if newObject == ObjectRecord.none { return }
+        history.close(newObject)
+        newObject = ObjectRecord.none
+    }
+
+    // MARK: The steps of an eviction
+
+    /// Selects the expert that decides and scores candidates by it.
+    private mutating func renewCandidates() {
+        sampler.beginScoring()
+        newObjectScore = nil
+        let last = expert
+        let networkIsReady = learner.pointee.trainer.isReady && parameters.decider != .heuristic
+        expert = selectExpert(networkIsReady: networkIsReady)
+        if expert == .network && last == .network && sampler.keepsScores(residents: history.count) {
+            sampler.drawScored(&history, &generator, newObject: newObject, scorer: &scorer, at: instant)
+        } else {
+            sampler.draw(&history, &generator, newObject: newObject, missRatio: missRatio)
+            score(by: expert)
+        }
+        if labeller.isSampling && sampler.scoring % (learner.pointee.trainer.steps < 1_000 ? 1 : 4) == 0 {
+            recordShadowDecisions(networkIsReady: networkIsReady)
+        }
+        if expert == .network && parameters.decider == .expertSelection && sampler.candidates.count > 1
+            && !scorer.distinguishesObjects
+        {
+            expert = selectExpert(networkIsReady: false)
+            score(by: expert)
+        }
+        if explainer.isWaiting {
+            explainer.keepCandidates(
+                sampler.candidates, scoring: sampler.scoring, of: history.records.base, at: instant)
+        }
+    }
+
+    private func selectExpert(networkIsReady: Bool) -> Expert {
+        switch parameters.decider {
+        case .heuristic: .greedyDual
+        case .network where networkIsReady: .network
+        case .expertSelection, .network:
+            learner.pointee.trainer.selector.best(networkIsReady: networkIsReady, usesUniformSizes: usesUniformSizes)
+        }
+    }
+
+    /// Takes a sample of each object that an expert would evict now, with the marks of these experts.
+    private mutating func recordShadowDecisions(networkIsReady: Bool) {
+        var decisions: [(slot: UInt32, marks: UInt8)] = []
+        for expert in [Expert.greedyDual, .recency, .network] where expert != .network || networkIsReady {
+            var lowest = shadowDecision(of: expert)
+            if newObject != ObjectRecord.none && scoreNewObject(by: expert) < lowest.score { lowest.slot = newObject }
+            if let known = decisions.firstIndex(where: { $0.slot == lowest.slot }) {
+                decisions[known].marks |= expert.mark
+            } else {
+                decisions.append((lowest.slot, expert.mark))
+            }
+        }
+        for decision in decisions {
+            labeller.take(decision.slot, marks: decision.marks, of: history.records.base, at: instant)
+        }
+    }
+
+    /// Returns the resident that an expert would evict now, whichever expert decides.
+    private mutating func shadowDecision(of expert: Expert) -> ScoredResident {
+        if expert == .greedyDual, let lowest = greedyDual.lowest {
+            return ScoredResident(slot: lowest.slot, score: lowest.priority)
+        }
+        if expert != .network { return sampler.lowest(byHeuristic: expert, of: history.records.base, at: now) }
+        if self.expert == .network { return lowestResident(by: .network) }
+        score(by: .network)
+        let lowest = lowestResident(by: .network)
+        score(by: self.expert)
+        return lowest
+    }
+
+    /// Returns the resident with the lowest score by the expert that decides.
+    private mutating func lowestResident() -> ScoredResident { lowestResident(by: expert) }
+
+    /// Returns the resident with the lowest score: among the candidates, which `expert` has scored, or for ``GreedyDual``
+    /// with variable sizes among all residents.
+    mutating func lowestResident(by expert: Expert) -> ScoredResident {
+        if expert == .greedyDual, let lowest = greedyDual.lowest {
+            return ScoredResident(slot: lowest.slot, score: lowest.priority)
+        }
+        return sampler.lowest(of: history.records.base, scorer: &scorer, at: instant, explainer: &explainer)
+    }
+
+    private mutating func score(by expert: Expert) {
+        sampler.score(by: expert, of: history.records.base, scorer: &scorer, at: instant)
+    }
+
+    /// Returns the score of the new object, infinite if there is none. It is refused only if it scores below a resident.
+    private mutating func scoreNewObject(by expert: Expert) -> Float {
+        guard newObject != ObjectRecord.none else { return .infinity }
+        let record = history.records[Int(newObject)]
+        if explainer.isWaiting { explainer.keep(newObject, record, at: instant) }
+        switch expert {
+        case .greedyDual: return record.priority
+        // Above the score of every resident: LRU refuses nothing.
+        case .recency: return 1
+        case .network: return scorer.score(record, at: instant)
+        }
+    }
+
+    /// Evicts the least recent resident; see ``RecencyGuard``.
+    private mutating func evictLeastRecent() -> EntryID {
+        evictions += 1
+        let slot = history.oldest
+        if explainer.countEviction() {
+            func scored(_ slot: UInt32) -> ScoredResident {
+                let isNone = slot == ObjectRecord.none
+                return ScoredResident(slot: slot, score: isNone ? 0 : history.records[Int(slot)].recency(at: now))
+            }
+            explainer.record(
+                scored(slot), runnerUp: scored(history.records[Int(slot)].newer), newObject: newObject, by: .recency,
+                compared: history.count, isScoredNow: true, of: history.records.base, at: instant)
+        }
+        return close(slot)
+    }
+
+    /// Records why a victim was chosen.
+    private mutating func explain(_ victim: ScoredResident) {
+        var runnerUp = runnerUp(to: victim.slot)
+        if newObject != ObjectRecord.none, let score = newObjectScore, score < runnerUp.score {
+            runnerUp = ScoredResident(slot: newObject, score: score)
+        }
+        let comparesAll = expert == .greedyDual && greedyDual.comparesAllResidents
+        explainer.record(
+            victim, runnerUp: runnerUp, newObject: newObject, by: expert,
+            compared: comparesAll ? history.count : sampler.candidates.count, isScoredNow: comparesAll,
+            of: history.records.base, at: instant)
+    }
+
+    /// Returns the resident that would be evicted if `slot` were not.
+    mutating func runnerUp(to slot: UInt32) -> ScoredResident {
+        if expert == .greedyDual && greedyDual.comparesAllResidents {
+            let second = greedyDual.secondLowest
+            return ScoredResident(slot: second?.slot ?? ObjectRecord.none, score: second?.priority ?? .infinity)
+        }
+        return explainer.runnerUp(
+            to: slot, among: sampler.candidates, scoring: sampler.scoring, of: history.records.base, scorer: scorer,
+            at: instant)
+    }
+
+    // MARK: Figures
+
+    /// The number of evictions that one scoring serves.
+    var evictionsPerScoring: Int { sampler.evictionsPerScoring(residents: history.count, missRatio: missRatio) }
+
+    /// The heap bytes held. The model counts in the first cache that it was made for, and each cache's correction in that
+    /// cache. Both are fixed, as are the waiting samples, which are bounded, and the candidates.
+    public var metadataBytes: MetadataBytes {
+        var fixed = labeller.byteCount + sampler.byteCount
+        if countsModel { fixed += learner.pointee.byteCount - learner.pointee.trainer.corrections.byteCount }
+        if labeller.correction != UserCorrections.none { fixed += UserCorrections.bytesEach }
+        // The heap numbers residents by their records, not by their objects.
+        return history.metadataBytes
+            + MetadataBytes(fixed: fixed, perResident: greedyDual.byteCount + recencyGuard.byteCount)
+    }
+
+    public var metrics: [PolicyMetric] {
+        let (steps, samples) = (learner.pointee.trainer.steps, learner.pointee.trainer.samples)
+        let selector = learner.pointee.trainer.selector
+        var adaptation: [PolicyMetric] = []
+        if labeller.correction != UserCorrections.none {
+            let logLoss = learner.pointee.trainer.corrections.logLoss(labeller.correction)
+            adaptation = [
+                PolicyMetric("log_loss_shared", Double(logLoss.shared)),
+                PolicyMetric("log_loss_adapted", Double(logLoss.adapted)),
+            ]
+        }
+        return [
+            PolicyMetric("training_steps", Double(steps)), PolicyMetric("training_samples", Double(samples)),
+            PolicyMetric("concordance_network", Double(selector.concordance(of: .network))),
+            PolicyMetric("concordance_gdsf", Double(selector.concordance(of: .greedyDual))),
+            PolicyMetric("concordance_lru", Double(selector.concordance(of: .recency))),
+            PolicyMetric("loss_network", Double(selector.loss(of: .network))),
+            PolicyMetric("loss_gdsf", Double(selector.loss(of: .greedyDual))),
+            PolicyMetric("loss_lru", Double(selector.loss(of: .recency))),
+            PolicyMetric("window_multiplier", Double(learner.pointee.labelWindow.multiplier)),
+            PolicyMetric("lru_overrides", Double(recencyGuard.overrides)),
+            PolicyMetric("evictions_by_network", Double(evictionsByNetwork) / Double(max(evictions, 1))),
+        ] + adaptation
+    }
+}

@@ -1,0 +1,63 @@
+import Testing
+
+@testable import HalcyonLearning
+
+@Suite("The label window")
+struct LabelWindowTests {
+    @Test("It is a ratio of a cache turnover and eight more misses, at the present miss ratio")
+    func requests() {
+        let window = LabelWindow(base: 0.25)
+        #expect(window.requests(residents: 100, missRatio: 0.5) == 66)
+        #expect(window.requests(residents: 20, missRatio: 1) == 13)
+        #expect(window.requests(residents: 0, missRatio: 0.5) == 16)
+        #expect(LabelWindow(base: 0.25, multiplier: 4).requests(residents: 100, missRatio: 0.5) == 216)
+    }
+
+    @Test("A cache that hardly misses still gets its labels")
+    func bounds() {
+        #expect(LabelWindow(base: 16, multiplier: 16).requests(residents: 1e12, missRatio: 0) == 1_000_000_000)
+        #expect(LabelWindow(base: 0.25).requests(residents: 8, missRatio: 0) == 10_000)
+    }
+
+    /// Returns the window after so many accesses to remembered objects with these gaps in turn.
+    private func adapted(
+        from start: LabelWindow, gaps: [Int], returns: Int, residents: Int = 100
+    ) -> LabelWindow {
+        var window = start
+        for number in 0..<returns {
+            let requests = window.requests(residents: Double(residents), missRatio: 1)
+            window.countReturn(gap: gaps[number % gaps.count], window: requests, residents: residents)
+        }
+        return window
+    }
+
+    @Test(
+        "If almost no object returns within it, it doubles after a hundred returns, or as many as there are residents",
+        arguments: [10, 100, 700])
+    func doubling(residents: Int) {
+        let wanted = max(100, residents)
+        let start = LabelWindow(base: 0.2)
+        #expect(adapted(from: start, gaps: [100_000], returns: wanted - 1, residents: residents).multiplier == 1)
+        #expect(adapted(from: start, gaps: [100_000], returns: wanted, residents: residents).multiplier == 2)
+        #expect(adapted(from: start, gaps: [100_000], returns: wanted * 2, residents: residents).multiplier == 4)
+        #expect(adapted(from: start, gaps: [100_000], returns: wanted * 9, residents: residents).multiplier == 16)
+    }
+
+    @Test("One return in ten within it keeps it, one in thirty does not")
+    func enough() {
+        let rare = Array(repeating: 1_000, count: 9) + [1]
+        #expect(adapted(from: LabelWindow(base: 0.2), gaps: rare, returns: 2_000).multiplier == 1)
+        let rarer = Array(repeating: 1_000_000, count: 29) + [1]
+        #expect(adapted(from: LabelWindow(base: 0.2), gaps: rarer, returns: 2_000).multiplier > 1)
+    }
+
+    @Test("It adapts to the gaps of a trace, stays there, and halves when the gaps are short again")
+    func followsGaps() {
+        // The gaps are 50 to 149 requests, the windows 28, 48, 88, …: some 40 % return within 88 and none within 44.
+        let gaps = (0..<100).map { 50 + $0 * 37 % 100 }
+        let far = adapted(from: LabelWindow(base: 0.2), gaps: gaps, returns: 1_000)
+        #expect(far.multiplier == 4)
+        #expect(adapted(from: far, gaps: gaps, returns: 20_000).multiplier == 4)
+        #expect(adapted(from: far, gaps: [2, 3, 5], returns: 1_000).multiplier == 1)
+    }
+}
