@@ -1,3 +1,4 @@
+import HalcyonSupport
 import HalcyonTestSupport
 import Testing
 

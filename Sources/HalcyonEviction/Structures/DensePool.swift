@@ -1,3 +1,8 @@
+import HalcyonSupport
+
+/// The random number generator from which policies draw.
+public typealias SplitMix64 = HalcyonSupport.SplitMix64
+
 /// Entries side by side without gaps, in no particular order, each with something kept about it: what is needed to draw
 /// some of them at random.
 ///
