@@ -114,7 +114,9 @@ import Testing
         let skipped = try Trace.load(folder.file("t.csv", text), .with { $0.skipBadLines = true })
         #expect(skipped.entries == [0, 0])
         #expect(skipped.report.badLines == 1)
-        #expect(try fault(String(repeating: "h", count: 10_000_000))?.contains("longer than 1048576 bytes") == true)
+        #expect(
+            try fault(String(repeating: "h", count: 10_000_000))?.contains("longer than the limit of 1048576 bytes")
+                == true)
     }
 
     @Test func theLineLimitIsExact() throws {
