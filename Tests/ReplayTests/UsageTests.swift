@@ -71,12 +71,8 @@ struct UsageTests {
             "t.csv --only --prefetch-budget 2/request",
             "--prefetch-budget, --fetch-latency and --prefetch-model need --prefetch."),
         Mistake(
-            "t.csv --only -p lru --prefetch planner --tiers memory=1KB,disk=2KB",
-            "Prefetching is replayed in one cache, not in two tiers."),
-        Mistake("t.csv --only -p lru --prefetch planner --timings", "Accesses are timed without prefetching."),
-        Mistake(
             "t.csv --only -p belady --prefetch planner",
-            "belady knows which requests come, not what is fetched ahead of them: leave it out."),
+            "belady knows the requests in advance, but not what is prefetched: leave it out."),
         Mistake(
             "t.csv --only --prefetch markov --prefetch-model p.safetensors",
             "--prefetch-model needs --prefetch planner."),
@@ -91,8 +87,12 @@ struct UsageTests {
         Mistake("t.csv --memory-expiration 5s", "--memory-expiration, --disk-expiration and --latency need --tiers."),
         Mistake("t.csv --tiers memory=1KB", "'memory=1KB' does not name two tiers: write memory=64MB,disk=1GB."),
         Mistake("t.csv --tiers memory=1KB,disk=1MB -c 5", "--tiers states the capacities: leave out --capacity."),
-        Mistake("t.csv --tiers memory=1KB,disk=1MB --timings", "--timings times one cache: leave out --tiers."),
-        Mistake("t.csv --stream -c 1KB --timings", "--timings times a loaded trace: leave out --stream."),
+        Mistake(
+            "t.csv --only -p lru -c 5 --stream --prefetch next-key",
+            "next-key needs the keys of the whole trace in advance, and a stream has none."),
+        Mistake(
+            "t.csv --only -p lru -c 5 --stream --windows 4",
+            "--windows divides the requests into equal parts, and a stream does not know their number: leave it out."),
         Mistake(
             "t.csv --tiers memory=1KB,disk=1MB --memory-expiration 5",
             """
@@ -112,7 +112,7 @@ struct UsageTests {
         Mistake(
             "t.csv --only -p belady -c 1KB --stream",
             """
-            belady needs the whole trace beforehand, and a stream has none.
+            belady needs the whole trace in advance, and a stream has none.
             """),
         Mistake(
             "t.csv --only -p lru -c 1% --stream",
@@ -122,9 +122,7 @@ struct UsageTests {
             """),
         Mistake(
             "t.csv --only -p lru -c 1KB --stream --warmup 0.1",
-            """
-            --stream goes with none of --per, --tiers, --by, --warmup and --windows: they need the whole trace.
-            """),
+            "The warm-up is a share of the requests, and a stream does not know their number."),
         Mistake(
             "t.csv --sizes big",
             """

@@ -132,9 +132,11 @@ private struct Factory<Policy: CataloguedPolicy & ~Copyable>: PolicyFactory {
     func makeModel(_ context: PolicyContext) -> AnyObject? { Policy.makeModel(values, context: context) }
 
     func makeCache(_ context: PolicyContext, model: AnyObject?, times: CacheTimes?) -> any AnyCache {
-        guard let model else { return PolicyCache(Policy(values, context: context), context: context, times: times) }
+        guard let model else {
+            return Policy.makeCache(Policy(values, context: context), context: context, times: times)
+        }
         guard let model = model as? Policy.Model else { preconditionFailure("a model of another policy") }
-        return PolicyCache(Policy(values, context: context, model: model), context: context, times: times)
+        return Policy.makeCache(Policy(values, context: context, model: model), context: context, times: times)
     }
 
     func makeCache(_ context: PolicyContext, decorator: some PolicyDecorator) -> any AnyCache {

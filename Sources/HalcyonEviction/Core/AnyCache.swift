@@ -13,7 +13,7 @@ public protocol AnyCache: AnyObject {
     /// Serves one hit and appends the victims to a list. Returns false if the entry is absent or has expired; see
     /// ``CacheCore/hit(_:deadline:)``.
     func hit(_ access: Access, deadline: Int64?, victims: inout [EntryID]) -> Bool
-    /// What a hit would find. Changes nothing; see ``CacheCore/standing(of:at:deadline:)``.
+    /// What a hit would find. Changes nothing; see ``HitStanding``.
     func standing(of entry: EntryID, at time: Int64, deadline: Int64?) -> HitStanding
     /// Whether an entry is resident (it may have expired).
     func contains(_ entry: EntryID) -> Bool
@@ -31,7 +31,7 @@ public protocol AnyCache: AnyObject {
     func deadline(of entry: EntryID) -> Int64
     /// Removes an entry without counting an eviction.
     func remove(_ entry: EntryID)
-    /// Reports whether a prefetched entry is still likely; see ``CacheCore/reconsider(_:isLikely:)``.
+    /// Reports whether a prefetched entry is still likely; one that is not is evicted first.
     func reconsider(_ access: Access, isLikely: Bool)
     /// Reports the members of a category set to the policy.
     func define(categorySet set: CategorySetID, members: [UInt32])
@@ -46,27 +46,39 @@ public protocol AnyCache: AnyObject {
     var used: Int { get }
     /// The number of residents, expired ones included.
     var count: Int { get }
+    /// The entries evicted to make room.
+    var evictions: Int { get }
+    /// The residents that were found expired or of another size.
+    var expirations: Int { get }
+    /// The heap bytes of bookkeeping.
+    var metadataBytes: MetadataBytes { get }
+    /// What the policy publishes about itself.
+    var metrics: [PolicyMetric] { get }
+}
+
+extension AnyCache {
     /// All counters, and the bytes of bookkeeping.
-    var state: CacheState { get }
+    public var state: CacheState {
+        CacheState(
+            used: used, count: count, evictions: evictions, expirations: expirations, metadataBytes: metadataBytes,
+            metrics: metrics)
+    }
 }
 
 /// The counters of a cache.
 public struct CacheState: Sendable, Equatable {
     /// The size of all residents.
-    public var used = 0
+    public let used: Int
     /// The number of residents.
-    public var count = 0
+    public let count: Int
     /// The entries evicted to make room.
-    public var evictions = 0
+    public let evictions: Int
     /// The residents that were found expired or of another size.
-    public var expirations = 0
+    public let expirations: Int
     /// The heap bytes of bookkeeping.
-    public var metadataBytes = MetadataBytes()
+    public let metadataBytes: MetadataBytes
     /// What the policy publishes about itself.
-    public var metrics: [PolicyMetric] = []
-
-    /// All zero.
-    public init() {}
+    public let metrics: [PolicyMetric]
 }
 
 /// A ``CacheCore`` under a policy of one type, as ``AnyCache``.
@@ -76,18 +88,18 @@ public struct CacheState: Sendable, Equatable {
 /// and its neighbours), which Swift compiles for the policy's type. The core lies at a fixed address: a stored property of a
 /// class would be checked for exclusive access at each use.
 public final class PolicyCache<Policy: EvictionPolicy & ~Copyable>: AnyCache {
-    private let core: UnsafeMutablePointer<CacheCore<Policy>>
+    @usableFromInline let core: UnsafeMutablePointer<CacheCore<Policy>>
+    /// The tables of the core: its first property, whose address does not depend on the policy's type.
+    @usableFromInline let tables: UnsafeMutablePointer<CacheTables>
 
     /// An empty cache.
     ///
     /// - Parameter times: receives the time of each choice of a victim; `nil` for a cache that is not timed.
+    @inlinable
     public init(_ policy: consuming Policy, context: PolicyContext, times: CacheTimes? = nil) {
         core = .allocate(capacity: 1)
-        core.initialize(
-            to: CacheCore(
-                policy: policy, capacity: context.capacity, usesUniformSizes: context.usesUniformSizes,
-                entries: context.entries, lifetime: context.lifetime, entriesExpire: context.entriesExpire,
-                keepsVictims: context.keepsVictims || context.prefetches, prefetches: context.prefetches, times: times))
+        core.initialize(to: CacheCore(policy, context, times: times))
+        tables = UnsafeMutableRawPointer(core).assumingMemoryBound(to: CacheTables.self)
     }
 
     deinit {
@@ -110,22 +122,24 @@ public final class PolicyCache<Policy: EvictionPolicy & ~Copyable>: AnyCache {
     }
 
     public func standing(of entry: EntryID, at time: Int64, deadline: Int64?) -> HitStanding {
-        core.pointee.standing(of: entry, at: time, deadline: deadline)
+        tables.pointee.standing(of: entry, at: time, deadline: deadline)
     }
 
-    public func contains(_ entry: EntryID) -> Bool { core.pointee.contains(entry) }
+    public func contains(_ entry: EntryID) -> Bool { tables.pointee.contains(entry) }
 
-    public func contains(_ entry: EntryID, freshAt time: Int64) -> Bool { core.pointee.contains(entry, freshAt: time) }
+    public func contains(_ entry: EntryID, freshAt time: Int64) -> Bool {
+        tables.pointee.contains(entry, freshAt: time)
+    }
 
-    public var entriesExpire: Bool { core.pointee.entriesExpire }
+    public var entriesExpire: Bool { tables.pointee.entriesExpire }
 
     public func remembers(_ entry: EntryID) -> Bool { core.pointee.policy.remembers(entry) }
 
-    public func rememberedCount(below end: EntryID) -> Int { core.pointee.rememberedCount(below: end) }
+    public func rememberedCount(below end: EntryID) -> Int { Policy.rememberedCount(below: end, on: core) }
 
-    public func lastSize(of entry: EntryID) -> Int { core.pointee.lastSize(of: entry) }
+    public func lastSize(of entry: EntryID) -> Int { tables.pointee.lastSize(of: entry) }
 
-    public func deadline(of entry: EntryID) -> Int64 { core.pointee.deadline(of: entry) }
+    public func deadline(of entry: EntryID) -> Int64 { tables.pointee.deadline(of: entry) }
 
     public func remove(_ entry: EntryID) {
         let environment = FloatEnvironment.enter(if: Policy.computesInFloatingPoint)
@@ -133,7 +147,7 @@ public final class PolicyCache<Policy: EvictionPolicy & ~Copyable>: AnyCache {
         core.pointee.remove(entry)
     }
 
-    public func reconsider(_ access: Access, isLikely: Bool) { core.pointee.reconsider(access, isLikely: isLikely) }
+    public func reconsider(_ access: Access, isLikely: Bool) { tables.pointee.reconsider(access, isLikely: isLikely) }
 
     public func define(categorySet set: CategorySetID, members: [UInt32]) {
         core.pointee.policy.define(categorySet: set, members: members)
@@ -143,30 +157,27 @@ public final class PolicyCache<Policy: EvictionPolicy & ~Copyable>: AnyCache {
         let environment = FloatEnvironment.enter()
         defer { environment.leave() }
         core.pointee.limit(capacity: capacity, count: count, at: now)
-        core.pointee.takeVictims(into: &victims)
+        tables.pointee.takeVictims(into: &victims)
     }
 
     public func trim(to size: Int, count: Int, at now: Access, victims: inout [EntryID]) {
         let environment = FloatEnvironment.enter()
         defer { environment.leave() }
         core.pointee.trim(to: size, count: count, at: now)
-        core.pointee.takeVictims(into: &victims)
+        tables.pointee.takeVictims(into: &victims)
     }
 
-    public func takeVictims(into list: inout [EntryID]) { core.pointee.takeVictims(into: &list) }
+    public func takeVictims(into list: inout [EntryID]) { tables.pointee.takeVictims(into: &list) }
 
-    public var used: Int { core.pointee.used }
+    public var used: Int { tables.pointee.used }
 
-    public var count: Int { core.pointee.count }
+    public var count: Int { tables.pointee.count }
 
-    public var state: CacheState {
-        var state = CacheState()
-        state.used = core.pointee.used
-        state.count = core.pointee.count
-        state.evictions = core.pointee.evictions
-        state.expirations = core.pointee.expirations
-        state.metadataBytes = core.pointee.metadataBytes
-        state.metrics = core.pointee.metrics
-        return state
-    }
+    public var evictions: Int { tables.pointee.evictions }
+
+    public var expirations: Int { tables.pointee.expirations }
+
+    public var metadataBytes: MetadataBytes { Policy.metadataBytes(on: core) }
+
+    public var metrics: [PolicyMetric] { core.pointee.metrics }
 }

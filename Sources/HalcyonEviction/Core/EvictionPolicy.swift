@@ -72,6 +72,8 @@ public protocol EvictionPolicy: ~Copyable {
     // The methods below run a cache core under this policy. No policy implements them: their default implementations are
     // compiled for the type of the policy, by the module that it stands in, so that a cache of unknown type is fast.
 
+    /// An empty cache under `policy`; see ``PolicyCache``.
+    static func makeCache(_ policy: consuming Self, context: PolicyContext, times: CacheTimes?) -> any AnyCache
     /// Serves a batch of requests; see ``CacheCore/replay(_:outcomes:)``.
     static func replay(
         _ batch: RequestBatch, on core: UnsafeMutablePointer<CacheCore<Self>>,
@@ -86,6 +88,10 @@ public protocol EvictionPolicy: ~Copyable {
     static func hit(
         _ access: Access, deadline: Int64?, on core: UnsafeMutablePointer<CacheCore<Self>>, victims: inout [EntryID]
     ) -> Bool
+    /// The heap bytes of bookkeeping; see ``CacheCore/metadataBytes``.
+    static func metadataBytes(on core: UnsafeMutablePointer<CacheCore<Self>>) -> MetadataBytes
+    /// The number of entries that only the policy remembers; see ``CacheCore/rememberedCount(below:)``.
+    static func rememberedCount(below end: EntryID, on core: UnsafeMutablePointer<CacheCore<Self>>) -> Int
     /// Destroys the core at an address.
     static func destroy(_ core: UnsafeMutablePointer<CacheCore<Self>>)
 }
@@ -137,6 +143,14 @@ extension EvictionPolicy where Self: ~Copyable {
 }
 
 extension EvictionPolicy where Self: ~Copyable {
+    /// An empty cache.
+    @inlinable
+    public static func makeCache(
+        _ policy: consuming Self, context: PolicyContext, times: CacheTimes?
+    ) -> any AnyCache {
+        PolicyCache(policy, context: context, times: times)
+    }
+
     /// Serves the batch in the standard floating-point environment.
     @inlinable
     public static func replay(
@@ -178,6 +192,18 @@ extension EvictionPolicy where Self: ~Copyable {
         guard core.pointee.hit(access, deadline: deadline) else { return false }
         core.pointee.takeVictims(into: &victims)
         return true
+    }
+
+    /// The bytes of the core and the policy.
+    @inlinable
+    public static func metadataBytes(on core: UnsafeMutablePointer<CacheCore<Self>>) -> MetadataBytes {
+        core.pointee.metadataBytes
+    }
+
+    /// Counts in O(end).
+    @inlinable
+    public static func rememberedCount(below end: EntryID, on core: UnsafeMutablePointer<CacheCore<Self>>) -> Int {
+        core.pointee.rememberedCount(below: end)
     }
 
     /// Releases what the core owns.

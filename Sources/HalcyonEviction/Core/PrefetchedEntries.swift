@@ -7,12 +7,13 @@
 /// - While an entry is protected, the policy chooses the victim among its own entries, as long as it has any.
 /// - An entry that is no longer protected is evicted first.
 ///
-/// An entry is protected until the prefetcher calls it unlikely (``CacheCore/reconsider(_:isLikely:)``), or has not
+/// An entry is protected until the prefetcher calls it unlikely (``AnyCache/reconsider(_:isLikely:)``), or has not
 /// confirmed it for a third as many requests as there are residents, at least ``shortestProtection``. All methods are
 /// O(1). Bytes: 12 an entry number.
-public struct PrefetchedEntries: ~Copyable {
+@usableFromInline
+struct PrefetchedEntries: ~Copyable {
     /// The number of requests for which an entry is protected at least after it was prefetched or confirmed.
-    public static let shortestProtection = 15
+    @usableFromInline static let shortestProtection = 15
 
     @usableFromInline static let notListed = UInt32.max
     /// Later than any request, so that the time since then is longer than any protection.
@@ -36,7 +37,8 @@ public struct PrefetchedEntries: ~Copyable {
 
     var metrics: [PolicyMetric] {
         [
-            PolicyMetric("prefetched_used", Double(usedCount)), PolicyMetric("prefetched_dropped", Double(droppedCount)),
+            PolicyMetric("prefetched_used", Double(usedCount)),
+            PolicyMetric("prefetched_dropped", Double(droppedCount)),
             PolicyMetric("prefetched_waiting", Double(list.count)),
         ]
     }
@@ -94,54 +96,55 @@ extension CacheCore where Policy: ~Copyable {
     @inlinable
     mutating func hitPrefetching(_ access: Access) {
         if access.isPrefetch { return }
-        guard prefetched.contains(access.entry) else { return policy.hit(access) }
-        prefetched.usedCount += 1
+        guard tables.prefetched.contains(access.entry) else { return policy.hit(access) }
+        tables.prefetched.usedCount += 1
         // An entry that the policy refuses stays where it is, without protection.
-        guard policy.admit(access) else { return prefetched.reconsider(access, isLikely: false) }
-        prefetched.remove(access.entry)
+        guard policy.admit(access) else { return tables.prefetched.reconsider(access, isLikely: false) }
+        tables.prefetched.remove(access.entry)
         policy.insert(access)
-        prefetched.policyCount += 1
+        tables.prefetched.policyCount += 1
     }
 
     @inlinable
     mutating func insertPrefetching(_ access: Access) {
-        if access.isPrefetch { return prefetched.add(access) }
+        if access.isPrefetch { return tables.prefetched.add(access) }
         policy.insert(access)
-        prefetched.policyCount += 1
+        tables.prefetched.policyCount += 1
     }
 
     @inlinable
     mutating func withdrawPrefetching(_ entry: EntryID) {
-        if prefetched.contains(entry) { return prefetched.remove(entry) }
+        if tables.prefetched.contains(entry) { return tables.prefetched.remove(entry) }
         policy.remove(entry)
-        prefetched.policyCount -= 1
+        tables.prefetched.policyCount -= 1
     }
 
     @inlinable
     mutating func victimPrefetching(for access: Access) -> EntryID {
-        if let first = prefetched.unprotected(at: access) { return prefetched.drop(first) }
-        guard prefetched.policyCount > 0 else { return prefetched.drop(prefetched.list.tail) }
+        if let first = tables.prefetched.unprotected(at: access) { return tables.prefetched.drop(first) }
+        guard tables.prefetched.policyCount > 0 else { return tables.prefetched.drop(tables.prefetched.list.tail) }
         if access.isPrefetch {
             var now = access
             now.entry = .none
             let victim = policy.leastWanted(at: now)
             // A policy that names no entry keeps what it has.
             if victim == .none {
-                return prefetched.list.isEmpty ? access.entry : prefetched.drop(prefetched.list.tail)
+                return tables.prefetched.list.isEmpty
+                    ? access.entry : tables.prefetched.drop(tables.prefetched.list.tail)
             }
-            prefetched.policyCount -= 1
+            tables.prefetched.policyCount -= 1
             return victim
         }
         let victim = policy.victim(for: access)
-        if victim != access.entry { prefetched.policyCount -= 1 }
+        if victim != access.entry { tables.prefetched.policyCount -= 1 }
         return victim
     }
 
     @inlinable
     mutating func leastWantedPrefetching(at now: Access) -> EntryID {
-        if !prefetched.list.isEmpty { return prefetched.drop(prefetched.list.tail) }
+        if !tables.prefetched.list.isEmpty { return tables.prefetched.drop(tables.prefetched.list.tail) }
         let victim = policy.leastWanted(at: now)
-        if victim != .none { prefetched.policyCount -= 1 }
+        if victim != .none { tables.prefetched.policyCount -= 1 }
         return victim
     }
 }

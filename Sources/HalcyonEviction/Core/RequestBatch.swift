@@ -37,13 +37,3 @@ public struct RequestBatch {
             size: sizes?[position] ?? 1, categories: categories?[position] ?? 0, user: users?[position] ?? .max)
     }
 }
-
-extension CacheCore where Policy: ~Copyable {
-    /// Serves the requests of a batch in order and writes what became of each to `outcomes`.
-    @inlinable
-    public mutating func replay(_ batch: RequestBatch, outcomes: UnsafeMutablePointer<AccessOutcome>) {
-        for position in 0..<batch.entries.count {
-            outcomes[position] = access(batch.access(position))
-        }
-    }
-}

@@ -67,22 +67,10 @@ public struct Hypothesis: Sendable {
     ///   - workers: how many replays go on at once; by default one a core.
     ///   - progress: told of the requests served.
     public func run(workers: Int? = nil, progress: ReplayProgress? = nil) async -> [HypothesisResult] {
-        var hits = [ArmHits?](repeating: nil, count: jobs.count)
-        await withTaskGroup(of: (Int, ArmHits).self) { group in
-            var next = 0
-            func start() {
-                guard next < jobs.count else { return }
-                let (number, job) = (next, jobs[next])
-                next += 1
-                group.addTask { (number, benches[job.field].run(job, progress: progress)) }
-            }
-            for _ in 0..<max(1, workers ?? coreCount) { start() }
-            for await (number, found) in group {
-                hits[number] = found
-                start()
-            }
+        let hits = await concurrentMap(jobs, workers: workers) { [benches] job in
+            benches[job.field].run(job, progress: progress)
         }
-        return analysed(hits.compactMap { $0 })
+        return analysed(hits)
     }
 
     private static func arms(_ learner: HypothesisLearner, _ options: HypothesisOptions) -> [HypothesisJob.Arm] {

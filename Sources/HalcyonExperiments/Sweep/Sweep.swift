@@ -1,9 +1,10 @@
+import Foundation
 import HalcyonEviction
 import HalcyonLearning
 import HalcyonSimulation
 import HalcyonTrace
 
-/// Many policies × many capacities over one trace, loaded once, on all cores.
+/// Several jobs over one loaded trace, on all cores.
 ///
 /// ```swift
 /// let trace = try Trace.load("shop.csv")
@@ -14,79 +15,46 @@ import HalcyonTrace
 ///
 /// Results do not depend on the number of threads.
 public struct Sweep: Sendable {
-    /// What is replayed.
-    public let trace: Trace
-    /// The policies, in the order in which results come.
-    public let policies: [ConfiguredPolicy]
-    /// The capacities, in the order in which results come within a policy.
-    public let capacities: [CapacityRequest]
-    /// Warm-up, seed, tables.
-    public var options: ReplayOptions
-    /// One cache for all, or one a user.
-    public let mode: ReplayMode
-    /// What the caches of a fleet learn together, where their policy learns.
-    public var models: FleetModels
-    /// Two tiers in place of one cache. Capacities are then ignored.
-    public let tiers: TierOptions?
+    /// The jobs, in the order of their results.
+    public let jobs: [ReplayJob]
+    private let input: ReplayInput
+    private let resolved: [ResolvedJob]
 
-    private let distinct: Int
-    private let plan: FleetPlan?
-
-    /// A sweep.
+    /// A sweep over jobs.
     ///
-    /// - Parameters:
-    ///   - trace: what is replayed; in ``HalcyonSimulation/ReplayMode/perUser`` every request must have a user, see
-    ///     ``HalcyonTrace/Trace/selection(skip:limit:withUserOnly:)``.
-    ///   - policies: at least one.
-    ///   - capacities: at least one, unless there are tiers.
-    /// - Throws: ``HalcyonSimulation/ReplayError`` if the trace is empty, has no users where each is to have a cache, a capacity is in
-    ///   bytes where objects are counted (or a budget to prefetch), an offline policy is asked to serve two tiers, or two tiers are to be timed.
-    public init(
-        trace: Trace, policies: [ConfiguredPolicy], capacities: [CapacityRequest],
-        options: ReplayOptions = ReplayOptions(), mode: ReplayMode = .shared, models: FleetModels = .shared,
-        tiers: TierOptions? = nil
-    ) throws(ReplayError) {
-        guard trace.count > 0 else { throw ReplayError.data("There is no request to replay.") }
-        if mode == .perUser {
-            guard trace.hasUsers, !trace.users.contains(Trace.noUser) else {
-                throw ReplayError.data("A cache for each user needs a user in every request.")
-            }
-        }
-        distinct = Int(clamping: trace.distinctSize)
-        if let prefetch = options.prefetch {
-            try prefetch.verify(unit: trace.sizeUnit)
-            if let offline = policies.first(where: { $0.info.traits.contains(.needsFuture) }) {
-                throw ReplayError.usage(
-                    "\(offline.info.name) knows which requests come, not what is fetched ahead of them: leave it out.")
-            }
-            if tiers != nil { throw ReplayError.usage("Prefetching is replayed in one cache, not in two tiers.") }
-            if options.timings { throw ReplayError.usage("Accesses are timed without prefetching.") }
-        }
-        if let tiers {
-            if let offline = policies.first(where: { $0.info.traits.contains(.needsFuture) }) {
-                throw ReplayError.usage(
-                    "\(offline.info.name) knows the future of one cache, and cannot serve two tiers.")
-            }
-            if options.timings { throw ReplayError.usage("Accesses are timed in one cache, not in two tiers.") }
-            _ = try tiers.memory.resolved(unit: trace.sizeUnit, distinct: distinct)
-            _ = try tiers.disk.resolved(unit: trace.sizeUnit, distinct: distinct)
-            self.capacities = [tiers.disk]
-        } else {
-            for capacity in capacities { _ = try capacity.resolved(unit: trace.sizeUnit, distinct: distinct) }
-            self.capacities = capacities
-        }
-        self.trace = trace
-        self.policies = policies
-        self.options = options
-        self.mode = mode
-        self.models = models
-        self.tiers = tiers
-        plan = mode == .perUser ? FleetPlan(trace) : nil
+    /// - Parameter trace: with per-user caches every request must have a user, see
+    ///   ``HalcyonTrace/Trace/selection(skip:limit:withUserOnly:)``.
+    /// - Throws: ``ReplayError`` if the trace is empty, has no users for per-user caches, a capacity or a prefetch budget is
+    ///   in bytes but objects are counted, or an offline policy is combined with tiers or prefetching.
+    public init(trace: Trace, jobs: [ReplayJob]) throws(ReplayError) {
+        self.jobs = jobs
+        input = ReplayInput(trace, for: jobs)
+        var resolved: [ResolvedJob] = []
+        for job in jobs { resolved.append(try job.resolved(for: input)) }
+        self.resolved = resolved
     }
 
-    /// A sweep over policies and capacities as one writes them.
+    /// A sweep over policies × capacities. Results come by policy, and by capacity within.
     ///
-    /// - Throws: ``HalcyonEviction/PolicyError`` or ``HalcyonSimulation/ReplayError``.
+    /// - Parameters:
+    ///   - capacities: ignored if there are tiers.
+    ///   - models: what per-user caches learn together, if their policy learns.
+    ///   - tiers: two tiers in place of each cache.
+    /// - Throws: ``ReplayError`` as ``init(trace:jobs:)``.
+    public init(
+        trace: Trace, policies: [ConfiguredPolicy], capacities: [CapacityRequest],
+        options: ReplayOptions = ReplayOptions(), mode: ReplayMode = .shared, models: ModelSharing = .shared,
+        tiers: TierOptions? = nil
+    ) throws(ReplayError) {
+        try self.init(
+            trace: trace,
+            jobs: ReplayJob.grid(
+                policies: policies, capacities: capacities, options: options, mode: mode, models: models, tiers: tiers))
+    }
+
+    /// A sweep over policies × capacities as text.
+    ///
+    /// - Throws: ``HalcyonEviction/PolicyError`` or ``ReplayError``.
     public init(
         trace: Trace, policies: [String], capacities: [String], catalogue: PolicyCatalogue = .standard,
         options: ReplayOptions = ReplayOptions()
@@ -96,110 +64,40 @@ public struct Sweep: Sendable {
             capacities: capacities.map { try CapacityRequest(parsing: $0) }, options: options)
     }
 
-    /// The number of runs.
-    public var runCount: Int { policies.count * capacities.count }
+    /// A progress for ``run(workers:progress:)``.
+    public func makeProgress() -> ReplayProgress { ReplayProgress(total: jobs.count * input.trace.count) }
 
-    /// A progress to hand to ``run(workers:progress:)`` and look at meanwhile.
-    public func makeProgress() -> ReplayProgress { ReplayProgress(total: runCount * trace.count) }
-
-    /// Runs everything and returns the results, policies in their order, capacities within.
+    /// Runs all jobs and returns their results in order.
     ///
     /// - Parameters:
-    ///   - workers: how many runs go on at once; by default one a core.
-    ///   - progress: told of the requests served.
+    ///   - workers: the number of simultaneous runs; by default one a core.
+    ///   - progress: receives the requests served.
     public func run(workers: Int? = nil, progress: ReplayProgress? = nil) async -> [RunResult] {
-        let future =
-            mode == .shared && policies.contains { $0.info.traits.contains(.needsFuture) }
-            ? FutureKnowledge(entries: trace.entries, entryCount: trace.objectCount) : nil
-        let jobs = policies.flatMap { policy in capacities.map { (policy, $0) } }
-        var results = [RunResult?](repeating: nil, count: jobs.count)
-        await withTaskGroup(of: (Int, RunResult).self) { group in
-            var next = 0
-            func start() {
-                guard next < jobs.count else { return }
-                let (number, job) = (next, jobs[next])
-                next += 1
-                group.addTask { (number, result(of: job.0, at: job.1, future: future, progress: progress)) }
-            }
-            for _ in 0..<max(1, workers ?? coreCount) { start() }
-            for await (number, result) in group {
-                results[number] = result
-                start()
-            }
-        }
-        return results.compactMap { $0 }
+        await concurrentMap(resolved, workers: workers) { $0.run(over: input, progress: progress).result }
     }
+}
 
-    /// Runs one policy at one capacity on this thread.
-    public func result(of policy: ConfiguredPolicy, at capacity: CapacityRequest) -> RunResult {
-        let future =
-            mode == .shared && policy.info.traits.contains(.needsFuture)
-            ? FutureKnowledge(entries: trace.entries, entryCount: trace.objectCount) : nil
-        return result(of: policy, at: capacity, future: future, progress: nil)
-    }
+/// The number of simultaneous runs by default: one for each core that this process may use.
+public var coreCount: Int { max(1, ProcessInfo.processInfo.activeProcessorCount) }
 
-    private func result(
-        of policy: ConfiguredPolicy, at request: CapacityRequest, future: FutureKnowledge?,
-        progress: ReplayProgress?
-    ) -> RunResult {
-        let capacity = resolved(request)
-        let tierCapacities = tiers.map { (resolved($0.memory), resolved($0.disk)) }
-        func tiered(_ maker: () -> CacheMaker) -> CacheMaker {
-            guard let tiers, let (memory, disk) = tierCapacities else { return maker() }
-            return CacheMaker(
-                memory: maker(), disk: maker(), tiers: tiers, memoryCapacity: memory, diskCapacity: disk,
-                unit: CacheUnit(trace))
+/// Transforms values on several threads; results come in the order of the values.
+func concurrentMap<Value: Sendable, Result: Sendable>(
+    _ values: [Value], workers: Int?, _ transform: @escaping @Sendable (Value) -> Result
+) async -> [Result] {
+    var results = [Result?](repeating: nil, count: values.count)
+    await withTaskGroup(of: (Int, Result).self) { group in
+        var next = 0
+        func start() {
+            guard next < values.count else { return }
+            let (number, value) = (next, values[next])
+            next += 1
+            group.addTask { (number, transform(value)) }
         }
-        if let prefetch = options.prefetch {
-            return prefetched(prefetch, policy, request, progress: progress)
+        for _ in 0..<max(1, workers ?? coreCount) { start() }
+        for await (number, result) in group {
+            results[number] = result
+            start()
         }
-        let measured: Measured
-        let timer = options.timings ? RunTimer() : nil
-        if let plan {
-            let replay = FleetReplay(trace: trace, plan: plan, options: options, progress: progress)
-            let fleet = CacheUnit(trace).context(capacity: capacity, seed: options.seed)
-            let maker = tiered {
-                CacheMaker(sharingModelOf: policy, as: models, fleet: fleet, timer: timer)
-                    ?? CacheMaker(policy, timer: timer)
-            }
-            measured =
-                maker.sharesModel
-                ? replay.run(inOrderOfTime: maker, capacity: capacity) : replay.run(maker, capacity: capacity)
-        } else {
-            measured = SharedReplay(trace: trace, options: options, progress: progress)
-                .run(tiered { CacheMaker(policy, timer: timer) }, capacity: capacity, future: future)
-        }
-        var result = RunResult(policy, trace: trace, mode: mode, options: options, measured)
-        result.capacity = capacity
-        result.capacityAsked = request.description
-        result.models = plan != nil && policy.learns ? models : nil
-        result.tiers = tierCapacities.flatMap { measured.counts.latency?.result(memoryCapacity: $0, diskCapacity: $1) }
-        result.timings = timer?.timings
-        return result
     }
-
-    private func prefetched(
-        _ prefetch: PrefetchOptions, _ policy: ConfiguredPolicy, _ request: CapacityRequest, progress: ReplayProgress?
-    ) -> RunResult {
-        let capacity = resolved(request)
-        let fleet = CacheUnit(trace).context(capacity: capacity, seed: options.seed)
-        let replay = PrefetchReplay(
-            trace: trace, options: options, prefetch: prefetch, mode: mode, progress: progress)
-        let (measured, came, _) = replay.run(
-            {
-                let shared = mode == .perUser ? CacheMaker(sharingModelOf: policy, as: models, fleet: fleet) : nil
-                return shared ?? CacheMaker(policy)
-            }, capacity: capacity)
-        var result = RunResult(policy, trace: trace, mode: mode, options: options, measured)
-        result.capacity = capacity
-        result.capacityAsked = request.description
-        result.models = plan != nil && policy.learns ? models : nil
-        result.prefetch = came
-        return result
-    }
-
-    private func resolved(_ request: CapacityRequest) -> Int {
-        // The initialiser has resolved every capacity once, so none fails here.
-        (try? request.resolved(unit: trace.sizeUnit, distinct: distinct)) ?? 0
-    }
+    return results.compactMap { $0 }
 }

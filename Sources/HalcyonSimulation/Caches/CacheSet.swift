@@ -5,18 +5,27 @@ import HalcyonTrace
 /// The caches of a run: one for all requests, or one for each user; each of one tier or two, with or without prefetching.
 ///
 /// The caches are those of the live storages; the set adds nothing to them but which request goes to which cache.
-final class CacheSet {
-    private let resolved: ResolvedJob
-    private let facts: SourceFacts
+struct CacheSet {
+    private let policy: ConfiguredPolicy
+    private let isPerUser: Bool
+    private let seed: UInt64
+    /// What the cache of each user is made with, but for its number of entries, seed and future: of the only tier, or of the
+    /// disk, and of the memory in front of it.
+    private let context: PolicyContext
+    private let memoryContext: PolicyContext?
+    private let input: ReplayInput?
     private let timer: RunTimer?
     /// The models that all caches of a tier share; `nil` if each cache has its own, or the policy learns nothing.
     private let models: (memory: AnyObject?, disk: AnyObject?)
+    private let prefetching: PrefetchLane?
+    /// The columns that the caches read.
+    let columns: RequestColumns
+
     private var caches: [TieredCache?] = []
-    /// The number of requests that each cache has served, where a block mixes caches.
+    /// The requests that each cache has served, where a block mixes caches.
     private var requestCounts: [Int] = []
-    private var prefetching: PrefetchLane?
-    private var definitions: CategoryDefinitions
     private var evictionsBefore: [Int] = []
+    private var definitions: CategoryDefinitions
     private var summary = CacheSummary()
     /// The cache of the last block, where caches come one after another.
     private var current = -1
@@ -28,41 +37,50 @@ final class CacheSet {
     init(
         _ resolved: ResolvedJob, facts: SourceFacts, timer: RunTimer?, model: AnyObject?, prefetch: PrefetchOptions?
     ) {
-        self.resolved = resolved
-        self.facts = facts
-        self.timer = timer
         let job = resolved.job
+        policy = job.policy
+        isPerUser = job.mode == .perUser
+        seed = job.options.seed
+        input = facts.input
+        self.timer = timer
         if let model {
             models = (model, nil)
         } else if resolved.sharesModel {
             // A model learns from each access to its tier once, so that each tier has one.
-            let context = facts.unit.context(capacity: resolved.capacity, seed: job.options.seed)
-            let disk = job.policy.makeModel(context)
-            models = (job.tiers == nil ? disk : job.policy.makeModel(context), disk)
+            let context = facts.unit.context(capacity: resolved.capacity, seed: seed)
+            let disk = policy.makeModel(context)
+            models = (job.tiers == nil ? disk : policy.makeModel(context), disk)
         } else {
             models = (nil, nil)
         }
-        definitions = CategoryDefinitions(isShared: model != nil || resolved.sharesModel || job.mode == .shared)
-        if let prefetch {
-            prefetching = PrefetchLane(prefetch, job: job, facts: facts)
+        prefetching = prefetch.map { PrefetchLane($0, resolved: resolved, facts: facts) }
+        var context = facts.unit.context(capacity: resolved.capacity, seed: seed)
+        context.adaptsModel = isPerUser && job.models == .adapted && (models.disk ?? models.memory) != nil
+        context.prefetches = prefetch != nil
+        context.lifetime = job.tiers?.diskLifetime
+        self.context = context
+        memoryContext = resolved.memoryCapacity.map { capacity in
+            var memory = context
+            memory.capacity = facts.unit.capacity(capacity)
+            memory.lifetime = job.tiers?.memoryLifetime
+            return memory
         }
-        // A loaded trace is served by all its caches at once, unless users come one after another.
-        if prefetch != nil || resolved.sharesModel || model != nil || job.mode == .shared {
-            for number in 0..<(job.mode == .shared ? 1 : facts.userCount) { _ = cache(number) }
-        }
+        columns = Self.columns(job, prefetches: prefetch != nil)
+        let isShared = model != nil || resolved.sharesModel || !isPerUser
+        definitions = CategoryDefinitions(isShared: isShared)
+        // All caches of a loaded trace are in use at once, unless users come one after another.
+        if isShared || prefetch != nil { open(through: isPerUser ? facts.userCount - 1 : 0) }
     }
 
-    /// The columns that the caches read.
-    var columns: RequestColumns {
-        let traits = resolved.job.policy.info.traits
+    private static func columns(_ job: ReplayJob, prefetches: Bool) -> RequestColumns {
+        if prefetches { return [.times, .categories, .users] }
+        let traits = job.policy.info.traits
         var columns: RequestColumns = []
-        let tiers = resolved.job.tiers
-        if traits.contains(.usesTime) || tiers?.memoryLifetime != nil || tiers?.diskLifetime != nil {
+        if traits.contains(.usesTime) || job.tiers?.memoryLifetime != nil || job.tiers?.diskLifetime != nil {
             columns.insert(.times)
         }
         if traits.contains(.usesCategories) { columns.insert(.categories) }
-        if traits.contains(.usesUsers) || resolved.job.mode == .perUser { columns.insert(.users) }
-        if prefetching != nil { columns.formUnion([.times, .categories, .users]) }
+        if traits.contains(.usesUsers) || job.mode == .perUser { columns.insert(.users) }
         return columns
     }
 
@@ -70,124 +88,135 @@ final class CacheSet {
     var prefetchPolicy: (any PrefetchPolicy)? { prefetching?.policy }
 
     /// Serves the requests of a block and writes the outcome of each to `outcomes`.
-    func serve(_ block: borrowing RequestBlock, outcomes: UnsafeMutableBufferPointer<AccessOutcome>) {
-        if let number = block.cache, prefetching == nil {
-            if number != current, current >= 0 { retire(current) }
-            current = number
-            let cache = cache(number)
-            definitions.define(block, in: cache, number: number)
-            if let first = outcomes.baseAddress { serve(block, by: cache, first) }
-            if block.isWarmup { evictionsBefore[number] = cache.evictions }
-            return
-        }
-        for index in 0..<block.count {
-            let number = block.cache ?? Int(block.users?[index] ?? 0)
-            let cache = cache(number)
-            let access = block.access(index, requestNumber: requestCounts[number])
-            requestCounts[number] += 1
-            definitions.define(access.categories, block.categorySets, in: cache, number: number)
-            if let prefetching {
-                outcomes[index] = prefetching.serve(access, cache: number, isCounted: !block.isWarmup, block, times)
-            } else {
-                outcomes[index] = times?.access { cache.access(access) } ?? cache.access(access)
-            }
-        }
-    }
-
-    private var times: CacheTimes? { timer?.times }
-
-    /// Serves consecutive requests to one cache: a call for all, unless each is timed or goes through two tiers.
-    private func serve(
-        _ block: borrowing RequestBlock, by cache: TieredCache, _ outcomes: UnsafeMutablePointer<AccessOutcome>
-    ) {
-        if let times {
+    mutating func serve(_ block: borrowing RequestBlock, _ outcomes: UnsafeMutablePointer<AccessOutcome>) {
+        if block.cache == nil || prefetching != nil { return serveMixed(block, outcomes) }
+        let number = block.cache ?? 0
+        if number != current, current >= 0 { retire(current) }
+        current = number
+        open(through: number)
+        let cache = opened(number)
+        definitions.define(block, in: cache, number: number)
+        if let times = timer?.times {
             for index in 0..<block.count {
                 let access = block.access(index, requestNumber: block.firstRequest + index)
                 outcomes[index] = times.access { cache.access(access) }
             }
-        } else if cache.disk != nil {
+        } else if cache.hasDisk {
             for index in 0..<block.count {
                 outcomes[index] = cache.access(block.access(index, requestNumber: block.firstRequest + index))
             }
         } else {
             cache.memory.replay(block.batch, outcomes: outcomes)
         }
+        if block.isWarmup { evictionsBefore[number] = cache.evictions }
+    }
+
+    /// Serves a block whose requests go to several caches, or are followed by prefetching.
+    private mutating func serveMixed(_ block: borrowing RequestBlock, _ outcomes: UnsafeMutablePointer<AccessOutcome>) {
+        let (users, times, isCounted) = (isPerUser ? block.users : nil, timer?.times, !block.isWarmup)
+        var last = 0
+        if let users { for index in 0..<block.count { last = max(last, Int(users[index])) } }
+        open(through: last)
+        if definitions.isShared { definitions.define(block, in: opened(0), number: 0) }
+        let (caches, definesEach) = (caches, !definitions.isShared)
+        prefetching?.define(block)
+        for index in 0..<block.count {
+            let number = users.map { Int($0[index]) } ?? 0
+            if definesEach, let cache = caches[number] {
+                definitions.define(index, of: block, in: cache, number: number)
+            }
+            if let prefetching {
+                let access = block.access(index, requestNumber: 0)
+                outcomes[index] = prefetching.serve(access, cache: number, isCounted: isCounted, times: times)
+                continue
+            }
+            let access = block.access(index, requestNumber: requestCounts[number])
+            requestCounts[number] += 1
+            if let times {
+                outcomes[index] = times.access { caches[number]?.access(access) ?? .miss }
+            } else {
+                outcomes[index] = caches[number]?.access(access) ?? .miss
+            }
+        }
     }
 
     /// Notes the state of all caches at the end of the warm-up.
-    func endWarmup() {
+    mutating func endWarmup() {
         for (number, cache) in caches.enumerated() { if let cache { evictionsBefore[number] = cache.evictions } }
     }
 
     /// The state of all caches at the end. O(entries).
-    func finish() -> CacheSummary {
-        for number in caches.indices { retire(number) }
+    ///
+    /// - Parameter facts: those of the source at its end.
+    mutating func finish(_ facts: SourceFacts) -> CacheSummary {
+        for number in caches.indices { retire(number, facts) }
         summary.prefetching = prefetching.map { ($0.counts, $0.policy) }
         return summary
     }
 
     /// Adds a cache to the summary, and releases it.
-    private func retire(_ number: Int) {
+    private mutating func retire(_ number: Int, _ facts: SourceFacts? = nil) {
         guard let cache = caches[number] else { return }
-        let entries = prefetching?.finish(number) ?? entryCount(number)
+        let entries = prefetching?.finish(number) ?? entryCount(number, facts)
         summary.add(cache, entries: entries, evictionsBefore: evictionsBefore[number])
         caches[number] = nil
     }
 
-    /// The number of entry numbers in use.
-    private func entryCount(_ number: Int) -> Int {
-        if let users = facts.input?.users, resolved.job.mode == .perUser { return users.objectCounts[number] }
-        return facts.input?.trace.objectCount ?? streamedEntries(number)
+    /// The number of entry numbers of a cache in use.
+    private func entryCount(_ number: Int, _ facts: SourceFacts?) -> Int {
+        if let input { return entriesInAdvance(number, input) }
+        guard let facts else { return 0 }
+        return isPerUser ? facts.entryCounts[number] : facts.objectCount
     }
 
-    /// In a stream: the number of entry numbers in use of a cache.
-    var streamedEntries: (Int) -> Int = { _ in 0 }
+    private func entriesInAdvance(_ number: Int, _ input: ReplayInput) -> Int {
+        isPerUser ? input.users?.objectCounts[number] ?? 0 : input.trace.objectCount
+    }
 
-    private func cache(_ number: Int) -> TieredCache {
-        if number < caches.count, let cache = caches[number] { return cache }
-        while caches.count <= number {
-            caches.append(nil)
-            requestCounts.append(0)
-            evictionsBefore.append(0)
-        }
-        let cache = makeCache(number)
-        caches[number] = cache
-        prefetching?.open(cache, number: number)
+    /// A cache that was opened and is not retired.
+    private func opened(_ number: Int) -> TieredCache {
+        guard let cache = caches[number] else { preconditionFailure("a cache that is not open") }
         return cache
     }
 
-    private func makeCache(_ number: Int) -> TieredCache {
-        let job = resolved.job
-        let isPerUser = job.mode == .perUser
-        var context = facts.unit.context(
-            capacity: resolved.capacity, entries: entriesInAdvance(number),
-            seed: job.options.seed &+ (isPerUser ? UInt64(number) : 0), future: future(number))
-        context.adaptsModel = isPerUser && job.models == .adapted && models.disk != nil
-        context.prefetches = prefetching != nil
-        guard let tiers = job.tiers, let memoryCapacity = resolved.memoryCapacity else {
-            return TieredCache(memory: job.policy.makeCache(context, model: models.memory, times: times), disk: nil)
+    /// Makes the caches up to `last` that do not exist yet; of users who come one after another, only the last.
+    private mutating func open(through last: Int) {
+        while caches.count <= last {
+            let number = caches.count
+            requestCounts.append(0)
+            evictionsBefore.append(0)
+            let cache = makeCache(number)
+            caches.append(cache)
+            prefetching?.open(cache, number: number)
         }
-        context.lifetime = tiers.diskLifetime
-        var memory = context
-        memory.capacity = facts.unit.capacity(memoryCapacity)
-        memory.lifetime = tiers.memoryLifetime
+    }
+
+    private func makeCache(_ number: Int) -> TieredCache {
+        let times = timer?.times
+        var context = context
+        adjust(&context, number)
+        guard var memory = memoryContext else {
+            return TieredCache(
+                memory: policy.makeCache(context, model: models.disk ?? models.memory, times: times), disk: nil)
+        }
+        adjust(&memory, number)
         return TieredCache(
-            memory: job.policy.makeCache(memory, model: models.memory, times: times),
-            disk: job.policy.makeCache(context, model: models.disk, times: times))
+            memory: policy.makeCache(memory, model: models.memory, times: times),
+            disk: policy.makeCache(context, model: models.disk, times: times))
     }
 
-    private func entriesInAdvance(_ number: Int) -> Int {
-        guard prefetching == nil, let input = facts.input else { return 0 }
-        if resolved.job.mode == .perUser { return input.users?.objectCounts[number] ?? 0 }
-        return input.trace.objectCount
-    }
-
-    private func future(_ number: Int) -> FutureKnowledge? {
-        guard resolved.job.policy.info.traits.contains(.needsFuture), let input = facts.input else { return nil }
-        guard resolved.job.mode == .perUser, let users = input.users else { return input.future }
-        return FutureKnowledge(
-            entries: Array(users.entries[users.starts[number]..<users.starts[number + 1]]),
-            entryCount: users.objectCounts[number])
+    private func adjust(_ context: inout PolicyContext, _ number: Int) {
+        if isPerUser { context.seed = seed &+ UInt64(number) }
+        guard let input else { return }
+        if prefetching == nil { context.entries = entriesInAdvance(number, input) }
+        guard policy.info.traits.contains(.needsFuture) else { return }
+        if isPerUser, let users = input.users {
+            context.future = FutureKnowledge(
+                entries: Array(users.entries[users.starts[number]..<users.starts[number + 1]]),
+                entryCount: users.objectCounts[number])
+        } else {
+            context.future = input.future
+        }
     }
 }
 
@@ -199,8 +228,9 @@ struct CacheSummary {
     var evictions = 0
     var residents = 0
     var metadataBytes = MetadataBytes()
+    private var last: TieredCache?
     /// What the policy of the last cache publishes.
-    var metrics: [PolicyMetric] = []
+    var metrics: [PolicyMetric] { last?.metrics ?? [] }
     var prefetching: (counts: PrefetchCounts, policy: any PrefetchPolicy)?
     /// The entry numbers in use, counted once for each tier.
     private var numbers = 0
@@ -211,13 +241,12 @@ struct CacheSummary {
     ///
     /// - Parameter entries: the number of entry numbers in use.
     mutating func add(_ cache: TieredCache, entries: Int, evictionsBefore: Int) {
-        let states = cache.states
         caches += 1
-        evictions += states.reduce(0) { $0 + $1.evictions } - evictionsBefore
-        residents += states.reduce(0) { $0 + $1.count }
-        metadataBytes = states.reduce(metadataBytes) { $0 + $1.metadataBytes }
-        metrics = cache.metrics(states)
-        numbers += entries * states.count
+        evictions += cache.evictions - evictionsBefore
+        residents += cache.count
+        metadataBytes = metadataBytes + cache.metadataBytes
+        last = cache
+        numbers += entries * (cache.hasDisk ? 2 : 1)
         remembered += cache.rememberedCount(below: EntryID(entries))
     }
 
@@ -241,7 +270,7 @@ private struct CategoryDefinitions {
 
     init(isShared: Bool) { self.isShared = isShared }
 
-    /// Reports the new sets of a block to the one cache that serves it.
+    /// Reports the new sets of a block.
     mutating func define(_ block: borrowing RequestBlock, in cache: TieredCache, number: Int) {
         guard let categories = block.categories else { return }
         let owner = isShared ? 1 : number + 1
@@ -254,17 +283,12 @@ private struct CategoryDefinitions {
         }
     }
 
-    /// Reports a set, if it is new, to the cache that is accessed.
-    mutating func define(_ set: CategorySetID, _ sets: CategorySets, in cache: TieredCache, number: Int) {
-        if set == 0 { return }
-        if isShared {
-            while knownBy.count < sets.count { knownBy.append(0) }
-            if knownBy[Int(set)] == 1 { return }
-            knownBy[Int(set)] = 1
-        } else {
-            while known.count <= number { known.append([]) }
-            if !known[number].insert(set).inserted { return }
-        }
-        cache.define(set, Array(sets[set]))
+    /// Reports the set of one request, if the cache does not know it.
+    mutating func define(
+        _ index: Int, of block: borrowing RequestBlock, in cache: TieredCache, number: Int
+    ) {
+        guard let set = block.categories?[index], set != 0 else { return }
+        while known.count <= number { known.append([]) }
+        if known[number].insert(set).inserted { cache.define(set, Array(block.categorySets[set])) }
     }
 }

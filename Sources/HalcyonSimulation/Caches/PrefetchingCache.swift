@@ -1,8 +1,8 @@
 import HalcyonEviction
 import HalcyonPrefetch
 
-/// A cache that is prefetched for: its residents, what is on the way, what was fetched ahead and is not used yet.
-final class PrefetchedCache {
+/// A cache with prefetching: its residents, transfers in flight, prefetched and not yet used objects, and its budget.
+final class PrefetchingCache {
     private struct Arrival {
         var access: Access
         var time: Int64
@@ -12,7 +12,7 @@ final class PrefetchedCache {
 
     /// What changes.
     private struct Contents: ~Copyable {
-        var met = MetObjects()
+        var residency = ResidencyTable()
         var arrivals: [Arrival] = []
         var victims: [EntryID] = []
         var waiting = WaitingObjects()
@@ -22,12 +22,12 @@ final class PrefetchedCache {
         var spending: PrefetchSpending
     }
 
-    private let run: CacheRun
+    private let cache: TieredCache
     /// The capacity in ``unit``, as are the sizes of all accesses; the budget is in the unit of the trace.
     private let capacity: Int
     private let unit: CacheUnit
     private let latency: Int64
-    private let seen: SeenObjects
+    private let objects: ObjectInfo
     /// Kept behind a pointer, so that it is reached without exclusivity checks.
     private let contents: UnsafeMutablePointer<Contents>
     /// What policies are given to ask whether an object is held; made once, and never kept by them.
@@ -37,22 +37,24 @@ final class PrefetchedCache {
 
     /// - Parameter capacity: the capacity of the cache in `unit`.
     init(
-        _ run: CacheRun, capacity: Int, unit: CacheUnit, budget: PrefetchBudget, latency: Int64, seen: SeenObjects
+        _ cache: TieredCache, capacity: Int, unit: CacheUnit, budget: PrefetchBudget, latency: Int64,
+        objects: ObjectInfo
     ) {
-        self.seen = seen
-        self.run = run
+        self.objects = objects
+        self.cache = cache
         self.capacity = capacity
         self.unit = unit
         self.latency = latency
         let contents = UnsafeMutablePointer<Contents>.allocate(capacity: 1)
         contents.initialize(to: Contents(spending: PrefetchSpending(budget)))
         self.contents = contents
-        let containsFresh = run.containsFresh
         holds =
-            run.entriesExpire
-            ? { object in contents.pointee.met.holds(object) { containsFresh($0, contents.pointee.met.now) } }
-            : { contents.pointee.met.holds($0) }
-        waits = { contents.pointee.met.waits($0.object, since: $0.number) }
+            cache.entriesExpire
+            ? { object in
+                contents.pointee.residency.holds(object) { cache.contains($0, freshAt: contents.pointee.residency.now) }
+            }
+            : { contents.pointee.residency.holds($0) }
+        waits = { contents.pointee.residency.waits($0.object, since: $0.number) }
     }
 
     deinit {
@@ -60,43 +62,40 @@ final class PrefetchedCache {
         contents.deallocate()
     }
 
-    var state: CacheState { run.state() }
-
-    /// Counts the entries that the bookkeeping covers, what was fetched ahead among them. O(objects met).
-    func count(_ entries: inout EntryCounts) { entries.add(run, numbers: Int(contents.pointee.met.count)) }
-
-    func define(_ set: CategorySetID, _ members: [UInt32]) { run.define(set, members) }
+    /// The number of entry numbers in use.
+    var entryCount: Int { Int(contents.pointee.residency.count) }
 
     /// Serves a request. The access needs no entry number and no index of its own.
     ///
     /// What comes of it is told by ``tell(_:isHit:counts:to:)``.
     func serve(
-        _ access: Access, isCounted: Bool, counts: inout PrefetchCounts, policy: (any PrefetchPolicy)?
+        _ access: Access, isCounted: Bool, counts: inout PrefetchCounts, policy: (any PrefetchPolicy)?,
+        times: CacheTimes? = nil
     ) -> AccessOutcome {
-        let entry = contents.pointee.met.assign(access.object)
-        contents.pointee.met.now = access.time
+        let entry = contents.pointee.residency.assign(access.object)
+        contents.pointee.residency.now = access.time
         arrive(by: access.time, &counts, policy)
         var access = access
         access.entry = entry
         access.requestNumber = contents.pointee.requests
         contents.pointee.requests += 1
-        let before = contents.pointee.met[entry]
+        let before = contents.pointee.residency[entry]
         if before == .onTheWay, let joined = contents.pointee.arrivals.firstIndex(where: { $0.access.entry == entry }) {
             // Whoever asks for it joins the fetch, and waits.
             let fetch = contents.pointee.arrivals.remove(at: joined)
             if fetch.isCounted { counts.join(size: fetch.access.size) }
         }
-        let outcome = run.access(access)
-        contents.pointee.met[entry] = outcome == .refused ? .absent : .ordinary
+        let outcome = times?.access { cache.access(access) } ?? cache.access(access)
+        contents.pointee.residency[entry] = outcome == .refused ? .absent : .ordinary
         if before == .waiting || before == .waitingUncounted {
-            if outcome == .hit && isCounted {
+            if outcome.isHit && isCounted {
                 counts.hitsOwed += 1
                 if before == .waiting {
                     counts.used += 1
-                    counts.requestsUntilUse += contents.pointee.requests - contents.pointee.met.fetch(of: entry)
+                    counts.requestsUntilUse += contents.pointee.requests - contents.pointee.residency.fetch(of: entry)
                 }
-            } else if outcome != .hit && before == .waiting {
-                counts.waste(size: seen.size(of: access.object))
+            } else if !outcome.isHit && before == .waiting {
+                counts.waste(size: objects.size(of: access.object))
             }
         }
         return outcome
@@ -117,7 +116,7 @@ final class PrefetchedCache {
     ) {
         contents.pointee.spending.begin(request: access.time)
         plan.removeAll()
-        let (limit, room) = (contents.pointee.spending.objectsLeft, capacity - run.used())
+        let (limit, room) = (contents.pointee.spending.objectsLeft, capacity - cache.used)
         contents.pointee.due.removeAll(keepingCapacity: true)
         if access.size > room {
             contents.pointee.waiting.next(of: access.user, into: &contents.pointee.due, waits: waits)
@@ -128,10 +127,10 @@ final class PrefetchedCache {
                 limit: limit, room: room, capacity: capacity, waiting: contents.pointee.due, holds: holds),
             into: &plan)
         for judgement in plan.judgements {
-            run.reconsider(fetch(judgement.object, after: access), judgement.isLikely)
+            cache.reconsider(fetch(judgement.object, after: access), isLikely: judgement.isLikely)
         }
         for proposal in plan.proposals.prefix(limit) {
-            let size = seen.size(of: proposal.object)
+            let size = objects.size(of: proposal.object)
             // What the cache could never let in is not fetched, whoever proposes it.
             guard size <= capacity, contents.pointee.spending.allows(cost: size &* unit.size), !holds(proposal.object)
             else {
@@ -140,12 +139,12 @@ final class PrefetchedCache {
             contents.pointee.spending.spend(cost: size &* unit.size)
             let fetch = fetch(proposal.object, after: access)
             // It has expired before anybody asked for it.
-            if contents.pointee.met[fetch.entry] == .waiting { counts.waste(size: size) }
+            if contents.pointee.residency[fetch.entry] == .waiting { counts.waste(size: size) }
             if isCounted { counts.fetch(size: size) }
             if latency == 0 {
                 place(fetch, isCounted: isCounted, &counts, policy)
             } else {
-                contents.pointee.met[fetch.entry] = .onTheWay
+                contents.pointee.residency[fetch.entry] = .onTheWay
                 let (time, isNever) = access.time.addingReportingOverflow(latency)
                 contents.pointee.arrivals.append(
                     Arrival(access: fetch, time: isNever ? .max : time, isCounted: isCounted))
@@ -156,9 +155,10 @@ final class PrefetchedCache {
     /// What is fetched ahead, as an access.
     private func fetch(_ object: UInt32, after access: Access) -> Access {
         Access(
-            entry: contents.pointee.met.assign(object), requestNumber: contents.pointee.requests, time: access.time,
-            size: seen.size(of: object),
-            categories: seen.categories(of: object), user: access.user, object: object, isPrefetch: true)
+            entry: contents.pointee.residency.assign(object), requestNumber: contents.pointee.requests,
+            time: access.time,
+            size: objects.size(of: object),
+            categories: objects.categories(of: object), user: access.user, object: object, isPrefetch: true)
     }
 
     private func arrive(by time: Int64, _ counts: inout PrefetchCounts, _ policy: (any PrefetchPolicy)?) {
@@ -175,12 +175,12 @@ final class PrefetchedCache {
     private func place(
         _ access: Access, isCounted: Bool, _ counts: inout PrefetchCounts, _ policy: (any PrefetchPolicy)?
     ) {
-        if run.access(access) == .refused {
-            contents.pointee.met[access.entry] = .absent
+        if cache.access(access) == .refused {
+            contents.pointee.residency[access.entry] = .absent
             policy?.dropped(access.object)
             if isCounted { counts.waste(size: access.size) }
         } else {
-            contents.pointee.met.arrived(access.entry, request: contents.pointee.requests, isCounted: isCounted)
+            contents.pointee.residency.arrived(access.entry, request: contents.pointee.requests, isCounted: isCounted)
             contents.pointee.waiting.add(
                 WaitingObjects.Fetch(object: access.object, user: access.user, number: contents.pointee.requests),
                 waits: waits)
@@ -192,18 +192,18 @@ final class PrefetchedCache {
     private func release(
         _ counts: inout PrefetchCounts, _ policy: (any PrefetchPolicy)?, user: UInt32
     ) {
-        run.takeVictims(&contents.pointee.victims)
+        cache.takeVictims(into: &contents.pointee.victims)
         for victim in contents.pointee.victims {
-            switch contents.pointee.met[victim] {
-            case .ordinary: policy?.evicted(contents.pointee.met.object(victim), from: user)
+            switch contents.pointee.residency[victim] {
+            case .ordinary: policy?.evicted(contents.pointee.residency.object(victim), from: user)
             case .waiting:
-                counts.waste(size: seen.size(of: contents.pointee.met.object(victim)))
-                policy?.dropped(contents.pointee.met.object(victim))
-            case .waitingUncounted: policy?.dropped(contents.pointee.met.object(victim))
+                counts.waste(size: objects.size(of: contents.pointee.residency.object(victim)))
+                policy?.dropped(contents.pointee.residency.object(victim))
+            case .waitingUncounted: policy?.dropped(contents.pointee.residency.object(victim))
             case .absent: break
             case .onTheWay: continue
             }
-            contents.pointee.met[victim] = .absent
+            contents.pointee.residency[victim] = .absent
         }
         contents.pointee.victims.removeAll(keepingCapacity: true)
     }
@@ -211,8 +211,8 @@ final class PrefetchedCache {
     /// What was fetched ahead and is not used at the end, what is still on its way included.
     func finish(_ counts: inout PrefetchCounts) {
         for arrival in contents.pointee.arrivals where arrival.isCounted { counts.waste(size: arrival.access.size) }
-        for entry in 0..<contents.pointee.met.count where contents.pointee.met[entry] == .waiting {
-            counts.waste(size: seen.size(of: contents.pointee.met.object(entry)))
+        for entry in 0..<contents.pointee.residency.count where contents.pointee.residency[entry] == .waiting {
+            counts.waste(size: objects.size(of: contents.pointee.residency.object(entry)))
         }
     }
 }

@@ -2,7 +2,7 @@ import HalcyonEviction
 
 /// The objects that one cache has met: the numbers that it gives them, densely from 0, so that a thousand small caches take
 /// the memory of their own objects, and where each of them stands. O(1). Bytes: 9 an object, and 8 to 16 in the table.
-struct MetObjects: ~Copyable {
+struct ResidencyTable: ~Copyable {
     /// Where an object stands.
     enum State: UInt8 {
         case absent

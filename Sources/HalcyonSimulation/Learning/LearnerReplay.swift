@@ -1,5 +1,6 @@
 import HalcyonEviction
 import HalcyonLearning
+import HalcyonPrefetch
 import HalcyonTrace
 
 /// One replay through ``HalcyonLearning/LearnedPolicy`` whose model is looked into afterwards.
@@ -15,6 +16,18 @@ public struct LearnerReplay: Sendable {
         public let model: PretrainedModel
         /// What the replay counted while learning.
         public let run: RunResult
+    }
+
+    /// A replay and the planner that came out of it.
+    public struct PlannerTraining: Sendable {
+        /// What was learned.
+        public let planner: PretrainedPlanner
+        /// What came of prefetching while learning.
+        public let result: PrefetchResult
+        /// Hits by requests with prefetching, 0…1.
+        public let objectHitRatio: Double
+        /// The requests replayed.
+        public let requests: Int
     }
 
     /// What is replayed.
@@ -56,58 +69,87 @@ public struct LearnerReplay: Sendable {
     /// A progress to hand to ``train(progress:)`` and look at meanwhile.
     public func makeProgress() -> ReplayProgress { ReplayProgress(total: trace.count) }
 
-    /// Replays the trace and keeps what was learnt. O(requests).
+    /// Replays the trace and keeps what was learned. O(requests).
     ///
     /// - Throws: ``ReplayError`` if the trace gave too little to learn from.
     public func train(progress: ReplayProgress? = nil) throws(ReplayError) -> Training {
-        try requireLearning()
-        let model = makeModel()
-        let run = try serve(model, progress: progress)
-        guard let learnt = model.snapshot(parameters, producer: Halcyon.version) else { throw tooShort }
-        return Training(model: learnt, run: run)
+        let (model, outcome) = try run(ReplayOptions(seed: seed), progress: progress)
+        guard let learned = model.snapshot(parameters, producer: Halcyon.version) else { throw tooShort }
+        return Training(model: learned, run: outcome.result)
     }
 
-    /// Refuses parameters with which no network is trained.
-    func requireLearning() throws(ReplayError) {
-        if !parameters.learns {
-            throw .usage("learned(decider=heuristic) trains no network: leave the decider out, or write network.")
+    /// Replays the trace with prefetching by the planner, under `learned`, and keeps what the planner has learned.
+    /// O(requests).
+    ///
+    /// - Parameter prefetch: prefetching by the planner.
+    /// - Throws: ``ReplayError`` if the trace gave too little to learn from.
+    public func trainPlanner(
+        _ prefetch: PrefetchOptions, progress: ReplayProgress? = nil
+    ) throws(ReplayError) -> PlannerTraining {
+        let (_, outcome) = try run(
+            ReplayOptions(seed: seed, prefetch: prefetch), needsNetwork: false, progress: progress)
+        guard let planner = (outcome.prefetchPolicy as? PrefetchPlanner)?.snapshot(producer: Halcyon.version),
+            let result = outcome.result.prefetch
+        else { throw .data("\(trace.count) requests gave too little to learn from: give a longer trace.") }
+        return PlannerTraining(
+            planner: planner, result: result, objectHitRatio: outcome.result.objectHitRatio,
+            requests: outcome.result.requests)
+    }
+
+    /// Replays the trace, a tenth of the labelled samples held back from training, and explains what the decisions of the
+    /// model at the end rest on.
+    ///
+    /// - Parameter victim: the number of the eviction to explain, from 1; 0 for none.
+    /// - Throws: ``ReplayError`` if the trace gave too little to learn from, or fewer evictions than asked for.
+    public func explain(
+        victim: Int = 0, path: String, notes: [String] = [], progress: ReplayProgress? = nil
+    ) throws(ReplayError) -> ExplainReport {
+        let (model, outcome) = try run(ReplayOptions(seed: seed), progress: progress) {
+            $0.observe(victim: victim, seed: seed)
         }
+        guard let explanation = model.explanation(parameters, victim: victim, seed: seed) else { throw tooShort }
+        if victim > 0, explanation.victim == nil {
+            throw ReplayError.data("There is no eviction \(victim): there were \(outcome.result.evictions).")
+        }
+        let (victim, runnerUp) = (explanation.victim?.victim, explanation.victim?.runnerUp)
+        let user = mode == .perUser ? victim?.user : nil
+        return ExplainReport(
+            trace: TraceSummary(trace, path: path, notes: notes), run: outcome.result,
+            victimKey: name(victim?.object, trace.names.keys), runnerUpKey: name(runnerUp?.object, trace.names.keys),
+            user: name(user, trace.names.users), explanation: explanation)
     }
 
-    /// A model for the caches of this replay.
-    func makeModel() -> LearnedModel {
-        LearnedModel.make(
-            parameters, context: CacheUnit(trace).context(capacity: capacity, seed: seed),
-            forFleet: mode == .perUser)
+    private func name(_ number: UInt32?, _ names: StringTable) -> String? {
+        number.flatMap { names.count > Int($0) ? names[$0] : nil }
     }
 
-    /// Replays the trace through caches that share `model`.
-    func serve(_ model: LearnedModel, progress: ReplayProgress?) throws(ReplayError) -> RunResult {
-        let maker = CacheMaker(traits: LearnedPolicy.info.traits) { model.makeCache(parameters, context: $0) }
-        let options = ReplayOptions(seed: seed)
-        let measured: Measured
-        if mode == .perUser {
-            let plan = FleetPlan(trace)
-            measured = FleetReplay(trace: trace, plan: plan, options: options, progress: progress)
-                .run(inOrderOfTime: maker, capacity: capacity)
-        } else {
-            measured = SharedReplay(trace: trace, options: options, progress: progress)
-                .run(maker, capacity: capacity, future: nil)
+    /// Replays the trace through caches that share one model.
+    ///
+    /// - Parameters:
+    ///   - needsNetwork: whether parameters that train no network are refused.
+    ///   - prepare: called with the model before the replay.
+    private func run(
+        _ options: ReplayOptions, needsNetwork: Bool = true, progress: ReplayProgress?,
+        prepare: (LearnedModel) -> Void = { _ in }
+    ) throws(ReplayError) -> (LearnedModel, ReplayOutcome) {
+        if needsNetwork, !parameters.learns {
+            throw .usage("learned(decider=heuristic) trains no network: leave the decider out, or write network.")
         }
         let policy: ConfiguredPolicy
         do { policy = try PolicyEntry(LearnedPolicy.self, defaults: parameters).configured() } catch {
             throw ReplayError.usage(error.description)
         }
-        var result = RunResult(policy, trace: trace, mode: mode, options: options, measured)
-        result.capacity = capacity
-        result.capacityAsked = request.description
-        return result
+        let job = ReplayJob(policy: policy, capacity: request, mode: mode, options: options)
+        let input = ReplayInput(trace, for: [job])
+        let model = LearnedModel(parameters, seed: seed)
+        prepare(model)
+        return (model, try job.resolved(for: input).run(over: input, model: model, progress: progress))
     }
 
     /// Why there is nothing to keep or to explain.
-    var tooShort: ReplayError {
+    private var tooShort: ReplayError {
         .data(
             "\(trace.count) requests with a capacity of \(capacity) gave too little to learn from: "
-                + "give a longer trace, or a smaller capacity, so that objects must go.")
+                + "give a longer trace, or a smaller capacity, so that objects must be evicted.")
     }
 }

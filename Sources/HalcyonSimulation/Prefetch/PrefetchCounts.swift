@@ -15,9 +15,6 @@ struct PrefetchCounts {
     /// Hits after the warm-up on entries that were fetched ahead and not asked for since, those fetched during it among them.
     var hitsOwed = 0
     var requestsUntilUse = 0
-    /// Misses that became hits, and hits that became misses, against the same replay without prefetching.
-    var missesAvoided = 0
-    var hitsLost = 0
     /// Sampled times of learning and planning.
     var plansTimed = 0
     var planningNanoseconds = 0

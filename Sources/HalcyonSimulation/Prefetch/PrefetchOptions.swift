@@ -1,5 +1,5 @@
 import HalcyonEviction
-import HalcyonModel
+import HalcyonPrefetch
 import HalcyonTrace
 
 /// What is fetched ahead of need in a replay, by whom, and within which limits.

@@ -48,9 +48,9 @@ public struct PrefetchResult: Sendable, Codable {
     public var calibration: [CalibrationBin]
 
     init(
-        _ options: PrefetchOptions, _ counts: PrefetchCounts, policy: any PrefetchPolicy, with total: Tally,
-        without: Tally
+        _ options: PrefetchOptions, _ counts: PrefetchCounts, policy: any PrefetchPolicy, _ recorder: Recorder
     ) {
+        let (total, without) = (recorder.total, recorder.totalWithout)
         func share(_ part: Int, of whole: Int) -> Double { whole == 0 ? 0 : Double(part) / Double(whole) }
         self.policy = options.policy.description
         kernels = KernelInfo(options)
@@ -63,8 +63,8 @@ public struct PrefetchResult: Sendable, Codable {
         used = counts.used
         late = counts.late
         precision = share(counts.used, of: counts.fetched)
-        coverage = share(counts.missesAvoided, of: without.requests - without.hits)
-        pollution = share(counts.hitsLost, of: without.requests)
+        coverage = share(recorder.missesAvoided, of: without.requests - without.hits)
+        pollution = share(recorder.hitsLost, of: without.requests)
         timeliness = share(counts.used, of: counts.used + counts.late)
         meanRequestsUntilUse = share(counts.requestsUntilUse, of: counts.used)
         fetchedSize = counts.fetchedSize

@@ -4,30 +4,31 @@ import HalcyonTrace
 
 /// The one loop of all replays: requests come in blocks from a ``RequestSource``, a ``CacheSet`` serves them, a ``Recorder``
 /// counts the outcomes.
-final class JobRun {
+struct JobRun {
     let resolved: ResolvedJob
-    private let caches: CacheSet
+    private var caches: CacheSet
     private var recorder: Recorder
     /// The same caches without prefetching, to compare.
-    private let baseline: (caches: CacheSet, total: Tally)?
-    private var baselineTotal = Tally()
+    private var baseline: CacheSet?
     private let timer: RunTimer?
-    private var outcomes: [AccessOutcome] = []
-    private var baselineOutcomes: [AccessOutcome] = []
+    private var outcomes = OutcomeBuffer(capacity: TraceRequests.blockLength)
     private var hasCounted = false
-    /// The time that serving and counting took.
-    private(set) var seconds = 0.0
     /// The time that is no part of the run: the comparison, looking at all caches at the end of the warm-up.
     private(set) var otherSeconds = 0.0
+    private let clock = ContinuousClock()
 
     init(_ resolved: ResolvedJob, facts: SourceFacts, model: AnyObject? = nil) {
         self.resolved = resolved
         let job = resolved.job
         timer = job.options.timings ? RunTimer() : nil
         caches = CacheSet(resolved, facts: facts, timer: timer, model: model, prefetch: job.options.prefetch)
-        baseline =
-            job.options.prefetch != nil && job.comparesWithoutPrefetching
-            ? (CacheSet(resolved, facts: facts, timer: nil, model: nil, prefetch: nil), Tally()) : nil
+        if job.options.prefetch != nil, job.comparesWithoutPrefetching {
+            let context = facts.unit.context(capacity: resolved.capacity, seed: job.options.seed)
+            let own = model.flatMap { _ in job.policy.makeModel(context) }
+            baseline = CacheSet(resolved, facts: facts, timer: nil, model: own, prefetch: nil)
+        } else {
+            baseline = nil
+        }
         recorder = Recorder(job, facts: facts)
     }
 
@@ -35,32 +36,23 @@ final class JobRun {
     var columns: RequestColumns { caches.columns.union(recorder.columns) }
 
     /// Serves the requests of a block and counts their outcomes.
-    func serve(_ block: borrowing RequestBlock) {
-        let clock = ContinuousClock()
-        var start = clock.now
+    mutating func serve(_ block: borrowing RequestBlock) {
         if !block.isWarmup, !hasCounted {
             hasCounted = true
+            let start = clock.now
             caches.endWarmup()
-            let now = clock.now
-            otherSeconds += (now - start).inSeconds
-            start = now
+            otherSeconds += (clock.now - start).inSeconds
         }
-        if outcomes.count < block.count {
-            outcomes = Array(repeating: .miss, count: block.count)
-            if baseline != nil { baselineOutcomes = outcomes }
+        if outcomes.capacity < block.count { outcomes = OutcomeBuffer(capacity: block.count) }
+        if baseline != nil {
+            let start = clock.now
+            baseline?.serve(block, outcomes.first)
+            recorder.countWithout(block, outcomes.first)
+            otherSeconds += (clock.now - start).inSeconds
         }
-        outcomes.withUnsafeMutableBufferPointer { outcomes in
-            caches.serve(block, outcomes: outcomes)
-            recorder.count(block, UnsafeBufferPointer(outcomes))
-        }
+        caches.serve(block, outcomes.first)
+        recorder.count(block, outcomes.first)
         timer?.collect(isCounted: !block.isWarmup)
-        let end = clock.now
-        seconds += (end - start).inSeconds
-        if let baseline {
-            baselineOutcomes.withUnsafeMutableBufferPointer { baseline.caches.serve(block, outcomes: $0) }
-            recorder.compare(block, outcomes, without: baselineOutcomes)
-            otherSeconds += (clock.now - end).inSeconds
-        }
     }
 
     /// The result.
@@ -68,12 +60,25 @@ final class JobRun {
     /// - Parameters:
     ///   - facts: those of the source at its end.
     ///   - seconds: the time that the run took.
-    func finish(_ facts: SourceFacts, seconds: Double) -> ReplayOutcome {
-        let summary = caches.finish()
+    mutating func finish(_ facts: SourceFacts, seconds: Double) -> ReplayOutcome {
+        let summary = caches.finish(facts)
         let result = RunResult(
             resolved, facts: facts, recorder: recorder, caches: summary, seconds: seconds, timings: timer?.timings)
         return ReplayOutcome(result: result, recorder: recorder, prefetchPolicy: caches.prefetchPolicy)
     }
+}
+
+/// Memory for the outcomes of a block.
+private final class OutcomeBuffer {
+    let capacity: Int
+    let first: UnsafeMutablePointer<AccessOutcome>
+
+    init(capacity: Int) {
+        self.capacity = capacity
+        first = .allocate(capacity: capacity)
+    }
+
+    deinit { first.deallocate() }
 }
 
 /// What came of a run, for those who look further than its result.
@@ -89,11 +94,12 @@ extension ResolvedJob {
     /// Runs the job over a loaded trace, on this thread.
     ///
     /// - Parameter model: the model for the caches to share; `nil` for those that ``ReplayJob/models`` asks for.
-    package func run(over input: ReplayInput, model: AnyObject? = nil, progress: ReplayProgress? = nil) -> ReplayOutcome {
+    package func run(over input: ReplayInput, model: AnyObject? = nil, progress: ReplayProgress? = nil) -> ReplayOutcome
+    {
         let facts = SourceFacts(input, job: job)
         let clock = ContinuousClock()
         let began = clock.now
-        let run = JobRun(self, facts: facts, model: model)
+        var run = JobRun(self, facts: facts, model: model)
         let isByUser = job.mode == .perUser && !sharesModel && model == nil && job.options.prefetch == nil
         let source = TraceRequests(
             input, columns: run.columns, warmup: facts.warmup, order: isByUser ? .byUser : .byTime, mode: job.mode)

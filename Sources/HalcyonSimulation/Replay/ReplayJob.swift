@@ -40,6 +40,18 @@ public struct ReplayJob: Sendable {
         self.options = options
     }
 
+    /// The jobs of policies × capacities; with tiers, one a policy.
+    public static func grid(
+        policies: [ConfiguredPolicy], capacities: [CapacityRequest], options: ReplayOptions = ReplayOptions(),
+        mode: ReplayMode = .shared, models: ModelSharing = .shared, tiers: TierOptions? = nil
+    ) -> [ReplayJob] {
+        policies.flatMap { policy in
+            (tiers.map { [$0.disk] } ?? capacities).map {
+                ReplayJob(policy: policy, capacity: $0, mode: mode, models: models, tiers: tiers, options: options)
+            }
+        }
+    }
+
     /// Runs the job on this thread. O(requests) beside what the policy takes.
     ///
     /// - Throws: ``ReplayError`` as ``resolved(for:)``.
@@ -101,6 +113,16 @@ public struct ReplayJob: Sendable {
             throw ReplayError.usage("\(policy.info.name) knows the future of one cache, and cannot serve two tiers.")
         }
     }
+}
+
+/// What the per-user caches of a run learn together, if their policy learns.
+public enum ModelSharing: String, Sendable, Codable, CaseIterable {
+    /// One model serves all users and learns from all.
+    case shared
+    /// Each user's cache has its own model.
+    case own
+    /// One model for all, to which each user's cache adds a correction that it learns from that user alone.
+    case adapted
 }
 
 /// A loaded trace, and what all replays of it share.

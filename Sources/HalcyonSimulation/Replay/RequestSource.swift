@@ -74,6 +74,8 @@ struct SourceFacts {
     var categorySets = CategorySets()
     var categoryCount = 0
     var names = TraceNames()
+    /// In a stream with per-user caches: the number of objects of each user.
+    var entryCounts: [Int] = []
 
     init(_ input: ReplayInput, job: ReplayJob) {
         let trace = input.trace
@@ -144,14 +146,17 @@ struct TraceRequests {
         _ scratch: borrowing BlockScratch, _ body: (borrowing RequestBlock) -> Void
     ) {
         guard let firstObject = objects.baseAddress, let firstEntry = entries.baseAddress else { return }
+        var block = scratch.block(objects: firstObject, entries: firstEntry)
+        block.cache = mode == .shared ? 0 : nil
         var start = 0
         while start < objects.count {
             let boundary = start < warmup ? warmup : objects.count
             let count = min(Self.blockLength, boundary - start)
             scratch.fill(from: trace, count: count) { start + $0 }
-            var block = scratch.block(count, objects: firstObject + start, entries: firstEntry + start)
+            block.count = count
+            block.objects = firstObject + start
+            block.entries = firstEntry + start
             block.firstPosition = start
-            block.cache = mode == .shared ? 0 : nil
             block.firstRequest = start
             block.isWarmup = start < warmup
             body(block)
@@ -165,6 +170,7 @@ struct TraceRequests {
         users.positions.withUnsafeBufferPointer { positions in
             users.entries.withUnsafeBufferPointer { entries in
                 guard let firstPosition = positions.baseAddress, let firstEntry = entries.baseAddress else { return }
+                var block = scratch.block(objects: firstEntry, entries: firstEntry)
                 for user in 0..<users.userCount {
                     let range = users.starts[user]..<users.starts[user + 1]
                     var start = range.lowerBound
@@ -178,8 +184,9 @@ struct TraceRequests {
                         }
                         let from = firstPosition + start
                         scratch.fill(from: trace, count: end - start) { Int(from[$0]) }
-                        var block = scratch.block(
-                            end - start, objects: firstEntry + start, entries: firstEntry + start)
+                        block.count = end - start
+                        block.objects = firstEntry + start
+                        block.entries = firstEntry + start
                         block.positions = from
                         block.cache = user
                         block.firstRequest = start - range.lowerBound
@@ -224,10 +231,10 @@ private struct BlockScratch: ~Copyable {
         users?.deallocate()
     }
 
-    /// A block over this memory.
-    func block(_ count: Int, objects: UnsafePointer<UInt32>, entries: UnsafePointer<EntryID>) -> RequestBlock {
+    /// An empty block over this memory.
+    func block(objects: UnsafePointer<UInt32>, entries: UnsafePointer<EntryID>) -> RequestBlock {
         RequestBlock(
-            count: count, objects: objects, entries: entries, sizes: sizes.map { UnsafePointer($0) },
+            count: 0, objects: objects, entries: entries, sizes: sizes.map { UnsafePointer($0) },
             times: times.map { UnsafePointer($0) }, categories: categories.map { UnsafePointer($0) },
             users: users.map { UnsafePointer($0) }, categorySets: categorySets)
     }

@@ -22,7 +22,7 @@ public struct RunResult: Sendable, Codable {
     /// How many caches there were: 1, or one a user.
     public var caches: Int
     /// What a fleet's caches learnt together; `nil` in shared mode and for a policy that learns nothing.
-    public var models: FleetModels?
+    public var models: ModelSharing?
     /// The requests counted, the warm-up left out.
     public var requests: Int
     /// Those that found their object.
@@ -118,4 +118,67 @@ public struct UserDistribution: Sendable, Codable, Equatable {
         p75 = percentile(0.75)
         p90 = percentile(0.9)
     }
+}
+
+extension RunResult {
+    /// The result of a run.
+    ///
+    /// - Parameters:
+    ///   - seconds: the time that the run took.
+    ///   - timings: the times of accesses and evictions; `nil` if they were not timed.
+    init(
+        _ resolved: ResolvedJob, facts: SourceFacts, recorder: Recorder, caches: CacheSummary, seconds: Double,
+        timings: RunTimings?
+    ) {
+        let (job, policy, total) = (resolved.job, resolved.job.policy, recorder.total)
+        self.init(
+            policy: policy.info.name, label: policy.label,
+            parameters: Dictionary(policy.parameters.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 }),
+            traits: policy.info.traits.nameList, capacity: resolved.capacity,
+            capacityAsked: job.capacity.description, capacityUnit: facts.sizeUnit, mode: job.mode,
+            caches: caches.caches, models: job.mode == .perUser && policy.learns ? job.models : nil,
+            requests: total.requests, hits: total.hits, objectHitRatio: total.objectHitRatio,
+            byteHitRatio: total.byteHitRatio, bytesFetched: total.bytesFetched, evictions: caches.evictions,
+            admissionsRefused: recorder.refused, stale: recorder.stale, warmupRequests: recorder.warmup,
+            seed: job.options.seed, kernels: KernelInfo(policy), seconds: seconds,
+            requestsPerSecond: seconds > 0 ? Double(facts.requests) / seconds : 0,
+            metadataBytes: caches.metadataBytes.total, metadataFixedBytes: caches.metadataBytes.fixed,
+            metadataBytesPerResident: caches.bytesPerResident,
+            metrics: Dictionary(caches.metrics.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 }),
+            windows: recorder.windows, timings: timings)
+        if job.options.byCategory { categories = Self.byCategory(recorder.byCategorySet, facts) }
+        if job.options.byUser { users = Self.named(recorder.byUser, facts.names.users) }
+        if job.mode == .perUser {
+            userDistribution = UserDistribution(
+                recorder.byUser.filter { $0.requests > 0 }.map(\.objectHitRatio))
+        }
+        if let memoryCapacity = resolved.memoryCapacity {
+            tiers = recorder.latency?.result(memoryCapacity: memoryCapacity, diskCapacity: resolved.capacity)
+        }
+        if let options = job.options.prefetch, let prefetching = caches.prefetching {
+            prefetch = PrefetchResult(options, prefetching.counts, policy: prefetching.policy, recorder)
+        }
+    }
+
+    private static func byCategory(_ tallies: [Tally], _ facts: SourceFacts) -> [String: Tally] {
+        var sums = [Tally](repeating: Tally(), count: facts.categoryCount)
+        for (set, tally) in tallies.enumerated() where tally.requests > 0 {
+            for category in facts.categorySets[UInt32(set)] { sums[Int(category)].add(tally) }
+        }
+        return named(sums, facts.names.categories)
+    }
+
+    /// By name, or by number where names were not kept.
+    private static func named(_ tallies: [Tally], _ names: StringTable) -> [String: Tally] {
+        var table: [String: Tally] = [:]
+        for (number, tally) in tallies.enumerated() where tally.requests > 0 {
+            table[number < names.count ? names[UInt32(number)] : "\(number)", default: Tally()].add(tally)
+        }
+        return table
+    }
+}
+
+extension PolicyTraits {
+    /// The traits by name.
+    public var nameList: [String] { PolicyTraits.names.filter { contains($0.trait) }.map(\.name) }
 }

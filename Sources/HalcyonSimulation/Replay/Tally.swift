@@ -23,6 +23,15 @@ public struct Tally: Sendable, Equatable, Codable {
         hitSize &+= amount &* hit
     }
 
+    /// Adds the size of a request that ``requests`` counts already.
+    @inline(__always)
+    mutating func add(_ amount: Int, isHit: Bool) {
+        let hit = isHit ? 1 : 0
+        hits &+= hit
+        size &+= amount
+        hitSize &+= amount &* hit
+    }
+
     mutating func add(_ other: Tally) {
         requests += other.requests
         hits += other.hits

@@ -2,10 +2,15 @@ import Foundation
 
 extension ReplayReport {
     /// The report as CSV: a header, then a row a run.
-    public func csv() -> Data {
-        var text = Self.columns.map(\.name).joined(separator: ",") + "\n"
-        for run in runs {
-            text += Self.columns.map { Self.quoted($0.value(self, run)) }.joined(separator: ",") + "\n"
+    public func csv() -> Data { Self.csv([self]) }
+
+    /// Several reports as one CSV.
+    public static func csv(_ reports: [ReplayReport]) -> Data {
+        var text = columns.map(\.name).joined(separator: ",") + "\n"
+        for report in reports {
+            for run in report.runs {
+                text += columns.map { quoted($0.value(report, run)) }.joined(separator: ",") + "\n"
+            }
         }
         return Data(text.utf8)
     }

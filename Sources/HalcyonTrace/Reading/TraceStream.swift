@@ -24,6 +24,17 @@ public struct TraceStream {
     /// The unit of sizes: bytes once a size has been read.
     public var sizeUnit: SizeUnit { sizes.unit }
 
+    /// The names that ``LoadOptions/names`` asks for, so far.
+    public var names: TraceNames {
+        var names = TraceNames()
+        let tables = worker.tables
+        if kinds.contains(.keys) { names.keys = tables.keys.names((0..<UInt32(tables.keys.count)).map { $0 }) }
+        if kinds.contains(.users) { names.users = tables.users.names((0..<UInt32(tables.users.count)).map { $0 }) }
+        names.categories = splitter.names
+        return names
+    }
+
+    private let kinds: NameKinds
     private var reader: ChunkReader
     private var worker: ChunkWorker
     private let place: RowPlace
@@ -50,6 +61,7 @@ public struct TraceStream {
                 file: path, message: "a streamed trace cannot be sorted; load it, or sort the file")
         }
         let opening = try TraceOpening(path, options)
+        kinds = options.names
         place = RowPlace(opening)
         present = opening.parser.present
         notes = opening.notes

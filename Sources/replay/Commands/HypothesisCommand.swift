@@ -47,7 +47,7 @@ struct HypothesisCommand: AsyncParsableCommand {
         help:
             "What the users' caches learn together: one model, their own, or one adapted to each user. (default: shared)"
     )
-    var models: FleetModels?
+    var models: ModelSharing?
 
     @Option(help: "The learner: a policy whose groups of features made of categories can be switched off.")
     var learner: String = "learned"

@@ -7,7 +7,7 @@ import HalcyonSimulation
 import HalcyonSupport
 import HalcyonTrace
 
-/// `replay TRACE`: every policy at every capacity.
+/// `replay TRACE…`: every policy at every capacity.
 struct RunCommand: AsyncParsableCommand {
     enum Devices: String, CaseIterable, ExpressibleByArgument {
         case user
@@ -18,9 +18,15 @@ struct RunCommand: AsyncParsableCommand {
     }
 
     static let configuration = CommandConfiguration(
-        commandName: "run", abstract: "Replay a trace through policies (the default).")
+        commandName: "run", abstract: "Replay traces through policies (the default).")
 
-    @OptionGroup var trace: TraceArguments
+    @Argument(
+        help: ArgumentHelp(
+            "The traces: CSV with a header, oracleGeneral, vSCSI or Twitter's text, plain, gzip or zstd, or an access log; "
+                + "- is standard input.", valueName: "trace"))
+    var traces: [String]
+
+    @OptionGroup(title: "Reading") var reading: ReadingArguments
 
     @Option(
         name: [.short, .long],
@@ -46,7 +52,7 @@ struct RunCommand: AsyncParsableCommand {
         help:
             "With --per user: caches whose policy learns share one model, have their own, or adapt the shared one to their user. (default: shared)"
     )
-    var models: FleetModels?
+    var models: ModelSharing?
 
     @OptionGroup(title: "A trained model") var pretrained: ModelArguments
 
@@ -104,14 +110,26 @@ struct RunCommand: AsyncParsableCommand {
         try await reportingFailure {
             try validateNumbers()
             try verifyFiles()
-            let report = stream ? try streamed() : try await loaded()
+            let policies = try chosenPolicies(from: pretrained.catalogue())
+            var jobs: [ReplayJob] = []
+            for prefetch in try prefetchOptions() {
+                var options = replayOptions
+                options.prefetch = prefetch
+                jobs += ReplayJob.grid(
+                    policies: policies, capacities: try capacities(), options: options,
+                    mode: per == .user ? .perUser : .shared, models: models ?? .shared, tiers: try tierOptions())
+            }
+            var reports: [ReplayReport] = []
+            for trace in traces {
+                reports.append(try stream ? streamed(trace, jobs) : await loaded(trace, jobs))
+            }
+            let emphasis = Terminal.allowsEmphasis && output.output == nil
             let data =
                 switch output.format {
-                case .table:
-                    Data(report.table(emphasis: Terminal.allowsEmphasis && output.output == nil).utf8)
-                case .json: try report.json()
-                case .csv: report.csv()
-                case .jsonl: try report.jsonLines()
+                case .table: Data(reports.map { $0.table(emphasis: emphasis) }.joined(separator: "\n").utf8)
+                case .json: try reports.count == 1 ? reports[0].json() : JSONReport.data(reports)
+                case .csv: ReplayReport.csv(reports)
+                case .jsonl: try reports.reduce(into: Data()) { $0.append(try $1.jsonLines()) }
                 }
             try Output.write(data, to: output.output)
         }
@@ -119,83 +137,80 @@ struct RunCommand: AsyncParsableCommand {
 
     private func verifyFiles() throws {
         try CommandFiles(
-            reads: [
-                ("trace", trace.path), ("model", pretrained.model), ("prefetch model", prefetching.prefetchModel),
+            reads: traces.map { ("trace", ReadingArguments.path(of: $0)) } + [
+                ("model", pretrained.model), ("prefetch model", prefetching.prefetchModel),
             ],
             writes: [("--output", output.output)]
         ).verify()
     }
 
-    private func loaded() async throws -> ReplayReport {
-        let policies = try chosenPolicies(from: pretrained.catalogue())
-        let tiers = try tierOptions()
+    private var replayOptions: ReplayOptions {
+        ReplayOptions(
+            warmup: warmup, seed: seed, windows: windows ?? 10, byCategory: by.contains(.category),
+            byUser: by.contains(.user), timings: timings)
+    }
+
+    /// One for each prefetch policy, or none.
+    private func prefetchOptions() throws -> [PrefetchOptions?] {
+        let options = try prefetching.options()
+        return options.isEmpty ? [nil] : options
+    }
+
+    private var notes: [String] { pretrained.notes + prefetching.notes }
+
+    private func loadOptions(of trace: String) throws -> LoadOptions {
         var names: NameKinds = []
         if by.contains(.category) { names.insert(.categories) }
         if by.contains(.user) { names.insert(.users) }
         if try prefetching.options().contains(where: \.needsKeys) { names.insert(.keys) }
-        var load = try trace.options(names: names)
+        return try reading.options(of: trace, names: names)
+    }
+
+    private func loaded(_ trace: String, _ jobs: [ReplayJob]) async throws -> ReplayReport {
+        let path = ReadingArguments.path(of: trace)
+        var load = try loadOptions(of: trace)
         if per == nil {
             load.limit = limit
             load.skip = skip
         }
-        let (requests, notes) = try perUserPart(of: Trace.load(trace.path, load))
+        let (requests, notes) = try perUserPart(of: Trace.load(path, load), trace)
         if by.contains(.category), !requests.hasCategories {
-            throw ReplayError.data("\(trace.path) names no category, so that there is no table by category.")
+            throw ReplayError.data("\(path) names no category, so that there is no table by category.")
         }
         if by.contains(.user), !requests.hasUsers {
-            throw ReplayError.data("\(trace.path) names no user, so that there is no table by user.")
+            throw ReplayError.data("\(path) names no user, so that there is no table by user.")
         }
-        let prefetches = try prefetching.options()
-        let options = ReplayOptions(
-            warmup: warmup, seed: seed, windows: windows ?? 10, byCategory: by.contains(.category),
-            byUser: by.contains(.user), timings: timings)
-        let wanted: [PrefetchOptions?] = prefetches.isEmpty ? [nil] : prefetches
-        let sweeps = try wanted.map { prefetch in
-            var options = options
-            options.prefetch = prefetch
-            return try Sweep(
-                trace: requests, policies: policies, capacities: try capacities(), options: options,
-                mode: per == .user ? .perUser : .shared, models: models ?? .shared, tiers: tiers)
-        }
-        let progress = ReplayProgress(total: sweeps.reduce(0) { $0 + $1.runCount } * requests.count)
-        // The fingerprint takes a pass over all columns: meanwhile the runs begin.
-        async let summary = TraceSummary(
-            requests, path: trace.path, notes: notes + pretrained.notes + prefetching.notes)
+        let sweep = try Sweep(trace: requests, jobs: jobs)
+        let progress = sweep.makeProgress()
+        // The fingerprint takes a pass over all columns: the runs begin meanwhile.
+        async let summary = TraceSummary(requests, path: path, notes: notes + self.notes)
         let runs = await showingProgress(progress) {
-            var runs: [RunResult] = []
-            for sweep in sweeps {
-                runs += await sweep.run(workers: threads ?? (timings ? 1 : nil), progress: progress)
-            }
-            return runs
+            await sweep.run(workers: threads ?? (timings ? 1 : nil), progress: progress)
         }
         return await ReplayReport(trace: summary, runs: runs)
     }
 
-    /// What of the trace is replayed where each user has a cache, and what the reader should know of it.
-    private func perUserPart(of trace: Trace) throws -> (trace: Trace, notes: [String]) {
+    /// The part of a trace that per-user caches replay, and what the reader should know of it.
+    private func perUserPart(of trace: Trace, _ name: String) throws -> (trace: Trace, notes: [String]) {
         guard per == .user else { return (trace, []) }
         guard trace.hasUsers else {
-            throw ReplayError.data("\(self.trace.trace) names no user, so that there is no cache for each.")
+            throw ReplayError.data("\(name) names no user, so that there is no cache for each.")
         }
         let part = trace.selection(skip: skip, limit: limit, withUserOnly: true)
         let note = "\(part.withoutUser.counted("request")) without a user left out."
         return (part.trace, part.withoutUser > 0 ? [note] : [])
     }
 
-    private func streamed() throws -> ReplayReport {
-        if per != nil || tiers != nil || !by.isEmpty || warmup > 0 || windows != nil {
+    private func streamed(_ trace: String, _ jobs: [ReplayJob]) throws -> ReplayReport {
+        if windows != nil {
             throw ReplayError.usage(
-                "--stream goes with none of --per, --tiers, --by, --warmup and --windows: they need the whole trace.")
+                "--windows divides the requests into equal parts, and a stream does not know their number: leave it out."
+            )
         }
-        if prefetching.isOn { throw ReplayError.usage("--prefetch needs a loaded trace: leave out --stream.") }
-        if timings { throw ReplayError.usage("--timings times a loaded trace: leave out --stream.") }
-        var load = try trace.options(names: [])
+        var load = try loadOptions(of: trace)
         load.limit = limit
         load.skip = skip
-        return try StreamReplay(
-            path: trace.path, load: load, policies: try chosenPolicies(from: pretrained.catalogue()),
-            capacities: try capacities(), seed: seed
-        ).run(notes: pretrained.notes)
+        return try StreamReplay(path: ReadingArguments.path(of: trace), load: load, jobs: jobs).run(notes: notes)
     }
 
     private func chosenPolicies(from catalogue: PolicyCatalogue) throws -> [ConfiguredPolicy] {
@@ -224,7 +239,6 @@ struct RunCommand: AsyncParsableCommand {
             return nil
         }
         if capacity != nil { throw ReplayError.usage("--tiers states the capacities: leave out --capacity.") }
-        if timings { throw ReplayError.usage("--timings times one cache: leave out --tiers.") }
         var options = try TierOptions(parsing: tiers)
         options.memoryLifetime = try memoryExpiration.map { try TimeSpan(parsing: $0).microseconds }
         options.diskLifetime = try diskExpiration.map { try TimeSpan(parsing: $0).microseconds }

@@ -4,7 +4,7 @@ import HalcyonLearning
 import HalcyonSimulation
 
 extension PretrainedModel.Mode: ExpressibleByArgument {}
-extension FleetModels: ExpressibleByArgument {}
+extension ModelSharing: ExpressibleByArgument {}
 
 /// A trained model, and what becomes of it.
 struct ModelArguments: ParsableArguments {

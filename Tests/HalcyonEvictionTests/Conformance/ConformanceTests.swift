@@ -20,7 +20,7 @@ struct ConformanceTests {
                     let outcome = run.cache.access(access)
                     if run.cache.contains(access.entry) != (outcome != .refused) { overfull += 1 }
                     if outcome != .hit {
-                        used = run.cache.state().used
+                        used = run.cache.state.used
                         if used > capacity || used < 0 { overfull += 1 }
                     }
                 }
@@ -28,7 +28,7 @@ struct ConformanceTests {
                 #expect(
                     run.record.breaches.isEmpty, "\(name) on \(trace) at \(capacity): \(run.record.breaches.prefix(3))")
                 // Where a part of the cache overflows a hit evicts, too.
-                let state = run.cache.state()
+                let state = run.cache.state
                 #expect(run.record.used == state.used && run.record.sizes.count == state.count)
                 if capacity == 1 << 40 { #expect(run.record.victims.isEmpty, "everything fits") }
             }
@@ -106,7 +106,7 @@ struct ConformanceTests {
                 #expect(stillThere == 0)
                 #expect(
                     run.record.breaches.isEmpty, "\(name) on \(trace) at \(capacity): \(run.record.breaches.prefix(3))")
-                #expect(run.cache.state().used == 0 && run.cache.state().count == 0, "emptied by hand")
+                #expect(run.cache.state.used == 0 && run.cache.state.count == 0, "emptied by hand")
                 // An emptied cache serves on.
                 for access in trace.accesses.suffix(200) { _ = run.cache.access(access) }
                 #expect(run.record.breaches.isEmpty, "\(name) after it was emptied: \(run.record.breaches.prefix(3))")

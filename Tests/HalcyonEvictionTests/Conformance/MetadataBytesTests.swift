@@ -75,10 +75,9 @@ struct MetadataBytesTests {
     @Test("An index adds a byte an entry number, 8 where sizes vary and 8 where entries expire")
     func index() {
         func perNumber(uniform: Bool, lifetime: Int64?) -> Int {
-            CacheCore(
-                policy: LRU(NoParameters(), context: PolicyContext(capacity: 10, entries: 100)), capacity: 10,
-                usesUniformSizes: uniform, entries: 100, lifetime: lifetime
-            ).metadataBytes.perNumber
+            let context = PolicyContext(
+                capacity: 10, entries: 100, usesUniformSizes: uniform, lifetime: lifetime)
+            return CacheCore(LRU(NoParameters(), context: context), context).metadataBytes.perNumber
         }
         #expect(perNumber(uniform: true, lifetime: nil) == 900 && perNumber(uniform: false, lifetime: nil) == 1_700)
         #expect(perNumber(uniform: true, lifetime: 5) == 1_700)
@@ -99,7 +98,7 @@ struct MetadataBytesTests {
             _ = cache.access(Access(entry: entry, requestNumber: index, time: Int64(index)))
         }
         // The index keeps a byte an entry number of its own, and a deadline where entries expire.
-        var bytes = cache.state().metadataBytes
+        var bytes = cache.state.metadataBytes
         bytes.perNumber -= objects
         return bytes
     }

@@ -35,7 +35,7 @@ struct PrefetchingConformanceTests {
     /// Serves what is to be served: nobody fetches what is there.
     private func serve(_ accesses: [Access], _ run: PrefetchingRun) -> [AccessOutcome] {
         accesses.map { access in
-            access.isPrefetch && run.cache.contains(access.entry) ? .hit : run.cache.access(access)
+            access.isPrefetch && run.cache.contains(access.entry) ? .hit : run.access(access)
         }
     }
 
@@ -48,14 +48,14 @@ struct PrefetchingConformanceTests {
                 var overfull = 0
                 for access in mixed(trace) {
                     if access.isPrefetch && run.cache.contains(access.entry) { continue }
-                    _ = run.cache.access(access)
-                    let used = run.cache.state().used
+                    _ = run.access(access)
+                    let used = run.cache.state.used
                     if used > capacity || used < 0 { overfull += 1 }
                 }
                 let breaches = run.outer.breaches + run.inner.breaches
                 #expect(overfull == 0 && breaches.isEmpty, "\(name) on \(trace) at \(capacity): \(breaches.prefix(3))")
-                #expect(run.outer.used == run.cache.state().used && run.outer.sizes.count == run.cache.state().count)
-                let waiting = run.cache.state().metrics.first { $0.name == "prefetched_waiting" }?.value ?? -1
+                #expect(run.outer.used == run.cache.state.used && run.outer.sizes.count == run.cache.state.count)
+                let waiting = run.cache.state.metrics.first { $0.name == "prefetched_waiting" }?.value ?? -1
                 let areResident = run.inner.sizes.allSatisfy { run.outer.sizes[$0.key] != nil }
                 let owned = run.inner.sizes.count
                 #expect(areResident && owned + Int(waiting) == run.outer.sizes.count, "\(name) on \(trace)")
@@ -103,15 +103,15 @@ struct PrefetchingConformanceTests {
             let accesses = mixed(trace)
             for (number, access) in accesses.enumerated() {
                 if access.isPrefetch && run.cache.contains(access.entry) { continue }
-                _ = run.cache.access(access)
+                _ = run.access(access)
                 if random.next(below: 4) == 0 {
-                    run.cache.remove(accesses[max(0, number - random.next(below: 60))].entry)
+                    run.remove(accesses[max(0, number - random.next(below: 60))].entry)
                 }
             }
-            for entry in 0..<EntryID(6_600) { run.cache.remove(entry) }
+            for entry in 0..<EntryID(6_600) { run.remove(entry) }
             let breaches = run.outer.breaches + run.inner.breaches
             #expect(breaches.isEmpty, "\(name) on \(trace): \(breaches.prefix(3))")
-            #expect(run.cache.state().used == 0 && run.cache.state().count == 0, "emptied by hand")
+            #expect(run.cache.state.used == 0 && run.cache.state.count == 0, "emptied by hand")
         }
     }
 
@@ -138,14 +138,16 @@ struct PrefetchingConformanceTests {
         var context = trace.context(for: policy, capacity: 40)
         context.prefetches = true
         let cache = policy.makeCache(context)
-        for set in 1..<MicroTrace.categorySetCount { cache.define(CategorySetID(set), [UInt32(set - 1)]) }
+        for set in 1..<MicroTrace.categorySetCount {
+            cache.define(categorySet: CategorySetID(set), members: [UInt32(set - 1)])
+        }
         let checked = PrefetchingRun(policy, context)
         var victims: [EntryID] = []
         for access in mixed(trace) {
             if access.isPrefetch && cache.contains(access.entry) { continue }
             _ = cache.access(access)
-            _ = checked.cache.access(access)
-            cache.takeVictims(&victims)
+            _ = checked.access(access)
+            cache.takeVictims(into: &victims)
         }
         #expect(!victims.isEmpty && victims == checked.outer.victims)
     }

@@ -31,11 +31,11 @@ struct LearningExpertTests {
         }
         let lruErred = !cache.contains(0)
         #expect(lruErred == cache.contains(1))
-        #expect(cache.state().metrics == [PolicyMetric("lru_weight", 0.5)])
+        #expect(cache.state.metrics == [PolicyMetric("lru_weight", 0.5)])
         _ = cache.access(Access(entry: lruErred ? 0 : 1, requestNumber: 4))
         let fallen = 0.5 * exp(-0.45 * pow(0.005, 1.0 / 2))
         let expected = (lruErred ? fallen : 0.5) / (fallen + 0.5)
-        let weight = try #require(cache.state().metrics.first).value
+        let weight = try #require(cache.state.metrics.first).value
         #expect(abs(weight - expected) < 1e-12)
     }
 

@@ -31,7 +31,7 @@ struct OfflineTests {
     func noFuture() throws {
         let cache = try PolicyCatalogue.classical.policy("belady").makeCache(PolicyContext(capacity: 2))
         for index in 0..<10 { _ = cache.access(Access(entry: EntryID(index % 5), requestNumber: index)) }
-        #expect(cache.state().used == 2)
+        #expect(cache.state.used == 2)
     }
 
     @Test("The largest member of a hierarchical bitmap", arguments: [1, 63, 64, 65, 4096, 4097, 300_000])

@@ -48,14 +48,14 @@ import Testing
         options.seed = 2
         options.permutations = 2
         var ratios: Set<Double> = []
-        for models in FleetModels.allCases {
+        for models in ModelSharing.allCases {
             options.models = models
             let found = try #require(
                 await Hypothesis(fields: [field], learner: learner, options: options).run().first?.arms.first)
-            let run = try Sweep(
-                trace: trace, policies: [policy], capacities: [capacity],
-                options: ReplayOptions(warmup: options.warmup, seed: options.seed), mode: .perUser, models: models
-            ).result(of: policy, at: capacity)
+            let run = try ReplayJob(
+                policy: policy, capacity: capacity, mode: .perUser, models: models,
+                options: ReplayOptions(warmup: options.warmup, seed: options.seed)
+            ).run(over: ReplayInput(trace))
             #expect(found.hitRatio == run.objectHitRatio && run.models == models)
             ratios.insert(found.hitRatio)
         }
@@ -122,9 +122,8 @@ import Testing
         let trace = try trace(.informative)
         let without = try HypothesisLearner().withoutCategories
         let permuted = LabelPermutation(objects: trace.objectCount, seed: 1, number: 0).applied(to: trace)
-        let hits = [trace, permuted].map {
-            SharedReplay(trace: $0, options: ReplayOptions(), progress: nil)
-                .run(CacheMaker(without), capacity: 60, future: nil).counts.total.hits
+        let hits = try [trace, permuted].map {
+            try ReplayJob(policy: without, capacity: .number(60)).run(over: ReplayInput($0)).hits
         }
         #expect(hits[0] == hits[1])
     }

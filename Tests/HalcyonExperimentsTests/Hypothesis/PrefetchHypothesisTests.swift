@@ -45,10 +45,10 @@ import Testing
             let found = await (try Hypothesis(fields: [field], learner: learner, options: options)).run()
             let result = try #require(found.first)
             func sweep(_ prefetch: PrefetchOptions?, _ trace: Trace) throws -> RunResult {
-                try Sweep(
-                    trace: trace, policies: [lru], capacities: [capacity],
-                    options: ReplayOptions(warmup: 0.25, seed: options.seed, prefetch: prefetch), mode: mode
-                ).result(of: lru, at: capacity)
+                try ReplayJob(
+                    policy: lru, capacity: capacity, mode: mode,
+                    options: ReplayOptions(warmup: 0.25, seed: options.seed, prefetch: prefetch)
+                ).run(over: ReplayInput(trace))
             }
             let with = try sweep(prefetch.withCategories, trace)
             #expect((with.prefetch?.hitsOwed ?? 0) > 0, "\(mode)")
@@ -71,10 +71,9 @@ import Testing
         let permuted = LabelPermutation(objects: trace.objectCount, seed: 1, number: 0).applied(to: trace)
         let policy = try HypothesisLearner("learned(hidden=4)").withoutCategories
         let hits = try [trace, permuted].map { trace in
-            PrefetchReplay(
-                trace: trace, options: ReplayOptions(), prefetch: try prefetch().withoutCategories, mode: .shared,
-                progress: nil
-            ).run(once: CacheMaker(policy), capacity: 60).counts.total.hits
+            try ReplayJob(
+                policy: policy, capacity: .number(60), options: ReplayOptions(prefetch: prefetch().withoutCategories)
+            ).run(over: ReplayInput(trace)).hits
         }
         #expect(hits[0] == hits[1])
     }

@@ -54,9 +54,10 @@ import Testing
         for userCount: UInt32 in [10, 40] {
             let trace = TinyTraces.scrambled(count: 6_000, objects: 300, users: userCount)
             let units = ResamplingUnits(trace, warmup: 0.25, seed: 1)
-            let replay = SharedReplay(trace: trace, options: units.replayOptions, progress: nil)
             let lru = try HypothesisLearner().baselines[0]
-            let counts = replay.run(CacheMaker(lru), capacity: 50, future: nil).counts
+            let job = ReplayJob(policy: lru, capacity: .number(50), options: units.replayOptions)
+            let input = ReplayInput(trace)
+            let counts = try job.resolved(for: input).run(over: input).recorder
             #expect(units.kind == (userCount == 10 ? .timeBlocks : .users))
             #expect(units.hits(counts).reduce(0, +) == Double(counts.total.hits))
             #expect(units.weights.reduce(0, +) == Double(counts.total.requests))

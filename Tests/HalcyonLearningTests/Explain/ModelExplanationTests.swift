@@ -25,11 +25,11 @@ struct ModelExplanationTests {
         let spec = try PolicySpec(parsing: settings)
         let parameters = try LearnedParameters().applying(spec.settings, policy: spec.name)
         let context = PolicyContext(capacity: 250, seed: 1)
-        let model = LearnedModel.make(parameters, context: context, forFleet: false)
+        let model = LearnedModel(parameters, seed: context.seed)
         model.observe(bound: 600, victim: victim, seed: 1)
         let cache = model.makeCache(parameters, context: context)
-        cache.define(1, [0])
-        cache.define(2, [1])
+        cache.define(categorySet: 1, members: [0])
+        cache.define(categorySet: 2, members: [1])
         let outcomes = accesses(8_000).map { cache.access($0) }
         return Observed(
             explanation: try #require(model.explanation(parameters, victim: victim, seed: 1)), outcomes: outcomes)
@@ -78,11 +78,11 @@ struct ModelExplanationTests {
         for number in 700..<730 {
             let context = PolicyContext(
                 capacity: usesUniformSizes ? 250 : 250_000, usesUniformSizes: usesUniformSizes, seed: 1)
-            let model = LearnedModel.make(parameters, context: context, forFleet: false)
+            let model = LearnedModel(parameters, seed: context.seed)
             model.observe(bound: 600, victim: number, seed: 1)
             let cache = model.makeCache(parameters, context: context)
-            cache.define(1, [0])
-            cache.define(2, [1])
+            cache.define(categorySet: 1, members: [0])
+            cache.define(categorySet: 2, members: [1])
             for access in accesses(8_000) where model.learner.pointee.watch.record == nil {
                 var access = access
                 if !usesUniformSizes { access.size = 500 + Int(access.entry) * 37 % 1_000 }
@@ -125,7 +125,7 @@ struct ModelExplanationTests {
         // 500 objects, each asked for once, go from the largest on as 900 bytes each are needed.
         let context = PolicyContext(capacity: 600_000, usesUniformSizes: false, seed: 1)
         func watched(_ number: Int) throws -> VictimRecord {
-            let model = LearnedModel.make(LearnedParameters(), context: context, forFleet: false)
+            let model = LearnedModel(LearnedParameters(), seed: context.seed)
             model.observe(bound: 10, victim: number, seed: 1)
             let cache = model.makeCache(LearnedParameters(), context: context)
             var used = 0

@@ -16,13 +16,13 @@ struct PretrainedServingTests {
         }
     }
 
-    private func defineCategories(_ cache: CacheRun) {
-        for set in UInt32(1)...2 { cache.define(set, [set - 1]) }
+    private func defineCategories(_ cache: any AnyCache) {
+        for set in UInt32(1)...2 { cache.define(categorySet: set, members: [set - 1]) }
     }
 
     private func trained(_ parameters: LearnedParameters = LearnedParameters()) throws -> PretrainedModel {
         let context = PolicyContext(capacity: 150, usesUniformSizes: true, seed: 1)
-        let model = LearnedModel.make(parameters, context: context, forFleet: false)
+        let model = LearnedModel(parameters, seed: context.seed)
         let cache = model.makeCache(parameters, context: context)
         defineCategories(cache)
         for access in accesses(12_000, seed: 1) { _ = cache.access(access) }
@@ -32,7 +32,7 @@ struct PretrainedServingTests {
     private func hits(_ policy: ConfiguredPolicy, _ accesses: [Access]) -> (hits: Int, state: CacheState) {
         let cache = policy.makeCache(PolicyContext(capacity: 150, usesUniformSizes: true, seed: 3))
         defineCategories(cache)
-        return (accesses.count { cache.access($0) == .hit }, cache.state())
+        return (accesses.count { cache.access($0) == .hit }, cache.state)
     }
 
     @Test(
@@ -60,7 +60,7 @@ struct PretrainedServingTests {
         let model = try PretrainedModel(parsing: trained().data())
         let parameters = LearnedParameters(serving: model, mode: .frozen)
         let context = PolicyContext(capacity: 150, seed: 5)
-        let frozen = LearnedModel.make(parameters, context: context, forFleet: false)
+        let frozen = LearnedModel(parameters, seed: context.seed)
         let cache = frozen.makeCache(parameters, context: context)
         for access in accesses(5_000, seed: 6) { _ = cache.access(access) }
         #expect(frozen.snapshot(parameters, producer: "test")?.weights == model.weights)
@@ -88,7 +88,7 @@ struct PretrainedServingTests {
 
     @Test("Nothing is kept of a learner that has learnt nothing")
     func untrained() {
-        let model = LearnedModel.make(LearnedParameters(), context: PolicyContext(capacity: 10), forFleet: false)
+        let model = LearnedModel(LearnedParameters(), seed: PolicyContext(capacity: 10).seed)
         #expect(model.snapshot(LearnedParameters(), producer: "test") == nil)
     }
 }

@@ -30,11 +30,11 @@ struct AdaptedModelTests {
     private func outcomes(_ accesses: [Access], adapts: Bool, seed: UInt64 = 1) throws -> [AccessOutcome] {
         let policy = try PolicyCatalogue.standard.policy(
             "learned(horizon=0.5,recency=off,time=off,user=off,session=off,popularity=off,activity=off)")
-        let make = try #require(policy.sharedModelCaches(PolicyContext(capacity: 36, seed: seed)))
+        let model = try #require(policy.makeModel(PolicyContext(capacity: 36, seed: seed)))
         let caches = (0..<2).map { user in
             var context = PolicyContext(capacity: 36, seed: seed &+ UInt64(user))
             context.adaptsModel = adapts
-            return make(context)
+            return policy.makeCache(context, model: model)
         }
         return accesses.map { caches[Int($0.user)].access($0) }
     }
@@ -69,7 +69,7 @@ struct AdaptedModelTests {
             let run = CheckedRun(policy, context)
             let outcomes = run.serve(trace.accesses)
             #expect(run.record.breaches.isEmpty, "\(trace): \(run.record.breaches.prefix(3))")
-            #expect(run.cache.state().used <= 40)
+            #expect(run.cache.state.used <= 40)
             let areSame = CheckedRun(policy, context).serve(trace.accesses, batchesOf: 7) == outcomes
             #expect(areSame, "\(trace)")
         }
@@ -77,15 +77,16 @@ struct AdaptedModelTests {
 
     @Test("Caches that share a model count it once, and each counts its correction of less than 320 bytes")
     func memory() throws {
-        let make = try #require(
-            try PolicyCatalogue.standard.policy("learned").sharedModelCaches(PolicyContext(capacity: 20)))
+        let policy = try PolicyCatalogue.standard.policy("learned")
         var context = PolicyContext(capacity: 20)
-        let first = make(context).state().metadataBytes
-        let shared = make(context).state().metadataBytes
+        let model = try #require(policy.makeModel(context))
+        func make(_ context: PolicyContext) -> any AnyCache { policy.makeCache(context, model: model) }
+        let first = make(context).state.metadataBytes
+        let shared = make(context).state.metadataBytes
         #expect(first.fixed > 100_000 && shared.fixed == 0)
         #expect(first.perNumber == shared.perNumber && first.perResident == shared.perResident)
         context.adaptsModel = true
-        for _ in 0..<3 { #expect(make(context).state().metadataBytes.fixed == UserCorrections.bytesEach) }
+        for _ in 0..<3 { #expect(make(context).state.metadataBytes.fixed == UserCorrections.bytesEach) }
         #expect(UserCorrections.bytesEach < 320)
     }
 }

@@ -54,7 +54,7 @@ struct LateReturnTests {
             let context = PolicyContext(capacity: capacity, seed: seed)
             let (cache, plain) = (learned.makeCache(context), lru.makeCache(context))
             var (hits, returns, hitsOfLRU) = (0, 0, 0)
-            for number in [CategorySetID(1), 2] { cache.define(number, [UInt32(number)]) }
+            for number in [CategorySetID(1), 2] { cache.define(categorySet: number, members: [UInt32(number)]) }
             for access in requests.accesses {
                 let isHit = cache.access(access) == .hit
                 if plain.access(access) == .hit { hitsOfLRU += 1 }
@@ -64,7 +64,7 @@ struct LateReturnTests {
             }
             #expect(hitsOfLRU == 0)
             #expect(hits * 10 > returns * 9, "seed \(seed): \(hits) of \(returns)")
-            #expect((cache.state().metrics.first { $0.name == "horizon_stretch" }?.value ?? 0) > 1)
+            #expect((cache.state.metrics.first { $0.name == "horizon_stretch" }?.value ?? 0) > 1)
         }
     }
 }

@@ -15,9 +15,7 @@ struct LearnedCandidatesTests {
         init(_ parameters: LearnedParameters, residents: Int, sizesDiffer: Bool, requests: Int, seed: UInt64 = 1) {
             let context = PolicyContext(
                 capacity: sizesDiffer ? residents * 100 : residents, usesUniformSizes: !sizesDiffer, seed: seed)
-            index = CacheCore(
-                policy: LearnedPolicy(parameters, context: context), capacity: context.capacity,
-                usesUniformSizes: !sizesDiffer)
+            index = CacheCore(LearnedPolicy(parameters, context: context), context)
             self.sizesDiffer = sizesDiffer
             request(requests, popular: residents)
         }

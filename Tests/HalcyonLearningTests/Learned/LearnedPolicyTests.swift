@@ -23,8 +23,8 @@ struct LearnedPolicyTests {
 
     private func hits(_ policy: ConfiguredPolicy, _ accesses: [Access], capacity: Int, seed: UInt64 = 0) -> Int {
         let cache = policy.makeCache(PolicyContext(capacity: capacity, seed: seed))
-        cache.define(1, [0])
-        cache.define(2, [1])
+        cache.define(categorySet: 1, members: [0])
+        cache.define(categorySet: 2, members: [1])
         return accesses.count { cache.access($0) == .hit }
     }
 
@@ -55,7 +55,7 @@ struct LearnedPolicyTests {
                 let run = CheckedRun(policy, trace.context(for: policy, capacity: capacity))
                 let outcomes = run.serve(trace.accesses)
                 #expect(run.record.breaches.isEmpty, "\(trace) at \(capacity): \(run.record.breaches.prefix(3))")
-                #expect(run.cache.state().used <= capacity)
+                #expect(run.cache.state.used <= capacity)
                 if capacity == 0 {
                     let kept = zip(trace.accesses, outcomes).count { $0.size > 0 && $1 != .refused }
                     #expect(kept == 0)
@@ -89,8 +89,8 @@ struct LearnedPolicyTests {
     /// The outcomes of one batch, which holds all that follows, and the share of evictions that the network decided.
     private func replay(_ policy: ConfiguredPolicy, _ accesses: [Access]) throws -> ([AccessOutcome], Double) {
         let cache = policy.makeCache(PolicyContext(capacity: 150, usesUniformSizes: true))
-        cache.define(1, [0])
-        cache.define(2, [1])
+        cache.define(categorySet: 1, members: [0])
+        cache.define(categorySet: 2, members: [1])
         var outcomes = [AccessOutcome](repeating: .miss, count: accesses.count)
         accesses.map(\.entry).withUnsafeBufferPointer { entries in
             accesses.map(\.time).withUnsafeBufferPointer { times in
@@ -100,13 +100,13 @@ struct LearnedPolicyTests {
                             firstRequest: 0, entries: entries, times: times.baseAddress,
                             categories: categories.baseAddress, users: users.baseAddress)
                         outcomes.withUnsafeMutableBufferPointer { buffer in
-                            if let base = buffer.baseAddress { cache.replay(batch, base) }
+                            if let base = buffer.baseAddress { cache.replay(batch, outcomes: base) }
                         }
                     }
                 }
             }
         }
-        let share = try #require(cache.state().metrics.first { $0.name == "evictions_by_network" }).value
+        let share = try #require(cache.state.metrics.first { $0.name == "evictions_by_network" }).value
         return (outcomes, share)
     }
 
@@ -129,7 +129,7 @@ struct LearnedPolicyTests {
             #expect(areSame, "\(trace)")
             for entry in 0..<EntryID(trace.objectCount) { run.cache.remove(entry) }
             #expect(run.record.breaches.isEmpty, "\(run.record.breaches.prefix(3))")
-            #expect(run.cache.state().count == 0)
+            #expect(run.cache.state.count == 0)
         }
     }
 
@@ -148,9 +148,7 @@ struct LearnedPolicyTests {
         let context = PolicyContext(capacity: residents * mean, usesUniformSizes: costs == [1])
         let fixed = LearnedPolicy(parameters, context: context).metadataBytes.total
         for spacing in residents == 2_060 ? [1, 64] : [1] {
-            var index = CacheCore(
-                policy: LearnedPolicy(parameters, context: context), capacity: context.capacity,
-                usesUniformSizes: costs == [1])
+            var index = CacheCore(LearnedPolicy(parameters, context: context), context)
             // As a live storage numbers them: residents and those that are remembered.
             let numbers = residents * 11 / 4
             var most = 0
@@ -177,7 +175,7 @@ struct LearnedPolicyTests {
         var parameters = LearnedParameters()
         parameters.decider = .heuristic
         let context = PolicyContext(capacity: 200, usesUniformSizes: true)
-        var index = CacheCore(policy: LearnedPolicy(parameters, context: context), capacity: 200)
+        var index = CacheCore(LearnedPolicy(parameters, context: context), context)
         for round in 0..<50 {
             for entry in 0..<200 { _ = index.access(Access(entry: EntryID(entry), requestNumber: round * 200 + entry)) }
         }
@@ -212,23 +210,26 @@ struct LearnedPolicyTests {
         }
         let cache = blind.makeCache(PolicyContext(capacity: 150, usesUniformSizes: costs == [1]))
         for access in accesses { _ = cache.access(access) }
-        let metrics = cache.state().metrics
+        let metrics = cache.state.metrics
         #expect(try #require(metrics.first { $0.name == "training_steps" }).value > 100)
         #expect(try #require(metrics.first { $0.name == "evictions_by_network" }).value == 0)
     }
 
     @Test("The caches of a fleet share what they learn")
     func fleet() throws {
-        let make = try #require(try policy().sharedModelCaches(PolicyContext(capacity: 20)))
-        let caches = (0..<5).map { _ in make(PolicyContext(capacity: 20)) }
+        let (policy, context) = (try policy(), PolicyContext(capacity: 20))
+        let model = try #require(policy.makeModel(context))
+        let caches = (0..<5).map { _ in policy.makeCache(context, model: model) }
         for access in accesses(10_000, seed: 6) { _ = caches[Int(access.user)].access(access) }
-        let steps = caches.map { cache in cache.state().metrics.first { $0.name == "training_steps" }?.value ?? 0 }
+        let steps = caches.map { cache in cache.state.metrics.first { $0.name == "training_steps" }?.value ?? 0 }
         #expect(Set(steps).count == 1 && steps[0] > 60)
     }
 
     @Test("A limit lowered after a newcomer was refused costs the resident that is worth the least")
     func leastWanted() throws {
-        let index = try policy().makeLiveIndex(PolicyContext(capacity: 40, usesUniformSizes: false, seed: 1))
+        var context = PolicyContext(capacity: 40, usesUniformSizes: false, seed: 1)
+        context.keepsVictims = true
+        let index = try policy().makeCache(context)
         var victims: [EntryID] = []
         var number = 0
         func access(_ entry: EntryID, cost: Int) -> Access {

@@ -115,7 +115,7 @@ enum DecisionCase: String, CaseIterable, Sendable {
 
     /// Serves the trace by the learner.
     private func serve(_ trace: Trace, _ parameters: LearnedParameters, _ digests: inout Digests) {
-        let model = LearnedModel.make(parameters, context: context(trace), forFleet: isPerUser)
+        let model = LearnedModel(parameters, seed: context(trace).seed)
         let records = (0..<(isPerUser ? trace.userCount : 1)).map { _ in PolicyRecord() }
         let caches = records.enumerated().map { number, record in
             var context = context(trace, seed: 1 + UInt64(number))
@@ -129,7 +129,8 @@ enum DecisionCase: String, CaseIterable, Sendable {
             let access = access(index, of: trace)
             let cache = caches[isPerUser ? Int(access.user) : 0]
             if isDefined.insert(access.categories).inserted {
-                cache.define(access.categories, Array(trace.categorySets[access.categories]))
+                cache.define(
+                    categorySet: access.categories, members: Array(trace.categorySets[access.categories]))
             }
             _ = cache.access(access)
             if index % 1_000 == 999 { digests.add(weights: model.learner.pointee.trainer.network.weights) }
@@ -146,8 +147,8 @@ enum DecisionCase: String, CaseIterable, Sendable {
         values.kernelLevel = parameters.kernelLevel
         let planner = PrefetchPlanner(
             values, context: PrefetchContext(seed: 1, objects: trace.objectCount, cachesPerUser: isPerUser))
-        let model = LearnedModel.make(parameters, context: context(trace), forFleet: true)
-        let seen = SeenObjects(trace)
+        let model = LearnedModel(parameters, seed: context(trace).seed)
+        let seen = ObjectInfo(trace)
         let budget = try PrefetchBudget(parsing: "2/request")
         let caches = (0..<(isPerUser ? trace.userCount : 1)).map { number in
             var context = context(trace, seed: 1 + UInt64(number))
@@ -155,17 +156,20 @@ enum DecisionCase: String, CaseIterable, Sendable {
             let run =
                 isPerUser
                 ? model.makeCache(parameters, context: context) : ConfiguredPolicy(LRU.self).makeCache(context)
-            return PrefetchedCache(
-                run, capacity: context.capacity, unit: CacheUnit(trace), budget: budget, latency: 0, seen: seen)
+            let cache = PrefetchingCache(
+                TieredCache(memory: run, disk: nil), capacity: context.capacity, unit: CacheUnit(trace), budget: budget,
+                latency: 0, objects: seen)
+            return (run, cache)
         }
         var (counts, plan) = (PrefetchCounts(unit: CacheUnit(trace)), PrefetchPlan())
         var isDefined: Set<CategorySetID> = []
         for index in 0..<trace.count {
             var access = access(index, of: trace)
             (access.object, access.entry) = (trace.entries[index], .none)
-            let cache = caches[isPerUser ? Int(access.user) : 0]
+            let (run, cache) = caches[isPerUser ? Int(access.user) : 0]
             if isDefined.insert(access.categories).inserted {
-                cache.define(access.categories, Array(trace.categorySets[access.categories]))
+                run.define(
+                    categorySet: access.categories, members: Array(trace.categorySets[access.categories]))
                 planner.define(categorySet: access.categories, members: Array(trace.categorySets[access.categories]))
             }
             let outcome = cache.serve(access, isCounted: true, counts: &counts, policy: planner)

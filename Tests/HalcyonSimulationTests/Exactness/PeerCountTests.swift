@@ -1,5 +1,6 @@
 import HalcyonEviction
 import HalcyonExperiments
+import HalcyonSimulation
 import HalcyonLearning
 import Testing
 
@@ -31,8 +32,8 @@ struct PeerCountTests {
         for row in rows {
             let traces = try #require(table.traces[row.trace])
             let trace = row.honoursSizes ? traces.bytes : traces.objects
-            let sweep = try Sweep(trace: trace, policies: [policy], capacities: [.number(row.capacity)])
-            let result = sweep.result(of: policy, at: .number(row.capacity))
+            let job = ReplayJob(policy: policy, capacity: .number(row.capacity))
+            let result = try job.run(over: ReplayInput(trace, for: [job]))
             let known = Self.known.first {
                 $0.policy == ours && $0.trace == row.trace && $0.capacity == row.capacity
             }

@@ -1,6 +1,7 @@
 import Foundation
 import HalcyonEviction
 import HalcyonExperiments
+import HalcyonSimulation
 import HalcyonTestSupport
 import HalcyonTrace
 import Testing
@@ -28,9 +29,9 @@ struct PeerRatioTests {
                 var options = LoadOptions()
                 if !honoursSizes { options.sizes = .unit }
                 let trace = try Trace.load(folder.appendingPathComponent("\(group)/\(file).csv.gz").path, options)
-                let sweep = try Sweep(trace: trace, policies: [policy], capacities: cells.map { .number($0.capacity) })
+                let input = ReplayInput(trace, for: ReplayJob.grid(policies: [policy], capacities: [.number(1)]))
                 for cell in cells {
-                    let result = sweep.result(of: policy, at: .number(cell.capacity))
+                    let result = try ReplayJob(policy: policy, capacity: .number(cell.capacity)).run(over: input)
                     let missRatio = Double(result.requests - result.hits) / Double(result.requests)
                     differences.append(missRatio / cell.missRatio - 1)
                 }

@@ -11,7 +11,7 @@ import Testing
 @Suite("Bytes of bookkeeping")
 struct BookkeepingBytesTests {
     private func run(
-        _ trace: Trace, _ policy: String, _ capacity: Int, mode: ReplayMode = .shared, models: FleetModels = .shared,
+        _ trace: Trace, _ policy: String, _ capacity: Int, mode: ReplayMode = .shared, models: ModelSharing = .shared,
         tiers: TierOptions? = nil, prefetch: PrefetchOptions? = nil
     ) async throws -> RunResult {
         let sweep = try Sweep(
@@ -56,7 +56,7 @@ struct BookkeepingBytesTests {
     func nothing() async throws {
         let result = try await run(TinyTraces.unit([0, 1, 2]), "lru", 0)
         #expect(result.metadataBytesPerResident == 0 && result.metadataBytes == 3 * 9)
-        #expect(EntryCounts().bytesPerResident(MetadataBytes(perNumber: 9), residents: 1) == 0)
+        #expect(CacheSummary().bytesPerResident == 0)
     }
 
     @Test("Tiers and per-user caches keep a table each")
@@ -78,8 +78,8 @@ struct BookkeepingBytesTests {
         let folder = try TemporaryFolder()
         let path = try folder.file("t.csv", "key\n" + (0..<4_000).map { "\($0)\n" }.joined())
         let result = try StreamReplay(
-            path: path, load: LoadOptions(), policies: [try PolicyCatalogue.standard.policy("lru")],
-            capacities: [.number(100)]
+            path: path, load: LoadOptions(),
+            jobs: [ReplayJob(policy: PolicyCatalogue.standard.policy("lru"), capacity: .number(100))]
         ).run().runs[0]
         // Tables that grow have a 128th in reserve at most.
         #expect((9...9.08).contains(result.metadataBytesPerResident))

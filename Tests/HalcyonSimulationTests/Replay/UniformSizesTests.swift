@@ -41,7 +41,7 @@ private struct EqualSizes {
     /// Runs each form, and returns the first result with the others' that are to equal it, each with its size.
     func runs(
         _ policy: String, options: ReplayOptions = ReplayOptions(), mode: ReplayMode = .shared,
-        models: FleetModels = .shared, tiers: Bool = false
+        models: ModelSharing = .shared, tiers: Bool = false
     ) async throws -> [(run: RunResult, size: Int)] {
         var results: [(RunResult, Int)] = []
         for (trace, size) in try traces() {
@@ -85,7 +85,10 @@ struct UniformSizesTests {
         for (path, size) in forms.forms {
             let streamed = try StreamReplay(
                 path: path, load: LoadOptions.with { $0.chunkBytes = 5_000 },
-                policies: [PolicyCatalogue.standard.policy(name)], capacities: [.number(EqualSizes.capacity * size)]
+                jobs: [
+                    ReplayJob(
+                        policy: PolicyCatalogue.standard.policy(name), capacity: .number(EqualSizes.capacity * size))
+                ]
             ).run().runs[0]
             #expect(decisions(streamed) == decisions(runs[0].run), "streamed, \(size)")
             #expect(streamed.capacity == EqualSizes.capacity * size)
@@ -129,10 +132,10 @@ struct UniformSizesTests {
     @Test(
         "Per-user caches decide the same",
         arguments: [
-            ("lru", FleetModels.shared), ("belady", .shared), ("w-tinylfu", .shared), ("learned", .shared),
+            ("lru", ModelSharing.shared), ("belady", .shared), ("w-tinylfu", .shared), ("learned", .shared),
             ("learned", .own), ("learned", .adapted),
         ])
-    func perUser(name: String, models: FleetModels) async throws {
+    func perUser(name: String, models: ModelSharing) async throws {
         let runs = try await EqualSizes().runs(name, mode: .perUser, models: models)
         #expect(runs[0].run.hits > 0 && runs[0].run.evictions > 0)
         for (run, size) in runs {
@@ -212,8 +215,10 @@ struct UniformSizesTests {
         }
         if try needsFuture(name) { return }
         let streamed = try StreamReplay(
-            path: forms.forms[2].path, load: LoadOptions(), policies: [PolicyCatalogue.standard.policy(name)],
-            capacities: [.number(EqualSizes.page - 1)]
+            path: forms.forms[2].path, load: LoadOptions(),
+            jobs: [
+                ReplayJob(policy: PolicyCatalogue.standard.policy(name), capacity: .number(EqualSizes.page - 1))
+            ]
         ).run().runs[0]
         #expect(streamed.hits == 0 && streamed.admissionsRefused == 300)
     }
@@ -271,8 +276,9 @@ struct UniformStreamTests {
         -> ReplayReport
     {
         try StreamReplay(
-            path: path, load: load, policies: policies.map { try PolicyCatalogue.standard.policy($0) },
-            capacities: [capacity]
+            path: path, load: load,
+            jobs: ReplayJob.grid(
+                policies: policies.map { try PolicyCatalogue.standard.policy($0) }, capacities: [capacity])
         ).run()
     }
 
@@ -338,7 +344,7 @@ extension ReplayMode {
 }
 
 extension LoadOptions {
-    fileprivate static func with(_ change: (inout LoadOptions) -> Void) -> LoadOptions {
+    static func with(_ change: (inout LoadOptions) -> Void) -> LoadOptions {
         var options = LoadOptions()
         change(&options)
         return options

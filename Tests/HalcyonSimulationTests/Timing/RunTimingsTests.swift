@@ -1,6 +1,7 @@
 import HalcyonEviction
 import HalcyonExperiments
 import HalcyonLearning
+import HalcyonPrefetch
 import HalcyonTestSupport
 import HalcyonTrace
 import Testing
@@ -17,8 +18,10 @@ struct RunTimingsTests {
     struct Setting: CustomTestStringConvertible, Sendable {
         let policy: String
         let mode: ReplayMode
-        let models: FleetModels
+        let models: ModelSharing
         let warmup: Double
+        var tiers: TierOptions?
+        var prefetch: PrefetchOptions?
 
         var testDescription: String { "\(policy) \(mode.rawValue) \(models.rawValue) models \(warmup)" }
     }
@@ -30,6 +33,12 @@ struct RunTimingsTests {
             Setting(policy: policy, mode: .perUser, models: .shared, warmup: 0.3),
             Setting(policy: policy, mode: .perUser, models: .own, warmup: 0.3),
             Setting(policy: policy, mode: .perUser, models: .adapted, warmup: 0.3),
+            Setting(
+                policy: policy, mode: .shared, models: .shared, warmup: 0.3,
+                tiers: TierOptions(memory: .share(0.005, text: "0.5%"), disk: .share(0.02, text: "2%"))),
+            Setting(
+                policy: policy, mode: .perUser, models: .shared, warmup: 0.3,
+                prefetch: try? PrefetchOptions(policy: "markov", budget: PrefetchBudget(parsing: "1/request"))),
         ]
     }
 
@@ -42,12 +51,11 @@ struct RunTimingsTests {
     }
 
     private func run(_ setting: Setting, on trace: Trace, timings: Bool) throws -> RunResult {
-        let sweep = try Sweep(
-            trace: trace, policies: [PolicyCatalogue.standard.policy(setting.policy)],
-            capacities: [.share(0.02, text: "2%")],
-            options: ReplayOptions(warmup: setting.warmup, timings: timings), mode: setting.mode,
-            models: setting.models)
-        return sweep.result(of: sweep.policies[0], at: sweep.capacities[0])
+        try ReplayJob(
+            policy: PolicyCatalogue.standard.policy(setting.policy), capacity: .share(0.02, text: "2%"),
+            mode: setting.mode, models: setting.models, tiers: setting.tiers,
+            options: ReplayOptions(warmup: setting.warmup, timings: timings, prefetch: setting.prefetch)
+        ).run(over: ReplayInput(trace))
     }
 
     @Test("every counted hit, miss and eviction is timed once, and timing changes nothing", arguments: settings)
@@ -78,21 +86,12 @@ struct RunTimingsTests {
 
     @Test("a run without hits has no times of hits")
     func nothingToTime() throws {
-        let sweep = try Sweep(
-            trace: TinyTraces.unit([0, 1, 2, 3]), policies: ["lru"], capacities: ["2"],
-            options: ReplayOptions(timings: true))
-        let times = try #require(sweep.result(of: sweep.policies[0], at: sweep.capacities[0]).timings)
+        let result = try ReplayJob(
+            policy: PolicyCatalogue.standard.policy("lru"), capacity: .number(2), options: ReplayOptions(timings: true)
+        ).run(over: ReplayInput(TinyTraces.unit([0, 1, 2, 3])))
+        let times = try #require(result.timings)
         #expect(times.hit == TimeDistribution(count: 0, mean: 0, p50: 0, p90: 0, p99: 0, p999: 0, max: 0))
         #expect(times.miss.count == 4)
         #expect(times.eviction.count == 2)
-    }
-
-    @Test("two tiers are not timed")
-    func tiers() {
-        #expect(throws: ReplayError.self) {
-            try Sweep(
-                trace: TinyTraces.unit([0]), policies: [PolicyCatalogue.standard.policy("lru")], capacities: [],
-                options: ReplayOptions(timings: true), tiers: TierOptions(memory: .number(1), disk: .number(1)))
-        }
     }
 }

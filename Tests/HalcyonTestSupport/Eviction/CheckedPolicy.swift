@@ -88,8 +88,6 @@ public struct CheckedPolicy<Wrapped: EvictionPolicy & ~Copyable>: ~Copyable, Evi
         wrapped.define(categorySet: categorySet, members: members)
     }
 
-    public mutating func reconsider(_ access: Access, isLikely: Bool) { wrapped.reconsider(access, isLikely: isLikely) }
-
     public mutating func resize(to capacity: Int) {
         self.capacity = capacity
         wrapped.resize(to: capacity)
@@ -156,7 +154,7 @@ public struct PolicyChecker: PolicyDecorator {
 
     public func makeCache<Policy: EvictionPolicy & ~Copyable>(
         around policy: consuming Policy, context: PolicyContext
-    ) -> CacheRun {
-        CacheRun(CheckedPolicy(policy, capacity: context.capacity, record: record), context: context)
+    ) -> any AnyCache {
+        PolicyCache(CheckedPolicy(policy, capacity: context.capacity, record: record), context: context)
     }
 }

@@ -3,7 +3,7 @@ import HalcyonEviction
 /// A cache with a ``CheckedPolicy`` inside, ready to serve a ``MicroTrace``.
 public struct CheckedRun {
     /// The cache.
-    public let cache: CacheRun
+    public let cache: any AnyCache
     /// What its policy was told.
     public let record: PolicyRecord
 
@@ -12,7 +12,9 @@ public struct CheckedRun {
         let record = PolicyRecord()
         cache = policy.makeCache(context, decorator: PolicyChecker(record))
         self.record = record
-        for set in 1..<MicroTrace.categorySetCount { cache.define(CategorySetID(set), [UInt32(set - 1)]) }
+        for set in 1..<MicroTrace.categorySetCount {
+            cache.define(categorySet: CategorySetID(set), members: [UInt32(set - 1)])
+        }
     }
 
     /// Serves all accesses one by one.
@@ -44,7 +46,7 @@ public struct CheckedRun {
                                         times: times.baseAddress.map { $0 + start },
                                         categories: categories.baseAddress.map { $0 + start },
                                         users: users.baseAddress.map { $0 + start })
-                                    if let base = outcomes.baseAddress { cache.replay(batch, base + start) }
+                                    if let base = outcomes.baseAddress { cache.replay(batch, outcomes: base + start) }
                                 }
                             }
                         }

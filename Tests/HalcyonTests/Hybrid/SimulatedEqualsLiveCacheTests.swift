@@ -83,7 +83,7 @@ struct SimulatedEqualsLiveCacheTests {
                 decorator: PolicyChecker(records[tier]))
         }
         for set in 1..<UInt32(trace.categorySets.count) {
-            for cache in caches { cache.define(set, Array(trace.categorySets[set])) }
+            for cache in caches { cache.define(categorySet: set, members: Array(trace.categorySets[set])) }
         }
         let tiers = (0..<trace.count).map { request -> CacheType in
             let access = Access(

@@ -22,7 +22,9 @@ struct SimulatedEqualsLiveTests {
         let record = PolicyRecord()
         let reference = policy.makeCache(
             PolicyContext(capacity: capacity, usesUniformSizes: false, seed: 1), decorator: PolicyChecker(record))
-        for set in 1..<UInt32(trace.categorySets.count) { reference.define(set, Array(trace.categorySets[set])) }
+        for set in 1..<UInt32(trace.categorySets.count) {
+            reference.define(categorySet: set, members: Array(trace.categorySets[set]))
+        }
         let clock = ManualClock(seconds: 0)
         let left = Departures()
         let memory = MemoryStorage<Blob>(

@@ -10,7 +10,6 @@ public struct HypothesisField: Sendable {
     /// The capacities of the cache, or of each user's.
     public let capacities: [CapacityRequest]
 
-    let plan: FleetPlan?
     let distinct: Int
 
     /// A field.
@@ -50,7 +49,6 @@ public struct HypothesisField: Sendable {
         }
         self.mode = mode
         self.trace = trace
-        plan = mode == .perUser ? FleetPlan(trace) : nil
     }
 
     /// A capacity in the unit of the trace's costs.

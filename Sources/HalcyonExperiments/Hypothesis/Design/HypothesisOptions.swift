@@ -17,7 +17,7 @@ public struct HypothesisOptions: Sendable, Equatable, Codable {
     /// The smallest gain in hit ratio that matters: where a larger one is ruled out, the hypothesis is not supported.
     public var margin = 0.005
     /// What the caches of a fleet learn together.
-    public var models = FleetModels.shared
+    public var models = ModelSharing.shared
     /// At most so many requests of a trace are replayed; `nil` is all. It is written down, and the traces of the fields are
     /// those that were cut already.
     public var limit: Int?

@@ -23,17 +23,17 @@ struct HypothesisBench: Sendable {
     let units: ResamplingUnits
     let learner: HypothesisLearner
     let options: HypothesisOptions
-    private let future: FutureKnowledge?
+    private let input: ReplayInput
 
     init(_ field: HypothesisField, learner: HypothesisLearner, options: HypothesisOptions) {
         self.field = field
         self.learner = learner
         self.options = options
         units = ResamplingUnits(field.trace, warmup: options.warmup, seed: options.seed)
-        let needsFuture = learner.baselines.contains { $0.info.traits.contains(.needsFuture) }
-        future =
-            field.mode == .shared && needsFuture
-            ? FutureKnowledge(entries: field.trace.entries, entryCount: field.trace.objectCount) : nil
+        input = ReplayInput(
+            field.trace,
+            for: learner.baselines.map { ReplayJob(policy: $0, capacity: .number(1), mode: field.mode) }
+                + [ReplayJob(policy: learner.withCategories, capacity: .number(1), mode: field.mode)])
     }
 
     /// Runs one arm and returns its hits and requests over all and its hits by unit.
@@ -62,33 +62,15 @@ struct HypothesisBench: Sendable {
         }
         var replayOptions = units.replayOptions
         replayOptions.seed = options.seed &+ UInt64(seed)
-        let capacity = field.resolved(field.capacities[job.capacity])
         replayOptions.prefetch = prefetch
-        let counts = replay(trace, policy, capacity, replayOptions, progress).counts
+        var replay = ReplayJob(
+            policy: policy, capacity: field.capacities[job.capacity], mode: field.mode, models: options.models,
+            options: replayOptions)
+        replay.comparesWithoutPrefetching = false
+        // The initialiser of the field has resolved every capacity once, so none fails here.
+        guard let resolved = try? replay.resolved(for: input) else { preconditionFailure("a job that was verified") }
+        let counts = resolved.run(over: input.relabelled(trace), progress: progress).recorder
         return ArmHits(hits: counts.total.hits, requests: counts.total.requests, byUnit: units.hits(counts))
-    }
-
-    private func replay(
-        _ trace: Trace, _ policy: ConfiguredPolicy, _ capacity: Int, _ options: ReplayOptions,
-        _ progress: ReplayProgress?
-    ) -> Measured {
-        let fleet = CacheUnit(trace).context(capacity: capacity, seed: options.seed)
-        if let prefetch = options.prefetch {
-            let mode = field.mode
-            let shared =
-                mode == .perUser ? CacheMaker(sharingModelOf: policy, as: self.options.models, fleet: fleet) : nil
-            return PrefetchReplay(trace: trace, options: options, prefetch: prefetch, mode: mode, progress: progress)
-                .run(once: shared ?? CacheMaker(policy), capacity: capacity)
-        }
-        guard let plan = field.plan else {
-            return SharedReplay(trace: trace, options: options, progress: progress)
-                .run(CacheMaker(policy), capacity: capacity, future: future)
-        }
-        let replay = FleetReplay(trace: trace, plan: plan, options: options, progress: progress)
-        if let maker = CacheMaker(sharingModelOf: policy, as: self.options.models, fleet: fleet) {
-            return replay.run(inOrderOfTime: maker, capacity: capacity)
-        }
-        return replay.run(CacheMaker(policy), capacity: capacity)
     }
 }
 

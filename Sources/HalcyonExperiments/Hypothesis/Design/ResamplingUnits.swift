@@ -55,16 +55,14 @@ struct ResamplingUnits: Sendable {
             kind = .timeBlocks
             options.windows = Self.stretches
             unitOfUser = []
-            let counts = Counts(trace: trace, options: options, latency: nil)
-            weights = counts.windows.indices.map { window in
-                Double(min(counts.windowLength, counted - window * counts.windowLength))
-            }
+            let length = Recorder.windowLength(counted: counted, windows: Self.stretches)
+            weights = stride(from: 0, to: counted, by: length).map { Double(min(length, counted - $0)) }
         }
         replayOptions = options
     }
 
     /// The hits of each unit in a replay under ``replayOptions``. O(users).
-    func hits(_ counts: Counts) -> [Double] {
+    func hits(_ counts: Recorder) -> [Double] {
         guard kind == .users else { return counts.windows.map { Double($0.hits) } }
         var hits = [Double](repeating: 0, count: weights.count)
         for (user, tally) in counts.byUser.enumerated() where tally.requests > 0 {

@@ -7,7 +7,7 @@ import HalcyonTrace
 import Testing
 
 @Suite("A cache for each user")
-struct FleetReplayTests {
+struct PerUserTests {
     @Test("a fleet is each user's requests through a cache of their own")
     func equalsSeparateRuns() async throws {
         let trace = TinyTraces.scrambled(count: 9_000, objects: 200, users: 7)

@@ -21,7 +21,7 @@ private final class Script: PrefetchPolicy {
 }
 
 @Suite("A cache that is prefetched for")
-struct PrefetchedCacheTests {
+struct PrefetchingCacheTests {
     /// What a policy hears of objects that leave a cache with room for two.
     private func left(_ requests: [UInt32], warmup: Int = 0) throws -> [String] {
         let trace = Trace(
@@ -29,10 +29,11 @@ struct PrefetchedCacheTests {
             objectSizes: Array(repeating: 1, count: 64), userCount: 0, sizeUnit: .objects, names: TraceNames())
         var context = PolicyContext(capacity: 2, usesUniformSizes: true)
         context.prefetches = true
-        let cache = PrefetchedCache(
-            try PolicyCatalogue.standard.policy("lru").makeCache(context), capacity: 2, unit: CacheUnit(trace),
+        let cache = PrefetchingCache(
+            TieredCache(memory: try PolicyCatalogue.standard.policy("lru").makeCache(context), disk: nil), capacity: 2,
+            unit: CacheUnit(trace),
             budget: .unlimited,
-            latency: 0, seen: SeenObjects(trace))
+            latency: 0, objects: ObjectInfo(trace))
         let policy = Script()
         var (counts, plan) = (PrefetchCounts(unit: CacheUnit(trace)), PrefetchPlan())
         for (position, object) in requests.enumerated() {

@@ -4,11 +4,11 @@ import Testing
 @testable import HalcyonSimulation
 
 @Suite("The objects that a cache has met")
-struct MetObjectsTests {
+struct ResidencyTableTests {
     @Test("Each has one number, handed out densely, and stands where it was put, as in a dictionary")
     func numbers() {
-        var met = MetObjects()
-        var (book, states): ([UInt32: EntryID], [UInt32: MetObjects.State]) = ([:], [:])
+        var met = ResidencyTable()
+        var (book, states): ([UInt32: EntryID], [UInt32: ResidencyTable.State]) = ([:], [:])
         var generator = SplitMix64(seed: 6)
         var wrong = 0
         if met.holds(0) { wrong += 1 }

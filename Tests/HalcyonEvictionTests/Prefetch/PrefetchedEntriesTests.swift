@@ -6,7 +6,7 @@ import Testing
 ///
 /// Entries are letters. A request counts, a fetch does not.
 @Suite("What was fetched ahead, by hand")
-struct PrefetchingPolicyTests {
+struct PrefetchedEntriesTests {
     /// A cache, and how many requests it has had.
     private struct Bench {
         let run: PrefetchingRun
@@ -26,7 +26,7 @@ struct PrefetchingPolicyTests {
         /// Says of what waits whether it is likely.
         func judge(_ letter: String, isLikely: Bool) {
             let entry = EntryID(letter.utf8.first ?? 0) - EntryID(UInt8(ascii: "a"))
-            run.cache.reconsider(Access(entry: entry, requestNumber: requests, isPrefetch: true), isLikely)
+            run.cache.reconsider(Access(entry: entry, requestNumber: requests, isPrefetch: true), isLikely: isLikely)
         }
 
         private mutating func serve(_ letters: String, isPrefetch: Bool) -> String {
@@ -34,7 +34,7 @@ struct PrefetchingPolicyTests {
             for letter in letters.utf8 {
                 let before = run.outer.victims.count
                 let entry = EntryID(letter - UInt8(ascii: "a"))
-                let outcome = run.cache.access(
+                let outcome = run.access(
                     Access(entry: entry, requestNumber: requests, time: Int64(requests), isPrefetch: isPrefetch))
                 if !isPrefetch { requests += 1 }
                 let signs: [AccessOutcome: String] = [.hit: "+", .miss: "-", .refused: "!", .stale: "~"]
@@ -46,7 +46,7 @@ struct PrefetchingPolicyTests {
         private func names(_ entries: ArraySlice<EntryID>) -> String { entries.map(name).joined() }
         private func name(_ entry: EntryID) -> String { String(UnicodeScalar(UInt8(entry) + UInt8(ascii: "a"))) }
 
-        func metric(_ name: String) -> Double? { run.cache.state().metrics.first { $0.name == name }?.value }
+        func metric(_ name: String) -> Double? { run.cache.state.metrics.first { $0.name == name }?.value }
 
         var breaches: [String] { run.outer.breaches + run.inner.breaches }
     }
@@ -93,10 +93,10 @@ struct PrefetchingPolicyTests {
     func protection(age: Int) throws {
         let policy = try PolicyCatalogue.classical.policy("lru")
         let run = PrefetchingRun(policy, PolicyContext(capacity: 100))
-        for entry in 0..<99 { _ = run.cache.access(Access(entry: EntryID(entry), requestNumber: entry)) }
-        _ = run.cache.access(Access(entry: 200, requestNumber: 99, isPrefetch: true))
-        for index in 99..<99 + age { _ = run.cache.access(Access(entry: 98, requestNumber: index)) }
-        _ = run.cache.access(Access(entry: 300, requestNumber: 99 + age))
+        for entry in 0..<99 { _ = run.access(Access(entry: EntryID(entry), requestNumber: entry)) }
+        _ = run.access(Access(entry: 200, requestNumber: 99, isPrefetch: true))
+        for index in 99..<99 + age { _ = run.access(Access(entry: 98, requestNumber: index)) }
+        _ = run.access(Access(entry: 300, requestNumber: 99 + age))
         #expect(run.outer.victims == [age > 33 ? 200 : 0])
     }
 
@@ -160,13 +160,13 @@ struct PrefetchingPolicyTests {
         var bench = try Bench(capacity: 3)
         _ = bench.ask("a")
         _ = bench.fetch("p")
-        bench.run.cache.remove(15)
+        bench.run.remove(15)
         #expect(bench.fetch("p") == "p-")
         #expect(bench.metric("prefetched_waiting") == 1)
-        bench.run.cache.remove(15)
-        bench.run.cache.remove(0)
+        bench.run.remove(15)
+        bench.run.remove(0)
         #expect(bench.run.inner.events == [.insertion(0), .removal(0)])
-        #expect(bench.run.cache.state().count == 0 && bench.metric("prefetched_waiting") == 0)
+        #expect(bench.run.cache.state.count == 0 && bench.metric("prefetched_waiting") == 0)
         #expect(bench.ask("p") == "p-")
         #expect(bench.breaches.isEmpty, "\(bench.breaches)")
     }
@@ -186,7 +186,7 @@ struct PrefetchingPolicyTests {
     func leastWanted() throws {
         var context = PolicyContext(capacity: 10)
         context.prefetches = true
-        let index = try PolicyCatalogue.classical.policy("lru").makeLiveIndex(context)
+        let index = try PolicyCatalogue.classical.policy("lru").makeCache(context)
         var victims: [EntryID] = []
         for entry in EntryID(0)..<3 {
             _ = index.store(Access(entry: entry, requestNumber: Int(entry)), deadline: .max, victims: &victims)
@@ -196,6 +196,13 @@ struct PrefetchingPolicyTests {
         }
         index.limit(capacity: 2, count: .max, at: Access(entry: .none, requestNumber: 3), victims: &victims)
         #expect(victims == [8, 9, 0])
+    }
+
+    /// What a cache of `capacity` that prefetches is made with.
+    private static func prefetching(_ capacity: Int) -> PolicyContext {
+        var context = PolicyContext(capacity: capacity)
+        context.prefetches = true
+        return context
     }
 
     /// Refuses odd entries for itself; first in, first out.
@@ -212,7 +219,7 @@ struct PrefetchingPolicyTests {
     /// Capacity 3. 1 and 3 wait; 1 is asked for and not wanted, so it goes although it is protected and 3 came before it.
     @Test("What the policy refuses when it is asked for is a hit, and the first to go")
     func refusal() {
-        var index = CacheCore(policy: PrefetchingPolicy(EvenOnly()), capacity: 3, keepsVictims: true)
+        var index = CacheCore(EvenOnly(), Self.prefetching(3))
         for entry: EntryID in [3, 1] { _ = index.access(Access(entry: entry, requestNumber: 0, isPrefetch: true)) }
         let outcomes = [1, 1, 2, 4].enumerated().map { number, entry in
             index.access(Access(entry: EntryID(entry), requestNumber: number))
@@ -235,7 +242,7 @@ struct PrefetchingPolicyTests {
 
     @Test("A policy that names nobody keeps its entries, and the fetch is refused")
     func keeper() {
-        var index = CacheCore(policy: PrefetchingPolicy(Keeper()), capacity: 2)
+        var index = CacheCore(Keeper(), Self.prefetching(2))
         for entry: EntryID in [0, 1] { _ = index.access(Access(entry: entry, requestNumber: Int(entry))) }
         let fetched = index.access(Access(entry: 5, requestNumber: 2, isPrefetch: true))
         let count = index.count

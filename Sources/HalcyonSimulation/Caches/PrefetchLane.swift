@@ -1,0 +1,93 @@
+import HalcyonEviction
+import HalcyonPrefetch
+import HalcyonTrace
+
+/// Prefetching in a run: one prefetch policy, and for each cache of the run its residency and budget.
+///
+/// For each request the policy learns its outcome and what was evicted, then plans; see ``HalcyonPrefetch/PrefetchPolicy``.
+final class PrefetchLane {
+    /// The policy. One for all caches, so that what one user does serves the next.
+    let policy: any PrefetchPolicy
+    private(set) var counts: PrefetchCounts
+    private let options: PrefetchOptions
+    private let unit: CacheUnit
+    private let capacity: Int
+    private let objects: ObjectInfo
+    private var caches: [PrefetchingCache?] = []
+    private var isKnownSet: [Bool] = []
+    private var plan = PrefetchPlan()
+    private let clock = ContinuousClock()
+    private var requests = 0
+
+    init(_ options: PrefetchOptions, resolved: ResolvedJob, facts: SourceFacts) {
+        let job = resolved.job
+        let trace = facts.input?.trace
+        var context = PrefetchContext(
+            seed: job.options.seed, objects: trace?.objectCount ?? 0, fetchLatency: options.fetchLatency,
+            cachesPerUser: job.mode == .perUser)
+        if options.needsKeys, let next = trace.flatMap(NextKeys.init) {
+            context.nextByKey = { object in next.object(after: object) }
+        }
+        policy = options.makePolicy(context)
+        counts = PrefetchCounts(unit: facts.unit)
+        self.options = options
+        unit = facts.unit
+        capacity = facts.unit.capacity(resolved.capacity)
+        objects = ObjectInfo(trace)
+    }
+
+    /// Takes over a cache.
+    func open(_ cache: TieredCache, number: Int) {
+        while caches.count <= number { caches.append(nil) }
+        caches[number] = PrefetchingCache(
+            cache, capacity: capacity, unit: unit, budget: options.budget, latency: options.fetchLatency,
+            objects: objects)
+    }
+
+    /// Serves a request, then prefetches.
+    ///
+    /// - Parameters:
+    ///   - number: the number of the cache.
+    ///   - isCounted: whether the request lies after the warm-up.
+    ///   - times: receives the time of the access; `nil` for caches that are not timed.
+    func serve(
+        _ request: Access, cache number: Int, isCounted: Bool, times: CacheTimes?
+    ) -> AccessOutcome {
+        guard let cache = caches[number] else { return .miss }
+        var access = request
+        access.entry = .none
+        // One plan in 64 is timed.
+        let isTimed = requests & 63 == 63
+        requests += 1
+        let outcome = cache.serve(access, isCounted: isCounted, counts: &counts, policy: policy, times: times)
+        let start = isTimed ? clock.now : nil
+        cache.tell(access, isHit: outcome.isHit, counts: &counts, to: policy)
+        objects.note(access)
+        cache.prefetch(after: access, isCounted: isCounted, counts: &counts, policy: policy, plan: &plan)
+        if let start {
+            counts.plansTimed += 1
+            counts.planningNanoseconds += Int((clock.now - start).inSeconds * 1e9)
+        }
+        return outcome
+    }
+
+    /// Counts what one cache prefetched and has not used at the end. Returns the number of its entry numbers.
+    func finish(_ number: Int) -> Int {
+        guard let cache = caches[number] else { return 0 }
+        cache.finish(&counts)
+        caches[number] = nil
+        return cache.entryCount
+    }
+
+    /// Reports the new category sets of a block to the policy.
+    func define(_ block: borrowing RequestBlock) {
+        guard let categories = block.categories else { return }
+        while isKnownSet.count < block.categorySets.count { isKnownSet.append(false) }
+        for index in 0..<block.count {
+            let set = categories[index]
+            if set == 0 || isKnownSet[Int(set)] { continue }
+            isKnownSet[Int(set)] = true
+            policy.define(categorySet: set, members: Array(block.categorySets[set]))
+        }
+    }
+}

@@ -1,0 +1,166 @@
+import HalcyonEviction
+import HalcyonTrace
+
+/// Counts the outcomes of a run: in total, by window of time, by category, by user, by tier.
+///
+/// The counts do not depend on the order of the blocks, so that users can be replayed one after another.
+package struct Recorder {
+    /// The number of requests in a window of a stream, whose length is not known in advance.
+    static let streamWindowLength = 1_000_000
+
+    /// The requests left out of the counts.
+    let warmup: Int
+    /// The number of requests in a window.
+    package let windowLength: Int
+    /// All counted requests.
+    package private(set) var total = Tally()
+    /// The requests whose object was not kept.
+    private(set) var refused = 0
+    /// The requests that found their object expired, or of another size.
+    private(set) var stale = 0
+    /// By window of time.
+    package private(set) var windows: [Tally]
+    /// By category set; empty unless asked for.
+    private(set) var byCategorySet: [Tally] = []
+    /// By user; empty unless asked for.
+    package private(set) var byUser: [Tally] = []
+    /// By tier; `nil` without tiers.
+    private(set) var latency: LatencyCounts?
+    /// The same requests without prefetching.
+    private(set) var totalWithout = Tally()
+    /// The misses without prefetching that became hits, and the hits that became misses.
+    private(set) var missesAvoided = 0
+    private(set) var hitsLost = 0
+
+    /// The unit of the sizes of blocks; what is counted is in the unit of the trace.
+    private let unit: CacheUnit
+    /// The hits of the block without prefetching; empty without a comparison.
+    private var hitsWithout: [Bool] = []
+    private let countsCategories: Bool
+    private let countsUsers: Bool
+
+    init(_ job: ReplayJob, facts: SourceFacts) {
+        unit = facts.unit
+        warmup = facts.warmup
+        countsCategories = job.options.byCategory
+        // Per-user caches report how users differ.
+        countsUsers = job.options.byUser || job.mode == .perUser
+        if facts.input == nil {
+            windowLength = Self.streamWindowLength
+            windows = []
+        } else {
+            let counted = facts.requests - facts.warmup
+            windowLength = Self.windowLength(counted: counted, windows: job.options.windows)
+            windows = Array(repeating: Tally(), count: max(1, (counted + windowLength - 1) / windowLength))
+        }
+        if countsCategories { byCategorySet = Array(repeating: Tally(), count: facts.categorySets.count) }
+        if countsUsers { byUser = Array(repeating: Tally(), count: facts.userCount) }
+        latency = job.tiers.map { LatencyCounts(model: $0.latency, sizesAreBytes: facts.sizeUnit == .bytes) }
+    }
+
+    /// The number of requests in each of `windows` windows over `counted` requests.
+    package static func windowLength(counted: Int, windows: Int) -> Int {
+        let count = max(1, min(windows, counted))
+        return max(1, (counted + count - 1) / count)
+    }
+
+    /// The columns that are read.
+    var columns: RequestColumns {
+        var columns: RequestColumns = []
+        if countsCategories { columns.insert(.categories) }
+        if countsUsers { columns.insert(.users) }
+        return columns
+    }
+
+    /// Counts the outcomes of a block.
+    mutating func count(_ block: borrowing RequestBlock, _ outcomes: UnsafePointer<AccessOutcome>) {
+        if block.isWarmup { return }
+        if block.positions != nil {
+            var sum = Tally()
+            for index in 0..<block.count {
+                let outcome = outcomes[index]
+                let size = block.sizes?[index] ?? unit.size
+                sum.count(outcome, size: size)
+                windows[(block.position(index) - warmup) / windowLength].count(outcome, size: size)
+                if !outcome.isHit { countMiss(outcome) }
+            }
+            total.add(sum)
+        } else {
+            var start = 0
+            while start < block.count {
+                let position = block.firstPosition + start - warmup
+                let end = min(block.count, start + windowLength - position % windowLength)
+                countWindow(position / windowLength, outcomes + start, block.sizes.map { $0 + start }, end - start)
+                start = end
+            }
+        }
+        if latency != nil || countsCategories || countsUsers { countTables(block, outcomes) }
+        compare(outcomes)
+    }
+
+    @inline(__always)
+    private mutating func countMiss(_ outcome: AccessOutcome) {
+        refused &+= outcome == .refused ? 1 : 0
+        stale &+= outcome == .stale ? 1 : 0
+    }
+
+    /// Counts consecutive requests of one window.
+    private mutating func countWindow(
+        _ window: Int, _ outcomes: UnsafePointer<AccessOutcome>, _ sizes: UnsafePointer<Int>?, _ count: Int
+    ) {
+        var tally = Tally()
+        tally.requests = count
+        if let sizes {
+            for index in 0..<count { tally.add(sizes[index], isHit: outcomes[index].isHit) }
+        } else {
+            for index in 0..<count { tally.hits &+= Int(outcomes[index].rawValue & 1) }
+            tally.size = count &* unit.size
+            tally.hitSize = tally.hits &* unit.size
+        }
+        if tally.hits < count {
+            var (refused, stale) = (0, 0)
+            for index in 0..<count {
+                refused &+= outcomes[index] == .refused ? 1 : 0
+                stale &+= outcomes[index] == .stale ? 1 : 0
+            }
+            self.refused &+= refused
+            self.stale &+= stale
+        }
+        while windows.count <= window { windows.append(Tally()) }
+        windows[window].add(tally)
+        total.add(tally)
+    }
+
+    private mutating func countTables(_ block: borrowing RequestBlock, _ outcomes: UnsafePointer<AccessOutcome>) {
+        for index in 0..<block.count {
+            let size = block.sizes?[index] ?? unit.size
+            latency?.count(outcomes[index], cost: size)
+            if countsCategories {
+                let set = Int(block.categories?[index] ?? 0)
+                while byCategorySet.count <= set { byCategorySet.append(Tally()) }
+                byCategorySet[set].count(outcomes[index], size: size)
+            }
+            if countsUsers {
+                let user = block.users?[index] ?? Trace.noUser
+                if user == Trace.noUser { continue }
+                while byUser.count <= Int(user) { byUser.append(Tally()) }
+                byUser[Int(user)].count(outcomes[index], size: size)
+            }
+        }
+    }
+
+    /// Counts the outcomes of a block without prefetching; ``count(_:_:)`` of the same block compares with them.
+    mutating func countWithout(_ block: borrowing RequestBlock, _ outcomes: UnsafePointer<AccessOutcome>) {
+        hitsWithout.removeAll(keepingCapacity: true)
+        for index in 0..<block.count {
+            hitsWithout.append(outcomes[index].isHit)
+            if !block.isWarmup { totalWithout.count(outcomes[index], size: block.sizes?[index] ?? unit.size) }
+        }
+    }
+
+    private mutating func compare(_ outcomes: UnsafePointer<AccessOutcome>) {
+        for index in hitsWithout.indices where outcomes[index].isHit != hitsWithout[index] {
+            if outcomes[index].isHit { missesAvoided += 1 } else { hitsLost += 1 }
+        }
+    }
+}

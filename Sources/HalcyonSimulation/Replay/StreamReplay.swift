@@ -1,0 +1,120 @@
+import HalcyonEviction
+import HalcyonTrace
+
+/// Replays a trace while reading it, for traces larger than memory.
+///
+/// All jobs are served in one pass. Memory: what ``HalcyonTrace/TraceStream`` holds for each distinct key, and the caches;
+/// nothing for each request. Jobs that need the whole trace in advance are refused; see ``init(path:load:jobs:)``.
+/// Sizes are taken for uniform until one differs; see ``run(notes:)``.
+public struct StreamReplay {
+    private let path: String
+    private let load: LoadOptions
+    private let jobs: [ResolvedJob]
+    private let mode: ReplayMode
+
+    /// A replay of the trace at `path`.
+    ///
+    /// - Parameters:
+    ///   - load: with per-user caches, `skip` and `limit` count the requests that have a user.
+    ///   - jobs: the runs, all of them shared or all of them with per-user caches.
+    /// - Throws: ``ReplayError`` for an offline policy, a capacity that is a share, a warm-up, and a prefetch policy that
+    ///   needs all keys in advance.
+    public init(path: String, load: LoadOptions, jobs: [ReplayJob]) throws(ReplayError) {
+        self.path = path
+        self.load = load
+        var resolved: [ResolvedJob] = []
+        for job in jobs { resolved.append(try job.resolvedForStream()) }
+        self.jobs = resolved
+        mode = jobs.first?.mode ?? .shared
+        guard jobs.allSatisfy({ $0.mode == mode }) else {
+            throw ReplayError.usage("One pass over a stream has either shared or per-user caches.")
+        }
+    }
+
+    /// Reads the trace and serves all jobs.
+    ///
+    /// Sizes are taken for uniform as long as all requests so far have the same size. If a later request has another one,
+    /// the replay starts again from the beginning with variable sizes, and reads that part of the file twice. The requests of
+    /// the first piece (about 1 MB of text) are checked before any of them is served.
+    ///
+    /// - Parameter notes: what else the reader of the report should know.
+    /// - Throws: ``HalcyonTrace/TraceError`` if the trace cannot be read. ``ReplayError`` if it is empty, has no user for
+    ///   per-user caches, or a capacity in bytes was asked for and no size is known; also if sizes vary only after the first
+    ///   piece of a source that can be read once.
+    public func run(notes: [String] = []) throws -> ReplayReport {
+        switch try pass(expectsUniformSizes: true, notes) {
+        case .finished(let report): return report
+        case .sizeChanged(let sentence):
+            guard TraceStream.canReadAgain(path) else { throw ReplayError.data("\(path): \(sentence)") }
+        }
+        guard case .finished(let report) = try pass(expectsUniformSizes: false, notes) else {
+            preconditionFailure("A replay with variable sizes takes every size.")
+        }
+        return report
+    }
+
+    /// How a pass over the trace ended.
+    private enum Ending {
+        case finished(ReplayReport)
+        /// Why the replay has to start again.
+        case sizeChanged(String)
+    }
+
+    private func pass(expectsUniformSizes: Bool, _ notes: [String]) throws -> Ending {
+        var source = try StreamRequests(path, load, mode: mode)
+        guard try source.next() else {
+            throw ReplayError.data(
+                source.withoutUser > 0
+                    ? "\(path): names no user, so that there is no cache for each" : "\(path): holds no request")
+        }
+        let size = source.firstSize
+        let isUniform = expectsUniformSizes && source.firstOther(than: size) == nil
+        let unit = CacheUnit(uniformSize: isUniform ? size : nil)
+        var runs = jobs.map { JobRun($0, facts: SourceFacts(streamOf: unit)) }
+        var seconds = [Double](repeating: 0, count: runs.count)
+        let clock = ContinuousClock()
+        repeat {
+            if isUniform, load.sizes != .unit, let other = source.firstOther(than: size) {
+                let number = max(load.skip, 0) + source.requests + other.place + 1
+                return .sizeChanged(
+                    "request \(number) has the size \(other.size) and all before it have the size \(size); a replay that "
+                        + "took sizes for equal has to start again, and this source can be read only once: save it as a file."
+                )
+            }
+            source.withBlock(unit: unit) { block in
+                for number in runs.indices {
+                    let began = clock.now
+                    runs[number].serve(block)
+                    seconds[number] += (clock.now - began).inSeconds
+                }
+            }
+        } while try source.next()
+        let facts = source.facts(unit: unit)
+        for job in jobs { try verify(job.job, facts) }
+        let trace = TraceSummary(
+            source.stream, path: path, requests: facts.requests, identity: source.identity,
+            notes: notes + (source.withoutUser > 0 ? [withoutUser(source.withoutUser)] : []))
+        return .finished(
+            ReplayReport(
+                trace: trace,
+                runs: runs.indices.map {
+                    runs[$0].finish(facts, seconds: seconds[$0] - runs[$0].otherSeconds).result
+                }))
+    }
+
+    /// Refuses bytes if no size was known, and tables of what the trace does not name.
+    private func verify(_ job: ReplayJob, _ facts: SourceFacts) throws(ReplayError) {
+        if job.options.byCategory, facts.categoryCount == 0 {
+            throw ReplayError.data("\(path) names no category, so that there is no table by category.")
+        }
+        if job.options.byUser, facts.userCount == 0 {
+            throw ReplayError.data("\(path) names no user, so that there is no table by user.")
+        }
+        for capacity in job.tiers.map({ [$0.memory, $0.disk] }) ?? [job.capacity] {
+            _ = try capacity.resolved(unit: facts.sizeUnit, distinct: nil)
+        }
+        try job.options.prefetch?.verify(unit: facts.sizeUnit)
+    }
+
+    private func withoutUser(_ count: Int) -> String { "\(count.counted("request")) without a user left out." }
+}
