@@ -108,7 +108,7 @@ let package = Package(
         .executableTarget(
             name: "replay",
             dependencies: [
-                "HalcyonExperiments", "HalcyonSimulation",
+                "HalcyonExperiments", "HalcyonSimulation", "HalcyonSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict),
@@ -180,7 +180,9 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "HalcyonSimulationTests",
-            dependencies: ["HalcyonExperiments", "HalcyonSimulation", "HalcyonTestSupport", "CProcessor"],
+            dependencies: [
+                "HalcyonExperiments", "HalcyonSimulation", "HalcyonSupport", "HalcyonTestSupport", "CProcessor",
+            ],
             exclude: ["Exactness/decisions.txt"], swiftSettings: strict),
         .testTarget(
             name: "HalcyonExperimentsTests",

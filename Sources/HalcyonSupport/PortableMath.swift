@@ -1,9 +1,9 @@
 /// Elementary functions with the same bits on every processor and with every C library.
 ///
-/// The last bits of a C library's `exp` or `log` differ between libraries, and glibc's even between processors, because
-/// it chooses code with fused multiplications where the processor has them. One bit is enough for another trace or
-/// another victim. IEEE 754 fixes the results of additions, multiplications, divisions and square roots, and Swift does not
-/// fuse them. These functions consist of nothing else, so they return the same bits everywhere.
+/// The last bits of a C library's `exp` or `log` differ between libraries, and glibc's even between processors,
+/// because it chooses code with fused multiplications where the processor has them. One bit is enough for another
+/// trace or another victim. IEEE 754 fixes the results of additions, multiplications, divisions and square roots, and
+/// Swift does not fuse them. These functions consist of nothing else, so they return the same bits everywhere.
 ///
 /// Errors are stated in units in the last place (ulps) of the exact result, or relative to it.
 package enum PortableMath {
@@ -37,13 +37,14 @@ package enum PortableMath {
 
     /// Returns eˣ, within 1.2 ulps for -700...700. The result is 0 below -700 and infinite above 700.
     ///
-    /// The bits of generated traces depend on this order of operations, so it cannot change. ``fastExp(_:)`` needs a quarter of
-    /// the time, because here each of ten divisions waits for the one before.
+    /// The bits of generated traces depend on this order of operations, so it cannot change. ``fastExp(_:)`` needs a
+    /// quarter of the time, because here each of ten divisions waits for the one before.
     package static func exp(_ x: Double) -> Double {
         guard x <= 700 else { return x.isNaN ? x : .infinity }
         if x < -700 { return 0 }
         let (power, rest) = reduced(x)
-        // The Taylor series in Horner's form. Constant divisors let the compiler multiply where they are powers of two.
+        // The Taylor series in Horner's form. Constant divisors let the compiler multiply where they are powers of
+        // two.
         var sum = 1 + rest / 14
         sum = 1 + sum * rest / 13
         sum = 1 + sum * rest / 12
@@ -77,8 +78,8 @@ package enum PortableMath {
         return power * (1 + (rest + square * (low + fourth * (middle + fourth * high))))
     }
 
-    /// Returns `base` raised to `exponent`; not a number for a negative base. The limits of ``exp(_:)`` apply: 0 below e⁻⁷⁰⁰,
-    /// infinite above e⁷⁰⁰.
+    /// Returns `base` raised to `exponent`; not a number for a negative base. The limits of ``exp(_:)`` apply: 0 below
+    /// e⁻⁷⁰⁰, infinite above e⁷⁰⁰.
     ///
     /// The relative error is at most 4 · 10⁻¹⁶ · (1 + |ln result|).
     package static func pow(_ base: Double, _ exponent: Double) -> Double {
@@ -95,11 +96,12 @@ package enum PortableMath {
         return x < 0 ? -root : root
     }
 
-    /// Returns the complementary error function, (2/√π) ∫ₓ^∞ e^(-t²) dt, with a relative error of at most 10⁻¹⁴ up to 26.
+    /// Returns the complementary error function, (2/√π) ∫ₓ^∞ e^(-t²) dt, with a relative error of at most 10⁻¹⁴ up to
+    /// 26.
     ///
-    /// Above 26 the result may be 0, as ``exp(_:)`` is below -700. Below 1.25 the result is 1 - erf x by the series of positive
-    /// terms (DLMF 7.6.2). From there on it is the continued fraction (DLMF 7.9.1 after an equivalence transformation),
-    /// evaluated backwards from the 150th quotient.
+    /// Above 26 the result may be 0, as ``exp(_:)`` is below -700. Below 1.25 the result is 1 - erf x by the series of
+    /// positive terms (DLMF 7.6.2). From there on it is the continued fraction (DLMF 7.9.1 after an equivalence
+    /// transformation), evaluated backwards from the 150th quotient.
     package static func erfc(_ x: Double) -> Double {
         guard x >= 0 else { return x.isNaN ? x : 2 - erfc(-x) }
         let rootOfPi = 1.7724538509055159
@@ -120,14 +122,14 @@ package enum PortableMath {
             fraction = x + numerator / fraction
             numerator -= 0.5
         }
-        // x² has twice the digits, and exp needs them all: Cody's splitting (Rational Chebyshev approximations for the error
-        // function, 1969) into a square that is exact and a small rest.
+        // x² has twice the digits, and exp needs them all: Cody's splitting (Rational Chebyshev approximations for the
+        // error function, 1969) into a square that is exact and a small rest.
         let sixteenths = (x * 16).rounded(.towardZero) / 16
         let power = exp(-sixteenths * sixteenths) * exp(-(x - sixteenths) * (x + sixteenths))
         return power / (fraction * rootOfPi)
     }
 
-    /// The power of two next to eˣ, and the logarithm of what eˣ is divided by it; for -700...700.
+    /// Returns the power of two next to eˣ and the logarithm of their quotient, for x in -700...700.
     @inline(__always)
     private static func reduced(_ x: Double) -> (power: Double, rest: Double) {
         // Adding 1.5 · 2⁵² rounds to the nearest whole number, halves to the even one.
@@ -136,7 +138,7 @@ package enum PortableMath {
         return (Double(bitPattern: UInt64(1023 + Int(octaves)) << 52), rest)
     }
 
-    /// 2 artanh s for |s| < 0.18, by its Taylor series.
+    /// Returns 2 artanh s for |s| < 0.18, by its Taylor series.
     private static func twiceArtanh(_ s: Double) -> Double {
         let square = s * s
         var sum = 1 / 25.0

@@ -257,7 +257,7 @@ struct AccessLogTests {
         #expect(try found(changed("DELETE FROM access")) == "x.sqlite: holds no request")
         #expect(
             try found(whole, "x.sqlite.gz")
-                == "x.sqlite.gz: is packed; an access log is read as it is, so unpack it first")
+                == "x.sqlite.gz: is compressed; access logs are read uncompressed, so decompress it first")
         #expect(
             try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
                 == ["access.sqlite", "d.sqlite", "u.sqlite", "y.sqlite"])
@@ -283,7 +283,7 @@ struct AccessLogTests {
     @Test("a log is not written by converting")
     func notWritten() throws {
         let trace = Trace(entries: [0], times: TimeColumn(count: 1), objectSizes: [1])
-        #expect(throws: TraceError(file: path, message: "accessLog is not written; csv and oracleGeneral are")) {
+        #expect(throws: TraceError(file: path, message: "accessLog cannot be written; csv and oracleGeneral can")) {
             try TraceWriter.write(trace, to: path)
         }
     }

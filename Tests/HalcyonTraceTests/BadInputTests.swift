@@ -24,7 +24,7 @@ import Testing
         #expect(try fault("time,key\n") == "t.csv: holds no request")
         #expect(
             try fault("key\na\n", name: "t.dat")
-                == "t.dat: the name does not tell the format; give one of csv, oracleGeneral, vscsi, twitter, "
+                == "t.dat: the name does not imply the format; give one of csv, oracleGeneral, vscsi, twitter, "
                 + "accessLog")
     }
 
@@ -40,33 +40,33 @@ import Testing
         #expect(try fault("key,Key\na,b\n", .with { $0.columns.key = "KEY" }) != nil)
         #expect(
             try fault("time,key\n1,a\n", .with { $0.columns.time = "key" })
-                == "t.csv:1: column 'key' is asked for twice; each may have one meaning")
+                == "t.csv:1: column 'key' is used twice; each column may have one role")
         #expect(
             try fault("\u{0}\u{1}binary\n")
-                == "t.csv:1: '\\0\\u{01}binary' holds the control byte 0; this is no CSV")
+                == "t.csv:1: '\\0\\u{01}binary' contains the control byte 0; this is not a CSV")
     }
 
     @Test(arguments: [
         ("1,a,10\n2,b\n", "t.csv:3: '2,b' has 2 fields where the header has 3"),
         ("1,a,10\n2,b,3,4\n", "t.csv:3: '2,b,3,4' has more than the 3 fields of the header"),
-        ("1,a,10\nx,b,3\n", "t.csv:3:1: time 'x' is no number; seconds such as 12 or 12.5 are accepted"),
-        (",a,10\n", "t.csv:2:1: time '' is no number; seconds such as 12 or 12.5 are accepted"),
+        ("1,a,10\nx,b,3\n", "t.csv:3:1: time 'x' is not a number; seconds such as 12 or 12.5 are accepted"),
+        (",a,10\n", "t.csv:2:1: time '' is not a number; seconds such as 12 or 12.5 are accepted"),
         ("1,,10\n", "t.csv:2:3: the key is empty; each request needs one"),
         (
             "1,a,-5\n",
-            "t.csv:2:5: size '-5' is no number of bytes; whole numbers from 0 (unknown) to 281474976710655 are accepted"
+            "t.csv:2:5: size '-5' is not a number of bytes; whole numbers from 0 (unknown) to 281474976710655 are accepted"
         ),
         (
             "1,a,281474976710656\n",
-            "t.csv:2:5: size '281474976710656' is no number of bytes; whole numbers from 0 (unknown) to "
+            "t.csv:2:5: size '281474976710656' is not a number of bytes; whole numbers from 0 (unknown) to "
                 + "281474976710655 are accepted"
         ),
         (
             "5,a,1\n4.5,b,1\n",
             "t.csv:3:1: time 4.5 s is before 5 s, the time of the request above it; times must not decrease unless "
-                + "sorting is asked for (--sort)"
+                + "sorting is enabled (--sort)"
         ),
-        ("1,a\u{0}b,1\n", "t.csv:2:4: the control byte 0x00 is no text; is this a CSV?"),
+        ("1,a\u{0}b,1\n", "t.csv:2:4: the control byte 0x00 is not text; is this a CSV?"),
         (
             "1,\"a,1\n2,b,1\n",
             "t.csv:2:3: the quote in '\"a' is not closed on its line; a field may not hold a line break"
@@ -108,13 +108,15 @@ import Testing
 
         let text = "key\na\n" + String(repeating: "x", count: 10_000_000) + "\na\n"
         let expected =
-            "t.csv:3: the line that starts with '\(String(repeating: "x", count: 60))…' is longer than 1048576 bytes, "
-            + "the most accepted"
+            "t.csv:3: the line that starts with '\(String(repeating: "x", count: 60))…' is longer than the limit "
+            + "of 1048576 bytes"
         #expect(try fault(text) == expected)
         let skipped = try Trace.load(folder.file("t.csv", text), .with { $0.skipBadLines = true })
         #expect(skipped.entries == [0, 0])
         #expect(skipped.report.badLines == 1)
-        #expect(try fault(String(repeating: "h", count: 10_000_000))?.contains("longer than 1048576 bytes") == true)
+        #expect(
+            try fault(String(repeating: "h", count: 10_000_000))?.contains("longer than the limit of 1048576 bytes")
+                == true)
     }
 
     @Test func theLineLimitIsExact() throws {

@@ -41,7 +41,7 @@ import Testing
         let bytes = try packed(name)
         let doubled = try folder.file(name, bytes + bytes)
         // The second member's header is a line of the whole and no request.
-        #expect(fault(doubled)?.contains(":20002:1: time 'time' is no number") == true)
+        #expect(fault(doubled)?.contains(":20002:1: time 'time' is not a number") == true)
     }
 
     @Test func recognisedByTheFirstBytesAndOverridden() throws {

@@ -41,7 +41,7 @@ import Testing
         #expect(
             fault(try folder.file("t.bin", data + data), .with { $0.chunkBytes = 24 })
                 == "t.bin: record 4: time 1 s is before 9 s, the time of the request above it; times must not decrease "
-                + "unless sorting is asked for (--sort)")
+                + "unless sorting is enabled (--sort)")
     }
 
     @Test func vscsi() throws {

@@ -1,3 +1,4 @@
+import HalcyonSupport
 import HalcyonTestSupport
 import Testing
 
@@ -38,9 +39,9 @@ import Testing
         #expect((110_000...135_000).contains(sorted[3_366]))
         var stream = try TraceStream("\(folder.path)/a.csv", options)
         var batch = StreamBatch()
-        var costs: [UInt64] = []
-        while try stream.next(into: &batch) { costs += batch.sizes }
-        #expect(costs == forward.objectSizes)
+        var sizes: [UInt64] = []
+        while try stream.next(into: &batch) { sizes += batch.sizes }
+        #expect(sizes == forward.objectSizes)
     }
 
     @Test func perRequestSizesAreLimited() throws {
@@ -48,7 +49,7 @@ import Testing
         let path = try folder.file("t.csv", "key,size\na,1\na,4294967296\n")
         #expect(
             fault(path, .with { $0.sizes = .perRequest })
-                == "t.csv: a request of 4294967296 bytes is too large for --sizes per-request, which takes sizes up to "
+                == "t.csv: a request of 4294967296 bytes is too large for --sizes per-request, which accepts sizes up to "
                 + "4294967295 bytes")
     }
 

@@ -69,14 +69,14 @@ import Testing
         }
         #expect(
             try fault("time,key,size\n-1,a,1\n")
-                == "request 1 is at -1 s; oracleGeneral holds times from 0 to 4294967295 s")
+                == "request 1 is at -1 s; oracleGeneral supports times from 0 to 4294967295 s")
         #expect(
             try fault("key,size\na,4294967296\n")
-                == "request 1 has 4294967296 bytes; oracleGeneral holds sizes up to 4294967295")
+                == "request 1 has 4294967296 bytes; oracleGeneral supports sizes up to 4294967295")
         let text = hashBytes(Array("a".utf8), 1)
         #expect(
             try fault("key\na\n\(text)\n")
-                == "the keys 'a' and '\(text)' both become \(text); oracleGeneral cannot tell them apart")
+                == "the keys 'a' and '\(text)' both become \(text); oracleGeneral cannot distinguish them")
     }
 
     @Test func nothingIsLeftOfAFileThatFailed() throws {

@@ -15,15 +15,15 @@ struct BadTraceTests {
         ),
         (
             "negative.csv", Array("time,key,size\n1,a,5\n2,b,-4\n".utf8),
-            ":3:5: size '-4' is no number of bytes; whole numbers from 0 (unknown) to 281474976710655 are accepted"
+            ":3:5: size '-4' is not a number of bytes; whole numbers from 0 (unknown) to 281474976710655 are accepted"
         ),
         ("fields.csv", Array("time,key,size\n1,a\n".utf8), ":2: '1,a' has 2 fields where the header has 3"),
         (
             "back.csv", Array("time,key\n5,a\n1,b\n".utf8),
             ":3:1: time 1 s is before 5 s, the time of the request above it; times must not decrease unless sorting is "
-                + "asked for (--sort)"
+                + "enabled (--sort)"
         ),
-        ("noise.csv", [1, 2, 3], ":1: '\\u{01}\\u{02}\\u{03}' holds the control byte 1; this is no CSV"),
+        ("noise.csv", [1, 2, 3], ":1: '\\u{01}\\u{02}\\u{03}' contains the control byte 1; this is not a CSV"),
         ("noise.csv.gz", [1, 2, 3], ": does not start as gzip data does, although its name or --compression says so"),
         ("noise.csv.zst", [1, 2, 3], ": does not start as zstd data does, although its name or --compression says so"),
         (
@@ -32,17 +32,17 @@ struct BadTraceTests {
         ),
         (
             "name.xyz", Array("key\na\n".utf8),
-            ": the name does not tell the format; give one of csv, oracleGeneral, vscsi, twitter, accessLog"
+            ": the name does not imply the format; give one of csv, oracleGeneral, vscsi, twitter, accessLog"
         ),
         (
             "huge.csv", Array(("key,size\n" + (0..<16_385).map { "\($0 % 7),281474976710655\n" }.joined()).utf8),
-            ": all requests together ask for more than 4611686018427387904 bytes, the most accepted; leave some out, or "
-                + "count every object as 1 (--sizes unit)"
+            ": all requests together have more than 4611686018427387904 bytes, the limit; skip some requests, or "
+                + "give every object size 1 (--sizes unit)"
         ),
         (
             "line.csv", Array("key\n".utf8) + [UInt8](repeating: 120, count: 2_000_000),
             ":2: the line that starts with '" + String(repeating: "x", count: 60)
-                + "…' is longer than 1048576 bytes, the most accepted"
+                + "…' is longer than the limit of 1048576 bytes"
         ),
     ]
 

@@ -65,7 +65,7 @@ struct OtherCommandTests {
         #expect(try Replay.run("policies", "clock", in: folder).text.contains("\n    bits=1: "))
     }
 
-    @Test("generate: the same seed the same bytes, another seed others; knobs are listed and set")
+    @Test("generate: the same seed the same bytes, another seed others; parameters are listed and set")
     func generate() throws {
         func bytes(_ arguments: String...) throws -> Data {
             let outcome = try Replay.run(["generate", "shop", "--set", "requests=2000"] + arguments, in: folder)
@@ -77,8 +77,8 @@ struct OtherCommandTests {
         #expect(try bytes("--seed", "6") != first)
         #expect(String(decoding: first, as: UTF8.self).hasPrefix("time,key,category,user\n"))
         #expect(try bytes("--seed", "5", "--set", "category-signal=0") != first)
-        let knobs = try Replay.run("generate", "zipf", "--set", "alpha=0.7", "--knobs", in: folder)
-        #expect(knobs.text == "alpha=0.7\nobjects=100000\nrequests=1000000\n")
+        let parameters = try Replay.run("generate", "zipf", "--set", "alpha=0.7", "--parameters", in: folder)
+        #expect(parameters.text == "alpha=0.7\nobjects=100000\nrequests=1000000\n")
         let packed = try Replay.run("generate", "loop", "--set", "requests=5", "-o", "l.csv.gz", in: folder)
         #expect((packed.code, packed.text, packed.errors) == (0, "", ""))
         #expect(try Replay.run("convert", "l.csv.gz", "-", in: folder).lines.count == 6)

@@ -155,8 +155,8 @@ struct UsageTests {
             There is no model 'nope': write one of shop, feed, uniform-categories, informative, uninformative, zipf, \
             loop, scan.
             """),
-        Mistake("generate zipf --set nope=1", "There is no knob 'nope': this model has alpha, objects, requests."),
-        Mistake("generate zipf --set requests", "'requests' does not set a knob: write knob=value."),
+        Mistake("generate zipf --set nope=1", "There is no parameter 'nope': this model has alpha, objects, requests."),
+        Mistake("generate zipf --set requests", "'requests' does not set a parameter: write name=value."),
         Mistake("generate zipf --set requests=many", "requests is many; it must be a number."),
         Mistake("generate zipf --set requests=1.5", "requests is 1.5; it must be a whole number."),
         Mistake("generate zipf --set requests=0", "requests is 0; it must be a whole number from 1 to 4294967294."),

@@ -1,16 +1,19 @@
-/// Adaptive replacement cache: residents seen once (T1) and more than once (T2), each with a memory of those it lost
-/// (B1, B2); an access to what one list lost moves the target for T1 in that list's favour.
+/// ARC (adaptive replacement cache) divides the residents into those requested once (T1) and those requested again
+/// (T2). The ghost lists B1 and B2 remember the entries evicted from each. A miss on an entry in B1 increases the
+/// target size of T1, and a miss on an entry in B2 decreases it.
 ///
-/// The pseudo-code of the paper, with sizes in place of counts. Where entries differ in size we do as libCacheSim 0.3.5,
-/// whose counts this gives exactly: case IV is entered for each victim rather than once a miss, "L1 has exactly c pages"
-/// reads "T1 and B1 and the newcomer size more than c", and one ghost is forgotten for each victim. The ghosts can then
-/// outgrow the paper's bound of c by the difference in size between those that went and those that were forgotten. The target
-/// moves by max(1, |B2| / |B1|) units of size as a real number. With equal sizes all this is the paper.
+/// This is the pseudo-code of the paper with sizes in place of counts. For variable sizes it follows libCacheSim
+/// 0.3.5, and its miss counts are equal. Case IV is entered for each victim instead of once a miss. "L1 has exactly c
+/// pages" means that T1, B1 and the new object together are larger than c. One ghost is removed for each victim, so
+/// the ghosts can exceed the paper's bound of c by the difference in size between victims and removed ghosts. The
+/// target is a real number and moves by max(1, |B2| / |B1|) units of size. With uniform sizes, all of this equals the
+/// paper.
 ///
-/// Every verb is O(1). Bytes an entry: 9, and 8 more where sizes vary; it remembers about as much as it holds.
+/// Every operation is O(1). Bytes an entry: 9, and 8 more for variable sizes. The ghosts are about as large as the
+/// cache.
 public struct ARC: ~Copyable, CataloguedPolicy {
     public static let info = PolicyInfo(
-        name: "arc", summary: "adaptive replacement: balances recency and frequency by its ghosts",
+        name: "arc", summary: "adaptive replacement: balances recency and frequency by hits on its ghost lists",
         source: "Megiddo, Modha: ARC: A self-tuning, low overhead replacement cache, FAST 2003")
 
     private static let t1: UInt8 = 0, t2: UInt8 = 1, b1: UInt8 = 2, b2: UInt8 = 3
@@ -19,7 +22,7 @@ public struct ARC: ~Copyable, CataloguedPolicy {
     private var lists: ListFamily
     /// The target size of T1: p in the paper.
     private var target = 0.0
-    /// The ghost list on which the entry asked for was found, or none.
+    /// The ghost list that contained the requested entry, or none.
     private var ghostHit = ListFamily.none
 
     public init(_ parameters: NoParameters, context: PolicyContext) {
@@ -82,7 +85,7 @@ public struct ARC: ~Copyable, CataloguedPolicy {
         ]
     }
 
-    /// REPLACE of the paper: from T1 if it exceeds its target, otherwise from T2.
+    /// Evicts from T1 if it exceeds its target, otherwise from T2: REPLACE of the paper.
     @inline(__always)
     private mutating func replace() -> EntryID {
         let size1 = Double(lists.size(ofList: ARC.t1))

@@ -1,18 +1,18 @@
-/// Belady's MIN: the entry whose next use lies furthest ahead goes, those that are never used again first. The offline
-/// optimum of the object hit ratio where every entry sizes the same; beside varying sizes a strong heuristic.
+/// Belady's MIN evicts the entry whose next use is furthest in the future. It is the offline optimum of the object hit
+/// ratio for uniform sizes, and a strong heuristic for variable sizes.
 ///
 /// No two residents have the same next use, so the residents are a set of positions in the sequence of requests: a
-/// ``HierarchicalBitmap``, whose largest member is the victim. Those that are never used again wait on a stack; in which
-/// order they go changes no later hit, since all of them go before anyone who will be used. Everyone is admitted, also
-/// who is never used again, as in libCacheSim 0.3.5, whose counts this gives exactly.
+/// ``HierarchicalBitmap`` whose largest member is the victim. Residents that are never used again are on a stack and
+/// are evicted first; their order does not change any later hit. Every object is admitted, even if it is never used
+/// again, as in libCacheSim 0.3.5; the miss counts are equal.
 ///
-/// Without ``PolicyContext/future`` nobody is ever used again, and the last comer goes.
+/// Without ``PolicyContext/future`` no entry has a next use, and the victim is the entry accessed last.
 ///
-/// Every verb is O(log₆₄ n) in the number of requests. Bytes a request: 4 for the future and 1/8; bytes an entry: 4, and
-/// 4 for each resident that is never used again.
+/// Every operation is O(log₆₄ n) in the number of requests. Bytes a request: 4 for the future and 1/8; bytes an entry:
+/// 4, and 4 for each resident that is never used again.
 public struct Belady: ~Copyable, CataloguedPolicy {
     public static let info = PolicyInfo(
-        name: "belady", summary: "the offline optimum: furthest next use goes",
+        name: "belady", summary: "the offline optimum: evicts the furthest next use",
         source: "Belady: A study of replacement algorithms for a virtual-storage computer, 1966",
         traits: .needsFuture)
 
@@ -20,7 +20,7 @@ public struct Belady: ~Copyable, CataloguedPolicy {
     private var upcoming: HierarchicalBitmap
     /// The next use of each resident, `never`, or `absent`.
     private var nextUse: SlotArray<UInt32>
-    /// Those that are never used again, some of which may have been removed meanwhile.
+    /// The entries that are never used again; some of them may have been removed since.
     private var finished: [EntryID] = []
 
     private static let absent = FutureKnowledge.never - 1
@@ -68,7 +68,8 @@ public struct Belady: ~Copyable, CataloguedPolicy {
             perResident: finished.capacity * MemoryLayout<EntryID>.stride)
     }
 
-    /// Whoever is never used again stays on the stack, where the mark of its absence makes it void.
+    /// Removes the next use of an entry. An entry on the stack stays there and is ignored, because it is marked as
+    /// absent.
     @inline(__always)
     private mutating func forget(_ entry: EntryID) {
         let next = nextUse[entry]

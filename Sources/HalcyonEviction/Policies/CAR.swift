@@ -1,25 +1,26 @@
-/// Clock with adaptive replacement: ARC with clocks in place of LRU lists, so that a hit sets one bit and moves nothing.
+/// CAR (clock with adaptive replacement) is ARC with clocks in place of LRU lists, so a hit only sets one bit.
 ///
-/// Residents seen once (T1) and again (T2) stand on two clocks, each with a memory of those it lost (B1, B2). The pseudo-code
-/// of the paper, with sizes in place of counts: before the newcomer comes in, ghosts are forgotten until |T1| + |B1| fits
-/// in c and all four in 2c.
+/// The residents requested once (T1) and again (T2) are on two clocks. The ghost lists B1 and B2 remember the entries
+/// evicted from each. This is the pseudo-code of the paper with sizes in place of counts. Before a new object is
+/// inserted, ghosts are removed until |T1| + |B1| fits in c and all four lists fit in 2c.
 ///
-/// `rules=libcachesim` gives the counts of libCacheSim 0.3.5 exactly. That release adapts the target before it makes room
-/// instead of after, by whole numbers; it forgets a ghost of B1 on ghost hits too; and it never forgets one of B2, the
-/// condition for it being one that the preceding branch has taken, so that its memory grows with the trace. Over
-/// seven traces at four sizes the paper misses from 4.3 % less to 4.1 % more than the release, 0.3 % more on average.
+/// With `rules=libcachesim` the miss counts are equal to those of libCacheSim 0.3.5. That release differs from the
+/// paper in three places. It adapts the target before the eviction, not after, and by whole numbers. It also removes a
+/// ghost of B1 on ghost hits. It never removes a ghost of B2, because the preceding branch covers the condition, so
+/// its memory grows with the trace. Over seven traces at four sizes, the paper's misses are between 4.3 % below and
+/// 4.1 % above those of the release, and 0.3 % above on average.
 ///
-/// A hit and an insertion are O(1), an eviction amortised O(1). Bytes an entry: 10, and 8 more where sizes vary; it remembers
-/// about as much as it holds.
+/// A hit and an insertion are O(1), an eviction is amortised O(1). Bytes an entry: 10, and 8 more for variable sizes.
+/// The ghosts are about as large as the cache.
 public struct CAR: ~Copyable, CataloguedPolicy {
-    /// What can be set.
+    /// The parameters of the policy.
     public struct Parameters: PolicyParameters {
-        /// Whose pseudo-code is followed.
+        /// The pseudo-code to follow.
         public enum Rules: String, CaseIterable, Sendable {
             case paper, libcachesim
         }
 
-        /// Whose pseudo-code is followed.
+        /// The pseudo-code to follow.
         public var rules = Rules.paper
         public static let table = [
             Parameter<Self>.choice("rules", \.rules, "the paper, or libCacheSim 0.3.5 with unbounded ghosts")
@@ -29,7 +30,7 @@ public struct CAR: ~Copyable, CataloguedPolicy {
     }
 
     public static let info = PolicyInfo(
-        name: "car", summary: "clock with adaptive replacement: ARC whose hits only set a bit",
+        name: "car", summary: "clock with adaptive replacement: ARC with clocks in place of LRU lists",
         source: "Bansal, Modha: CAR: Clock with adaptive replacement, FAST 2004")
 
     private static let t1: UInt8 = 0, t2: UInt8 = 1, b1: UInt8 = 2, b2: UInt8 = 3
@@ -40,7 +41,7 @@ public struct CAR: ~Copyable, CataloguedPolicy {
     private var referenced: SlotArray<Bool>
     /// The target size of T1: p in the paper.
     private var target = 0.0
-    /// The ghost list on which the entry asked for was found, or none.
+    /// The ghost list that contained the requested entry, or none.
     private var ghostHit = ListFamily.none
 
     public init(_ parameters: Parameters, context: PolicyContext) {
@@ -94,7 +95,7 @@ public struct CAR: ~Copyable, CataloguedPolicy {
 
     private var size1: Int { lists.size(ofList: CAR.t1) }
 
-    /// replace() of the paper: the clock of T1 if it is above its target, otherwise that of T2.
+    /// Evicts from T1 if it is above its target, otherwise from T2: replace() of the paper.
     private mutating func replace() -> EntryID {
         while true {
             let first = lists.isEmpty(CAR.t2) || (!lists.isEmpty(CAR.t1) && Double(size1) >= max(1, target))
@@ -120,7 +121,7 @@ public struct CAR: ~Copyable, CataloguedPolicy {
         }
     }
 
-    /// Adapts the target to the ghost list on which `entry` was found, and takes it off.
+    /// Adapts the target to the ghost list that contains `entry`, and removes `entry` from it.
     private mutating func leaveGhosts(_ entry: EntryID) {
         if ghostHit == ListFamily.none { return }
         let lost1 = Double(max(lists.size(ofList: CAR.b1), 1))

@@ -1,41 +1,44 @@
-/// Category quota: every category is due a share of the capacity and may borrow what others leave; when room is needed,
-/// the category that uses most for its share gives up its least recently used entry.
+/// Category quota gives every category a share of the capacity. A category may exceed its share while others are below
+/// theirs. The victim is the least recently used entry of the category with the largest ratio of use to share.
 ///
-/// The baseline that treats categories as tenants. The first category of a set decides; what has none is a category of
-/// its own. A share is proportional to the category's requests (`share=requests`, the default) or misses (`misses`), those
-/// of `half-life` requests ago counting half, or the same for every category seen (`equal`). Shares are never computed:
-/// that the use over the share is largest is the same as that the use over the weight is. An entry whose category has
-/// changed moves at its next hit. Every verb is O(log c) in the number of categories. Bytes an entry: 12, and 8 more where
-/// sizes vary.
+/// This is the baseline that treats categories as tenants. The first category of a set decides; entries without a
+/// category form one more group. A share is proportional to the category's requests (`share=requests`, the default) or
+/// misses (`misses`), where requests `half-life` ago count half; or it is equal for every category (`equal`). The
+/// shares themselves are not computed, because the ratio of use to weight has the same order. An entry whose category
+/// has changed moves at its next hit.
+///
+/// Every operation is O(log c) in the number of categories. Bytes an entry: 12, and 8 more for variable sizes.
 public struct CategoryQuota: ~Copyable, CataloguedPolicy {
-    /// What a share is proportional to.
+    /// The quantity that a share is proportional to.
     public enum Share: String, CaseIterable, Sendable {
         /// The category's recent requests.
         case requests
         /// The category's recent misses.
         case misses
-        /// Nothing: the same for all.
+        /// A constant: equal shares.
         case equal
     }
 
-    /// What can be set.
+    /// The parameters of the policy.
     public struct Parameters: PolicyParameters {
-        /// What a share is proportional to.
+        /// The quantity that a share is proportional to.
         public var share = Share.requests
-        /// The number of requests after which one counts half; 0: it counts for ever.
+        /// The number of requests after which a request counts half; with 0, weights do not decay.
         public var halfLife = 10_000
 
         public init() {}
 
         public static let table = [
-            Parameter<Parameters>.choice("share", \.share, "what the share of a category is proportional to"),
+            Parameter<Parameters>.choice(
+                "share", \.share, "the quantity that the share of a category is proportional to"),
             Parameter<Parameters>.integer(
-                "half-life", \.halfLife, in: 0...1_000_000_000, "requests after which one counts half; 0: never"),
+                "half-life", \.halfLife, in: 0...1_000_000_000,
+                "requests after which a request counts half; 0: no decay"),
         ]
     }
 
     public static let info = PolicyInfo(
-        name: "category-quota", summary: "each category its share, LRU within",
+        name: "category-quota", summary: "LRU within a share of the capacity for each category",
         source: "Halcyon; partitioned LRU as in Thiébaut, Stone, Wolf: Improving disk cache hit-ratios through cache "
             + "partitioning, 1992",
         traits: .usesCategories)
@@ -44,7 +47,7 @@ public struct CategoryQuota: ~Copyable, CataloguedPolicy {
     private var groupOfSet = SlotArray<UInt32>(repeating: 0)
     private let share: Share
     private let growth: Double
-    /// What a request counts now: it grows, in place of all earlier ones fading.
+    /// The weight of a request now. It grows, which is equivalent to a decay of all earlier requests.
     private var increment = 1.0
 
     public init(_ parameters: Parameters, context: PolicyContext) {
@@ -69,7 +72,7 @@ public struct CategoryQuota: ~Copyable, CataloguedPolicy {
     }
 
     public mutating func victim(for access: Access) -> EntryID {
-        let victim = partitions.leastDeserving
+        let victim = partitions.tailOfLargestUse
         partitions.remove(victim)
         return victim
     }

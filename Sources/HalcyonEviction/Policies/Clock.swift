@@ -1,11 +1,12 @@
-/// Clock, also called second chance or FIFO reinsertion: a hand goes round, spares those that were hit since it last came
-/// by and evicts the first that was not; the newcomer takes the place that the hand comes to last.
+/// Clock, also called second chance or FIFO reinsertion, moves a hand around a circle of entries. The hand clears the
+/// reference bit of an entry that was hit and evicts the first entry whose bit is clear. A new object is inserted
+/// directly behind the hand.
 ///
-/// With `bits` above 1 a small counter takes the place of the bit (GCLOCK): each hit adds one, each time round takes one
-/// away. A hit is O(1); an eviction passes over as many entries as were hit since, amortised O(1). Bytes an entry: 9.
+/// With `bits` above 1, a counter replaces the bit (GCLOCK): each hit adds 1, and each pass of the hand subtracts 1. A
+/// hit is O(1); an eviction is amortised O(1). Bytes an entry: 9.
 public struct Clock: ~Copyable, CataloguedPolicy {
     public static let computesInFloatingPoint = false
-    /// What can be set.
+    /// The parameters of the policy.
     public struct Parameters: PolicyParameters {
         /// The bits of the reference counter.
         public var bits = 1
@@ -18,13 +19,13 @@ public struct Clock: ~Copyable, CataloguedPolicy {
     }
 
     public static let info = PolicyInfo(
-        name: "clock", summary: "FIFO with a second chance for what was hit",
+        name: "clock", summary: "FIFO with a second chance for entries that were hit",
         source: "Corbató: A paging experiment with the Multics system, 1968")
 
     private var links: LinkArena
-    /// The list bent to a circle: behind its head comes its tail.
+    /// The circle, stored as a list: its tail follows its head.
     private var circle = EntryList()
-    /// Who is looked at next; `.none`: the tail.
+    /// The entry that the hand examines next; `.none` is the tail.
     private var hand: EntryID = .none
     private var references: SlotArray<UInt8>
     private let most: UInt8
@@ -36,7 +37,7 @@ public struct Clock: ~Copyable, CataloguedPolicy {
     }
 
     public mutating func hit(_ access: Access) {
-        // Written in any case: a store costs less than a branch that nobody can foresee.
+        // Always stored: a store is faster than an unpredictable branch.
         let count = references[access.entry]
         references[access.entry] = count &+ (count < most ? 1 : 0)
     }
@@ -53,7 +54,7 @@ public struct Clock: ~Copyable, CataloguedPolicy {
         return page
     }
 
-    /// The place that the hand comes to last is the one right behind it.
+    /// Inserts the entry directly behind the hand, which reaches it last.
     public mutating func insert(_ access: Access) {
         references[access.entry] = 0
         if hand == .none {

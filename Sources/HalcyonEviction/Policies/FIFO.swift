@@ -1,6 +1,6 @@
-/// First in, first out: the entry that came in first goes, whatever was hit since.
+/// FIFO (first in, first out) evicts the entry that was inserted first and ignores hits.
 ///
-/// Every verb is O(1). Bytes an entry: 8.
+/// Every operation is O(1). Bytes an entry: 8.
 public struct FIFO: ~Copyable, CataloguedPolicy {
     public static let computesInFloatingPoint = false
     public static let info = PolicyInfo(

@@ -1,22 +1,23 @@
-/// Greedy dual size frequency: each entry is worth the clock at its last access plus its frequency over its size; who is
-/// worth least goes, and the clock moves to what that one was worth.
+/// GDSF (greedy dual size frequency) gives each entry a priority: the clock at its last access plus its frequency
+/// divided by its size. It evicts the entry with the lowest priority and sets the clock to that priority.
 ///
-/// The newcomer takes part: if it is worth less than everyone it would displace, it is not kept. Those that went before
-/// it stay out and the clock moves on to its worth, as in libCacheSim 0.3.5, whose counts this gives exactly; the paper
-/// evicts nobody then and leaves the clock, so that a cache of entries hit twice would shut out all newcomers for ever.
-/// Equal worths go in the order of their last access. A size of 0 weighs as 1.
+/// The new object takes part: if its priority is below those of the remaining residents, it is not admitted. Victims
+/// evicted before it stay evicted, and the clock advances to its priority, as in libCacheSim 0.3.5; the miss counts
+/// are equal. The paper evicts no entry in that case and does not change the clock, so a cache of entries with two
+/// hits each would reject every new object. Equal priorities are evicted in the order of their last access. A size of
+/// 0 counts as 1.
 ///
 /// A hit and an insertion are O(log n). Bytes an entry: 8, and 16 a resident.
 public struct GDSF: ~Copyable, CataloguedPolicy {
     public static let info = PolicyInfo(
-        name: "gdsf", summary: "greedy dual size frequency: least frequency over size, aged by a clock",
+        name: "gdsf", summary: "greedy dual size frequency: evicts the lowest frequency over size, with aging",
         source: "Cherkasova: Improving WWW proxies performance with greedy-dual-size-frequency caching policy, 1998",
         traits: .usesSizes)
 
     private var heap: IndexedHeap<Rank>
     private var frequency: SlotArray<UInt32>
     private var clock = 0.0
-    private var newcomer = Rank(0, index: 0)
+    private var candidateRank = Rank(0, index: 0)
 
     public init(_ parameters: NoParameters, context: PolicyContext) {
         heap = IndexedHeap(capacity: context.entries)
@@ -25,17 +26,17 @@ public struct GDSF: ~Copyable, CataloguedPolicy {
 
     public mutating func hit(_ access: Access) {
         frequency[access.entry] &+= 1
-        heap.update(access.entry, key: worth(access, frequency: frequency[access.entry]))
+        heap.update(access.entry, key: priority(of: access, frequency: frequency[access.entry]))
     }
 
     public mutating func admit(_ access: Access) -> Bool {
-        newcomer = worth(access, frequency: 1)
+        candidateRank = priority(of: access, frequency: 1)
         return true
     }
 
     public mutating func victim(for access: Access) -> EntryID {
-        guard let least = heap.smallest, least.key < newcomer else {
-            clock = newcomer.priority
+        guard let least = heap.smallest, least.key < candidateRank else {
+            clock = candidateRank.priority
             return access.entry
         }
         clock = least.key.priority
@@ -44,22 +45,22 @@ public struct GDSF: ~Copyable, CataloguedPolicy {
     }
 
     public mutating func leastWanted(at now: Access) -> EntryID {
-        newcomer = Rank(.infinity, index: now.requestNumber)
+        candidateRank = Rank(.infinity, index: now.requestNumber)
         return victim(for: now)
     }
 
     public mutating func insert(_ access: Access) {
         frequency[access.entry] = 1
-        heap.insert(access.entry, key: newcomer)
+        heap.insert(access.entry, key: candidateRank)
     }
 
     public mutating func remove(_ entry: EntryID) { heap.remove(entry) }
     public var metadataBytes: MetadataBytes { heap.metadataBytes + MetadataBytes(perNumber: frequency.byteCount) }
     public var metrics: [PolicyMetric] { [PolicyMetric("clock", clock)] }
 
-    /// Sizes are counted in millions of units so that the sums keep their digits.
+    /// Returns the priority of an entry. The size is in millions of units, so that sums stay precise.
     @inline(__always)
-    private func worth(_ access: Access, frequency: UInt32) -> Rank {
+    private func priority(of access: Access, frequency: UInt32) -> Rank {
         Rank(clock + Double(frequency) * 1e6 / Double(max(access.size, 1)), index: access.requestNumber)
     }
 }

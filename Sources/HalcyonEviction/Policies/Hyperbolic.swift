@@ -1,53 +1,56 @@
-/// Hyperbolic caching: an entry is worth its accesses over the time since it came in; of a sample of residents the one
-/// that is worth the least goes. The worth of an entry falls while it is not asked for, slowly if it has been here long.
+/// Hyperbolic caching gives an entry a priority: its accesses divided by the time since its insertion. It evicts, from
+/// a random sample of residents, the entry with the lowest priority. The priority of an entry falls between its
+/// requests; the older the entry, the slower.
 ///
-/// As in the paper 64 residents are drawn, and time is counted in accesses to the cache. A cache of no more than that many
-/// looks at all of them. Of entries that are worth the same the one that came in first goes. The paper's variant for
-/// entries that differ in size, worth over size, is `size=divides`; the default leaves size out, as does libCacheSim 0.3.5.
+/// As in the paper, 64 residents are drawn, and time is counted in accesses to the cache. A cache with no more
+/// residents examines all of them. Of equal priorities, the entry inserted first is evicted. `size=divides` is the
+/// paper's variant for variable sizes, which divides the priority by the size. The default ignores size, as
+/// libCacheSim 0.3.5 does.
 ///
-/// A hit and an insertion are O(1), an eviction O(`sample`). Bytes an entry: 4, and 16 a resident.
+/// A hit and an insertion are O(1), an eviction is O(`sample`). Bytes an entry: 4, and 16 a resident.
 public struct Hyperbolic: ~Copyable, CataloguedPolicy {
-    /// What can be set.
+    /// The parameters of the policy.
     public struct Parameters: PolicyParameters {
-        /// Whether what an entry sizes counts.
-        public enum Cost: String, CaseIterable, Sendable {
+        /// The effect of an entry's size.
+        public enum SizeEffect: String, CaseIterable, Sendable {
             case ignored, divides
         }
 
-        /// How many residents are drawn for a victim.
+        /// The number of residents drawn for each eviction.
         public var sample = 64
-        /// Whether what an entry sizes counts.
-        public var cost = Cost.ignored
+        /// The effect of an entry's size on its priority.
+        public var size = SizeEffect.ignored
         public static let table = [
-            Parameter<Self>.integer("sample", \.sample, in: 1...65536, "how many residents are drawn for a victim"),
-            .choice("cost", \.cost, "whether the worth of an entry is divided by its cost"),
+            Parameter<Self>.integer("sample", \.sample, in: 1...65536, "residents drawn for each eviction"),
+            .choice("size", \.size, "whether the priority of an entry is divided by its size"),
         ]
 
         public init() {}
     }
 
     public static let info = PolicyInfo(
-        name: "hyperbolic", summary: "hyperbolic caching: fewest accesses over time since it came in, of a sample",
+        name: "hyperbolic",
+        summary: "hyperbolic caching: evicts the fewest accesses over time since insertion, of a sample",
         source: "Blankstein, Sen, Freedman: Hyperbolic caching: flexible caching for web applications, ATC 2017",
         traits: [.isRandomised, .usesSizes])
 
-    /// What is known of a resident.
+    /// The state of a resident.
     private struct Record: BitwiseCopyable {
         var accesses: UInt32
         var since: UInt32
-        /// 1 over the size, or 1 where size does not count.
+        /// 1 divided by the size, or 1 if size is ignored.
         var scale: Float
     }
 
     private let sample: Int
-    private let costDivides: Bool
+    private let sizeDivides: Bool
     private var pool: DensePool<Record>
     private var clock: UInt32 = 0
     private var generator: SplitMix64
 
     public init(_ parameters: Parameters, context: PolicyContext) {
         sample = parameters.sample
-        costDivides = parameters.cost == .divides
+        sizeDivides = parameters.size == .divides
         pool = DensePool(capacity: context.entries)
         generator = SplitMix64(seed: context.seed)
     }
@@ -69,9 +72,9 @@ public struct Hyperbolic: ~Copyable, CataloguedPolicy {
         for turn in 0..<min(sample, pool.count) {
             let member = pool[looksAtAll ? turn : pool.draw(with: &generator)]
             let age = clock &- member.payload.since
-            let worth = Double(member.payload.accesses) * Double(member.payload.scale) / Double(max(age, 1))
-            if worth < least || (worth == least && age > longest) {
-                (victim, least, longest) = (member.entry, worth, age)
+            let priority = Double(member.payload.accesses) * Double(member.payload.scale) / Double(max(age, 1))
+            if priority < least || (priority == least && age > longest) {
+                (victim, least, longest) = (member.entry, priority, age)
             }
         }
         pool.remove(victim)
@@ -79,7 +82,7 @@ public struct Hyperbolic: ~Copyable, CataloguedPolicy {
     }
 
     public mutating func insert(_ access: Access) {
-        let scale = costDivides ? 1 / Float(max(access.size, 1)) : 1
+        let scale = sizeDivides ? 1 / Float(max(access.size, 1)) : 1
         pool.insert(access.entry, Record(accesses: 1, since: clock, scale: scale))
     }
 

@@ -1,27 +1,28 @@
-/// Kingfisher's disk cache: files unread for a week are gone, and once the limit is exceeded those read longest ago go
-/// until half of the limit is free.
+/// Kingfisher's disk cache expires files that were not read for a week. Once the limit is exceeded, it removes the
+/// least recently read files until half of the limit is free.
 ///
-/// As `DiskStorage` of Kingfisher 8.11 with its defaults: expiration `.days(7)`, extended by `.cacheTime` on each read;
-/// `removeSizeExceededValues` trims to `sizeLimit / 2` by last access. What a replay does not show: Kingfisher trims, and
-/// sweeps expired files, only when the app goes to the background, resigns or terminates; until then its files may exceed
-/// the limit, which here they never do: room is made at the access that would exceed it. It keeps access times in whole
-/// seconds, so the order within a second is open. Its default is no limit at all.
+/// The policy follows `DiskStorage` of Kingfisher 8.11 with its defaults: expiration `.days(7)`, extended by
+/// `.cacheTime` on each read; `removeSizeExceededValues` trims to `sizeLimit / 2` by last access. It differs from
+/// Kingfisher in three ways. Kingfisher trims and sweeps only when the app enters the background, resigns or
+/// terminates, and its files may exceed the limit until then. This policy trims at the access that would exceed it.
+/// Kingfisher stores access times in whole seconds, so its order within a second is undefined. By default, Kingfisher
+/// has no limit.
 ///
-/// Every verb is O(1). Bytes an entry: 8, and 8 for the deadline.
+/// Every operation is O(1). Bytes an entry: 8, and 8 for the deadline.
 public struct KingfisherDisk: ~Copyable, CataloguedPolicy {
-    /// What can be set.
+    /// The parameters of the policy.
     public struct Parameters: PolicyParameters {
-        /// The days after the last access at which an entry expires.
+        /// The lifetime of an entry after its last access, in days.
         public var expiration = 7.0
-        /// The share of the capacity that trimming leaves.
+        /// The share of the capacity that remains after trimming.
         public var trim = 0.5
 
         public init() {}
 
         public static let table = [
             Parameter<Parameters>.real(
-                "expiration", \.expiration, in: 0...10_000, "days after its last access at which an entry expires"),
-            Parameter<Parameters>.real("trim", \.trim, in: 0...1, "share of the capacity that trimming leaves"),
+                "expiration", \.expiration, in: 0...10_000, "days after its last access until an entry expires"),
+            Parameter<Parameters>.real("trim", \.trim, in: 0...1, "share of the capacity that remains after trimming"),
         ]
     }
 

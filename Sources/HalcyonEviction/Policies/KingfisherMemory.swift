@@ -1,23 +1,23 @@
-/// Kingfisher's memory cache: LRU within a limit of size, and an entry not accessed for 300 seconds is gone; each hit
-/// starts the time anew.
+/// Kingfisher's memory cache is LRU with a limit of total size. An entry expires 300 seconds after its last access.
 ///
-/// As `MemoryStorage` of Kingfisher 8.11 with its defaults: expiration `.seconds(300)`, extended by `.cacheTime` on each
-/// read. What a replay does not show: an entry expires when it is asked for or evicted, where Kingfisher also sweeps every
-/// 120 seconds; the system may empty the cache under memory pressure and when the app goes to the background; which
-/// entries NSCache drops beyond its limit is not documented by Apple (LRU is what is assumed here), and it does not
-/// promise to stay within it. Times of 0 throughout never expire. Every verb is O(1). Bytes an entry: 8, and 8 for the
-/// deadline.
+/// The policy follows `MemoryStorage` of Kingfisher 8.11 with its defaults: expiration `.seconds(300)`, extended by
+/// `.cacheTime` on each read. It differs from Kingfisher in three ways. An entry expires when it is requested or
+/// evicted; Kingfisher also sweeps every 120 seconds. In an app, the system may empty the cache under memory pressure
+/// and when the app enters the background. Apple does not document which entries NSCache drops above its limit, nor
+/// that it stays within it; this policy assumes LRU. If all times are 0, no entry expires.
+///
+/// Every operation is O(1). Bytes an entry: 8, and 8 for the deadline.
 public struct KingfisherMemory: ~Copyable, CataloguedPolicy {
-    /// What can be set.
+    /// The parameters of the policy.
     public struct Parameters: PolicyParameters {
-        /// The seconds after the last access at which an entry expires.
+        /// The lifetime of an entry after its last access, in seconds.
         public var expiration = 300.0
 
         public init() {}
 
         public static let table = [
             Parameter<Parameters>.real(
-                "expiration", \.expiration, in: 0...1e9, "seconds after its last access at which an entry expires")
+                "expiration", \.expiration, in: 0...1e9, "seconds after its last access until an entry expires")
         ]
     }
 

@@ -1,12 +1,12 @@
-/// Least frequently used: the entry with the fewest accesses since it came in goes; among equals the one that has had
-/// that many for longest.
+/// LFU (least frequently used) evicts the entry with the fewest accesses since its insertion. Among equals, it evicts
+/// the one that has had this count for the longest time.
 ///
-/// An evicted entry's accesses are forgotten (in-cache LFU), as in libCacheSim. Every verb is O(1). Bytes an entry: 12,
-/// and 32 for each frequency that occurs at once.
+/// The count of an evicted entry is discarded (in-cache LFU), as in libCacheSim. Every operation is O(1). Bytes an
+/// entry: 12, and 32 for each frequency that occurs at once.
 public struct LFU: ~Copyable, CataloguedPolicy {
     public static let computesInFloatingPoint = false
     public static let info = PolicyInfo(
-        name: "lfu", summary: "least frequently used since it came in",
+        name: "lfu", summary: "least frequently used since insertion",
         source: "Coffman, Denning: Operating systems theory, 1973; in O(1) after Shah, Mitra, Matani, 2010")
 
     private var lists: FrequencyLists

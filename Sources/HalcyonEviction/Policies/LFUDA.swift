@@ -1,9 +1,11 @@
-/// LFU with dynamic aging: an entry is worth its accesses since it came in plus the age of the cache at the last of them;
-/// who is worth least goes, and the age becomes what that one was worth. So what was popular once makes way in time.
+/// LFUDA (LFU with dynamic aging) gives an entry a priority: its accesses since insertion plus the age of the cache at
+/// the last of them. It evicts the entry with the lowest priority and sets the age to that priority, so entries that
+/// are no longer popular are evicted eventually.
 ///
-/// As in the paper, an entry's own count goes up by one a hit and the age is added to it once. libCacheSim 0.3.5 adds the
-/// lowest worth to the entry's worth at each hit, which compounds the age; its miss counts are therefore not ours. Equal
-/// worths go in the order of their last access. A hit and an insertion are O(log n). Bytes an entry: 8, and 24 a resident.
+/// As in the paper, a hit adds 1 to an entry's count, and the age is added to the count once. libCacheSim 0.3.5 adds
+/// the lowest priority to the entry's priority at each hit, which compounds the age, so its miss counts differ. Equal
+/// priorities are evicted in the order of their last access. A hit and an insertion are O(log n). Bytes an entry: 8,
+/// and 24 a resident.
 public struct LFUDA: ~Copyable, CataloguedPolicy {
     public static let info = PolicyInfo(
         name: "lfuda", summary: "least frequently used, with dynamic aging",
@@ -21,7 +23,7 @@ public struct LFUDA: ~Copyable, CataloguedPolicy {
 
     public mutating func hit(_ access: Access) {
         frequency[access.entry] &+= 1
-        heap.update(access.entry, key: worth(access))
+        heap.update(access.entry, key: priority(of: access))
     }
 
     public mutating func victim(for access: Access) -> EntryID {
@@ -32,7 +34,7 @@ public struct LFUDA: ~Copyable, CataloguedPolicy {
 
     public mutating func insert(_ access: Access) {
         frequency[access.entry] = 1
-        heap.insert(access.entry, key: worth(access))
+        heap.insert(access.entry, key: priority(of: access))
     }
 
     public mutating func remove(_ entry: EntryID) { heap.remove(entry) }
@@ -40,7 +42,7 @@ public struct LFUDA: ~Copyable, CataloguedPolicy {
     public var metrics: [PolicyMetric] { [PolicyMetric("age", age)] }
 
     @inline(__always)
-    private func worth(_ access: Access) -> Rank {
+    private func priority(of access: Access) -> Rank {
         Rank(age + Double(frequency[access.entry]), index: access.requestNumber)
     }
 }

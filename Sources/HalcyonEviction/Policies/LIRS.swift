@@ -1,32 +1,36 @@
-/// Low inter-reference recency set: who was asked for twice within a short while (LIR) owns nearly all of the capacity;
-/// the others (HIR) pass through a short queue. The stack S holds all of them by recency, with those that left the queue
-/// (ghosts); whoever is asked for while still on S becomes LIR, and the LIR entry at the bottom goes to the queue.
+/// LIRS (low inter-reference recency set) reserves most of the capacity for entries with a short reuse distance (LIR).
+/// The other residents (HIR) are in a short queue. The stack S holds entries of both kinds by recency, and also
+/// entries evicted from the queue (ghosts). An entry that is requested while on S becomes LIR, and the LIR entry at
+/// the bottom of S moves to the queue.
 ///
-/// The pseudo-code of the paper, with sizes in place of counts: LIR entries may take all but `hir` of the capacity (at
-/// least one unit is left), an entry that sizes more than that is HIR for ever. The paper lets S grow; here ghosts are
-/// forgotten, the longest gone first, while S sizes more than `stack` times the capacity.
+/// This is the pseudo-code of the paper with sizes in place of counts. LIR entries may use all but `hir` of the
+/// capacity; at least one unit is reserved for HIR. A larger entry is always HIR. The paper does not limit S. Here,
+/// ghosts are removed in the order of their eviction while S is larger than `stack` times the capacity.
 ///
-/// `rules=libcachesim` follows libCacheSim 0.3.5: an access to an entry that is on the queue but not on S sends a LIR entry
-/// to the queue although nobody joins the LIR entries, the queue never exceeds its share, and what sizes more is refused.
-/// On seven traces at four sizes the paper misses from 0.2 % less to 1.7 % more, 0.1 % more on average. The counts are the
-/// release's in 38 of 40 runs. In the other two, 0.01 % and 0.04 % apart, the queue holds one object: such an access then
-/// throws that very entry off the queue, and the release goes on serving it without counting its size. Here it counts
-/// (list `adrift`), since no more than the capacity may be used; with room to spare for it all 40 are the same.
+/// `rules=libcachesim` follows libCacheSim 0.3.5. An access to an entry that is in the queue but not on S moves a LIR
+/// entry to the queue, although no entry becomes LIR. The queue never exceeds its share, and a larger entry is not
+/// admitted. On seven traces at four sizes, the paper's misses are between 0.2 % below and 1.7 % above those of the
+/// release, and 0.1 % above on average.
 ///
-/// Every verb is O(1), pruning amortised. Bytes an entry: 18, and 8 more where sizes vary.
+/// The miss counts equal those of the release in 38 of 40 runs. In the other two, which differ by 0.01 % and 0.04 %,
+/// the queue holds one object. Such an access then removes that entry from the queue, and the release continues to
+/// serve it without counting its size. Here its size counts (list `adrift`), because no more than the capacity may be
+/// used. With spare room for it, all 40 runs are equal.
+///
+/// Every operation is O(1), pruning amortised. Bytes an entry: 18, and 8 more for variable sizes.
 public struct LIRS: ~Copyable, CataloguedPolicy {
-    /// What can be set.
+    /// The parameters of the policy.
     public struct Parameters: PolicyParameters {
-        /// Whose pseudo-code is followed.
+        /// The pseudo-code to follow.
         public enum Rules: String, CaseIterable, Sendable {
             case paper, libcachesim
         }
 
         /// The share of the capacity for HIR entries.
         public var hir = 0.01
-        /// What the stack may size, in capacities.
+        /// The largest size of the stack, in capacities.
         public var stack = 2.0
-        /// Whose pseudo-code is followed.
+        /// The pseudo-code to follow.
         public var rules = Rules.paper
         public static let table = [
             Parameter<Self>.real("hir", \.hir, in: 0...1, "share of the capacity for entries of high recency"),
@@ -38,10 +42,10 @@ public struct LIRS: ~Copyable, CataloguedPolicy {
     }
 
     public static let info = PolicyInfo(
-        name: "lirs", summary: "low inter-reference recency set: who came back soon is protected",
+        name: "lirs", summary: "low inter-reference recency set: protects entries that were requested again soon",
         source: "Jiang, Zhang: LIRS: An efficient low inter-reference recency set replacement policy, SIGMETRICS 2002")
 
-    /// What an entry is: LIR, HIR on the queue, a ghost; `adrift` is HIR on the stack and not on the queue.
+    /// The lists: LIR, HIR in the queue, ghosts; `adrift` is HIR on the stack but not in the queue.
     private static let lir: UInt8 = 0, queue: UInt8 = 1, ghosts: UInt8 = 2, adrift: UInt8 = 3
 
     private let followsPaper: Bool
@@ -149,7 +153,7 @@ public struct LIRS: ~Copyable, CataloguedPolicy {
 }
 
 extension LIRS {
-    /// An entry on top of the stack becomes LIR, unless it sizes more than all of those may.
+    /// Makes the entry on top of the stack LIR, unless it is larger than the limit of all LIR entries.
     private mutating func promote(_ entry: EntryID) {
         let size = lists.size(of: entry)
         lists.moveToHead(entry, of: size > lirLimit ? LIRS.queue : LIRS.adrift)
@@ -158,12 +162,12 @@ extension LIRS {
         lists.moveToHead(entry, of: LIRS.lir)
     }
 
-    /// Sends LIR entries to the queue until there is room for `size` among them.
+    /// Moves LIR entries to the queue until there is room for `size` among them.
     private mutating func demote(for size: Int) {
         while lists.size(ofList: LIRS.lir) + size > lirLimit && !lists.isEmpty(LIRS.lir) { demoteBottom() }
     }
 
-    /// The bottom of the stack, which is LIR, goes to the queue.
+    /// Moves the bottom of the stack, which is LIR, to the queue.
     private mutating func demoteBottom() {
         prune()
         let bottom = stack.tail
@@ -180,13 +184,13 @@ extension LIRS {
         }
     }
 
-    /// A resident leaves; on the stack it stays as a ghost.
+    /// Removes a resident; if it is on the stack, it becomes a ghost.
     private mutating func dismiss(_ entry: EntryID) -> EntryID {
         if isOnStack[entry] { lists.moveToHead(entry, of: LIRS.ghosts) } else { lists.remove(entry) }
         return entry
     }
 
-    /// Takes entries off the bottom of the stack until a LIR entry is there; the top always stays.
+    /// Removes entries from the bottom of the stack until it is a LIR entry; the top always stays.
     private mutating func prune() {
         while stack.tail != stack.head && lists.list(of: stack.tail) != LIRS.lir {
             let bottom = stack.tail

@@ -1,6 +1,6 @@
-/// Least recently used: the entry whose last access lies furthest back goes.
+/// LRU (least recently used) evicts the entry whose last access is the oldest.
 ///
-/// Every verb is O(1). Bytes an entry: 8.
+/// Every operation is O(1). Bytes an entry: 8.
 public struct LRU: ~Copyable, CataloguedPolicy {
     public static let computesInFloatingPoint = false
     public static let info = PolicyInfo(

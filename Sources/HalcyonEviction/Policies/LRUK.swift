@@ -1,30 +1,33 @@
-/// LRU-K: the entry whose K-th last access lies furthest back goes, those with fewer than K accesses first.
+/// LRU-K evicts the entry whose K-th last access is the oldest. Entries with fewer than K accesses are evicted first,
+/// the least recently used of them before the others.
 ///
-/// As in the paper the history outlives residency: of evicted entries it is retained for the latest ones, up to `retained`
-/// times the capacity (the paper retains it for a time, which it leaves open), and among those with fewer than K accesses
-/// the least recently used goes. The correlated reference period is 0: every access counts.
+/// As in the paper, the access history is retained after eviction. Here it is retained for the latest evicted entries,
+/// up to `retained` times the capacity; the paper retains it for a time that it does not specify. The correlated
+/// reference period is 0: every access counts.
 ///
-/// `retained=0` gives the counts of libCacheSim 0.3.5 exactly, where nothing outlives residency. On seven traces at four
-/// sizes the paper misses from 70 % less to 3 % more than that release, 8 % less on average.
+/// With `retained=0` the miss counts equal those of libCacheSim 0.3.5, which discards the history at eviction. On
+/// seven traces at four sizes, the paper's misses are between 70 % below and 3 % above those of that release, and 8 %
+/// below on average.
 ///
-/// Every verb is O(k + log n). Bytes an entry: 13 + 8k, and 8 more where sizes vary; 16 a resident.
+/// Every operation is O(k + log n). Bytes an entry: 13 + 8k, and 8 more for variable sizes; 16 a resident.
 public struct LRUK: ~Copyable, CataloguedPolicy {
-    /// What can be set.
+    /// The parameters of the policy.
     public struct Parameters: PolicyParameters {
-        /// How many accesses are looked back.
+        /// The number K of accesses to look back.
         public var k = 2
-        /// What the evicted entries whose history is retained may size, as a share of the capacity.
+        /// The total size of evicted entries whose history is retained, as a share of the capacity.
         public var retained = 1.0
         public static let table = [
-            Parameter<Self>.integer("k", \.k, in: 1...64, "how many accesses are looked back"),
-            .real("retained", \.retained, in: 0...64, "size of the evicted whose history is kept, in capacities"),
+            Parameter<Self>.integer("k", \.k, in: 1...64, "accesses to look back"),
+            .real(
+                "retained", \.retained, in: 0...64, "size of the evicted entries whose history is kept, in capacities"),
         ]
 
         public init() {}
     }
 
     public static let info = PolicyInfo(
-        name: "lru-k", summary: "furthest K-th last access goes",
+        name: "lru-k", summary: "evicts the oldest K-th last access",
         source: "O'Neil, O'Neil, Weikum: The LRU-K page replacement algorithm, SIGMOD 1993")
 
     private static let residents: UInt8 = 0, ghosts: UInt8 = 1
@@ -79,7 +82,8 @@ public struct LRUK: ~Copyable, CataloguedPolicy {
         lists.metadataBytes + heap.metadataBytes + MetadataBytes(perNumber: history.byteCount)
     }
 
-    /// The time of the K-th last access; where there is none, the time of the last one, before all those.
+    /// Returns the time of the K-th last access. If there is none, returns the time of the last one, ordered before
+    /// all others.
     @inline(__always)
     private func rank(_ access: Access) -> Int {
         let earliest = history[slot(access.entry, k - 1)]

@@ -1,37 +1,38 @@
-/// Multi-queue: an entry with f accesses stands in the LRU queue log₂ f; whoever waits at the end of a queue for longer than
-/// a lifetime without an access drops to the queue below, and the end of the lowest queue goes. The frequency of evicted
-/// entries is remembered, the latest evicted first.
+/// MQ (multi-queue) has several LRU queues; an entry with f accesses is in queue log₂ f. An entry at the tail of a
+/// queue that had no access for a lifetime moves to the queue below. The victim is the tail of the lowest queue. The
+/// ghost queue remembers the frequency of the latest evicted entries.
 ///
-/// The pseudo-code of the paper, with sizes in place of counts. Time is counted in accesses that hit or brought something
-/// in. The paper lets a server estimate the lifetime from the distances it sees; here it is a parameter, by default that of
+/// This is the pseudo-code of the paper with sizes in place of counts. Time is counted in hits and insertions. In the
+/// paper, a server estimates the lifetime from observed distances. Here it is a parameter with the default of
 /// libCacheSim 0.3.5.
 ///
-/// `rules=libcachesim` gives the counts of that release exactly: it looks for the newcomer in the memory before the victims
-/// are put into it, where the paper looks afterwards, when they may have pushed it out. That
-/// changes the misses on seven traces at four sizes by at most 0.02 %.
+/// With `rules=libcachesim` the miss counts equal those of that release. It looks for the new object in the ghost
+/// queue before it adds the victims. The paper looks afterwards, when the victims may have displaced the object's
+/// ghost. On seven traces at four sizes, this changes the misses by at most 0.02 %.
 ///
-/// Every verb is O(queues). Bytes an entry: 21, and 8 more where sizes vary.
+/// Every operation is O(queues). Bytes an entry: 21, and 8 more for variable sizes.
 public struct MQ: ~Copyable, CataloguedPolicy {
-    /// What can be set.
+    /// The parameters of the policy.
     public struct Parameters: PolicyParameters {
-        /// Whose pseudo-code is followed.
+        /// The pseudo-code to follow.
         public enum Rules: String, CaseIterable, Sendable {
             case paper, libcachesim
         }
 
-        /// How many queues there are.
+        /// The number of queues.
         public var queues = 8
-        /// After how many accesses without one of its own an entry drops by a queue.
+        /// The number of accesses to other entries after which an entry moves to the queue below.
         public var lifetime = 10_000
-        /// What the remembered entries may size, as a share of the capacity.
+        /// The size of the ghost queue, as a share of the capacity.
         public var ghosts = 4.0
-        /// Whose pseudo-code is followed.
+        /// The pseudo-code to follow.
         public var rules = Rules.paper
         public static let table = [
-            Parameter<Self>.integer("queues", \.queues, in: 1...64, "how many queues there are"),
-            .integer("lifetime", \.lifetime, in: 1...1_000_000_000, "accesses after which an entry drops by a queue"),
-            .real("ghosts", \.ghosts, in: 0...64, "size of the evicted that are remembered, in capacities"),
-            .choice("rules", \.rules, "the paper, or libCacheSim 0.3.5, which looks into the memory first"),
+            Parameter<Self>.integer("queues", \.queues, in: 1...64, "number of queues"),
+            .integer(
+                "lifetime", \.lifetime, in: 1...1_000_000_000, "accesses after which an entry moves to the queue below"),
+            .real("ghosts", \.ghosts, in: 0...64, "size of the ghost queue, in capacities"),
+            .choice("rules", \.rules, "the paper, or libCacheSim 0.3.5, which checks the ghost queue first"),
         ]
 
         public init() {}
@@ -46,7 +47,7 @@ public struct MQ: ~Copyable, CataloguedPolicy {
     private let ghostShare: Double
     private var ghostCapacity = 0
     private let followsPaper: Bool
-    /// The queues, and behind them the list of the remembered.
+    /// The queues, followed by the ghost queue.
     private var lists: ListFamily
     private var frequency: SlotArray<UInt32>
     private var expiry: SlotArray<Int>
@@ -105,7 +106,7 @@ public struct MQ: ~Copyable, CataloguedPolicy {
     }
     public var metrics: [PolicyMetric] { [PolicyMetric("ghosts", Double(lists.count(ofList: ghosts)))] }
 
-    /// QueueNum of the paper: the whole part of log₂ of the frequency, at most the highest queue.
+    /// Returns the queue of a frequency f: log₂ f rounded down, at most the highest queue (QueueNum of the paper).
     private func queue(of entry: EntryID) -> UInt8 {
         min(UInt8(31 - frequency[entry].leadingZeroBitCount), queues - 1)
     }
@@ -116,7 +117,7 @@ public struct MQ: ~Copyable, CataloguedPolicy {
         lists.remove(entry)
     }
 
-    /// Adjust of the paper: time passes, and each queue lets its last entry down if its lifetime is over.
+    /// Advances the time and moves the tail of each queue down if its lifetime is over (Adjust of the paper).
     private mutating func adjust() {
         now &+= 1
         for queue in 1..<max(queues, 1) {

@@ -1,10 +1,10 @@
-/// Most recently used: the entry that was accessed last goes, which suits loops that are longer than the cache.
+/// MRU (most recently used) evicts the entry that was accessed last, which suits loops longer than the cache.
 ///
-/// Every verb is O(1). Bytes an entry: 8.
+/// Every operation is O(1). Bytes an entry: 8.
 public struct MRU: ~Copyable, CataloguedPolicy {
     public static let computesInFloatingPoint = false
     public static let info = PolicyInfo(
-        name: "mru", summary: "most recently used goes: for loops",
+        name: "mru", summary: "most recently used, for loops longer than the cache",
         source: "Chou, DeWitt: An evaluation of buffer management strategies for relational database systems, 1985")
 
     private var links: LinkArena

@@ -1,30 +1,32 @@
-/// QD-LP-FIFO, quick demotion and lazy promotion: newcomers enter a small FIFO queue; who was hit there moves to a 2-bit
-/// clock when it comes to the end, the others leave and are remembered; who comes back while remembered enters the clock.
+/// QD-LP-FIFO (quick demotion and lazy promotion) inserts new objects into a small FIFO queue. When they reach its
+/// tail, objects hit at least `threshold` times move to a 2-bit clock; the rest are evicted and remembered in the
+/// ghost queue. An object that is requested while in the ghost queue is inserted into the clock.
 ///
-/// As in libCacheSim 0.3.5, whose counts this gives exactly, the clock makes room of its own for whoever enters it, and
-/// an entry larger than the small queue is refused. A hit is O(1), an eviction amortised
-/// O(1). Bytes an entry: 10, and 8 more where sizes vary; it remembers nine tenths of what it holds.
+/// As in libCacheSim 0.3.5, an insertion into the clock evicts from the clock, and an entry larger than the small
+/// queue is not admitted; the miss counts are equal. A hit is O(1), an eviction is amortised O(1). Bytes an entry: 10,
+/// and 8 more for variable sizes. The ghosts are nine tenths as large as the cache.
 public struct QDLPFIFO: ~Copyable, CataloguedPolicy {
-    /// What can be set.
+    /// The parameters of the policy.
     public struct Parameters: PolicyParameters {
         /// The share of the capacity for the small queue.
         public var small = 0.1
-        /// What is remembered, as a share of the capacity.
+        /// The size of the ghost queue, as a share of the capacity.
         public var ghost = 0.9
-        /// How many hits in the small queue open the way to the clock.
+        /// The number of hits in the small queue that qualify an entry for the clock.
         public var threshold = 1
 
         public init() {}
 
         public static let table = [
-            Parameter<Parameters>.real("small", \.small, in: 0...1, "share of the capacity for newcomers"),
-            Parameter<Parameters>.real("ghost", \.ghost, in: 0...10, "what is remembered, over the capacity"),
-            Parameter<Parameters>.integer("threshold", \.threshold, in: 1...3, "hits that open the way to the clock"),
+            Parameter<Parameters>.real("small", \.small, in: 0...1, "share of the capacity for the small queue"),
+            Parameter<Parameters>.real("ghost", \.ghost, in: 0...10, "size of the ghost queue, in capacities"),
+            Parameter<Parameters>.integer(
+                "threshold", \.threshold, in: 1...3, "hits in the small queue that qualify an entry for the clock"),
         ]
     }
 
     public static let info = PolicyInfo(
-        name: "qd-lp-fifo", summary: "a small FIFO queue that filters for a 2-bit clock",
+        name: "qd-lp-fifo", summary: "a small FIFO queue that filters new objects for a 2-bit clock",
         source: "Yang, Qiu, Zhang, Yue, Rashmi: FIFO can be better than LRU: the power of lazy promotion and quick "
             + "demotion, HotOS 2023",
         traits: .hasAdmission)
@@ -32,9 +34,9 @@ public struct QDLPFIFO: ~Copyable, CataloguedPolicy {
     private var queues: FilteredClock
     private var capacity: Int
     private let threshold: UInt8
-    /// The oldest newcomer, while it waits for room in the clock.
+    /// The tail of the small queue, while it waits for room in the clock.
     private var promoted: EntryID = .none
-    /// What the one to be inserted sizes if it is bound for the clock, -1 if not.
+    /// The size of the entry to be inserted into the clock; -1 if it is not inserted there.
     private var returningSize = -1
 
     public init(_ parameters: Parameters, context: PolicyContext) {
@@ -64,19 +66,19 @@ public struct QDLPFIFO: ~Copyable, CataloguedPolicy {
 
     public mutating func victim(for access: Access) -> EntryID {
         while promoted == .none {
-            let oldest = queues.oldestNewcomer
+            let oldest = queues.smallTail
             let fits = queues.smallSize &+ queues.mainSize &+ access.size <= capacity
-            // Where entries are limited by number, room may be asked for that there is, and the main queue be empty.
+            // With a limit on the number of entries, an eviction can be requested while the main queue is empty.
             if oldest == .none || (fits && !queues.isMainEmpty) { return queues.evictFromMain() }
             if queues.count(of: oldest) < threshold {
-                queues.turnAway(oldest)
+                queues.evictFromSmall(oldest)
                 return oldest
             }
             promoted = oldest
             promoteIfItFits()
         }
         if queues.isMainEmpty {
-            // It is larger than the whole clock.
+            // The entry is larger than the whole clock.
             defer { promoted = .none }
             queues.remove(promoted)
             return promoted

@@ -1,13 +1,13 @@
-/// Random: any resident goes, each with the same probability.
+/// Random evicts any resident, each with the same probability.
 ///
-/// Every verb is O(1). Bytes an entry: 4, and 4 a resident. Decisions depend on the seed alone.
+/// Every operation is O(1). Bytes an entry: 4, and 4 a resident. Decisions depend on the seed alone.
 public struct RandomEviction: ~Copyable, CataloguedPolicy {
     public static let info = PolicyInfo(
-        name: "random", summary: "any resident, each with the same probability",
+        name: "random", summary: "evicts any resident, each with the same probability",
         source: "Belady: A study of replacement algorithms for a virtual-storage computer, 1966",
         traits: .isRandomised)
 
-    /// Nothing is kept about a resident.
+    /// The empty state of a resident.
     private struct Nothing: BitwiseCopyable {}
 
     private var pool: DensePool<Nothing>

@@ -1,17 +1,18 @@
-/// SIEVE: a hand sweeps from the oldest entry to the newest, spares those that were hit since it last came by and evicts
-/// the first that was not; unlike in a clock, the spared ones keep their place, so newcomers are sieved quickly.
+/// SIEVE moves a hand over a FIFO queue from the oldest entry to the newest. The hand clears the visited bit of an
+/// entry that was hit and evicts the first entry whose bit is clear. Unlike in a clock, entries with a cleared bit
+/// keep their position, so new objects are examined soon.
 ///
 /// A hit writes one byte at most; an eviction is amortised O(1). Bytes an entry: 9.
 public struct SIEVE: ~Copyable, CataloguedPolicy {
     public static let computesInFloatingPoint = false
     public static let info = PolicyInfo(
-        name: "sieve", summary: "a hand over a FIFO queue that spares what was hit",
+        name: "sieve", summary: "a hand over a FIFO queue that evicts the first entry without a hit",
         source: "Zhang, Yang, Yue, Vigfusson, Rashmi: SIEVE is simpler than LRU, NSDI 2024")
 
     private var links: LinkArena
     private var queue = EntryList()
     private var visited: SlotArray<Bool>
-    /// Who is looked at next; `.none`: begin at the tail.
+    /// The entry that the hand examines next; `.none` is the tail.
     private var hand: EntryID = .none
 
     public init(_ parameters: NoParameters, context: PolicyContext) {

@@ -1,38 +1,42 @@
-/// Segmented LRU: a stack of equal LRU segments; a newcomer enters at the bottom, a hit lifts an entry one segment up, and
-/// a segment that outgrows its share hands its oldest entries down, the lowest one out.
+/// SLRU (segmented LRU) has several LRU segments of equal size. New objects enter the lowest segment, and a hit moves
+/// an entry one segment up. A segment above its share moves its least recently used entries one segment down; the
+/// lowest segment evicts them.
 ///
-/// With 4 segments this is the S4LRU of Huang et al., with 2 the SLRU of Karedla et al. but for the size of the parts.
-/// Neither says where a newcomer goes while upper segments are not full yet. By default it enters the lowest segment
-/// with room (`entry=first-with-room`), which gives the counts of libCacheSim 0.3.5 exactly; `entry=lowest` puts every
-/// newcomer at the bottom, which may use all the room that the others leave (0.9 % more misses on average over eight public
-/// traces, most of it on a loop). An entry larger than a segment is refused.
-/// A hit and an eviction are O(segments) a moved entry. Bytes an entry: 9, and 8 more where sizes vary.
+/// With 4 segments this is the S4LRU of Huang et al. With 2 it is the SLRU of Karedla et al., apart from the sizes of
+/// the segments. Neither paper states where a new object enters while upper segments have room. By default it enters
+/// the lowest segment with room (`entry=first-with-room`), and the miss counts equal those of libCacheSim 0.3.5. With
+/// `entry=lowest` every new object enters the lowest segment, which may use all the room of the others. That gives 0.9
+/// % more misses on average over eight public traces, mostly on a loop. An entry larger than a segment is not
+/// admitted.
+///
+/// A hit and an eviction are O(segments) a moved entry. Bytes an entry: 9, and 8 more for variable sizes.
 public struct SLRU: ~Copyable, CataloguedPolicy {
-    /// Where a newcomer enters.
+    /// The segment that a new object enters.
     public enum Entrance: String, CaseIterable, Sendable {
-        /// In the lowest segment that has room.
+        /// The lowest segment with room.
         case firstWithRoom = "first-with-room"
-        /// At the bottom in any case.
+        /// Always the lowest segment.
         case lowest
     }
 
-    /// What can be set.
+    /// The parameters of the policy.
     public struct Parameters: PolicyParameters {
         /// The number of segments.
         public var segments = 4
-        /// Where a newcomer enters.
+        /// The segment that a new object enters.
         public var entry = Entrance.firstWithRoom
 
         public init() {}
 
         public static let table = [
             Parameter<Parameters>.integer("segments", \.segments, in: 1...255, "number of segments, of equal size"),
-            Parameter<Parameters>.choice("entry", \.entry, "where a newcomer enters while upper segments have room"),
+            Parameter<Parameters>.choice(
+                "entry", \.entry, "segment that a new object enters while upper segments have room"),
         ]
     }
 
     public static let info = PolicyInfo(
-        name: "slru", summary: "LRU in segments that hits climb",
+        name: "slru", summary: "LRU in segments; a hit moves an entry one segment up",
         source: "Karedla, Love, Wherry: Caching strategies to improve disk system performance, 1994; Huang et al.: An "
             + "analysis of Facebook photo caching, 2013",
         traits: .hasAdmission)
@@ -42,7 +46,7 @@ public struct SLRU: ~Copyable, CataloguedPolicy {
     private let leastLimit: Int
     private var limit = 0
     private let entrance: Entrance
-    /// Whether the bottom was handed more than it may hold.
+    /// Whether the lowest segment received more than it may hold.
     public private(set) var overflows = false
     public static let mayOverflow = true
 
@@ -89,7 +93,7 @@ public struct SLRU: ~Copyable, CataloguedPolicy {
         stack.size(ofList: segment) &+ access.size <= limit
     }
 
-    /// Hands the oldest entries down, from each segment that holds too much to the one below it.
+    /// Moves the least recently used entries of each segment above its share one segment down.
     @inline(__always)
     private mutating func coolDown(from highest: UInt8) {
         var segment = highest

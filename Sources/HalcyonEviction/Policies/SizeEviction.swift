@@ -1,11 +1,11 @@
-/// Size: the largest entry goes; among equals the one accessed longest ago.
+/// Size evicts the largest entry; among equals, the least recently used one.
 ///
-/// The paper takes a random one among equals; we decided for the least recently used, so that it is plain LRU where every
-/// object sizes 1. libCacheSim 0.3.5 takes whichever its heap has on top. A hit and an insertion are O(log n). Bytes an
+/// The paper chooses randomly among equals. We choose the least recently used, so the policy is LRU for uniform sizes.
+/// libCacheSim 0.3.5 chooses the one at the top of its heap. A hit and an insertion are O(log n). Bytes an
 /// entry: 4, and 24 a resident.
 public struct SizeEviction: ~Copyable, CataloguedPolicy {
     public static let info = PolicyInfo(
-        name: "size", summary: "the largest goes",
+        name: "size", summary: "evicts the largest entry",
         source: "Williams, Abrams, Standridge, Abdulla, Fox: Removal policies in network caches for World-Wide Web "
             + "documents, 1996",
         traits: .usesSizes)

@@ -1,27 +1,29 @@
-/// 2Q, full version: newcomers pass through a FIFO queue A1in and are remembered in A1out when they leave; who comes back
-/// while remembered enters Am, an LRU list.
+/// 2Q (the full version) inserts new objects into A1in, a FIFO queue. Entries evicted from A1in are remembered in
+/// A1out, a ghost queue. An object that is requested while in A1out is inserted into Am, an LRU list.
 ///
-/// The paper counts pages. Where sizes vary we do as libCacheSim 0.3.5, whose counts this gives exactly: an entry larger
-/// than A1in is refused, and Am holds no more than what A1in leaves, so that a return may evict from Am although the cache
-/// has room. Every verb is O(1). Bytes an entry: 9, and 8 more where sizes vary; it remembers half of what it holds.
+/// The paper counts pages. For variable sizes we follow libCacheSim 0.3.5, and the miss counts are equal. An entry
+/// larger than A1in is not admitted. Am holds at most the capacity without the share of A1in, so an insertion into Am
+/// may evict from it although the cache has room. Every operation is O(1). Bytes an entry: 9, and 8 more for variable
+/// sizes. The ghosts are half as large as the cache.
 public struct TwoQ: ~Copyable, CataloguedPolicy {
-    /// What can be set.
+    /// The parameters of the policy.
     public struct Parameters: PolicyParameters {
         /// The share of the capacity for A1in.
-        public var newcomers = 0.25
-        /// What A1out remembers, as a share of the capacity.
+        public var a1in = 0.25
+        /// The size of A1out, as a share of the capacity.
         public var ghosts = 0.5
 
         public init() {}
 
         public static let table = [
-            Parameter<Parameters>.real("in", \.newcomers, in: 0...1, "share of the capacity for the newcomers (Kin)"),
-            Parameter<Parameters>.real("out", \.ghosts, in: 0...10, "what is remembered, over the capacity (Kout)"),
+            Parameter<Parameters>.real("in", \.a1in, in: 0...1, "share of the capacity for A1in (Kin)"),
+            Parameter<Parameters>.real(
+                "out", \.ghosts, in: 0...10, "size of the ghost queue A1out, in capacities (Kout)"),
         ]
     }
 
     public static let info = PolicyInfo(
-        name: "2q", summary: "newcomers in a FIFO queue, those that come back in an LRU list",
+        name: "2q", summary: "new objects in a FIFO queue, objects requested again after it in an LRU list",
         source: "Johnson, Shasha: 2Q: a low overhead high performance buffer management replacement algorithm, 1994",
         traits: .hasAdmission)
 
@@ -33,7 +35,7 @@ public struct TwoQ: ~Copyable, CataloguedPolicy {
     private var capacity = 0
     private var kin = 0
     private var kout = 0
-    /// Whether the newcomer was found in A1out, and what it sizes then.
+    /// Whether the new object was in A1out, and its size.
     private var isReturning = false
     private var returningSize = 0
 
@@ -46,11 +48,11 @@ public struct TwoQ: ~Copyable, CataloguedPolicy {
 
     public mutating func resize(to capacity: Int) {
         self.capacity = capacity
-        kin = max(Int(Double(capacity) * parameters.newcomers), leastKin)
+        kin = max(Int(Double(capacity) * parameters.a1in), leastKin)
         kout = Int(Double(capacity) * parameters.ghosts)
     }
 
-    /// Am must make room of its own for an entry that comes back.
+    /// Whether Am must evict for an entry from A1out.
     public var overflows: Bool {
         isReturning && !lists.isEmpty(TwoQ.am) && lists.size(ofList: TwoQ.am) &+ returningSize > capacity &- kin
     }
@@ -69,9 +71,9 @@ public struct TwoQ: ~Copyable, CataloguedPolicy {
     }
 
     public mutating func victim(for access: Access) -> EntryID {
-        let (newcomers, others) = (lists.size(ofList: TwoQ.a1in), lists.size(ofList: TwoQ.am))
-        let fits = newcomers &+ others &+ access.size <= capacity
-        if !lists.isEmpty(TwoQ.am) && (newcomers <= kin || fits) { return lists.popTail(ofList: TwoQ.am) }
+        let (a1inSize, amSize) = (lists.size(ofList: TwoQ.a1in), lists.size(ofList: TwoQ.am))
+        let fits = a1inSize &+ amSize &+ access.size <= capacity
+        if !lists.isEmpty(TwoQ.am) && (a1inSize <= kin || fits) { return lists.popTail(ofList: TwoQ.am) }
         let victim = lists.tail(ofList: TwoQ.a1in)
         lists.remember(victim, on: TwoQ.a1out, limit: kout)
         return victim

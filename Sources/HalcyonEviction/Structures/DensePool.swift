@@ -1,15 +1,19 @@
-/// Entries side by side without gaps, in no particular order, each with something kept about it: what is needed to draw
-/// some of them at random.
+import HalcyonSupport
+
+/// The random number generator from which policies draw.
+public typealias SplitMix64 = HalcyonSupport.SplitMix64
+
+/// A set of entries with a payload each, stored contiguously in arbitrary order for random draws.
 ///
-/// Insertion, removal (the last one takes the place of the one that leaves), look-up and drawing are O(1). Bytes: 4 a
-/// slot, and the stride of ``Member`` for each entry in the pool.
+/// Insertion, removal, look-up and drawing are O(1). At a removal, the last entry takes the index of the removed one.
+/// Bytes: 4 a slot, and the stride of ``Member`` for each entry in the pool.
 public struct DensePool<Payload: BitwiseCopyable>: ~Copyable {
-    /// An entry in the pool and what is kept about it.
+    /// An entry in the pool and its payload.
     @frozen
     public struct Member: BitwiseCopyable {
-        /// Who it is.
+        /// The entry.
         public let entry: EntryID
-        /// What is kept about it.
+        /// The payload of the entry.
         public var payload: Payload
     }
 
@@ -20,7 +24,7 @@ public struct DensePool<Payload: BitwiseCopyable>: ~Copyable {
     private var room = 64
     private var places: SlotArray<UInt32>
 
-    /// An empty pool; `capacity` slots are made from the start.
+    /// Creates an empty pool with room for `capacity` slots.
     public init(capacity: Int = 0) {
         members = GrowingMemory.allocate(room)
         places = SlotArray(repeating: .none, capacity: capacity)
@@ -28,34 +32,34 @@ public struct DensePool<Payload: BitwiseCopyable>: ~Copyable {
 
     deinit { GrowingMemory.release(members) }
 
-    /// The heap bytes held.
+    /// The number of heap bytes in use.
     public var metadataBytes: MetadataBytes {
         MetadataBytes(perNumber: places.byteCount, perResident: room * MemoryLayout<Member>.stride)
     }
 
-    /// The place of an entry, or `nil` if it is not in the pool. It holds until an entry is removed.
+    /// Returns the index of an entry, or `nil` if it is not in the pool. The index is valid until an entry is removed.
     @inline(__always)
     public func place(of entry: EntryID) -> Int? {
         let place = places[entry]
         return place == .none ? nil : Int(place)
     }
 
-    /// Who is at a place, from 0 up to ``count``.
+    /// The entry at an index from 0 up to, not including, ``count``.
     @inline(__always)
     public subscript(place: Int) -> Member { members[place] }
 
-    /// What is kept about an entry of the pool.
+    /// The payload of an entry of the pool.
     @inline(__always)
     public subscript(entry: EntryID) -> Payload {
         get { members[Int(places[entry])].payload }
         set { members[Int(places[entry])].payload = newValue }
     }
 
-    /// A place drawn with the same probability as any other; the pool is not empty.
+    /// Draws an index uniformly; the pool must not be empty.
     @inline(__always)
     public func draw(with generator: inout SplitMix64) -> Int { generator.next(below: count) }
 
-    /// Puts an entry that is not in the pool into it.
+    /// Inserts an entry that is not in the pool.
     @inline(__always)
     public mutating func insert(_ entry: EntryID, _ payload: Payload) {
         if _slowPath(count == room) { grow() }
@@ -64,7 +68,7 @@ public struct DensePool<Payload: BitwiseCopyable>: ~Copyable {
         count &+= 1
     }
 
-    /// Takes an entry of the pool out.
+    /// Removes an entry of the pool.
     @inline(__always)
     public mutating func remove(_ entry: EntryID) {
         let place = places[entry]

@@ -1,6 +1,6 @@
-/// A doubly linked list of entries: where it starts, where it ends, how many are on it, what they size together.
+/// The head, tail and count of a doubly linked list of entries.
 ///
-/// The links are in a ``LinkArena``, which several lists may share as long as an entry is on one of them at a time.
+/// The links are in a ``LinkArena``. Several lists may share it if an entry is on at most one of them at a time.
 @frozen
 public struct EntryList: Sendable, Equatable {
     @usableFromInline var first: EntryID = .none
@@ -14,16 +14,16 @@ public struct EntryList: Sendable, Equatable {
     /// The number of entries.
     @inlinable public var count: Int { number }
 
-    /// An empty list.
+    /// Creates an empty list.
     @inlinable
     public init() {}
 
-    /// Whether nothing is on the list.
+    /// Whether the list is empty.
     @inlinable
     public var isEmpty: Bool { first == .none }
 }
 
-/// The links of one or more ``EntryList``s: 8 bytes a slot, every operation O(1).
+/// The links of one or more ``EntryList``s: 8 bytes a slot. Every operation is O(1).
 public struct LinkArena: ~Copyable {
     @usableFromInline
     struct Link: BitwiseCopyable {
@@ -39,25 +39,25 @@ public struct LinkArena: ~Copyable {
 
     @usableFromInline var links: SlotArray<Link>
 
-    /// No links yet; `capacity` slots are made from the start.
+    /// Creates an arena with room for `capacity` slots.
     @inlinable
     public init(capacity: Int = 0) {
         links = SlotArray(repeating: Link(newer: .none, older: .none), capacity: capacity)
     }
 
-    /// The heap bytes held.
+    /// The number of heap bytes in use.
     @inlinable
     public var byteCount: Int { links.byteCount }
 
-    /// The entry one place nearer to the head, or `.none`.
+    /// Returns the next entry towards the head, or `.none`.
     @inlinable @inline(__always)
     public func newer(than entry: EntryID) -> EntryID { links[entry].newer }
 
-    /// The entry one place nearer to the tail, or `.none`.
+    /// Returns the next entry towards the tail, or `.none`.
     @inlinable @inline(__always)
     public func older(than entry: EntryID) -> EntryID { links[entry].older }
 
-    /// Puts an entry that is on no list at the head.
+    /// Inserts an entry that is on no list at the head.
     @inlinable @inline(__always)
     public mutating func pushHead(_ entry: EntryID, to list: inout EntryList) {
         let second = list.first
@@ -67,7 +67,7 @@ public struct LinkArena: ~Copyable {
         list.number &+= 1
     }
 
-    /// Puts an entry that is on no list at the tail.
+    /// Inserts an entry that is on no list at the tail.
     @inlinable @inline(__always)
     public mutating func pushTail(_ entry: EntryID, to list: inout EntryList) {
         let last = list.last
@@ -77,7 +77,7 @@ public struct LinkArena: ~Copyable {
         list.number &+= 1
     }
 
-    /// Puts an entry that is on no list directly behind `place` (one nearer to the tail).
+    /// Inserts an entry that is on no list after `place`, towards the tail.
     @inlinable @inline(__always)
     public mutating func insert(_ entry: EntryID, olderThan place: EntryID, in list: inout EntryList) {
         let next = links[place].older
@@ -91,7 +91,7 @@ public struct LinkArena: ~Copyable {
         list.number &+= 1
     }
 
-    /// Takes an entry off the list it is on.
+    /// Removes an entry from its list.
     @inlinable @inline(__always)
     public mutating func remove(_ entry: EntryID, from list: inout EntryList) {
         let link = links[entry]
@@ -100,7 +100,7 @@ public struct LinkArena: ~Copyable {
         list.number &-= 1
     }
 
-    /// Takes the last entry off; `.none` if the list is empty.
+    /// Removes the last entry and returns it; `.none` if the list is empty.
     @inlinable @inline(__always)
     public mutating func popTail(_ list: inout EntryList) -> EntryID {
         let last = list.last
@@ -113,7 +113,7 @@ public struct LinkArena: ~Copyable {
     public mutating func moveToHead(_ entry: EntryID, in list: inout EntryList) {
         let first = list.first
         if first == entry { return }
-        // The entry is not the first, so another is newer than it; that saves two branches against remove and push.
+        // The entry is not the first, so there is a newer one. That saves two branches of a removal and a push.
         let link = links[entry]
         links[link.newer].older = link.older
         if link.older == .none { list.last = link.newer } else { links[link.older].newer = link.newer }

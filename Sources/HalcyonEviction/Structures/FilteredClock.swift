@@ -1,16 +1,16 @@
-/// A small FIFO queue that filters newcomers for a main one, and a memory of those it turned away: what S3-FIFO and
-/// QD-LP-FIFO are made of. The main queue is a 2-bit clock: an entry with a count above 0 goes round once more, its count
-/// one less.
+/// The queues of S3-FIFO and QD-LP-FIFO: a small FIFO queue that filters new objects, a main queue and a ghost queue.
+/// The main queue is a 2-bit clock: at its tail, an entry with a count above 0 is reinserted with its count reduced by
+/// 1.
 ///
-/// Which queue an entry enters and when it moves is the policy's to say. A hit is O(1), an eviction amortised O(1). Bytes
-/// a slot: 10, and 8 more where sizes vary.
+/// The policy decides which queue an entry enters and when it moves. A hit is O(1), an eviction is amortised O(1).
+/// Bytes a slot: 10, and 8 more for variable sizes.
 public struct FilteredClock: ~Copyable {
     private static let small: UInt8 = 0, main: UInt8 = 1, ghost: UInt8 = 2
     private static let mostHits: UInt8 = 3
 
-    /// What the small queue is meant to hold at most; 1 at least where every object sizes 1.
+    /// The capacity of the small queue; at least 1 for uniform sizes.
     public private(set) var smallLimit = 0
-    /// What the main queue is meant to hold at most.
+    /// The capacity of the main queue.
     public private(set) var mainLimit = 0
 
     private var ghostLimit = 0
@@ -20,11 +20,11 @@ public struct FilteredClock: ~Copyable {
     private var queues: ListFamily
     private var counts: SlotArray<UInt8>
 
-    /// Empty queues.
+    /// Creates empty queues.
     ///
     /// - Parameters:
-    ///   - small: the share of the capacity for the small queue; the main one has the rest.
-    ///   - ghost: what is remembered, as a share of the capacity.
+    ///   - small: The share of the capacity for the small queue; the main queue has the rest.
+    ///   - ghost: The size of the ghost queue, as a share of the capacity.
     public init(small: Double, ghost: Double, context: PolicyContext) {
         queues = ListFamily(count: 3, context: context)
         counts = SlotArray(repeating: 0, capacity: context.entries)
@@ -32,77 +32,77 @@ public struct FilteredClock: ~Copyable {
         resize(to: context.capacity)
     }
 
-    /// Takes the shares of another capacity.
+    /// Sets the capacities of the queues to their shares of another capacity.
     public mutating func resize(to capacity: Int) {
         smallLimit = max(Int(Double(capacity) * smallShare), leastSmall)
         mainLimit = capacity - smallLimit
         ghostLimit = Int(Double(capacity) * ghostShare)
     }
 
-    /// The heap bytes held.
+    /// The number of heap bytes in use.
     public var metadataBytes: MetadataBytes {
         queues.metadataBytes + MetadataBytes(perNumber: counts.byteCount)
     }
 
-    /// What the entries of the small queue size together.
+    /// The total size of the small queue.
     @inline(__always)
     public var smallSize: Int { queues.size(ofList: FilteredClock.small) }
 
-    /// What the entries of the main queue size together.
+    /// The total size of the main queue.
     @inline(__always)
     public var mainSize: Int { queues.size(ofList: FilteredClock.main) }
 
-    /// How many entries are remembered.
+    /// The number of entries in the ghost queue.
     public var ghostCount: Int { queues.count(ofList: FilteredClock.ghost) }
 
     /// The oldest entry of the small queue, or `.none`.
     @inline(__always)
-    public var oldestNewcomer: EntryID { queues.tail(ofList: FilteredClock.small) }
+    public var smallTail: EntryID { queues.tail(ofList: FilteredClock.small) }
 
     /// Whether the main queue is empty.
     @inline(__always)
     public var isMainEmpty: Bool { queues.isEmpty(FilteredClock.main) }
 
-    /// Whether an entry was turned away and is remembered.
+    /// Returns whether an entry is in the ghost queue.
     @inline(__always)
     public func remembers(_ entry: EntryID) -> Bool { queues.list(of: entry) == FilteredClock.ghost }
 
-    /// What an entry on any of the queues sizes.
+    /// Returns the size of an entry in one of the queues.
     @inline(__always)
     public func size(of entry: EntryID) -> Int { queues.size(of: entry) }
 
-    /// The hits of an entry that count, from 0 to 3.
+    /// Returns the count of an entry: its hits, at most 3.
     @inline(__always)
     public func count(of entry: EntryID) -> UInt8 { counts[entry] }
 
     /// Counts a hit, up to 3.
     @inline(__always)
     public mutating func hit(_ entry: EntryID) {
-        // Written in any case: a store costs less than a branch that nobody can foresee.
+        // Always stored: a store is faster than an unpredictable branch.
         counts[entry] = min(counts[entry] &+ 1, FilteredClock.mostHits)
     }
 
-    /// Puts an access's entry, which is on no queue, into the main or the small one.
+    /// Inserts the entry of an access, which is in no queue, into the main or the small queue.
     @inline(__always)
     public mutating func insert(_ access: Access, intoMain: Bool) {
         counts[access.entry] = 0
         queues.pushHead(access.entry, size: access.size, to: intoMain ? FilteredClock.main : FilteredClock.small)
     }
 
-    /// Moves an entry of the small queue to the main one, its hits forgotten.
+    /// Moves an entry from the small queue to the main queue and resets its count.
     @inline(__always)
     public mutating func promote(_ entry: EntryID) {
         counts[entry] = 0
         queues.moveToHead(entry, of: FilteredClock.main)
     }
 
-    /// Turns an entry of the small queue away and remembers it.
+    /// Evicts an entry from the small queue and adds it to the ghost queue.
     @inline(__always)
-    public mutating func turnAway(_ entry: EntryID) {
+    public mutating func evictFromSmall(_ entry: EntryID) {
         queues.remember(entry, on: FilteredClock.ghost, limit: ghostLimit)
     }
 
-    /// Takes the first entry off the main queue, which is not empty, whose count is 0, and returns it.
+    /// Removes the first entry with a count of 0 from the main queue, which is not empty, and returns it.
     public mutating func evictFromMain() -> EntryID {
         var tail = queues.tail(ofList: FilteredClock.main)
         while counts[tail] > 0 {
@@ -114,7 +114,7 @@ public struct FilteredClock: ~Copyable {
         return tail
     }
 
-    /// Takes an entry off whichever queue it is on, the memory included.
+    /// Removes an entry from its queue, which may be the ghost queue.
     @inline(__always)
     public mutating func remove(_ entry: EntryID) { queues.remove(entry) }
 }

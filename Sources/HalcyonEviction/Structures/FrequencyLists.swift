@@ -1,7 +1,7 @@
-/// Entries in the order of how often they were used, and among equals in the order in which they got there.
+/// Entries ordered by frequency of use; equals are in the order in which they reached their frequency.
 ///
-/// One list for each frequency that occurs, chained from the lowest to the highest, so that every operation is O(1): a
-/// use moves an entry to the neighbouring list (Shah, Mitra, Matani: An O(1) algorithm for implementing the LFU cache
+/// There is one list for each frequency that occurs, linked from the lowest to the highest. A use moves an entry to
+/// the next list, so every operation is O(1) (Shah, Mitra, Matani: An O(1) algorithm for implementing the LFU cache
 /// eviction scheme, 2010). Bytes: 12 a slot, and 32 for each frequency that occurs at once.
 public struct FrequencyLists: ~Copyable {
     struct Level: BitwiseCopyable {
@@ -19,26 +19,26 @@ public struct FrequencyLists: ~Copyable {
     private var freeLevel: UInt32 = .none
     private var lowest: UInt32 = .none
 
-    /// No entries yet; `capacity` slots are made from the start.
+    /// Creates empty lists with room for `capacity` slots.
     public init(capacity: Int = 0) {
         links = LinkArena(capacity: capacity)
         levelOf = SlotArray(repeating: .none, capacity: capacity)
     }
 
-    /// The heap bytes held. The frequencies that occur at once count as fixed: there are few beside the entries.
+    /// The number of heap bytes in use. Those of the frequencies are counted as fixed, because there are few of them.
     public var metadataBytes: MetadataBytes {
         MetadataBytes(fixed: levels.byteCount, perNumber: links.byteCount + levelOf.byteCount)
     }
 
-    /// The entry that has been at the lowest frequency for longest, or `.none`.
+    /// The entry that has had the lowest frequency for the longest time, or `.none`.
     @inline(__always)
     public var leastFrequent: EntryID { lowest == .none ? .none : levels[lowest].list.tail }
 
-    /// How often an entry of the lists was used.
+    /// Returns the frequency of an entry.
     @inline(__always)
     public func frequency(of entry: EntryID) -> Int { levels[levelOf[entry]].frequency }
 
-    /// Puts an entry that is on no list at frequency 1.
+    /// Inserts an entry that is on no list at frequency 1.
     @inline(__always)
     public mutating func insert(_ entry: EntryID) {
         if lowest == .none || levels[lowest].frequency != 1 { makeLevel(frequency: 1, above: .none) }
@@ -46,14 +46,14 @@ public struct FrequencyLists: ~Copyable {
         levelOf[entry] = lowest
     }
 
-    /// Moves an entry of the lists to the next frequency.
+    /// Increases the frequency of an entry by 1.
     @inline(__always)
     public mutating func raise(_ entry: EntryID) {
         let level = levelOf[entry]
         let (frequency, higher) = (levels[level].frequency &+ 1, levels[level].higher)
         if higher == .none || levels[higher].frequency != frequency {
             if levels[level].list.count == 1 {
-                // Alone: the list itself rises.
+                // The entry is alone on its list, so the frequency of the list increases.
                 levels[level].frequency = frequency
                 return
             }
@@ -65,7 +65,7 @@ public struct FrequencyLists: ~Copyable {
         levelOf[entry] = next
     }
 
-    /// Takes an entry off the lists.
+    /// Removes an entry.
     @inline(__always)
     public mutating func remove(_ entry: EntryID) {
         let level = levelOf[entry]

@@ -1,11 +1,12 @@
-/// Estimates how often an entry was asked for lately, in 8 bytes an entry of the cache however many others pass by.
+/// An estimator of the recent request frequency of entries that needs 8 bytes for each entry of the cache.
 ///
-/// A count-min sketch of 4-bit counters: four counters an entry, all in one 64-byte line, of which the smallest is the
-/// estimate; at most 15. Once `sampleFactor` counts were added for each entry of the cache, all counters are halved, so
-/// that old popularity fades. Every operation is O(1), halving O(size) once a sample. Between two halvings an
-/// estimate is never too small.
+/// It is a count-min sketch of 4-bit counters. An entry has four counters in one 64-byte line, and the smallest is the
+/// estimate, at most 15. After `sampleFactor` counts for each entry of the cache, all counters are halved, so past
+/// popularity decays. Every operation is O(1), and halving is O(size) once a sample. Between two halvings, an estimate
+/// is never too small.
 ///
-/// Cormode, Muthukrishnan: An improved data stream summary, 2005; halving after Einziger, Friedman, Manes: TinyLFU, 2017.
+/// Cormode, Muthukrishnan: An improved data stream summary, 2005; halving after Einziger, Friedman, Manes: TinyLFU,
+/// 2017.
 public struct FrequencySketch: ~Copyable {
     private var words: UnsafeMutablePointer<UInt64>
     private var wordCount: Int
@@ -13,9 +14,9 @@ public struct FrequencySketch: ~Copyable {
     private var sampleSize: Int
     private var added = 0
 
-    /// An empty sketch for a cache that is small as yet; see ``ensure(entries:)``.
+    /// Creates an empty sketch for a small cache; see ``ensure(entries:)``.
     ///
-    /// - Parameter sampleFactor: after how many counts for each entry of the cache the counters are halved.
+    /// - Parameter sampleFactor: The number of counts for each entry of the cache after which the counters are halved.
     public init(sampleFactor: Int) {
         self.sampleFactor = sampleFactor
         wordCount = 64
@@ -26,17 +27,17 @@ public struct FrequencySketch: ~Copyable {
 
     deinit { words.deallocate() }
 
-    /// The heap bytes held.
+    /// The number of heap bytes in use.
     public var byteCount: Int { wordCount * 8 }
 
-    /// Makes the sketch large enough for a cache of `entries` entries. What was counted is kept.
+    /// Enlarges the sketch for a cache of `entries` entries. Counts are preserved.
     @inline(__always)
     public mutating func ensure(entries: Int) {
         sampleSize = max(sampleSize, entries &* sampleFactor)
         if entries > wordCount { double() }
     }
 
-    /// How often `entry` was counted since a while ago, 0 to 15.
+    /// Returns the estimated recent count of `entry`, from 0 to 15.
     @inline(__always)
     public func estimate(_ entry: EntryID) -> Int {
         let hash = SplitMix64.mix(UInt64(entry) &+ 1)
@@ -49,7 +50,7 @@ public struct FrequencySketch: ~Copyable {
         return Int(least)
     }
 
-    /// Counts `entry` once more.
+    /// Adds 1 to the count of `entry`.
     @inline(__always)
     public mutating func add(_ entry: EntryID) {
         let hash = SplitMix64.mix(UInt64(entry) &+ 1)
@@ -72,7 +73,7 @@ public struct FrequencySketch: ~Copyable {
         words + (Int(truncatingIfNeeded: hash >> 32) & (wordCount / 8 &- 1)) &* 8
     }
 
-    /// The word of the block and the shift in it of a row's counter: rows have two words each, so they never share one.
+    /// Returns the word of the block and the shift of a row's counter. Each row has two words, so rows share none.
     @inline(__always)
     private static func place(_ hash: UInt64, row: Int) -> (word: Int, shift: UInt64) {
         let bits = hash >> UInt64(truncatingIfNeeded: row &* 8)
@@ -85,7 +86,8 @@ public struct FrequencySketch: ~Copyable {
         added /= 2
     }
 
-    /// Blocks are chosen by the low bits of a hash, so that a copy behind the original holds what each half needs.
+    /// Doubles the sketch by a copy: the low bits of a hash choose the block, so each half has the counts that it
+    /// needs.
     @inline(never)
     private mutating func double() {
         let larger = UnsafeMutablePointer<UInt64>.allocate(capacity: wordCount * 2)

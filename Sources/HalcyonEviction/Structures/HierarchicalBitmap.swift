@@ -1,16 +1,16 @@
-/// A set of small integers that knows its largest member: one bit a place, and above each word of 64 bits one bit that
-/// says whether the word is empty, up to a single word.
+/// A set of small integers with fast access to its largest member. It has one bit for each integer. Above each word of
+/// 64 bits, one bit on the next level states whether the word is empty, up to a single word.
 ///
-/// Inserting, removing and finding the largest are O(log₆₄ n): five steps for a thousand million places, most of them in
-/// the innermost cache. Bytes: n / 8, and a 63rd of that.
+/// Inserting, removing and finding the largest are O(log₆₄ n): five steps for a thousand million integers, most of
+/// them in the first-level processor cache. Bytes: n / 8, and a 63rd of that.
 public struct HierarchicalBitmap: ~Copyable {
     private let words: UnsafeMutablePointer<UInt64>
     private let wordCount: Int
-    /// Where each level starts, the level of the members first, the single word last.
+    /// The start of each level; the members are the first level, the single word is the last.
     private let levels: UnsafeMutablePointer<Int>
     private let height: Int
 
-    /// An empty set with places for 0 ..< `capacity`.
+    /// Creates an empty set for integers in 0 ..< `capacity`.
     public init(capacity: Int) {
         var starts: [Int] = []
         var total = 0
@@ -33,7 +33,7 @@ public struct HierarchicalBitmap: ~Copyable {
         levels.deallocate()
     }
 
-    /// The heap bytes held.
+    /// The number of heap bytes in use.
     public var byteCount: Int { wordCount * MemoryLayout<UInt64>.stride }
 
     /// Adds a member.
@@ -49,7 +49,7 @@ public struct HierarchicalBitmap: ~Copyable {
         }
     }
 
-    /// Takes a member out.
+    /// Removes a member.
     @inline(__always)
     public mutating func remove(_ member: UInt32) {
         var index = Int(member)

@@ -1,17 +1,17 @@
-/// What ``LHD`` has learnt: for each class of entries and each age, how many hits an entry of that age still gives for the
-/// time that it still stays.
+/// The model of ``LHD``: for each class of entries and each age, the expected hits of an entry of that age for the
+/// time that it will still be resident.
 ///
-/// Ages are counted in ticks of 2^n accesses; the tick is set so that the ages reach far beyond the time that an entry
-/// stays, and older ones count as the last. Counts fade by 0.9 with every lesson. Recording and reading are O(1), a lesson
-/// is O(classes · ages). 12 bytes for each class and age.
+/// Ages are counted in ticks of 2^n accesses. The tick is chosen so that the largest age is far above the typical time
+/// in the cache; larger ages count as the largest. Each update multiplies counts by 0.9. Recording and reading are
+/// O(1), an update is O(classes · ages). 12 bytes for each class and age.
 struct HitDensityModel: ~Copyable {
     /// The number of classes.
     static let classes = 16
-    /// The number of ages that are told apart.
+    /// The number of distinct ages.
     static let ages = 512
-    /// The age of what is older than can be told.
+    /// The largest age, which includes all larger ones.
     static let oldest = ages - 1
-    /// Ticks in as many accesses as there are residents; the ages reach 128 times as far.
+    /// The number of ticks in as many accesses as there are residents; the largest age is 128 times as many accesses.
     private static let ticksPerTurnover = 4
     private static let fading: Float = 0.9
 
@@ -20,22 +20,22 @@ struct HitDensityModel: ~Copyable {
     private var evictions = SlotArray<Float>(repeating: 0, capacity: classes * ages)
     private var densities = SlotArray<Float>(repeating: 0, capacity: classes * ages)
 
-    /// A model that has seen nothing: the younger an entry and the sooner it came back, the better.
+    /// Creates a model without observations: densities are highest for young entries and for short times between hits.
     init() {
         for kind in 0..<HitDensityModel.classes {
             for age in 0..<HitDensityModel.ages { densities[slot(kind, age)] = Float(kind + 17) / Float(age + 1) }
         }
     }
 
-    /// The heap bytes held.
+    /// The number of heap bytes in use.
     var byteCount: Int { hits.byteCount + evictions.byteCount + densities.byteCount }
 
-    /// The age of what was last asked for `time` accesses ago.
+    /// Returns the age of an entry whose last request was `time` accesses ago.
     @inline(__always)
     func age(after time: UInt32) -> Int { min(Int(time >> shift), HitDensityModel.oldest) }
 
-    /// The class of entries whose ages at their last two hits sum to `age`: 0 for all that can be told and more, one more
-    /// each time that this halves.
+    /// Returns the class of entries whose ages at their last two hits have the sum `age`: 0 from the largest age on,
+    /// and 1 more each time the sum halves.
     @inline(__always)
     static func kind(ofAge age: Int) -> Int {
         if age == 0 { return classes - 1 }
@@ -43,22 +43,22 @@ struct HitDensityModel: ~Copyable {
         return min(max(halvings + 1, 0), classes - 1)
     }
 
-    /// What an entry of this class and age is worth.
+    /// Returns the hit density of an entry of this class and age.
     @inline(__always)
     func density(kind: Int, age: Int) -> Float { densities[slot(kind, age)] }
 
-    /// An entry of this class was hit at this age.
+    /// Records a hit on an entry of this class at this age.
     @inline(__always)
     mutating func recordHit(kind: Int, age: Int) { hits[slot(kind, age)] += 1 }
 
-    /// An entry of this class was evicted at this age.
+    /// Records the eviction of an entry of this class at this age.
     @inline(__always)
     mutating func recordEviction(kind: Int, age: Int) { evictions[slot(kind, age)] += 1 }
 
-    /// Computes the densities from what was recorded; older records count for less.
+    /// Updates the densities from the recorded counts, with less weight for older counts.
     mutating func learn() {
         for kind in 0..<HitDensityModel.classes {
-            // From the oldest age down: the hits and the time of all that reach an age are sums over the later ones.
+            // From the largest age down: the hits and the time after an age are sums over the larger ages.
             var (laterHits, laterEvents, time) = (Float(0), Float(0), Float(0))
             for age in stride(from: HitDensityModel.oldest, through: 0, by: -1) {
                 let place = slot(kind, age)
@@ -72,7 +72,7 @@ struct HitDensityModel: ~Copyable {
         }
     }
 
-    /// Sets the tick for a cache of so many residents; what was recorded moves to its new age.
+    /// Sets the tick for a cache of `residents` entries and moves recorded counts to their new age.
     mutating func setTick(residents: Int) {
         let accesses = UInt32(truncatingIfNeeded: max(residents / HitDensityModel.ticksPerTurnover, 1))
         let old = shift
@@ -89,7 +89,7 @@ struct HitDensityModel: ~Copyable {
         }
     }
 
-    /// Spreads what was recorded at an age evenly over `width` ages from `target` on.
+    /// Moves the counts of an age evenly to `width` ages from `target` on.
     private mutating func move(_ kind: Int, from age: Int, to target: Int, width: Int) {
         let source = slot(kind, age)
         let (hit, evicted) = (hits[source] / Float(width), evictions[source] / Float(width))

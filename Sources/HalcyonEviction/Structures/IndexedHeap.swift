@@ -1,8 +1,8 @@
-/// A priority queue of entries with the smallest key on top, in which any entry can be found, changed and removed.
+/// A priority queue of entries with the smallest key at the top; any entry can be found, updated and removed.
 ///
-/// A 4-ary heap in one array (children of a place lie side by side, so a step down reads one or two cache lines), beside
-/// the place of each entry in a ``SlotArray``. Reading the smallest is O(1), everything else O(log₄ n) in the number of
-/// entries on the heap. Entries with equal keys come in no particular order: make keys distinct where the order matters,
+/// It is a 4-ary heap in one array, with the index of each entry in a ``SlotArray``. The children of a node are
+/// contiguous, so a step down reads one or two cache lines. Reading the smallest is O(1), everything else is O(log₄ n)
+/// in the number of entries on the heap. The order of equal keys is undefined: use distinct keys if the order matters,
 /// as ``Rank`` does. Bytes: 4 a slot, and the stride of a key with an entry for each entry on the heap.
 @frozen
 public struct IndexedHeap<Key: Comparable & BitwiseCopyable>: ~Copyable {
@@ -27,7 +27,7 @@ public struct IndexedHeap<Key: Comparable & BitwiseCopyable>: ~Copyable {
     @usableFromInline var room = 64
     @usableFromInline var places: SlotArray<UInt32>
 
-    /// An empty heap; `capacity` slots are made from the start.
+    /// Creates an empty heap with room for `capacity` slots.
     @inlinable
     public init(capacity: Int = 0) {
         nodes = GrowingMemory.allocate(room)
@@ -37,25 +37,25 @@ public struct IndexedHeap<Key: Comparable & BitwiseCopyable>: ~Copyable {
     @inlinable
     deinit { GrowingMemory.release(nodes) }
 
-    /// The heap bytes held.
+    /// The number of heap bytes in use.
     @inlinable
     public var metadataBytes: MetadataBytes {
         MetadataBytes(perNumber: places.byteCount, perResident: room * MemoryLayout<Node>.stride)
     }
 
-    /// Whether nothing is on the heap.
+    /// Whether the heap is empty.
     @inlinable @inline(__always)
     public var isEmpty: Bool { count == 0 }
 
-    /// Whether an entry is on the heap.
+    /// Returns whether an entry is on the heap.
     @inlinable @inline(__always)
     public func contains(_ entry: EntryID) -> Bool { places[entry] != .none }
 
-    /// The entry with the smallest key and that key, or `nil` if the heap is empty.
+    /// The entry with the smallest key, and that key; `nil` if the heap is empty.
     @inlinable @inline(__always)
     public var smallest: (entry: EntryID, key: Key)? { count == 0 ? nil : (nodes[0].entry, nodes[0].key) }
 
-    /// The entry that comes next after ``smallest`` and its key, or `nil` if there is no second one. O(1).
+    /// The entry with the second-smallest key, and that key; `nil` if there is none. O(1).
     public var second: (entry: EntryID, key: Key)? {
         if count < 2 { return nil }
         var least = 1
@@ -63,14 +63,14 @@ public struct IndexedHeap<Key: Comparable & BitwiseCopyable>: ~Copyable {
         return (nodes[least].entry, nodes[least].key)
     }
 
-    /// The key of an entry, or `nil` if it is not on the heap.
+    /// Returns the key of an entry, or `nil` if it is not on the heap.
     @inlinable @inline(__always)
     public func key(of entry: EntryID) -> Key? {
         let place = places[entry]
         return place == .none ? nil : nodes[Int(place)].key
     }
 
-    /// Puts an entry that is not on the heap on it.
+    /// Inserts an entry that is not on the heap.
     @inlinable @inline(__always)
     public mutating func insert(_ entry: EntryID, key: Key) {
         if _slowPath(count == room) { grow() }
@@ -84,7 +84,7 @@ public struct IndexedHeap<Key: Comparable & BitwiseCopyable>: ~Copyable {
         settle(Node(key: key, entry: entry), at: Int(places[entry]))
     }
 
-    /// Takes an entry off the heap; nothing happens if it is not on it.
+    /// Removes an entry if it is on the heap.
     @inlinable
     public mutating func remove(_ entry: EntryID) {
         let place = places[entry]
@@ -94,7 +94,7 @@ public struct IndexedHeap<Key: Comparable & BitwiseCopyable>: ~Copyable {
         if Int(place) != count { settle(nodes[count], at: Int(place)) }
     }
 
-    /// Takes the entry with the smallest key off; `nil` if the heap is empty.
+    /// Removes the entry with the smallest key and returns it; `nil` if the heap is empty.
     @inlinable @inline(__always)
     public mutating func popSmallest() -> (entry: EntryID, key: Key)? {
         guard let top = smallest else { return nil }
@@ -156,25 +156,25 @@ public struct IndexedHeap<Key: Comparable & BitwiseCopyable>: ~Copyable {
     }
 }
 
-/// A priority with a stamp that settles ties: the smaller stamp (the older request) comes first.
+/// A priority with a stamp that breaks ties: the smaller stamp, from the older request, is first.
 ///
-/// 12 bytes, 16 together with an entry. The stamp is the logical time modulo 2³², so ties are in order within any 4 billion
-/// requests.
+/// 12 bytes, 16 together with an entry. The stamp is the logical time modulo 2³², so ties are in order within any 4
+/// billion requests.
 @frozen
 public struct Rank: BitwiseCopyable, Comparable, Sendable {
-    /// What counts first.
+    /// The priority, compared first.
     public var priority: Double
-    /// What decides between equal priorities.
+    /// The stamp, compared if priorities are equal.
     public var stamp: UInt32
 
-    /// A priority as of the request with this index.
+    /// Creates a rank with the index of its request as the stamp.
     @inline(__always)
     public init(_ priority: Double, index: Int) {
         self.priority = priority
         stamp = UInt32(truncatingIfNeeded: index)
     }
 
-    /// Whether the left one comes first.
+    /// Returns whether the left rank is first.
     @inline(__always)
     public static func < (left: Rank, right: Rank) -> Bool {
         left.priority < right.priority || (left.priority == right.priority && left.stamp < right.stamp)

@@ -1,16 +1,16 @@
-/// Several lists of entries that share one arena: an entry is on at most one of them, the family knows on which, and each
-/// list knows how many entries it has and what they size together.
+/// Several lists of entries that share one arena. An entry is on at most one of them. The family stores the list of
+/// each entry and the count and total size of each list.
 ///
-/// Policies that divide the cache (and the memory of what was evicted) into lists need exactly this: ARC its two lists
-/// and their ghosts, MQ its queues. An entry keeps its size while it moves from list to list. Lists are numbered from 0;
-/// every operation is O(1). Bytes a slot: 9, and 8 more where sizes vary.
+/// Policies use it to divide residents and ghosts into lists: ARC for T1, T2, B1 and B2, MQ for its queues. An entry
+/// keeps its size when it moves to another list. Lists are numbered from 0. Every operation is O(1). Bytes a slot: 9,
+/// and 8 more for variable sizes.
 public struct ListFamily: ~Copyable {
     struct Member: BitwiseCopyable {
         var list = EntryList()
         var size = 0
     }
 
-    /// The number of no list, for an entry that is on none.
+    /// The list number of an entry that is on no list.
     public static let none = UInt8.max
 
     private let members: UnsafeMutablePointer<Member>
@@ -20,11 +20,11 @@ public struct ListFamily: ~Copyable {
     private var homes: SlotArray<UInt8>
     private var sizes: SlotArray<Int>
 
-    /// A family of `count` empty lists (at most 255).
+    /// Creates a family of `count` empty lists (at most 255).
     ///
     /// - Parameters:
-    ///   - count: how many lists.
-    ///   - context: how many entries to make room for, and whether each sizes 1.
+    ///   - count: The number of lists.
+    ///   - context: The number of entries to make room for, and whether sizes are uniform.
     public init(count: Int, context: PolicyContext) {
         members = .allocate(capacity: count)
         members.initialize(repeating: Member(), count: count)
@@ -37,45 +37,45 @@ public struct ListFamily: ~Copyable {
 
     deinit { members.deallocate() }
 
-    /// The heap bytes held.
+    /// The number of heap bytes in use.
     public var metadataBytes: MetadataBytes {
         MetadataBytes(
             fixed: memberCount * MemoryLayout<Member>.stride,
             perNumber: links.byteCount + homes.byteCount + sizes.byteCount)
     }
 
-    /// The list an entry is on, or ``none``.
+    /// Returns the list of an entry, or ``none``.
     @inline(__always)
     public func list(of entry: EntryID) -> UInt8 { homes[entry] }
 
-    /// What an entry of the family sizes.
+    /// Returns the size of an entry of the family.
     @inline(__always)
     public func size(of entry: EntryID) -> Int { usesUniformSizes ? 1 : sizes[entry] }
 
-    /// What the entries of a list size together.
+    /// Returns the total size of a list.
     @inline(__always)
     public func size(ofList list: UInt8) -> Int { members[Int(list)].size }
 
-    /// How many entries are on a list.
+    /// Returns the number of entries on a list.
     @inline(__always)
     public func count(ofList list: UInt8) -> Int { members[Int(list)].list.count }
 
-    /// Whether nothing is on a list.
+    /// Returns whether a list is empty.
     @inline(__always)
     public func isEmpty(_ list: UInt8) -> Bool { members[Int(list)].list.isEmpty }
 
-    /// The last entry of a list, or `.none`.
+    /// Returns the last entry of a list, or `.none`.
     @inline(__always)
     public func tail(ofList list: UInt8) -> EntryID { members[Int(list)].list.tail }
 
-    /// Puts an entry that is on no list at the head of one.
+    /// Inserts an entry that is on no list at the head of a list.
     @inline(__always)
     public mutating func pushHead(_ entry: EntryID, size: Int, to list: UInt8) {
         if !usesUniformSizes { sizes[entry] = size }
         link(entry, to: list)
     }
 
-    /// Moves an entry from whichever list it is on to the head of `list`.
+    /// Moves an entry from its list to the head of `list`.
     @inline(__always)
     public mutating func moveToHead(_ entry: EntryID, of list: UInt8) {
         if homes[entry] == list {
@@ -96,7 +96,7 @@ public struct ListFamily: ~Copyable {
         return entry
     }
 
-    /// Takes the last entry of a list off and returns it; `.none` if the list is empty.
+    /// Removes the last entry of a list and returns it; `.none` if the list is empty.
     @inline(__always)
     @discardableResult
     public mutating func popTail(ofList list: UInt8) -> EntryID {
@@ -105,11 +105,33 @@ public struct ListFamily: ~Copyable {
         return entry
     }
 
-    /// Takes an entry off the list it is on.
+    /// Removes an entry from its list.
     @inline(__always)
     public mutating func remove(_ entry: EntryID) {
         unlink(entry)
         homes[entry] = ListFamily.none
+    }
+
+    /// Moves an entry of the family to the head of a ghost list and removes the oldest ghosts until the list is within
+    /// `limit`. An entry larger than `limit` is not remembered. Amortised O(1).
+    @inline(__always)
+    public mutating func remember(_ entry: EntryID, on ghosts: UInt8, limit: Int) {
+        let size = size(of: entry)
+        guard size <= limit else {
+            remove(entry)
+            return
+        }
+        while self.size(ofList: ghosts) &+ size > limit { popTail(ofList: ghosts) }
+        moveToHead(entry, of: ghosts)
+    }
+
+    /// Adds an entry that is on no list to a ghost list and removes the oldest ghosts until the list is within
+    /// `limit`.
+    @inline(__always)
+    public mutating func remember(_ entry: EntryID, size: Int, on ghosts: UInt8, limit: Int) {
+        guard size <= limit else { return }
+        while self.size(ofList: ghosts) &+ size > limit { popTail(ofList: ghosts) }
+        pushHead(entry, size: size, to: ghosts)
     }
 
     @inline(__always)
@@ -123,8 +145,8 @@ public struct ListFamily: ~Copyable {
     @inline(__always)
     private mutating func unlink(_ entry: EntryID) {
         let home = Int(homes[entry])
-        precondition(home < memberCount, "an entry is taken off a list that is on none")
-        // A pointer of one's own: under the thread sanitizer the compiler takes `members` for a part of `links`.
+        precondition(home < memberCount, "an entry that is on no list is removed")
+        // A local pointer, because under the thread sanitizer the compiler treats `members` as a part of `links`.
         let member = members + home
         links.remove(entry, from: &member.pointee.list)
         member.pointee.size &-= size(of: entry)

@@ -1,7 +1,8 @@
-/// Entries in groups, each in the order of recency, and the group that uses most for its weight always at hand.
+/// Entries in groups with a weight each, ordered by recency within a group, with fast access to the group with the
+/// largest ratio of size to weight.
 ///
-/// Moving an entry is O(1) and O(log n) in the number of groups that are not empty. Bytes: 12 a slot, 8 more where sizes
-/// differ, and 52 a group.
+/// Moving an entry is O(log n) in the number of groups that are not empty. Bytes: 12 a slot, 8 more for variable
+/// sizes, and 52 a group.
 public struct Partitions: ~Copyable {
     struct Group: BitwiseCopyable {
         var list = EntryList()
@@ -15,10 +16,10 @@ public struct Partitions: ~Copyable {
     private let usesUniformSizes: Bool
     private var groups = SlotArray(repeating: Group())
     private var groupCount: UInt32 = 0
-    /// By the weight over the size, so that who uses most for its weight is on top.
+    /// The groups by weight divided by size; the group with the largest use for its weight is at the top.
     private var heap = IndexedHeap<Double>()
 
-    /// No entries yet.
+    /// Creates an empty structure.
     public init(context: PolicyContext) {
         links = LinkArena(capacity: context.entries)
         homes = SlotArray(repeating: .none, capacity: context.entries)
@@ -26,23 +27,23 @@ public struct Partitions: ~Copyable {
         sizes = SlotArray(repeating: 1, capacity: usesUniformSizes ? 0 : context.entries)
     }
 
-    /// The heap bytes held; those of the groups are fixed.
+    /// The number of heap bytes in use; those of the groups are counted as fixed.
     public var metadataBytes: MetadataBytes {
         MetadataBytes(
             fixed: groups.byteCount + heap.metadataBytes.total,
             perNumber: links.byteCount + homes.byteCount + sizes.byteCount)
     }
 
-    /// How many groups hold an entry.
+    /// The number of groups that are not empty.
     public var occupiedCount: Int { heap.count }
 
-    /// Puts an access's entry, which is in no group, at the head of a group.
+    /// Inserts the entry of an access, which is in no group, at the head of a group.
     public mutating func insert(_ access: Access, into group: UInt32) {
         if !usesUniformSizes { sizes[access.entry] = access.size }
         push(access.entry, into: group)
     }
 
-    /// Makes an entry the most recent one of a group, whichever group it was in.
+    /// Moves an entry from its group to the head of a group.
     public mutating func moveToHead(_ entry: EntryID, of group: UInt32) {
         if homes[entry] == group {
             links.moveToHead(entry, in: &groups[group].list)
@@ -52,7 +53,7 @@ public struct Partitions: ~Copyable {
         }
     }
 
-    /// Takes an entry out of its group.
+    /// Removes an entry from its group.
     public mutating func remove(_ entry: EntryID) {
         let group = homes[entry]
         homes[entry] = .none
@@ -61,13 +62,14 @@ public struct Partitions: ~Copyable {
         if groups[group].list.isEmpty { heap.remove(group) } else { rank(group) }
     }
 
-    /// The least recent entry of the group that uses most for its weight; `.none` if there is no entry.
-    public var leastDeserving: EntryID {
+    /// The least recently used entry of the group with the largest ratio of size to weight; `.none` if there is no
+    /// entry.
+    public var tailOfLargestUse: EntryID {
         guard let group = heap.smallest?.entry else { return .none }
         return groups[group].list.tail
     }
 
-    /// Adds to the weight of a group; a group begins with none.
+    /// Adds to the weight of a group, which is 0 at first.
     public mutating func addWeight(_ weight: Double, to group: UInt32) {
         setWeight(groups[group].weight + weight, of: group)
     }
@@ -79,7 +81,7 @@ public struct Partitions: ~Copyable {
         if !groups[group].list.isEmpty { rank(group) }
     }
 
-    /// Divides every weight by the same number. O(n log n) in the number of groups.
+    /// Divides every weight by a number. O(n log n) in the number of groups.
     public mutating func divideWeights(by divisor: Double) {
         for group in 0..<groupCount {
             groups[group].weight /= divisor

@@ -1,19 +1,20 @@
-/// SR-LRU, the recency expert of ``Cacheus``: newcomers and what R lost are in SR, what was asked for again is in R, and H
-/// remembers what was evicted. The last entry of SR is the candidate for eviction, so a scan leaves R alone.
+/// SR-LRU, the recency expert of ``Cacheus``. SR holds new objects and entries demoted from R, R holds entries that
+/// were requested again, and the history H remembers evicted entries. The last entry of SR is the candidate for
+/// eviction, so a scan does not affect R.
 ///
-/// An access to an entry that R lost says that R is too small; one to an evicted entry that never was in R says that SR is.
-/// Every operation is amortised O(1). Bytes a slot: 10, and 8 more where sizes vary.
+/// A hit on a demoted entry indicates that R is too small. A request for an entry of H that was never in R indicates
+/// that SR is too small. Every operation is amortised O(1). Bytes a slot: 10, and 8 more for variable sizes.
 struct ScanResistantLRU: ~Copyable {
     private static let kept: UInt8 = 0, passing: UInt8 = 1, history: UInt8 = 2
-    /// What is known of an entry: it was in SR only; R lost it.
+    /// The marks of an entry: it was only in SR; it was demoted from R.
     private static let isNew: UInt8 = 1, isDemoted: UInt8 = 2
 
     private var capacity: Int
-    /// What SR and R may size: SR its share, R the rest.
+    /// The limits of SR and R: SR has its share of the capacity, R the rest.
     private var passingShare: Double
     private var lists: ListFamily
     private var marks: SlotArray<UInt8>
-    /// How many entries of SR were lost by R, and how many of H were never in R.
+    /// The number of demoted entries in SR, and of entries in H that were never in R.
     private var demotedCount = 0
     private var newCount = 0
 
@@ -24,28 +25,28 @@ struct ScanResistantLRU: ~Copyable {
         marks = SlotArray(repeating: 0, capacity: context.entries)
     }
 
-    /// Shares another capacity as the last one was.
+    /// Divides another capacity in the same proportion.
     mutating func resize(to capacity: Int) {
         let share = self.capacity > 0 ? passingShare / Double(self.capacity) : 0.5
         passingShare = share * Double(capacity)
         self.capacity = capacity
     }
 
-    /// The heap bytes held.
+    /// The number of heap bytes in use.
     var metadataBytes: MetadataBytes { lists.metadataBytes + MetadataBytes(perNumber: marks.byteCount) }
 
-    /// The resident to evict: the last of SR, or of R where SR is empty.
+    /// The resident to evict: the last of SR, or of R if SR is empty.
     var candidate: EntryID {
         lists.tail(ofList: lists.isEmpty(ScanResistantLRU.passing) ? ScanResistantLRU.kept : ScanResistantLRU.passing)
     }
 
-    /// What a resident sizes.
+    /// Returns the size of a resident.
     func size(of entry: EntryID) -> Int { lists.size(of: entry) }
 
-    /// Whether an evicted entry is on H.
+    /// Returns whether an evicted entry is in H.
     func remembers(_ entry: EntryID) -> Bool { lists.list(of: entry) == ScanResistantLRU.history }
 
-    /// A resident was asked for.
+    /// Records a hit on a resident.
     mutating func hit(_ entry: EntryID) {
         if marks[entry] & ScanResistantLRU.isDemoted != 0 {
             let step = max(1, (Double(newCount) / Double(max(demotedCount, 1))).rounded())
@@ -57,7 +58,7 @@ struct ScanResistantLRU: ~Copyable {
         limitKept()
     }
 
-    /// An entry came in. Returns whether it was on H.
+    /// Inserts an entry and returns whether it was in H.
     mutating func insert(_ access: Access) -> Bool {
         guard remembers(access.entry) else {
             marks[access.entry] = ScanResistantLRU.isNew
@@ -74,7 +75,7 @@ struct ScanResistantLRU: ~Copyable {
         return true
     }
 
-    /// A resident goes, and is remembered.
+    /// Evicts a resident and adds it to H.
     mutating func evict(_ entry: EntryID) {
         if marks[entry] & ScanResistantLRU.isDemoted != 0 { demotedCount -= 1 }
         marks[entry] &= ScanResistantLRU.isNew
@@ -86,7 +87,7 @@ struct ScanResistantLRU: ~Copyable {
         lists.moveToHead(entry, of: ScanResistantLRU.history)
     }
 
-    /// A resident was taken out from outside.
+    /// Removes a resident without adding it to H.
     mutating func remove(_ entry: EntryID) {
         if marks[entry] & ScanResistantLRU.isDemoted != 0 { demotedCount -= 1 }
         marks[entry] = 0
@@ -99,7 +100,7 @@ struct ScanResistantLRU: ~Copyable {
         lists.remove(entry)
     }
 
-    /// Sends what R has too much to SR.
+    /// Demotes entries from R to SR until R is within its limit.
     private mutating func limitKept() {
         let limit = Double(capacity) - passingShare
         while Double(lists.size(ofList: ScanResistantLRU.kept)) > limit

@@ -1,17 +1,18 @@
-/// State kept per entry, addressed by its dense number; grows by itself and reads as `fill` beyond what was written.
+/// An array of state for each entry, indexed by its dense number. It grows automatically and reads as `fill` beyond
+/// the written slots.
 ///
-/// It owns its memory (hence non-copyable), so an element is reached without reference counting, uniqueness or
-/// exclusivity checks, and no index is ever out of bounds: reading past the end gives `fill`, writing past the end grows.
-/// Access is O(1), growth amortised O(1) a slot. Bytes: `MemoryLayout<Element>.stride` a slot,
-/// of which a 128th at most is in reserve beyond 2,048 slots. Elements are aligned to 16 bytes at most.
+/// It owns its memory and is therefore not copyable, so an access needs no reference counting, uniqueness or
+/// exclusivity checks. No index is out of bounds: reading past the end returns `fill`, writing past the end grows the
+/// array. Access is O(1), growth is amortised O(1) a slot. Bytes: `MemoryLayout<Element>.stride` a slot; above 2,048
+/// slots, at most a 128th is unused. The alignment of elements is at most 16 bytes.
 @frozen
 public struct SlotArray<Element: BitwiseCopyable>: ~Copyable {
-    /// The first slot. In the place before it lies `fill`: as a stored property it would make the layout depend on `Element`,
-    /// and of such a structure Swift 6.3 forgets the `deinit` where it is destroyed by code that is not compiled for its type.
+    /// The first slot, stored after `fill`. As a stored property, `fill` would make the layout depend on `Element`,
+    /// and Swift 6.3 omits the `deinit` of such a structure if generic code destroys it.
     @usableFromInline var base: UnsafeMutablePointer<Element>
     @usableFromInline var limit: Int
 
-    /// An array that reads as `fill` everywhere, with room for `capacity` slots from the start.
+    /// Creates an array that reads as `fill` everywhere, with room for `capacity` slots.
     @inlinable
     public init(repeating fill: Element, capacity: Int = 0) {
         limit = capacity
@@ -26,11 +27,11 @@ public struct SlotArray<Element: BitwiseCopyable>: ~Copyable {
         @inline(__always) get { base[-1] }
     }
 
-    /// The number of slots that have memory.
+    /// The number of allocated slots.
     @inlinable
     public var capacity: Int { limit }
 
-    /// The heap bytes held.
+    /// The number of heap bytes in use.
     @inlinable
     public var byteCount: Int { limit * MemoryLayout<Element>.stride }
 
@@ -48,7 +49,7 @@ public struct SlotArray<Element: BitwiseCopyable>: ~Copyable {
         }
     }
 
-    /// Sets every slot back to `fill`, keeping the memory.
+    /// Resets every slot to `fill` and keeps the memory.
     @inlinable
     public mutating func reset() {
         base.update(repeating: fill, count: limit)

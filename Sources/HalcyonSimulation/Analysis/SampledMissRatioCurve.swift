@@ -1,3 +1,4 @@
+import HalcyonSupport
 import HalcyonTrace
 
 /// Estimates the LRU miss-ratio curve of a stream of requests from a sample of its objects: SHARDS (Waldspurger, Park,
@@ -48,7 +49,7 @@ public struct SampledMissRatioCurve {
         self.maximumObjects = max(16, maximumObjects ?? .max)
         let scaled = Double(SampledMissRatioCurve.modulus) * min(1, max(0, rate))
         threshold = max(1, UInt64(scaled.rounded()))
-        salt = SeededGenerator.mix(seed &+ 0x9E37_79B9_7F4A_7C15)
+        salt = SplitMix64.mix(seed &+ 0x9E37_79B9_7F4A_7C15)
         whole = SampledStack(unit: unit)
         split = Array(repeating: SampledStack(unit: unit), count: SampledMissRatioCurve.parts)
     }
@@ -62,7 +63,7 @@ public struct SampledMissRatioCurve {
     /// Counts a request for `entry`, whose `cost` matters in bytes only. O(1) unless sampled.
     public mutating func record(entry: UInt32, cost: UInt64) {
         requests += 1
-        let hash = SeededGenerator.mix(UInt64(entry) ^ salt)
+        let hash = SplitMix64.mix(UInt64(entry) ^ salt)
         if hash & (SampledMissRatioCurve.modulus - 1) < threshold { sample(entry, hash: hash, cost: cost) }
     }
 

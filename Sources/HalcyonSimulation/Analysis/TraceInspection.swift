@@ -17,7 +17,7 @@ public struct TraceInspection: Sendable, Codable, Equatable {
     /// The objects that are requested once only.
     public let oneHitWonders: Int
     /// The first and the last request's time, in microseconds; nil if the trace is empty or records no times.
-    public let timeSpan: TimeSpan?
+    public let timeSpan: TimeRange?
     /// How steeply popularity falls with rank.
     public let popularity: PopularitySlope?
     /// How far apart the accesses of an object are, in distinct objects (LRU stack distance).
@@ -29,8 +29,8 @@ public struct TraceInspection: Sendable, Codable, Equatable {
     /// What the reader noticed.
     public let notices: [String]
 
-    /// When a trace begins and ends.
-    public struct TimeSpan: Sendable, Codable, Equatable {
+    /// The times of the first and the last request.
+    public struct TimeRange: Sendable, Codable, Equatable {
         /// The time of the first request, in microseconds.
         public let first: Int64
         /// The time of the last request, in microseconds.
@@ -64,7 +64,7 @@ public struct TraceInspection: Sendable, Codable, Equatable {
         distinctSize = trace.distinctSize
         oneHitWonders = counts.reduce(0) { $0 + ($1 == 1 ? 1 : 0) }
         if let first = trace.times.first, let last = trace.times.last, !trace.report.noTimes {
-            timeSpan = TimeSpan(first: first, last: last)
+            timeSpan = TimeRange(first: first, last: last)
         } else {
             timeSpan = nil
         }

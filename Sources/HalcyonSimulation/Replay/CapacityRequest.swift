@@ -1,3 +1,4 @@
+import HalcyonSupport
 import HalcyonTrace
 
 /// A capacity as one asks for it: `1%`, `64MB` or `1000`.
@@ -82,14 +83,5 @@ public enum CapacityRequest: Sendable, Equatable, CustomStringConvertible {
             }
             return max(1, Int(share * Double(distinct)))
         }
-    }
-}
-
-extension Substring {
-    var trimmingSpaces: String {
-        var part = self
-        while part.first == " " { part.removeFirst() }
-        while part.last == " " { part.removeLast() }
-        return String(part)
     }
 }

@@ -1,3 +1,4 @@
+import HalcyonSupport
 import HalcyonTrace
 
 /// What an access costs in time, by where it was served.

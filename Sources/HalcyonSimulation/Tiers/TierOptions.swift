@@ -1,3 +1,4 @@
+import HalcyonSupport
 import HalcyonTrace
 
 /// Two tiers in a row: a memory in front of a disk, as in an app's image cache.
@@ -41,5 +42,18 @@ public struct TierOptions: Sendable, Equatable {
             throw ReplayError.usage("'\(text)' does not name two tiers: write memory=64MB,disk=1GB.")
         }
         self.init(memory: memory, disk: disk)
+    }
+}
+
+extension TimeSpan {
+    /// Reads a length of time such as `300s` or `7d`.
+    ///
+    /// - Throws: ``ReplayError`` if `text` is not a length of time from 0 to 1,000 years.
+    package init(parsing text: String) throws(ReplayError) {
+        guard let span = TimeSpan(argument: text) else {
+            throw ReplayError.usage(
+                "'\(text)' is not a length of time: write a number with ms, s, min, h, d or w (300s).")
+        }
+        self = span
     }
 }

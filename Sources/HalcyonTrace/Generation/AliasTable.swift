@@ -1,11 +1,14 @@
 import HalcyonSupport
 
-/// Draws from a fixed discrete distribution in O(1), whatever its shape.
+/// The random number generator from which models and size rules draw.
+public typealias SeededGenerator = HalcyonSupport.SeededGenerator
+
+/// A fixed discrete distribution of any shape from which a draw takes O(1) time.
 ///
 /// Walker's alias method, built by Vose's linear algorithm ("A linear algorithm for generating random numbers with a
-/// given distribution", IEEE TSE 1991). One 64-bit random number a draw: its product with the number of outcomes gives
-/// the column, the rest of the product decides between the column and its alias. Probabilities are exact to 2⁻³²
-/// of a column. 8 bytes an outcome.
+/// given distribution", IEEE TSE 1991). A draw takes one 64-bit random number. The high half of its product with the
+/// number of outcomes is the column; the low half decides between the column and its alias. Probabilities are exact to
+/// 2⁻³² of a column. 8 bytes an outcome.
 public struct AliasTable: Sendable {
     private struct Column {
         /// The outcome is the column itself if the fraction is below this, in units of 2⁻³².
@@ -15,9 +18,9 @@ public struct AliasTable: Sendable {
 
     private let columns: [Column]
 
-    /// A table of the outcomes 0 ..< `weights.count`, each as likely as its weight. O(n).
+    /// Creates a table of the outcomes 0 ..< `weights.count` with probabilities in proportion to the weights. O(n).
     ///
-    /// Weights must be finite, none negative and at least one positive.
+    /// Weights must be finite and not negative, and at least one must be positive.
     public init(weights: [Double]) {
         precondition(!weights.isEmpty && weights.count < Int(UInt32.max), "an outcome at least")
         var total = 0.0
@@ -48,7 +51,7 @@ public struct AliasTable: Sendable {
     /// The number of outcomes.
     public var count: Int { columns.count }
 
-    /// One outcome.
+    /// Returns a random outcome. O(1).
     public func draw(using random: inout SeededGenerator) -> Int {
         let product = random.next().multipliedFullWidth(by: UInt64(columns.count))
         let index = Int(product.high)
@@ -58,7 +61,8 @@ public struct AliasTable: Sendable {
 }
 
 extension AliasTable {
-    /// Zipf's law over ranks 0 ..< `count`: rank r is as likely as (r + 1) to the power of `-alpha`. O(count).
+    /// Returns Zipf's law over ranks 0 ..< `count`: the weight of rank r is (r + 1) to the power of `-alpha`.
+    /// O(count).
     public static func zipf(count: Int, alpha: Double) -> AliasTable {
         AliasTable(weights: (0..<count).map { PortableMath.pow(Double($0 + 1), -alpha) })
     }

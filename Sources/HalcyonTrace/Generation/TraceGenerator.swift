@@ -1,68 +1,48 @@
-/// A model from which synthetic traces are drawn.
+/// A model that generates synthetic traces.
 ///
-/// The same model and seed give the same trace, bit for bit, on every platform: random numbers come from
-/// ``SeededGenerator``, and no function is used whose result may differ between C libraries.
+/// The same model and seed give the same trace, bit for bit, on every platform. Random numbers come from
+/// ``SeededGenerator``, and generators call no function whose result differs between C libraries.
 public protocol TraceGenerator: Sendable {
-    /// Draws a trace.
+    /// Generates a trace.
     ///
     /// - Parameters:
-    ///   - seed: Chooses the draw.
-    ///   - names: Whether keys, categories and users get names. Without, the trace is lean and made faster.
-    /// - Throws: ``GenerationError`` if a knob of the model has a value that makes no sense.
+    ///   - seed: The seed of all random numbers.
+    ///   - names: Whether keys, categories and users get names. A trace without names needs less memory and time.
+    /// - Throws: ``GenerationError`` if a parameter of the model has an invalid value.
     func generate(seed: UInt64, names: Bool) throws(GenerationError) -> Trace
 }
 
 extension TraceGenerator {
-    /// Draws a trace with names.
+    /// Generates a trace with names.
     public func generate(seed: UInt64) throws(GenerationError) -> Trace {
         try generate(seed: seed, names: true)
     }
 }
 
-/// Why a model cannot be drawn from.
-public struct GenerationError: Error, Equatable, CustomStringConvertible {
-    /// The knob, by its name in the model.
-    public let knob: String
-    /// The value it has.
-    public let value: String
-    /// What it may be; the knobs that there are, where this is none.
-    public let accepted: String
-    /// Whether the model has no such knob.
-    public let isUnknown: Bool
+/// The numbers that a trace gives to a model's objects or users: in order of first request.
+struct FirstRequestOrder {
+    private var numbers: [UInt32]
+    /// The model's number, by the trace's number.
+    private(set) var originals: [UInt32] = []
 
-    /// A knob with a value that it cannot have, or one that does not exist.
-    public init(knob: String, value: String, accepted: String, isUnknown: Bool = false) {
-        self.knob = knob
-        self.value = value
-        self.accepted = accepted
-        self.isUnknown = isUnknown
+    private static let unseen = UInt32.max
+
+    /// Creates a table for model numbers up to `capacity`; larger numbers make it grow.
+    init(capacity: Int) {
+        numbers = Array(repeating: FirstRequestOrder.unseen, count: capacity)
     }
 
-    /// One sentence for the person who set the knob.
-    public var description: String {
-        isUnknown
-            ? "There is no knob '\(knob)': this model has \(accepted)."
-            : "\(knob) is \(value); it must be \(accepted)."
-    }
-}
-
-/// Checks of a model's knobs.
-enum Knob {
-    static func count(_ value: Int, _ name: String, atLeast low: Int = 1) throws(GenerationError) {
-        if value < low || value >= Int(UInt32.max) {
-            throw GenerationError(
-                knob: name, value: "\(value)", accepted: "a whole number from \(low) to \(UInt32.max - 1)")
+    /// Returns the trace's number of the model's `original`. O(1), amortised.
+    mutating func number(of original: Int) -> UInt32 {
+        if original >= numbers.count {
+            let missing = max(original + 1, numbers.count * 2) - numbers.count
+            numbers.append(contentsOf: repeatElement(FirstRequestOrder.unseen, count: missing))
         }
-    }
-
-    static func share(_ value: Double, _ name: String) throws(GenerationError) {
-        try range(value, name, 0...1)
-    }
-
-    static func range(_ value: Double, _ name: String, _ range: ClosedRange<Double>) throws(GenerationError) {
-        if !range.contains(value) {
-            throw GenerationError(
-                knob: name, value: "\(value)", accepted: "from \(range.lowerBound) to \(range.upperBound)")
-        }
+        let known = numbers[original]
+        if known != FirstRequestOrder.unseen { return known }
+        let number = UInt32(originals.count)
+        numbers[original] = number
+        originals.append(UInt32(original))
+        return number
     }
 }

@@ -1,12 +1,12 @@
-/// Names numbered from 0, their UTF-8 laid end to end: 8 bytes a name beside the name itself.
+/// A table of names numbered from 0, stored as contiguous UTF-8. It needs 8 bytes a name beside the name itself.
 public struct StringTable: Sendable {
     private var bytes: [UInt8] = []
     private var ends: [Int] = []
 
-    /// An empty table.
+    /// Creates an empty table.
     public init() {}
 
-    /// A table of `names`, numbered in the order given.
+    /// Creates a table of `names`, numbered in the given order.
     public init(_ names: some Sequence<String>) {
         for name in names { append(name) }
     }
@@ -28,13 +28,13 @@ public struct StringTable: Sendable {
         return UInt32(ends.count - 1)
     }
 
-    /// The UTF-8 of name `number`.
+    /// Returns the UTF-8 of name `number`.
     public func utf8(_ number: UInt32) -> ArraySlice<UInt8> {
         let index = Int(number)
         return bytes[(index == 0 ? 0 : ends[index - 1])..<ends[index]]
     }
 
-    /// Whether name `number` is these bytes. O(length).
+    /// Returns whether name `number` consists of these bytes. O(length).
     @inline(__always)
     func equals(_ number: UInt32, _ start: UnsafePointer<UInt8>, _ length: Int) -> Bool {
         let index = Int(number)
@@ -58,7 +58,7 @@ public struct StringTable: Sendable {
         }
     }
 
-    /// Name `number`; bytes that are not UTF-8 are told as `\xE9`, so that different names stay different.
+    /// Name `number`. Bytes that are not UTF-8 appear as `\xE9`, so different names stay different.
     public subscript(number: UInt32) -> String {
         let utf8 = utf8(number)
         if let name = String(validating: utf8, as: UTF8.self) { return name }
@@ -79,6 +79,6 @@ public struct StringTable: Sendable {
         }
     }
 
-    /// The heap bytes the table holds.
+    /// The number of heap bytes that the table holds.
     public var byteCount: Int { bytes.count + ends.count * 8 }
 }

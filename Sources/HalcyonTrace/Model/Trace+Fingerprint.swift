@@ -1,8 +1,8 @@
 extension Trace {
-    /// 16 hexadecimal digits that tell traces apart: a 64-bit hash of entries, sizes, times, categories and users.
+    /// A 64-bit hash of entries, sizes, times, categories and users, as 16 hexadecimal digits.
     ///
-    /// It depends on what the trace says, not on how it was stored, read or named. It is made for recognising a trace,
-    /// not for withstanding forgery: the hash is not cryptographic. O(requests).
+    /// It depends on the content of the trace, not on its file, its reader or its names. It identifies a trace but
+    /// does not protect against forgery, because the hash is not cryptographic. O(requests).
     public var fingerprint: String {
         var hash = ColumnHash()
         hash.add(entries)
@@ -22,7 +22,7 @@ extension Trace {
         }
     }
 
-    /// Sets and categories are numbered anew in order of their first use, because a maker may have numbered them otherwise.
+    /// Adds sets and categories, renumbered in order of first use, because writers may number them differently.
     private func addCategories(to hash: inout ColumnHash) {
         guard hasCategories else { return }
         let column = requestCategories.isEmpty ? objectCategories : requestCategories
@@ -48,7 +48,7 @@ extension Trace {
     }
 }
 
-/// A hash over columns of numbers, 8 bytes at a step.
+/// A hash over columns of numbers that takes 8 bytes at a time.
 private struct ColumnHash {
     private(set) var state: UInt64 = 0x2d35_8dcc_aa6c_78a5
 

@@ -1,47 +1,49 @@
 /// A recorded sequence of requests, in columns.
 ///
-/// Objects are numbered densely in the order of their first request, users and categories likewise, so that
-/// everything that replays a trace works with small integers. Names are kept apart and only when asked for.
+/// Objects, users and categories are numbered densely in the order of their first request, so a replay works with
+/// small integers. Names are stored separately, and only if ``LoadOptions/names`` requests them.
 ///
-/// Memory: 4 bytes a request for the object, 4 for the time (8 where the times need it), 4 for the user if there are
-/// users, 4 for the categories if an object's categories change over time, 4 for the size under
-/// ``SizeRule/perRequest``; 8 bytes a distinct object for its size and 4 for its categories.
+/// A request needs 4 bytes for the object and 4 for the time (8 where the times need it). It needs 4 more for the user
+/// if there are users, 4 for the categories if an object's categories change over time, and 4 for the size under
+/// ``SizeRule/perRequest``. A distinct object needs 8 bytes for its size and 4 for its categories.
 public struct Trace: Sendable {
-    /// The object that each request asks for, numbered in order of first request.
+    /// The object of each request, numbered in order of first request.
     public let entries: [UInt32]
-    /// When each request was made, in microseconds; never decreasing.
+    /// The time of each request, in microseconds; never decreasing.
     public let times: TimeColumn
-    /// The user of each request, numbered in order of first request; ``noUser`` where unknown; empty if no user is known.
+    /// The user of each request, numbered in order of first request; ``noUser`` where unknown; empty if no user is
+    /// known.
     public let users: [UInt32]
-    /// The size of each object in bytes (all 1 where every object counts 1).
+    /// The size of each object in ``sizeUnit``.
     public let objectSizes: [UInt64]
-    /// The size of each request in bytes where sizes change and that is honoured; otherwise empty.
+    /// The size of each request in bytes if sizes change and ``SizeRule/perRequest`` applies; otherwise empty.
     public let requestSizes: [UInt32]
     /// The category set of each object, by its first request; empty if the trace has no categories.
     public let objectCategories: [UInt32]
-    /// The category set of each request where objects change theirs; otherwise empty.
+    /// The category set of each request if the categories of an object change; otherwise empty.
     public let requestCategories: [UInt32]
-    /// What the numbers of category sets mean.
+    /// The categories of each numbered set.
     public let categorySets: CategorySets
     /// The number of distinct categories.
     public let categoryCount: Int
     /// The number of distinct users.
     public let userCount: Int
-    /// Whether sizes are counted in bytes or every object counts 1.
+    /// The unit of sizes: bytes or objects.
     public let sizeUnit: SizeUnit
-    /// The size of every request in ``sizeUnit`` where all sizes are equal and not 0 (1 where every object counts 1);
-    /// otherwise `nil`.
+    /// The size of every request in ``sizeUnit`` if all sizes are equal and not 0; otherwise `nil`.
     public let uniformSize: UInt64?
-    /// The names behind the numbers, where they were asked for.
+    /// The names of objects, categories and users that ``LoadOptions/names`` requested.
     public let names: TraceNames
-    /// What was noticed while loading.
+    /// The observations that the reader made.
     public let report: LoadReport
 
     /// The user number of a request without a user.
     public static let noUser = UInt32.max
 
-    /// A trace from its columns, as readers and generators make them. O(objects), and O(requests) where requests have
-    /// sizes, at most up to the first that differs.
+    /// Creates a trace from its columns. O(requests).
+    ///
+    /// - Precondition: Each column is empty where that is allowed, or has one element for each request or object.
+    ///   Numbers of objects and users are below their counts.
     public init(
         entries: [UInt32], times: TimeColumn, users: [UInt32] = [], objectSizes: [UInt64],
         requestSizes: [UInt32] = [], objectCategories: [UInt32] = [], requestCategories: [UInt32] = [],
@@ -92,18 +94,18 @@ public struct Trace: Sendable {
     /// Whether any request carries a user.
     public var hasUsers: Bool { !users.isEmpty }
 
-    /// The size of request `index` in ``sizeUnit``. O(1).
+    /// Returns the size of request `index` in ``sizeUnit``. O(1).
     public func size(ofRequest index: Int) -> UInt64 {
         requestSizes.isEmpty ? objectSizes[Int(entries[index])] : UInt64(requestSizes[index])
     }
 
-    /// The category set of request `index`; 0 is none. O(1).
+    /// Returns the category set of request `index`; 0 is none. O(1).
     public func categorySet(ofRequest index: Int) -> UInt32 {
         if !requestCategories.isEmpty { return requestCategories[index] }
         return objectCategories.isEmpty ? 0 : objectCategories[Int(entries[index])]
     }
 
-    /// The user of request `index`, or ``noUser``. O(1).
+    /// Returns the user of request `index`, or ``noUser``. O(1).
     public func user(ofRequest index: Int) -> UInt32 {
         users.isEmpty ? Trace.noUser : users[index]
     }
@@ -111,28 +113,28 @@ public struct Trace: Sendable {
     /// The sum of the sizes of all distinct objects (the working set of the whole trace), in ``sizeUnit``. O(objects).
     public var distinctSize: UInt64 { objectSizes.reduce(0) { $0 &+ $1 } }
 
-    /// The size that all of `sizes` have; `nil` if two differ, and where it is 0 or there is none.
+    /// Returns the common size of all `sizes`; `nil` if two differ, if it is 0 or if there is none.
     private static func uniformSize<Size: UnsignedInteger>(of sizes: [Size]) -> Size? {
         guard let first = sizes.first, first > 0, sizes.allSatisfy({ $0 == first }) else { return nil }
         return first
     }
 
-    /// The heap bytes that the columns hold, names excepted.
+    /// The number of heap bytes that the columns hold, without names.
     public var columnBytes: Int {
         4 * (entries.count + users.count + requestSizes.count + requestCategories.count + objectCategories.count)
             + 8 * objectSizes.count + times.byteCount
     }
 }
 
-/// What an entry's size counts.
+/// The unit of an object's size.
 public enum SizeUnit: String, Sendable, Codable {
-    /// Sizes are honoured: size is bytes.
+    /// Sizes are bytes.
     case bytes
-    /// Every object counts 1.
+    /// Every object has size 1.
     case objects
 }
 
-/// The names behind a trace's numbers, each table empty unless it was asked for.
+/// The names of a trace's objects, categories and users. A table is empty unless ``LoadOptions/names`` requested it.
 public struct TraceNames: Sendable {
     /// Keys by object number.
     public var keys = StringTable()
@@ -141,29 +143,96 @@ public struct TraceNames: Sendable {
     /// Users by user number.
     public var users = StringTable()
 
-    /// No names.
+    /// Creates empty tables.
     public init() {}
 }
 
-/// What a reader noticed on the way; every report repeats the parts that change what the figures mean.
+/// The observations of a reader. Reports repeat those that affect the meaning of results.
 public struct LoadReport: Sendable, Equatable {
-    /// Lines left out under `--skip-bad-lines`.
+    /// The number of lines skipped under `--skip-bad-lines`.
     public var badLines = 0
-    /// Requests whose size differs from their object's first.
+    /// The number of requests whose size differs from the size at the object's first request.
     public var sizeDisagreements = 0
-    /// Objects of unknown size that count 1 byte in a trace where others have a size.
+    /// The number of objects of unknown size, which have size 1 in a trace where others have a known size.
     public var unknownSizes = 0
-    /// Whether the source had no size at all, so that every object counts 1.
+    /// Whether the source has no sizes, so every object has size 1.
     public var noSizes = false
-    /// Whether the source had no times, so that request n is taken to happen n seconds after the first.
+    /// Whether the source has no times, so request n is placed n seconds after the first.
     public var noTimes = false
-    /// Reads in a Twitter trace that found nothing, whose object has no known size and which are left out.
+    /// The number of skipped reads of a Twitter trace: reads without a value, whose object size is unknown.
     public var unansweredReads = 0
-    /// Requests that were put in order of time under `--sort`.
+    /// The number of requests that were out of order of time under `--sort`.
     public var outOfOrder = 0
-    /// Accesses of a log whose clock had been set back, which are taken to happen at the latest time before.
+    /// The number of accesses of a log after its clock was set back. They are placed at the latest time before them.
     public var heldTimes = 0
 
-    /// Nothing to report.
+    /// Creates a report without observations.
     public init() {}
+}
+
+extension Trace {
+    /// Returns a part of the trace as a separate trace, renumbered as if it had been loaded alone. O(requests).
+    ///
+    /// - Parameters:
+    ///   - skip: The number of requests to skip at the start, counted after requests without a user are removed.
+    ///   - limit: The largest number of requests to keep; `nil` keeps all.
+    ///   - withUserOnly: Whether to remove requests without a user first.
+    /// - Returns: The part, and the number of requests removed because they have no user.
+    public func selection(skip: Int = 0, limit: Int? = nil, withUserOnly: Bool = false)
+        -> (trace: Trace, withoutUser: Int)
+    {
+        var positions: [Int] = []
+        var withoutUser = 0
+        if withUserOnly {
+            for position in 0..<count {
+                if user(ofRequest: position) == Trace.noUser { withoutUser += 1 } else { positions.append(position) }
+            }
+        } else {
+            positions = Array(0..<count)
+        }
+        let kept = positions.dropFirst(max(0, skip)).prefix(max(0, limit ?? .max))
+        if kept.count == count { return (self, 0) }
+        return (part(Array(kept)), withoutUser)
+    }
+
+    private func part(_ positions: [Int]) -> Trace {
+        var objects = Renumbering(count: objectCount)
+        var owners = Renumbering(count: userCount)
+        let entries = positions.map { objects.number(self.entries[$0]) }
+        let users = hasUsers ? positions.map { owners.number(self.users[$0]) } : []
+        var names = TraceNames()
+        names.categories = self.names.categories
+        if self.names.keys.count > 0 {
+            for object in objects.kept { names.keys.append(utf8: self.names.keys.utf8(object)) }
+        }
+        if self.names.users.count > 0 {
+            for user in owners.kept { names.users.append(utf8: self.names.users.utf8(user)) }
+        }
+        return Trace(
+            entries: entries, times: TimeColumn(positions.map { times[$0] }), users: users,
+            objectSizes: objects.kept.map { objectSizes[Int($0)] },
+            requestSizes: requestSizes.isEmpty ? [] : positions.map { requestSizes[$0] },
+            objectCategories: objectCategories.isEmpty ? [] : objects.kept.map { objectCategories[Int($0)] },
+            requestCategories: requestCategories.isEmpty ? [] : positions.map { requestCategories[$0] },
+            categorySets: categorySets, categoryCount: categoryCount, userCount: owners.kept.count,
+            sizeUnit: sizeUnit, names: names, report: report)
+    }
+}
+
+/// New numbers, in the order in which the old ones occur.
+private struct Renumbering {
+    private var numbers: [UInt32]
+    private(set) var kept: [UInt32] = []
+
+    init(count: Int) { numbers = Array(repeating: .max, count: count) }
+
+    /// Returns the new number of `old`; `UInt32.max` does not change.
+    mutating func number(_ old: UInt32) -> UInt32 {
+        if old == .max { return old }
+        if numbers[Int(old)] == .max {
+            numbers[Int(old)] = UInt32(kept.count)
+            kept.append(old)
+        }
+        return numbers[Int(old)]
+    }
 }

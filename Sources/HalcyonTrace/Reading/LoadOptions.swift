@@ -1,37 +1,39 @@
-/// How a trace is to be read. Everything has a default; a plain `LoadOptions()` reads a well-formed trace.
+/// The options of a reader. Every option has a default; `LoadOptions()` reads a well-formed trace.
 public struct LoadOptions: Sendable {
-    /// The format; `nil` goes by the file's name.
+    /// The format; `nil` derives it from the file's name.
     public var format: TraceFormat?
-    /// The compression; `nil` goes by the file's name and, for text, by its first bytes.
+    /// The compression; `nil` derives it from the file's name and, for text, from its first bytes.
     public var compression: Compression?
-    /// The byte between the fields of a CSV; `nil` is a comma, in `.tsv` files a tab.
+    /// The byte between the fields of a CSV; `nil` is a tab in `.tsv` files, otherwise a comma.
     public var delimiter: UInt8?
     /// The names of the columns of a CSV.
     public var columns = ColumnNames()
-    /// What a time in a CSV counts.
+    /// The unit of times in a CSV.
     public var timeUnit = TimeUnit.seconds
-    /// How objects get their sizes.
+    /// The rule that gives objects their sizes.
     public var sizes = SizeRule.firstRequest
-    /// Leaves out lines that cannot be read and counts them in ``LoadReport/badLines``, instead of stopping.
+    /// Whether to skip lines that cannot be parsed and count them in ``LoadReport/badLines``, instead of throwing an
+    /// error.
     public var skipBadLines = false
-    /// Puts requests in order of time (equal times keep their order), instead of stopping when time runs backwards.
+    /// Whether to sort requests by time (equal times keep their order), instead of throwing an error if times
+    /// decrease.
     public var sort = false
-    /// Which names are kept.
+    /// The kinds of names to keep; by default none.
     public var names: NameKinds = []
-    /// At most so many requests; `nil` is all.
+    /// The largest number of requests to read; `nil` reads all.
     public var limit: Int?
-    /// The requests left out at the start, before ``limit`` counts.
+    /// The number of requests to skip at the start; ``limit`` does not count them.
     public var skip = 0
-    /// The threads that parse; `nil` is one a core. The result does not depend on it.
+    /// The number of threads that parse; `nil` is one a core. The result does not depend on it.
     public var threads: Int?
-    /// The bytes that a thread parses at a time.
+    /// The number of bytes in the chunk that a thread parses at a time.
     var chunkBytes = 1 << 20
 
-    /// The defaults.
+    /// Creates the default options.
     public init() {}
 }
 
-/// Names of CSV columns that differ from the usual ones; `nil` looks for the usual ones, case ignored.
+/// The names of CSV columns. `nil` looks for the usual names, ignoring case.
 public struct ColumnNames: Sendable, Equatable {
     /// The column of keys; usually `key`, `id`, `obj_id`, `object_id`.
     public var key: String?
@@ -44,7 +46,7 @@ public struct ColumnNames: Sendable, Equatable {
     /// The column of users; usually `user`, `user_id`, `profile`, `client`.
     public var user: String?
 
-    /// The usual names.
+    /// Creates column names; the default is the usual names.
     public init(
         key: String? = nil, time: String? = nil, size: String? = nil, category: String? = nil, user: String? = nil
     ) {
@@ -56,18 +58,18 @@ public struct ColumnNames: Sendable, Equatable {
     }
 }
 
-/// What a number in a time column counts.
+/// The unit of a time column.
 public enum TimeUnit: String, Sendable, CaseIterable {
-    /// Seconds; fractions are kept to the microsecond.
+    /// Seconds, with fractions to the microsecond.
     case seconds = "s"
-    /// Milliseconds; fractions are kept to the microsecond.
+    /// Milliseconds, with fractions to the microsecond.
     case milliseconds = "ms"
-    /// Microseconds; fractions are cut off.
+    /// Microseconds; fractions are truncated.
     case microseconds = "us"
-    /// Nanoseconds; what is below a microsecond is cut off.
+    /// Nanoseconds, truncated to microseconds.
     case nanoseconds = "ns"
 
-    /// The digits behind the point that a microsecond needs in this unit; negative where it counts finer.
+    /// The number of decimals of one microsecond in this unit; negative for units below a microsecond.
     var decimals: Int {
         switch self {
         case .seconds: 6
@@ -78,19 +80,19 @@ public enum TimeUnit: String, Sendable, CaseIterable {
     }
 }
 
-/// Kinds of names that a trace may keep.
+/// The kinds of names that a trace can keep.
 public struct NameKinds: OptionSet, Sendable {
-    /// The bits.
+    /// The bits of the set.
     public let rawValue: Int
-    /// The kinds with these bits.
+    /// Creates the set with these bits.
     public init(rawValue: Int) { self.rawValue = rawValue }
 
-    /// Names of objects.
+    /// The names of objects.
     public static let keys = NameKinds(rawValue: 1)
-    /// Names of categories.
+    /// The names of categories.
     public static let categories = NameKinds(rawValue: 2)
-    /// Names of users.
+    /// The names of users.
     public static let users = NameKinds(rawValue: 4)
-    /// All of them.
+    /// All kinds.
     public static let all: NameKinds = [.keys, .categories, .users]
 }

@@ -1,19 +1,19 @@
 import HalcyonSupport
 
-/// How objects get their sizes.
+/// The rule that gives objects their sizes.
 public enum SizeRule: Sendable, Equatable {
-    /// An object keeps the size of its first request; later ones that differ are counted.
+    /// Every object has the size of its first request. Later requests with another size are counted.
     case firstRequest
-    /// Each request has the size that it states; where it states none, the object's first.
+    /// Every request has its recorded size, or the size of the object's first request if it has none.
     case perRequest
-    /// Every object counts 1.
+    /// Every object has size 1.
     case unit
-    /// A size drawn from the key's hash, log-normally distributed: the same key has the same size in every run.
+    /// Sizes are drawn from a log-normal distribution, seeded by the key's hash: a key has the same size in every run.
     case lognormal(median: Double, sigma: Double)
 
-    /// The rule that an argument names: `first`, `per-request`, `unit` or `lognormal:median=40KB,sigma=1.1`.
+    /// Reads an argument: `first`, `per-request`, `unit` or `lognormal:median=40KB,sigma=1.1`.
     ///
-    /// Both parts of `lognormal` may be left out; their defaults are 40KB and 1.
+    /// Both parts of `lognormal` may be omitted; their defaults are 40KB and 1.
     public init?(argument: String) {
         switch argument {
         case "first": self = .firstRequest
@@ -41,13 +41,14 @@ public enum SizeRule: Sendable, Equatable {
         }
     }
 
-    /// What ``init(argument:)`` accepts.
+    /// The arguments that ``init(argument:)`` accepts, for error messages.
     public static let accepted = "first, per-request, unit or lognormal:median=40KB,sigma=1.1"
 
-    /// The largest size that an object may have: 2⁴⁸ − 1 bytes.
+    /// The largest accepted size of an object: 2⁴⁸ − 1 bytes.
     public static let largest: UInt64 = 1 << 48 - 1
 
-    /// The log-normal size of the key with this hash: `median · exp(sigma · z)`, z drawn with the hash as the seed.
+    /// Returns the log-normal size of the key with this hash: `median · exp(sigma · z)`, where the hash seeds the draw
+    /// of z.
     static func drawLognormal(hash: UInt64, median: Double, sigma: Double) -> UInt64 {
         var random = SeededGenerator(seed: hash)
         let size = (median * PortableMath.exp(sigma * PortableMath.normal(using: &random))).rounded()

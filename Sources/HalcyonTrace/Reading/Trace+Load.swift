@@ -1,15 +1,21 @@
+import Dispatch
 import Foundation
+import Synchronization
 
 extension Trace {
-    /// Reads a whole trace into memory, with all cores.
+    /// Reads a whole trace into memory, on all cores.
     ///
-    /// Objects, users and categories are numbered in the order of their first request, whatever the number of threads.
-    /// O(bytes) expected; beside the trace itself, its columns are held a second time while they are put together.
+    /// Objects, users and categories are numbered in the order of their first request, for any number of threads.
+    /// Expected O(bytes) time. Peak memory is twice the size of the columns, because they are copied when they are
+    /// joined.
     ///
-    /// - Throws: ``TraceError``, one sentence with file, line and column: for a file that is missing, a directory, empty,
-    ///   truncated or damaged; for a missing column; for the first line that cannot be read, unless
-    ///   ``LoadOptions/skipBadLines``; for a time before the one above it, unless ``LoadOptions/sort``; for requests that
-    ///   ask for more than 2⁶² bytes together; and if no request is left.
+    /// - Throws: ``TraceError`` with file, line and column:
+    ///   - for a file that is missing, a directory, empty, truncated or damaged;
+    ///   - for a missing column;
+    ///   - for the first line that cannot be parsed, unless ``LoadOptions/skipBadLines`` is set;
+    ///   - for a time before the one above it, unless ``LoadOptions/sort`` is set;
+    ///   - for requests with more than 2⁶² bytes together;
+    ///   - if no request is left.
     public static func load(_ path: String, _ options: LoadOptions = LoadOptions()) throws(TraceError) -> Trace {
         let opening = try TraceOpening(path, options)
         let place = RowPlace(opening)
@@ -27,26 +33,82 @@ extension Trace {
     }
 }
 
-/// Turns places in chunks into places in the file.
-struct RowPlace: Sendable {
-    let path: String
-    let linesBefore: Int
-    let isBinary: Bool
-    let timeUnit: TimeUnit
-
-    init(_ opening: TraceOpening) {
-        path = opening.path
-        linesBefore = opening.linesBefore
-        isBinary = opening.isBinary
-        timeUnit = opening.timeUnit
+/// A parser that reads a whole source with several threads.
+///
+/// Threads take chunks in turn. A thread reads and decompresses its chunk under a lock while the others parse. Chunks
+/// are taken in order, so all chunks before one with a problem are parsed as well. The reported problem is therefore
+/// the first in the file, for any order of the threads.
+struct ParallelParser {
+    /// The parsed chunks, in the order of the file.
+    struct Result: Sendable {
+        var chunks: [ChunkRows] = []
+        var tables: [NameTables] = []
     }
 
-    /// The error for a problem in a chunk before which there are so many lines.
-    func error(_ problem: RowProblem, linesAbove: Int) -> TraceError {
-        let number = linesBefore + linesAbove + problem.line + 1
-        if isBinary {
-            return TraceError(file: path, message: "record \(number): \(problem.message)")
+    private struct Feed {
+        var reader: ChunkReader
+        var taken = 0
+        var isDone = false
+    }
+
+    private struct Progress {
+        var chunks: [ChunkRows?] = []
+        var tables: [NameTables]
+        /// The number of chunks parsed without a gap from the first on, and of their requests.
+        var complete = 0
+        var requests = 0
+
+        /// Stores a chunk and returns whether there are at least `wanted` requests without a gap.
+        mutating func add(_ rows: ChunkRows, _ number: Int, _ wanted: Int?) -> Bool {
+            while chunks.count <= number { chunks.append(nil) }
+            chunks[number] = rows
+            while complete < chunks.count, let next = chunks[complete] {
+                requests += next.count
+                complete += 1
+            }
+            return wanted.map { requests >= $0 } ?? false
         }
-        return TraceError(file: path, line: number, column: problem.column, message: problem.message)
+    }
+
+    /// Parses until the end, the first problem, or `wanted` requests.
+    static func run(_ opening: sending TraceOpening, threads: Int, skipsBadLines: Bool, wanted: Int?) -> Result {
+        let parser = opening.parser
+        let feed = Mutex(Feed(reader: opening.reader))
+        let progress = Mutex(Progress(tables: Array(repeating: NameTables(), count: threads)))
+        DispatchQueue.concurrentPerform(iterations: threads) { index in
+            var worker = ChunkWorker(parser: parser, index: index, skipsBadLines: skipsBadLines)
+            var buffer: [UInt8] = []
+            while let (number, chunk) = take(feed, &buffer) {
+                let rows: ChunkRows
+                switch chunk {
+                case .success(let chunk): rows = worker.parse(&buffer, chunk)
+                case .failure(let error): rows = ChunkRows(failure: error)
+                }
+                let isEnough = progress.withLock { $0.add(rows, number, wanted) }
+                if rows.problem != nil || isEnough { feed.withLock { $0.isDone = true } }
+            }
+            let tables = worker.tables
+            progress.withLock { $0.tables[index] = tables }
+        }
+        return progress.withLock { Result(chunks: $0.chunks.compactMap { $0 }, tables: $0.tables) }
+    }
+
+    private static func take(
+        _ feed: borrowing Mutex<Feed>, _ buffer: inout [UInt8]
+    ) -> (Int, Swift.Result<ChunkReader.Chunk, TraceError>)? {
+        feed.withLock { feed in
+            if feed.isDone { return nil }
+            defer { feed.taken += 1 }
+            do throws(TraceError) {
+                guard let chunk = try feed.reader.next(into: &buffer) else {
+                    feed.isDone = true
+                    return nil
+                }
+                return (feed.taken, .success(chunk))
+            } catch {
+                feed.isDone = true
+                return (feed.taken, .failure(error))
+            }
+        }
     }
 }

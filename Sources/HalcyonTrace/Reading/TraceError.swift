@@ -1,17 +1,18 @@
-/// Why a trace could not be read or written: one sentence that says where, what was found and what is accepted.
+/// The reason why a trace could not be read or written: one sentence with the place, what was found and what is
+/// accepted.
 public struct TraceError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// The file as it was named by the caller.
+    /// The path that the caller gave.
     public let file: String
-    /// The line, counted from 1, where the fault lies in one.
+    /// The line of the fault, counted from 1, if it is in a line.
     public let line: Int?
-    /// The byte in that line, counted from 1.
+    /// The byte of the fault in its line, counted from 1.
     public let column: Int?
-    /// What is wrong and what is accepted, without the place.
+    /// The fault and what is accepted, without the place.
     public let message: String
-    /// Whether a file could not be written, which says nothing of the trace.
+    /// Whether a file could not be written, so the trace is not at fault.
     public let isOfOutput: Bool
 
-    /// A fault in `file`, at a line and column where there is one.
+    /// Creates an error in `file`, optionally at a line and column.
     public init(file: String, line: Int? = nil, column: Int? = nil, message: String, isOfOutput: Bool = false) {
         self.file = file
         self.line = line
@@ -30,7 +31,7 @@ public struct TraceError: Error, Sendable, Equatable, CustomStringConvertible {
     }
 }
 
-/// Found text made fit for a message: what cannot be printed is escaped, what is long is cut.
+/// Returns text in quotes for a message. Unprintable characters are escaped, and long text is truncated.
 func quoted(_ bytes: some Sequence<UInt8>) -> String {
     let limit = 60
     let head = Array(bytes.prefix(limit + 1))
@@ -41,5 +42,5 @@ func quoted(_ bytes: some Sequence<UInt8>) -> String {
     return "'\(text)\(head.count > limit ? "…" : "")'"
 }
 
-/// Found text made fit for a message.
+/// Returns text in quotes for a message.
 func quoted(_ text: String) -> String { quoted(text.utf8) }

@@ -1,19 +1,19 @@
-/// How requests are written in a file.
+/// The format of a trace file.
 public enum TraceFormat: String, Sendable, CaseIterable {
     /// Text with a header line; extensions `.csv`, `.tsv` (delimited by tabs) and `.txt`.
     case csv
     /// libCacheSim's 24-byte records (`u32 time, u64 key, u32 size, i64 next`); extensions `.oracleGeneral`, `.bin`.
     case oracleGeneral
-    /// VMware's vSCSI block traces, versions 1 and 2, as libCacheSim reads them; extension `.vscsi`.
+    /// VMware's vSCSI block traces, versions 1 and 2, with libCacheSim's interpretation; extension `.vscsi`.
     case vscsi
-    /// The text of Twitter's published cache traces, seven fields and no header; extensions `.twitter`, `.twr`.
+    /// The text of Twitter's published cache traces, with seven fields and no header; extensions `.twitter`, `.twr`.
     case twitter
     /// The SQLite file that `HalcyonAccessLog` records; extensions `.sqlite`, `.sqlite3`, `.db`.
     case accessLog
 
-    /// The format that a file's name announces, whatever compression follows it, or `nil`.
+    /// Returns the format that a file's name implies, with any compression after it, or `nil`.
     ///
-    /// Parts of the name between dots are looked at from the last to the first, so that
+    /// The parts of the name between dots are checked from the last to the first, so
     /// `cluster52.oracleGeneral.sample10.zst` is recognised.
     public init?(path: String) {
         for part in FileName.parts(of: path).reversed() {
@@ -30,20 +30,20 @@ public enum TraceFormat: String, Sendable, CaseIterable {
         return nil
     }
 
-    /// Whether a request is a record rather than a line of text.
+    /// Whether a request is a record instead of a line of text.
     var isBinary: Bool { self == .oracleGeneral || self == .vscsi || self == .accessLog }
 }
 
-/// How a file's bytes are packed.
+/// The compression of a file.
 public enum Compression: String, Sendable, CaseIterable {
-    /// As they are.
+    /// No compression.
     case none
-    /// gzip (RFC 1952), also of several members; extension `.gz`.
+    /// gzip (RFC 1952) with one or more members; extension `.gz`.
     case gzip
-    /// Zstandard (RFC 8878), also of several frames; extensions `.zst`, `.zstd`.
+    /// Zstandard (RFC 8878) with one or more frames; extensions `.zst`, `.zstd`.
     case zstd
 
-    /// The compression that a file's name announces.
+    /// Returns the compression that a file's name implies.
     public init(path: String) {
         switch FileName.parts(of: path).last {
         case "gz", "gzip": self = .gzip
@@ -52,7 +52,7 @@ public enum Compression: String, Sendable, CaseIterable {
         }
     }
 
-    /// The compression that the first bytes of a file show.
+    /// Returns the compression that the first bytes of a file indicate.
     init(magic: some Collection<UInt8>) {
         if magic.starts(with: [0x1f, 0x8b]) {
             self = .gzip
@@ -64,9 +64,9 @@ public enum Compression: String, Sendable, CaseIterable {
     }
 }
 
-/// What a file's name says about it.
+/// A parser of file names.
 enum FileName {
-    /// The parts behind the first dot, in lower case.
+    /// Returns the parts after the first dot, in lower case.
     static func parts(of path: String) -> [String] {
         let name = path.split(separator: "/").last.map(String.init) ?? path
         return name.split(separator: ".", omittingEmptySubsequences: false).dropFirst().map { $0.lowercased() }

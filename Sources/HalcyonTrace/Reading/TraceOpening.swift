@@ -1,25 +1,27 @@
-/// A source whose header has been read: the rest of it in chunks, and the parser for them.
+import Synchronization
+
+/// An opened source whose header has been read, with the reader of its chunks and their parser.
 struct TraceOpening {
     var reader: ChunkReader
     let parser: any RowParser
-    /// The lines before the first chunk.
+    /// The number of lines before the first chunk.
     let linesBefore: Int
-    /// What a request is called in messages.
+    /// Whether messages name a record instead of a line.
     let isBinary: Bool
     let path: String
-    /// The unit in which the source counts time.
+    /// The unit of the source's times.
     let timeUnit: TimeUnit
-    /// What the source notices while it is read.
+    /// The observations of the source while it is read.
     let notes = SourceNotes()
 
-    /// Opens a trace. Throws a sentence if the file cannot be read, is empty, or has no header that fits.
+    /// Opens a trace. Throws an error if the file cannot be read, is empty, or has no valid header.
     init(_ path: String, _ options: LoadOptions) throws(TraceError) {
         self.path = path
         guard let format = options.format ?? TraceFormat(path: path) else {
             _ = try FileSource(path: path)
             let known = TraceFormat.allCases.map(\.rawValue).joined(separator: ", ")
             throw TraceError(
-                file: path, message: "the name does not tell the format; give one of \(known)")
+                file: path, message: "the name does not imply the format; give one of \(known)")
         }
         isBinary = format.isBinary
         switch format {
@@ -44,7 +46,8 @@ struct TraceOpening {
             let line = try reader.takeLine() ?? []
             if let byte = line.first(where: { $0 < 32 && $0 != 9 }) {
                 throw TraceError(
-                    file: path, line: 1, message: "\(quoted(line)) holds the control byte \(byte); this is no CSV")
+                    file: path, line: 1, message: "\(quoted(line)) contains the control byte \(byte); this is not a CSV"
+                )
             }
             let roles = try CSVHeader(line: line, delimiter: delimiter, path: path).roles(options.columns)
             parser = CSVRowParser(roles: roles, delimiter: delimiter, options: options, timeUnit: options.timeUnit)
@@ -81,5 +84,35 @@ struct TraceOpening {
             throw TraceError(file: path, message: "a line break, a quote or NUL cannot be the delimiter")
         }
         return delimiter
+    }
+}
+
+/// The observations of a byte source, which threads read in turn.
+final class SourceNotes: Sendable {
+    /// The number of accesses for ``LoadReport/heldTimes``.
+    let heldTimes = Atomic<Int>(0)
+}
+
+/// A converter from places in chunks to places in the file.
+struct RowPlace: Sendable {
+    let path: String
+    let linesBefore: Int
+    let isBinary: Bool
+    let timeUnit: TimeUnit
+
+    init(_ opening: TraceOpening) {
+        path = opening.path
+        linesBefore = opening.linesBefore
+        isBinary = opening.isBinary
+        timeUnit = opening.timeUnit
+    }
+
+    /// Returns the error for a problem in a chunk that starts after `linesAbove` lines.
+    func error(_ problem: RowProblem, linesAbove: Int) -> TraceError {
+        let number = linesBefore + linesAbove + problem.line + 1
+        if isBinary {
+            return TraceError(file: path, message: "record \(number): \(problem.message)")
+        }
+        return TraceError(file: path, line: number, column: problem.column, message: problem.message)
     }
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A trace that is read piece by piece, for traces larger than memory.
+/// A reader that returns a trace in batches, for traces larger than memory.
 ///
 /// ```swift
 /// var stream = try TraceStream("huge.oracleGeneral.zst")
@@ -10,17 +10,18 @@ import Foundation
 /// }
 /// ```
 ///
-/// Numbers are those that ``Trace/load(_:_:)`` would give. Beside one piece, the stream holds at most 64 bytes a distinct
-/// key, and the text of keys that are no numbers, because two keys are only the same if their bytes are.
+/// Objects, users and categories have the same numbers as in ``Trace/load(_:_:)``. Beside one batch, the stream holds
+/// at most 64 bytes a distinct key. It also holds the text of keys that are not numbers, because it compares keys by
+/// their bytes.
 ///
-/// What can only be known at the end is different from a loaded trace: where no size is known an object still sizes 1,
-/// and ``LoadReport/noSizes`` is right once the last piece has been read.
+/// A stream differs from a loaded trace in what only the end of the source shows. An object without a known size has
+/// size 1, and ``LoadReport/noSizes`` is correct only after the last batch.
 public struct TraceStream {
-    /// What was noticed so far.
+    /// The observations so far.
     public private(set) var report = LoadReport()
-    /// What the numbers of category sets mean, so far.
+    /// The categories of each numbered set so far.
     public var categorySets: CategorySets { splitter.sets }
-    /// What sizes count: bytes as soon as a size was met.
+    /// The unit of sizes: bytes once a size has been read.
     public var sizeUnit: SizeUnit { sizes.unit }
 
     /// The names that ``LoadOptions/names`` asks for, so far.
@@ -40,7 +41,7 @@ public struct TraceStream {
     private let notes: SourceNotes
     private let present: PresentColumns
     private var buffer: [UInt8] = []
-    private var sizes: StreamCosts
+    private var sizes: StreamSizes
     private var splitter = CategorySplitter()
     private var sets: [UInt32] = []
     private var toSkip: Int
@@ -52,11 +53,12 @@ public struct TraceStream {
 
     /// Opens a trace.
     ///
-    /// - Throws: ``TraceError`` as ``Trace/load(_:_:)`` does, and if sorting is asked for, which needs the whole trace.
+    /// - Throws: ``TraceError`` as ``Trace/load(_:_:)`` does, and if ``LoadOptions/sort`` is set, which needs the
+    ///   whole trace.
     public init(_ path: String, _ options: LoadOptions = LoadOptions()) throws(TraceError) {
         if options.sort {
             throw TraceError(
-                file: path, message: "a trace that is streamed cannot be sorted; load it, or sort the file")
+                file: path, message: "a streamed trace cannot be sorted; load it, or sort the file")
         }
         let opening = try TraceOpening(path, options)
         kinds = options.names
@@ -65,15 +67,17 @@ public struct TraceStream {
         notes = opening.notes
         reader = opening.reader
         worker = ChunkWorker(parser: opening.parser, index: 0, skipsBadLines: options.skipBadLines)
-        sizes = StreamCosts(rule: options.sizes)
+        sizes = StreamSizes(rule: options.sizes)
         worker.wantsHashes = sizes.needsHashes
         toSkip = max(options.skip, 0)
         toGive = max(options.limit ?? .max, 0)
         report.noTimes = !present.contains(.times)
     }
 
-    /// Whether the trace at `path` can be streamed again from its beginning: whether it is a regular file. A pipe can be
-    /// read only once. On Darwin a file under `/dev/fd` goes on where its last reader stopped, so it counts as a pipe.
+    /// Returns whether the trace at `path` can be streamed again from its beginning: whether it is a regular file.
+    ///
+    /// A pipe can be read only once. On Darwin a file under `/dev/fd` resumes where its last reader stopped, so it
+    /// counts as a pipe.
     public static func canReadAgain(_ path: String) -> Bool {
         #if canImport(Darwin)
             if path.hasPrefix("/dev/") { return false }
@@ -82,10 +86,10 @@ public struct TraceStream {
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
     }
 
-    /// Puts the next requests into `batch`, whatever it held, and tells whether there are any.
+    /// Replaces the content of `batch` with the next requests; returns `false` at the end.
     ///
-    /// - Throws: ``TraceError`` where the source cannot be read further, whose requests before have then been given, and where
-    ///   all requests so far ask for more than 2⁶² bytes.
+    /// - Throws: ``TraceError`` if the source cannot be read further, after all requests before the fault were
+    ///   returned; or if all requests so far have more than 2⁶² bytes.
     public mutating func next(into batch: inout StreamBatch) throws(TraceError) -> Bool {
         while toGive > 0 {
             if let failure { throw failure }
@@ -128,7 +132,7 @@ public struct TraceStream {
     }
 }
 
-/// Consecutive requests of a stream, in columns.
+/// A batch of consecutive requests of a stream, in columns.
 public struct StreamBatch: Sendable {
     /// The object of each request, numbered in order of first request.
     public internal(set) var entries: [UInt32] = []
@@ -141,6 +145,60 @@ public struct StreamBatch: Sendable {
     /// The category set of each request; empty without categories.
     public internal(set) var categorySets: [UInt32] = []
 
-    /// No requests.
+    /// Creates an empty batch.
     public init() {}
+}
+
+/// The sizes of a stream's requests under a size rule.
+struct StreamSizes {
+    private let rule: SizeRule
+    /// The size of each object, by its first request.
+    private var objects: [UInt64] = []
+    private var known = 0
+    private(set) var disagreements = 0
+    /// The sum of the sizes of all requests so far.
+    private(set) var sum = ByteSum()
+
+    init(rule: SizeRule) { self.rule = rule }
+
+    /// Whether sizes are drawn from the keys' hashes.
+    var needsHashes: Bool {
+        if case .lognormal = rule { true } else { false }
+    }
+
+    var unknown: Int { objects.count - known }
+
+    /// Whether the rule uses recorded sizes and none has been read.
+    var areNone: Bool { (rule == .firstRequest || rule == .perRequest) && known == 0 && disagreements == 0 }
+
+    var unit: SizeUnit { rule == .unit || areNone ? .objects : .bytes }
+
+    /// Replaces the content of `sizes` with the sizes of a chunk's requests.
+    mutating func add(_ rows: ChunkRows, to sizes: inout [UInt64]) {
+        sizes.removeAll(keepingCapacity: true)
+        sizes.reserveCapacity(rows.count)
+        switch rule {
+        case .unit: sizes.append(contentsOf: repeatElement(1, count: rows.count))
+        case .lognormal(let median, let sigma):
+            for (entry, hash) in zip(rows.keys.numbers, rows.hashes) {
+                if Int(entry) == objects.count {
+                    objects.append(SizeRule.drawLognormal(hash: hash, median: median, sigma: sigma))
+                }
+                sizes.append(objects[Int(entry)])
+            }
+        case .firstRequest, .perRequest:
+            for row in 0..<rows.count {
+                let entry = Int(rows.keys.numbers[row])
+                let size = rows.sizes.isEmpty ? 0 : rows.sizes[row]
+                if entry == objects.count {
+                    objects.append(max(size, 1))
+                    if size > 0 { known += 1 }
+                }
+                let first = objects[entry]
+                if size != 0, size != first { disagreements += 1 }
+                sizes.append(rule == .firstRequest || size == 0 ? first : size)
+            }
+        }
+        if rule != .unit { sum.add(sizes) }
+    }
 }

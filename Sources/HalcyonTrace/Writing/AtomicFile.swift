@@ -1,28 +1,28 @@
 import Foundation
 import Synchronization
 
-/// A file that appears under its name only when it is whole.
+/// A file that appears at its path only once it is complete.
 ///
-/// Bytes go to a file beside it, on Linux one without a name where the file system can, so that even a killed process
-/// leaves nothing behind; ``finish()`` gives it the name. A link stays, and the file it leads to is replaced, which
-/// keeps its permissions. What is no plain file (a pipe, a device) is written to as it is; `-` and `/dev/stdout` are the
-/// standard output.
+/// Bytes are written to a temporary file in the same folder, and ``finish()`` moves it to the path. On Linux the
+/// temporary file has no name if the file system supports that, so even a killed process leaves no file behind. If the
+/// path is a link, the link stays and its target is replaced; the new file keeps the permissions of the old. A path
+/// that is not a regular file, such as a pipe, is written directly. `-` and `/dev/stdout` are the standard output.
 public final class AtomicFile {
-    /// The file as it was named by the caller.
+    /// The path that the caller gave.
     private let name: String
-    /// The file itself, links followed.
+    /// The path after following links.
     private let path: String
     private let descriptor: Int32
-    /// The name that the file has for now; `nil` if none.
+    /// The temporary name of the file; `nil` if it has none.
     private var temporary: String?
     private let isDirect: Bool
 
-    /// The names that files have while they are not whole.
+    /// The temporary names of all unfinished files.
     private static let unfinished = Mutex<Set<String>>([])
 
-    /// Starts a file.
+    /// Creates the temporary file.
     ///
-    /// - Throws: ``TraceError`` if nothing can be written there.
+    /// - Throws: ``TraceError`` if the path cannot be written.
     public init(path name: String) throws(TraceError) {
         let target = try Target(name)
         self.name = target.isStandardOutput ? "standard output" : name
@@ -46,20 +46,20 @@ public final class AtomicFile {
         if let mode = target.mode { fchmod(descriptor, mode) }
     }
 
-    /// Whether a file of this name would take the place of what is there, or be new; `false` for standard output, pipes and
-    /// devices, which are written to as they are.
+    /// Returns whether writing creates or replaces a regular file; `false` for paths that are written directly, such
+    /// as the standard output and pipes.
     ///
-    /// - Throws: ``TraceError`` if it is a directory, or a link that leads nowhere.
+    /// - Throws: ``TraceError`` if the path is a directory or a broken link.
     public static func replaces(_ name: String) throws(TraceError) -> Bool { try !Target(name).isDirect }
 
-    /// Throws what ``init(path:)`` would, and leaves no trace: to be asked before a long work.
+    /// Verifies, before a long computation, that the path can be written. Leaves no file behind.
     ///
-    /// - Throws: ``TraceError`` if nothing can be written there.
+    /// - Throws: ``TraceError`` if ``init(path:)`` would throw it.
     public static func verify(_ name: String) throws(TraceError) {
         if try replaces(name) { _ = try AtomicFile(path: name) }
     }
 
-    /// Removes whatever files beside others there are: for a process that is about to be ended by a signal.
+    /// Removes all temporary files; for a process that is about to be ended by a signal.
     public static func discardUnfinished() {
         unfinished.withLock { names in
             for name in names { unlink(name) }
@@ -75,7 +75,7 @@ public final class AtomicFile {
         }
     }
 
-    /// Adds bytes.
+    /// Appends bytes.
     ///
     /// - Throws: ``TraceError`` if the disk is full or fails.
     public func write(_ bytes: UnsafeRawBufferPointer) throws(TraceError) {
@@ -90,16 +90,16 @@ public final class AtomicFile {
         }
     }
 
-    /// Adds bytes.
+    /// Appends bytes.
     ///
     /// - Throws: ``TraceError`` if the disk is full or fails.
     public func write(_ bytes: [UInt8]) throws(TraceError) {
         try bytes.withUnsafeBufferPointer { buffer throws(TraceError) in try write(UnsafeRawBufferPointer(buffer)) }
     }
 
-    /// Puts the file in its place; one that is there is replaced.
+    /// Moves the file to its path and replaces an existing file.
     ///
-    /// - Throws: ``TraceError`` if that fails; then nothing has changed.
+    /// - Throws: ``TraceError`` if that fails; an existing file is then unchanged.
     public func finish() throws(TraceError) {
         guard !isDirect else { return }
         if temporary == nil {
@@ -127,12 +127,12 @@ public final class AtomicFile {
         "\(path).\(UInt64.random(in: 0...UInt64.max))-partial"
     }
 
-    /// A file without a name in the folder of `path`, or -1 where that cannot be.
+    /// Opens a file without a name in the folder of `path`; returns -1 if that is not supported.
     private static func openNameless(beside path: String) -> Int32 {
         #if os(Linux)
             // Foundation's deletingLastPathComponent traps on names of one character (Swift 6.3).
             let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
-            // The header's O_TMPFILE is a macro that Swift does not import: this bit beside O_DIRECTORY.
+            // Swift does not import the macro O_TMPFILE: this bit together with O_DIRECTORY.
             return open(folder, 0o20_000_000 | O_DIRECTORY | O_WRONLY | O_CLOEXEC, 0o666)
         #else
             return -1
@@ -140,14 +140,14 @@ public final class AtomicFile {
     }
 }
 
-/// Where the bytes for a name go.
+/// The destination of the bytes for a path.
 private struct Target {
-    /// The file, links followed.
+    /// The path after following links.
     let path: String
     let isStandardOutput: Bool
-    /// Whether it is written to as it is, because it cannot be replaced.
+    /// Whether it is written directly, because it cannot be replaced.
     let isDirect: Bool
-    /// The permissions of the file that will be replaced.
+    /// The permissions of the file to be replaced.
     let mode: mode_t?
 
     init(_ name: String) throws(TraceError) {
@@ -158,12 +158,12 @@ private struct Target {
             if name.isEmpty { throw Target.fault(name, "the name of the file to write is empty") }
             return
         }
-        guard stat(name, &status) == 0 else { throw Target.fault(name, "is a link that leads nowhere") }
+        guard stat(name, &status) == 0 else { throw Target.fault(name, "is a broken link") }
         if status.st_mode & S_IFMT == S_IFDIR {
             throw Target.fault(name, "is a directory; the name of a file is needed")
         }
         let isLink = link.st_mode & S_IFMT == S_IFLNK
-        // Links such as /dev/fd/3 stand for what a process has open, which no other file may replace.
+        // Links such as /dev/fd/3 name an open file of the process, which cannot be replaced.
         isDirect = status.st_mode & S_IFMT != S_IFREG || isLink && ["/dev/", "/proc/"].contains(where: name.hasPrefix)
         path = isLink && !isDirect ? URL(fileURLWithPath: name).resolvingSymlinksInPath().path : name
         mode = isDirect ? nil : status.st_mode & 0o7777

@@ -1,14 +1,14 @@
-/// Takes bytes one after the other.
+/// A sequential destination of bytes.
 protocol ByteSink: AnyObject {
-    /// Adds bytes.
+    /// Appends bytes.
     func write(_ bytes: UnsafeRawBufferPointer) throws(TraceError)
-    /// Writes what is still held back and puts the file in its place.
+    /// Writes the buffered bytes and moves the file to its path.
     func finish() throws(TraceError)
 }
 
 extension AtomicFile: ByteSink {}
 
-/// A sink for a file, packed as its name says.
+/// Opens a sink for a file; `nil` chooses the compression by the file's name.
 func openSink(_ path: String, compression: Compression?) throws(TraceError) -> any ByteSink {
     let file = try AtomicFile(path: path)
     switch compression ?? Compression(path: path) {
@@ -18,7 +18,7 @@ func openSink(_ path: String, compression: Compression?) throws(TraceError) -> a
     }
 }
 
-/// Collects small pieces for a sink.
+/// A buffer that collects small writes for a sink.
 struct BufferedSink {
     private let sink: any ByteSink
     private var buffer: [UInt8] = []
@@ -35,7 +35,7 @@ struct BufferedSink {
     @inline(__always)
     mutating func append(_ bytes: some Collection<UInt8>) { buffer.append(contentsOf: bytes) }
 
-    /// A decimal number.
+    /// Appends a decimal number.
     mutating func append(decimal value: UInt64) {
         var rest = value
         let start = buffer.count
@@ -46,13 +46,13 @@ struct BufferedSink {
         buffer[start...].reverse()
     }
 
-    /// A number's bytes, the lowest first.
+    /// Appends a number's bytes in little-endian order.
     @inline(__always)
     mutating func append(littleEndian value: some FixedWidthInteger) {
         withUnsafeBytes(of: value.littleEndian) { buffer.append(contentsOf: $0) }
     }
 
-    /// Hands on what is collected if that is much.
+    /// Writes the buffer to the sink if it is full.
     @inline(__always)
     mutating func flushIfFull() throws(TraceError) {
         if buffer.count >= limit { try flush() }
@@ -64,7 +64,7 @@ struct BufferedSink {
         buffer.removeAll(keepingCapacity: true)
     }
 
-    /// Hands on the rest and closes the sink.
+    /// Writes the remaining bytes and finishes the sink.
     mutating func finish() throws(TraceError) {
         try flush()
         try sink.finish()

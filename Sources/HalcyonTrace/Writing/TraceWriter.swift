@@ -1,32 +1,33 @@
-/// Writes traces to files, packed as the file's name says (`.gz`, `.zst`) unless told otherwise.
+/// A writer of traces to files.
 ///
-/// A file appears only when it is whole; an error leaves nothing, and what was there before as it was.
+/// A `compression` of `nil` follows the file's name (`.gz`, `.zst`). The file appears at its path only once it is
+/// complete; after an error, an existing file is unchanged.
 public enum TraceWriter {
-    /// Writes a trace in a format; `nil` goes by the file's name.
+    /// Writes a trace in a format; `nil` chooses the format by the file's name.
     ///
-    /// - Throws: ``TraceError`` if the name tells no format, the format cannot hold the trace or is none that is written,
-    ///   or the disk fails.
+    /// - Throws: ``TraceError`` if the name does not imply a format, if the format cannot be written or cannot
+    ///   represent the trace, or if the disk fails.
     public static func write(
         _ trace: Trace, to path: String, format: TraceFormat? = nil, compression: Compression? = nil
     ) throws(TraceError) {
         guard let format = format ?? TraceFormat(path: path) else {
             throw TraceError(
                 file: path,
-                message: "the name does not say in which format to write; end it in .csv or .oracleGeneral, "
+                message: "the name does not imply a format to write; end it in .csv or .oracleGeneral, "
                     + "with .gz or .zst behind if wanted")
         }
         switch format {
         case .csv: try writeCSV(trace, to: path, compression: compression)
         case .oracleGeneral: try writeOracleGeneral(trace, to: path, compression: compression)
         case .vscsi, .twitter, .accessLog:
-            throw TraceError(file: path, message: "\(format.rawValue) is not written; csv and oracleGeneral are")
+            throw TraceError(file: path, message: "\(format.rawValue) cannot be written; csv and oracleGeneral can")
         }
     }
 
-    /// Writes a CSV with the columns that the trace has: `time,key,size,category,user`.
+    /// Writes a CSV with those of the columns `time,key,size,category,user` that the trace has.
     ///
-    /// Times are seconds, with a fraction where it is needed. Names are written where the trace keeps them, else numbers.
-    /// Without sizes there is no such column, without recorded times neither. O(requests).
+    /// Times are seconds, with a fraction where it is needed. If the trace has no names, numbers are written instead.
+    /// The columns of sizes and of times are omitted if the trace has none. O(requests).
     ///
     /// - Throws: ``TraceError`` if a name holds a control byte, or the disk fails.
     public static func writeCSV(_ trace: Trace, to path: String, compression: Compression? = nil) throws(TraceError) {
@@ -63,10 +64,130 @@ public enum TraceWriter {
         }
         try sink.finish()
     }
+
+    /// Writes libCacheSim's oracleGeneral records.
+    ///
+    /// The number of an object's next request counts from 1 and is -1 if there is none, as in libCacheSim's converter.
+    /// Times are truncated to whole seconds. A key that is the decimal form of a 64-bit number becomes that number;
+    /// other keys become a 64-bit hash of their bytes. If the trace has no names, a key is the object's number. The
+    /// format cannot represent categories and users. O(requests) time, and 8 additional bytes a request.
+    ///
+    /// - Throws: ``TraceError`` if a time or size does not fit 32 bits, if two keys become the same number, or if the
+    ///   disk fails.
+    public static func writeOracleGeneral(
+        _ trace: Trace, to path: String, compression: Compression? = nil
+    ) throws(TraceError) {
+        let keys = try OracleGeneralKeys.keys(of: trace, path: path)
+        let next = nextRequests(trace)
+        var sink = BufferedSink(try openSink(path, compression: compression))
+        for request in 0..<trace.count {
+            let seconds = trace.times[request] / 1_000_000
+            guard let time = UInt32(exactly: seconds), trace.times[request] >= 0 else {
+                throw TraceError(
+                    file: path,
+                    message: "request \(request + 1) is at \(seconds) s; oracleGeneral supports times from 0 to "
+                        + "\(UInt32.max) s")
+            }
+            guard let size = UInt32(exactly: trace.size(ofRequest: request)) else {
+                throw TraceError(
+                    file: path,
+                    message: "request \(request + 1) has \(trace.size(ofRequest: request)) bytes; "
+                        + "oracleGeneral supports sizes up to \(UInt32.max)")
+            }
+            sink.append(littleEndian: time)
+            sink.append(littleEndian: keys[Int(trace.entries[request])])
+            sink.append(littleEndian: size)
+            sink.append(littleEndian: next[request])
+            try sink.flushIfFull()
+        }
+        try sink.finish()
+    }
+
+    /// Returns the number, from 1, of the next request for the same object; -1 if there is none.
+    private static func nextRequests(_ trace: Trace) -> [Int64] {
+        var following = [Int64](repeating: -1, count: trace.objectCount)
+        var next = [Int64](repeating: -1, count: trace.count)
+        for request in stride(from: trace.count - 1, through: 0, by: -1) {
+            let entry = Int(trace.entries[request])
+            next[request] = following[entry]
+            following[entry] = Int64(request) + 1
+        }
+        return next
+    }
+}
+
+/// The keys of a trace as 64-bit numbers.
+enum OracleGeneralKeys {
+    /// Returns the keys by object number. Throws an error if two are equal.
+    static func keys(of trace: Trace, path: String) throws(TraceError) -> [UInt64] {
+        guard trace.names.keys.count == trace.objectCount else { return (0..<trace.objectCount).map { UInt64($0) } }
+        let keys = (0..<trace.objectCount).map { number in
+            trace.names.keys.utf8(UInt32(number)).withUnsafeBufferPointer { name in
+                guard let start = name.baseAddress else { return hashBytes([], 0) }
+                return CSVNumbers.canonical(start, name.count) ?? hashBytes(start, name.count)
+            }
+        }
+        let order = keys.indices.sorted { keys[$0] < keys[$1] }
+        for (left, right) in zip(order, order.dropFirst()) where keys[left] == keys[right] {
+            throw TraceError(
+                file: path,
+                message: "the keys \(quoted(trace.names.keys.utf8(UInt32(left)))) and "
+                    + "\(quoted(trace.names.keys.utf8(UInt32(right)))) both become \(keys[left]); oracleGeneral cannot "
+                    + "distinguish them")
+        }
+        return keys
+    }
+}
+
+/// The names of a trace as CSV fields, in quotes where necessary; numbers if the trace has no names.
+struct CSVNames {
+    let keys: StringTable
+    let users: StringTable
+    /// The names of each category set, joined by `|`, by the number of the set.
+    let categorySets: StringTable
+
+    /// Throws an error if a name contains a control byte, which a CSV line cannot represent.
+    init(_ trace: Trace, path: String) throws(TraceError) {
+        keys = try CSVNames.escaped(trace.names.keys, count: trace.objectCount, path: path)
+        users = try CSVNames.escaped(trace.names.users, count: trace.userCount, path: path)
+        let names = trace.names.categories
+        var sets = StringTable()
+        for number in 0..<trace.categorySets.count {
+            let parts = trace.categorySets[UInt32(number)].map { category in
+                names.count == trace.categoryCount ? Array(names.utf8(category)) : Array(String(category).utf8)
+            }
+            sets.append(utf8: Array(parts.joined(separator: [UInt8(ascii: "|")])))
+        }
+        categorySets = try CSVNames.escaped(sets, count: sets.count, path: path)
+    }
+
+    private static func escaped(_ names: StringTable, count: Int, path: String) throws(TraceError) -> StringTable {
+        guard names.count == count else { return StringTable((0..<count).lazy.map { String($0) }) }
+        var table = StringTable()
+        for number in 0..<count {
+            let name = names.utf8(UInt32(number))
+            var needsQuotes = false
+            for byte in name {
+                if byte < 32, byte != 9 {
+                    throw TraceError(
+                        file: path, message: "the name \(quoted(name)) contains a control byte, which a CSV line cannot"
+                    )
+                }
+                if byte == UInt8(ascii: ",") || byte == UInt8(ascii: "\"") { needsQuotes = true }
+            }
+            if !needsQuotes {
+                table.append(utf8: name)
+                continue
+            }
+            let quote = [UInt8(ascii: "\"")]
+            table.append(utf8: quote + name.flatMap { $0 == quote[0] ? quote + quote : [$0] } + quote)
+        }
+        return table
+    }
 }
 
 extension BufferedSink {
-    /// Microseconds as seconds, with as many decimals as are needed.
+    /// Appends microseconds as seconds, with the necessary decimals.
     fileprivate mutating func append(seconds microseconds: Int64) {
         if microseconds < 0 { append(UInt8(ascii: "-")) }
         let (whole, part) = microseconds.magnitude.quotientAndRemainder(dividingBy: 1_000_000)

@@ -3,26 +3,26 @@ import Foundation
 import HalcyonSimulation
 import HalcyonTrace
 
-/// `replay generate MODEL`: synthetic traces whose truth is known.
+/// `replay generate MODEL`: synthetic traces of documented models.
 struct GenerateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "generate", abstract: "Make a synthetic trace from a documented model.",
         discussion: """
             Models: \(ModelName.all.joined(separator: ", ")).
-            'replay generate <model> --knobs' lists what can be set. The same model, knobs and seed give the same bytes.
+            'replay generate <model> --parameters' lists the parameters. The same model, parameters and seed give the same bytes.
             """)
 
     @Argument(help: "The model.")
     var model: String
 
-    @Option(name: .customLong("set"), help: ArgumentHelp("Set a knob. May be repeated.", valueName: "knob=value"))
+    @Option(name: .customLong("set"), help: ArgumentHelp("Set a parameter. May be repeated.", valueName: "name=value"))
     var settings: [String] = []
 
     @Option(help: "The seed.")
     var seed: UInt64 = 1
 
-    @Flag(help: "List the model's knobs with their values, and make nothing.")
-    var knobs = false
+    @Flag(help: "List the model's parameters with their values, and generate nothing.")
+    var parameters = false
 
     @Option(
         name: [.short, .long],
@@ -39,12 +39,12 @@ struct GenerateCommand: AsyncParsableCommand {
             for setting in settings {
                 let sides = setting.split(separator: "=", maxSplits: 1).map(String.init)
                 guard sides.count == 2 else {
-                    throw ReplayError.usage("'\(setting)' does not set a knob: write knob=value.")
+                    throw ReplayError.usage("'\(setting)' does not set a parameter: write name=value.")
                 }
                 generator = try generator.setting(sides[0], to: sides[1])
             }
-            if knobs {
-                let lines = generator.knobs.map { "\($0.name)=\($0.value)\n" }.joined()
+            if parameters {
+                let lines = generator.parameters.map { "\($0.name)=\($0.value)\n" }.joined()
                 return try Output.write(Data(lines.utf8), to: output)
             }
             let file = output ?? "-"

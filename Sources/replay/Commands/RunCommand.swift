@@ -4,6 +4,7 @@ import HalcyonEviction
 import HalcyonExperiments
 import HalcyonLearning
 import HalcyonSimulation
+import HalcyonSupport
 import HalcyonTrace
 
 /// `replay TRACE…`: every policy at every capacity.

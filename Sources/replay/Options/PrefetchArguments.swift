@@ -2,6 +2,7 @@ import ArgumentParser
 import HalcyonEviction
 import HalcyonPrefetch
 import HalcyonSimulation
+import HalcyonSupport
 
 /// What is fetched ahead of need.
 struct PrefetchArguments: ParsableArguments {

@@ -15,7 +15,7 @@ struct BruteForceTests {
         try compare(name, traces: 2000, largestCost: 1)
     }
 
-    // With sizes, whom Belady evicts among those that never come again matters and is not laid down.
+    // With sizes, the order in which Belady evicts entries without a next use matters and is undefined.
     @Test("Hit for hit, objects of different size", arguments: ["fifo", "lfu", "lru"])
     func variedCosts(name: String) throws {
         try compare(name, traces: 2000, largestCost: 5)
@@ -47,24 +47,24 @@ struct BruteForceTests {
 
 /// Caches as lists of residents that are searched from end to end.
 enum BruteForce {
-    /// In order of arrival; the first goes.
+    /// In order of insertion; the first is evicted.
     static func fifo(_ accesses: [Access], capacity: Int) -> [Bool] {
         serve(accesses, capacity: capacity) { residents, _ in residents.min { $0.arrival < $1.arrival } }
     }
 
-    /// Whoever was asked for longest ago goes.
+    /// The least recently requested is evicted.
     static func lru(_ accesses: [Access], capacity: Int) -> [Bool] {
         serve(accesses, capacity: capacity) { residents, _ in residents.min { $0.last < $1.last } }
     }
 
-    /// Whoever was asked for least often since it came in goes, among equals the one asked for longest ago.
+    /// The least often requested since insertion is evicted; among equals, the least recently requested.
     static func lfu(_ accesses: [Access], capacity: Int) -> [Bool] {
         serve(accesses, capacity: capacity) { residents, _ in
             residents.min { ($0.uses, $0.last) < ($1.uses, $1.last) }
         }
     }
 
-    /// Whoever is asked for again latest goes.
+    /// The entry with the latest next request is evicted.
     static func belady(_ accesses: [Access], capacity: Int) -> [Bool] {
         serve(accesses, capacity: capacity) { residents, now in
             func nextUse(_ entry: EntryID) -> Int {

@@ -12,7 +12,7 @@ struct ClockTests {
     ///     e               c goes.                 a d e
     ///     d hit, f        a goes.                 d' e f
     ///     g               d is spared, e goes.
-    @Test("Clock: a second chance for what was hit")
+    @Test("Clock: a second chance for entries that were hit")
     func clock() throws {
         let worked = WorkedSequence("a- b- c- a+ d-b e-c d+ f-a g-e")
         #expect(try worked.played(by: "clock", capacity: 3) == worked.expected)
@@ -35,7 +35,7 @@ struct ClockTests {
     ///     a, e hit        a' e' f
     ///     g               e is spared, f goes; the hand is through.               a' e g
     ///     h               from the oldest again: a is spared, e goes.
-    @Test("SIEVE: the hand goes on where it stopped")
+    @Test("SIEVE: the hand continues where it stopped")
     func sieve() throws {
         let worked = WorkedSequence("a- b- c- a+ d-b e-c f-d a+ e+ g-f h-e")
         #expect(try worked.played(by: "sieve", capacity: 3) == worked.expected)
@@ -72,7 +72,7 @@ struct ClockTests {
     ///     d e f a hit             S d' e' f', C a' b
     ///     g       d and e move to C; f would, too, but C is full: a is spared, b goes.       S g, C d e a f
     ///     h       g goes.
-    @Test("QD-LP-FIFO: the clock makes room for whoever is promoted")
+    @Test("QD-LP-FIFO: the clock makes room for a promoted entry")
     func qdlpfifo() throws {
         let worked = WorkedSequence("a- b- c- d- e- a+ f-b b-c d+ e+ f+ a+ g-b h-g")
         #expect(try worked.played(by: "qd-lp-fifo(small=0.2)", capacity: 5) == worked.expected)

@@ -1,15 +1,15 @@
 import HalcyonTestSupport
 import Testing
 
-/// GDSF against a sequence worked by hand; worths are in millions of 1 / size.
+/// GDSF against a sequence worked by hand; priorities are in millions of 1 / size.
 @Suite("GDSF by hand")
 struct GDSFTests {
-    /// Capacity 4; b sizes 2, f and g size 4, the others 1. L is the clock.
+    /// Capacity 4; b has size 2, f and g have size 4, the others 1. L is the clock.
     ///
     ///     a b     a 1, b 0.5
     ///     b hit   b 2 / 2 = 1
     ///     c       c 1
-    ///     e       e 1; a, b and c are worth as much: a is the oldest and goes.       L = 1
+    ///     e       e 1; a, b and c have the same: a is the oldest and goes.       L = 1
     ///     f       f 1.25: b, c and e go.                L = 1
     ///     a       a 2: f goes.                          L = 1.25
     ///     a a hit a 1.25 + 3 = 4.25
@@ -19,7 +19,7 @@ struct GDSFTests {
     ///     g       2, less than b: refused.              L = 2
     ///     g       2.25, as b, which is older and goes; but a does not: refused.      L = 2.25
     ///     b       fits again
-    @Test("Frequency over size, the clock, and a newcomer that is worth too little")
+    @Test("Frequency over size, the clock, and a new object of too low a priority")
     func worths() throws {
         let worked = WorkedSequence(
             "a- b- b+ c- e-a f-bce a-f a+ a+ g! g! b- g! g!b b-", sizes: ["b": 2, "f": 4, "g": 4])

@@ -1,10 +1,10 @@
 import HalcyonTestSupport
 import Testing
 
-/// Hyperbolic caching against sequences worked by hand; a cache this small is looked at as a whole.
+/// Hyperbolic caching against sequences worked by hand; a cache this small is examined as a whole.
 @Suite("Hyperbolic caching by hand")
 struct HyperbolicTests {
-    /// Capacity 3; n is the number of accesses, t the time since it came in.
+    /// Capacity 3; n is the number of accesses, t the time since insertion.
     ///
     ///     1-3    a b c    in at 1, 2, 3
     ///     4-6    a a b    a 3, b 2
@@ -14,18 +14,18 @@ struct HyperbolicTests {
     ///     10-11  d d      d 4
     ///     12     b        a 3/11, c 1/3, d 4/5: a goes, though it was used more often than c
     ///     13     a        b 1/1, c 1/4, d 4/6: c goes
-    @Test("Accesses over time: who was used most falls behind who came in later")
-    func worth() throws {
+    @Test("Accesses over time: the most used entry falls behind a later one")
+    func priority() throws {
         let worked = WorkedSequence("a- b- c- a+ a+ b+ d-c d+ c-b d+ d+ b-a a-c")
         #expect(try worked.played(by: "hyperbolic", capacity: 3) == worked.expected)
     }
 
-    /// Capacity 5; a sizes 4, the others 1.
+    /// Capacity 5; a has size 4, the others 1.
     ///
     ///     1-2    a b      in at 1, 2
     ///     3-4    a a      a 3
     ///     5      c        without sizes: a 3/4, b 1/3: b goes. With sizes: a 3/16, b 1/3: a goes.
-    @Test("Worth over size, where sizes divide")
+    @Test("Priority divided by size")
     func sizes() throws {
         let ignored = WorkedSequence("a- b- a+ a+ c-b", sizes: ["a": 4])
         #expect(try ignored.played(by: "hyperbolic", capacity: 5) == ignored.expected)

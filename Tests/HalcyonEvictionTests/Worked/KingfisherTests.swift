@@ -21,7 +21,7 @@ struct KingfisherTests {
         let outcomes = times.enumerated().map { index, time in
             run.cache.access(Access(entry: 0, requestNumber: index, time: time))
         }
-        // Each hit starts the time anew; at the full lifetime after the last access the entry is gone.
+        // Each hit restarts the lifetime; at its end the entry has expired.
         #expect(outcomes == [.miss, .hit, .hit, .stale, .hit])
         #expect(run.record.breaches == [])
     }

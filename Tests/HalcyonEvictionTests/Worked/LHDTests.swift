@@ -7,7 +7,7 @@ import Testing
 struct LHDTests {
     /// The paper's definition by hand: the density at an age is the hits still to come there and later, by the time that
     /// everything which reaches that age will still spend in the cache.
-    @Test("a lesson is the paper's quotient")
+    @Test("an update computes the paper's quotient")
     func lesson() {
         var model = HitDensityModel()
         for _ in 0..<3 { model.recordHit(kind: 2, age: 0) }
@@ -33,8 +33,8 @@ struct LHDTests {
         #expect(HitDensityModel.kind(ofAge: HitDensityModel.ages / 2 - 1) == 2)
     }
 
-    /// Before the first lesson the youngest stays, and of two as young the one that came back sooner.
-    @Test("a worked sequence before the first lesson")
+    /// Before the first update, old entries are evicted first; of two as young, the one with the longer reuse time.
+    @Test("a worked sequence before the first update")
     func worked() throws {
         // All ages are 0 within the first tick of 1,024 accesses. a was hit (ages 0 and none): its class is no lower
         // than b's, which never was. So b goes, then c, and a stays.

@@ -21,8 +21,8 @@ struct LearningExpertTests {
         #expect(try lfu.played(by: "lecar(lru-weight=0)", capacity: 4) == lfu.expected)
     }
 
-    /// Capacity 2: a, a, b, then c: by recency a goes, by frequency b. Whoever went is asked for one access later, the other
-    /// expert's weight gains: 0.5 against 0.5 e^(-0.45 · 0.005^(1/2)).
+    /// Capacity 2: a, a, b, then c: by recency a goes, by frequency b. The victim is requested one access later, and
+    /// the other expert's weight gains: 0.5 against 0.5 e^(-0.45 · 0.005^(1/2)).
     @Test("LeCaR's weights after one regret", arguments: UInt64(1)...8)
     func regret(seed: UInt64) throws {
         let cache = try PolicyCatalogue.classical.policy("lecar").makeCache(PolicyContext(capacity: 2, seed: seed))
@@ -55,9 +55,9 @@ struct LearningExpertTests {
 struct CacheusTests {
     /// A sequence in which both experts agree on every victim, so that nothing is drawn.
     ///
-    /// Capacity 2, of which 1 is R's. a and b pass through SR; b is hit and moves to R. c: the last of SR and the rarest
-    /// is a. a returns and c goes; a is remembered, so it enters R, which sends b to SR; a's frequency is 2 again. b is hit
-    /// in SR and changes places with a. d: the last of SR and the rarest is a (2 against 3).
+    /// Capacity 2, of which 1 is R's. a and b pass through SR; b is hit and moves to R. c: the last of SR and the
+    /// rarest is a. a returns and c goes; a is remembered, so it enters R, which sends b to SR; a's frequency is 2
+    /// again. b is hit in SR and changes places with a. d: the last of SR and the rarest is a (2 against 3).
     @Test("a worked sequence")
     func worked() throws {
         let sequence = WorkedSequence("a- b- b+ c-a a-c b+ d-a b+")

@@ -2,7 +2,7 @@ import HalcyonEviction
 import HalcyonTestSupport
 import Testing
 
-/// The offline policies against sequences worked by hand, and the bitmap they rest on.
+/// The offline policies against sequences worked by hand, and the bitmap that they use.
 @Suite("Offline policies by hand")
 struct OfflineTests {
     /// Capacity 2. At c, a comes next at 3 and b at 4: b goes. At b, c never comes again and goes; so does b at d.
@@ -12,7 +12,7 @@ struct OfflineTests {
         #expect(try worked.played(by: "belady", capacity: 2) == worked.expected)
     }
 
-    /// Capacity 4; b sizes 3, c, d and e size 2. Accesses are numbered from 0.
+    /// Capacity 4; b has size 3, c, d and e have size 2. Accesses are numbered from 0.
     ///
     ///     2 c     a 1 × 2, b 3 × 1, c itself 2 × 3: refused.
     ///     3 b hit, 4 a hit      for the last time.

@@ -11,7 +11,7 @@ struct ReferenceHistoryTests {
     ///     4 b     c goes. b: 1, for its history is known.
     ///     5 d     a (0) before b (1): a goes. Retained: a, c
     ///     6 a     d goes, and the history of c is one too many. a: 2
-    ///     7 c     b (1) before a (2): b goes. c starts anew.
+    ///     7 c     b (1) before a (2): b goes. c has no history.
     ///     8 d     c goes, and the history of d is one too many.
     ///     9 e     d goes.
     @Test("LRU-2 with a retained history")

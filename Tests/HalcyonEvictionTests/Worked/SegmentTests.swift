@@ -12,27 +12,27 @@ struct SegmentTests {
     ///     c, d hit        upper d c; a is handed down.               lower a e
     ///     f       e goes.                                            lower f a
     ///     g       a goes.
-    @Test("SLRU, newcomers at the bottom")
+    @Test("SLRU, new objects in the lowest segment")
     func slru() throws {
         let worked = WorkedSequence("a- b- a+ c- d- e-b c+ d+ f-e g-a")
         #expect(try worked.played(by: "slru(segments=2,entry=lowest)", capacity: 4) == worked.expected)
     }
 
     /// c and d enter the upper segment, for the lower one is full.
-    @Test("SLRU, newcomers where there is room")
+    @Test("SLRU, new objects in the lowest segment with room")
     func slruFirstWithRoom() throws {
         let worked = WorkedSequence("a- b- c- d- e-a f-b g-e c+ d+")
         #expect(try worked.played(by: "slru(segments=2)", capacity: 4) == worked.expected)
     }
 
-    /// Capacity 10, two segments of 5; a and c size 4, b and d 1.
+    /// Capacity 10, two segments of 5; a and c have size 4, b and d 1.
     ///
     ///     a b         lower b a: 5
     ///     c           upper c: 4
     ///     b hit       upper b c: 5, lower a: 4
     ///     d           lower d a: 5
     ///     d hit       upper d b c: 6, so c is handed down; lower c a: 8, so a goes, in a cache that has room.
-    @Test("SLRU: a hit may evict where sizes vary")
+    @Test("SLRU: a hit may evict with variable sizes")
     func slruOverflow() throws {
         let worked = WorkedSequence("a- b- c- b+ d- d+a", sizes: ["a": 4, "c": 4])
         #expect(try worked.played(by: "slru(segments=2)", capacity: 10) == worked.expected)
@@ -49,7 +49,7 @@ struct SegmentTests {
     ///     d           remembered; f goes.             A1in b g, A1out f e, Am d a
     ///     e           remembered; g goes.             A1in b, A1out g f, Am e d a
     ///     g           remembered; A1in is down to Kin, so a goes from Am.
-    @Test("2Q: newcomers pass through, those that come back stay")
+    @Test("2Q: new objects pass through A1in, objects requested again enter Am")
     func twoQ() throws {
         let worked = WorkedSequence("a- b- c- d- e-a f-b a-c g-d b-e a+ d-f e-g g-a")
         #expect(try worked.played(by: "2q", capacity: 4) == worked.expected)

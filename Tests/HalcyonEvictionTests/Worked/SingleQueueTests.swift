@@ -11,7 +11,7 @@ struct SingleQueueTests {
         #expect(try worked.played(by: "fifo", capacity: 3) == worked.expected)
     }
 
-    @Test("MRU: whoever was hit last goes")
+    @Test("MRU: the entry hit last is evicted")
     func mru() throws {
         let worked = WorkedSequence("a- b- c- a+ d-a b+ e-b c+ f-c")
         #expect(try worked.played(by: "mru", capacity: 3) == worked.expected)
@@ -24,7 +24,7 @@ struct SingleQueueTests {
     }
 
     /// After `d+` a and d have 2 accesses and e has 1. After `f+` all have 2, and a has had them for longest.
-    @Test("LFU, ties by who got there first")
+    @Test("LFU, ties by the time at which the count was reached")
     func lfu() throws {
         let worked = WorkedSequence("a- b- c- a+ d-b e-c d+ f-e f+ g-a")
         #expect(try worked.played(by: "lfu", capacity: 3) == worked.expected)
@@ -37,14 +37,14 @@ struct SingleQueueTests {
     ///     c       b goes.                        L = 1, c 2
     ///     d       c goes.                        L = 2, d 3
     ///     e       a and d are worth 3, and a was accessed before d: a goes, which LFU would keep for ever.
-    @Test("LFU-DA: what was popular ages")
+    @Test("LFU-DA: past popularity ages")
     func lfuda() throws {
         let worked = WorkedSequence("a- a+ a+ b- c-b d-c e-a")
         #expect(try worked.played(by: "lfuda", capacity: 2) == worked.expected)
     }
 
-    /// Capacity 6; a sizes 3, b 1, the others 2. Among equals the least recently used goes.
-    @Test("Size: the largest goes")
+    /// Capacity 6; a has size 3, b 1, the others 2. Among equals, the least recently used is evicted.
+    @Test("Size: the largest is evicted")
     func size() throws {
         let worked = WorkedSequence("a- b- c- d-a e-c d+ f-e", sizes: ["a": 3, "c": 2, "d": 2, "e": 2, "f": 2])
         #expect(try worked.played(by: "size", capacity: 6) == worked.expected)

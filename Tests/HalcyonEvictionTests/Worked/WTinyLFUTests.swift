@@ -16,8 +16,8 @@ struct WTinyLFUTests {
             try sequence.played(by: "w-tinylfu(window=0.25,protected=0.67)", capacity: 4) == sequence.expected)
     }
 
-    /// A newcomer larger than the window competes at once, and is refused by an incumbent as frequent.
-    @Test("a newcomer larger than the window")
+    /// A new object larger than the window is a candidate at once, and is refused if the victim is as frequent.
+    @Test("a new object larger than the window")
     func oversize() throws {
         // Window 1 of 4. a fills the main part; b (2) is asked for once like a: refused. Its second time displaces a.
         let sequence = WorkedSequence("a- b! b-a b+", sizes: ["a": 3, "b": 2])

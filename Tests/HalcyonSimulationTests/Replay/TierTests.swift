@@ -2,6 +2,7 @@ import HalcyonEviction
 import HalcyonExperiments
 import HalcyonLearning
 import HalcyonSimulation
+import HalcyonSupport
 import HalcyonTestSupport
 import HalcyonTrace
 import Testing

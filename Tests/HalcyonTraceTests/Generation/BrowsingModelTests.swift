@@ -65,7 +65,7 @@ import Testing
         #expect(statistic < 61)
     }
 
-    @Test func knobsDoWhatTheySay() throws {
+    @Test func parametersHaveTheirStatedEffects() throws {
         var model = small()
         model.repeatShare = 0
         model.scanShare = 0
@@ -129,10 +129,10 @@ import Testing
         #expect(abs(Double(trace.times[trace.count - 1]) / 86_400e6 - 4.63) < 0.4)
     }
 
-    @Test func senselessKnobsAreRefused() {
+    @Test func invalidParametersAreRejected() {
         var model = small()
         model.stay = 1.2
-        #expect(throws: GenerationError(knob: "stay", value: "1.2", accepted: "from 0.0 to 1.0")) {
+        #expect(throws: GenerationError(parameter: "stay", value: "1.2", accepted: "from 0.0 to 1.0")) {
             try model.generate(seed: 1)
         }
         model = small()

@@ -45,9 +45,9 @@ import Testing
         #expect(none.objectCount <= 10)
     }
 
-    @Test func senselessKnobsAreRefused() {
+    @Test func invalidParametersAreRejected() {
         #expect(
-            throws: GenerationError(knob: "objects", value: "0", accepted: "a whole number from 1 to 4294967294")
+            throws: GenerationError(parameter: "objects", value: "0", accepted: "a whole number from 1 to 4294967294")
         ) { try ZipfModel(requests: 5, objects: 0).generate(seed: 1) }
         #expect(throws: GenerationError.self) { try ZipfModel(alpha: -1).generate(seed: 1) }
         #expect(throws: GenerationError.self) { try ZipfModel(alpha: .nan).generate(seed: 1) }

@@ -1,8 +1,8 @@
 extension BrowsingModel {
-    /// `Traces/shop.csv`: a shop whose categories tell everything; no sizes.
+    /// The model of `Traces/shop.csv`: a shop whose categories carry all information; no sizes.
     ///
-    /// 250 users with a few favourite categories each. In some categories they come back to what they have seen, in others
-    /// they look at things once; both follow from the category, so a cache that heeds it has something to gain.
+    /// 250 users have a few favourite categories each. In some categories, users view the same objects again; in
+    /// others, they view most objects once. Both follow from the category, so a cache that uses it can gain hits.
     public static var shop: BrowsingModel {
         var model = BrowsingModel()
         model.requests = 120_000
@@ -19,14 +19,15 @@ extension BrowsingModel {
         return model
     }
 
-    /// `Traces/uniform-categories.csv`: the very accesses of ``shop``, with labels that tell nothing.
+    /// The model of `Traces/uniform-categories.csv`: the accesses of ``shop`` with labels without information.
     public static var uniformCategories: BrowsingModel {
         var model = shop
         model.categorySignal = 0
         return model
     }
 
-    /// `Traces/feed.csv`: a picture feed in which posts arrive, rise at once and fade, with sizes by category.
+    /// The model of `Traces/feed.csv`: an image feed. New posts rank high and lose popularity; sizes depend on the
+    /// category.
     public static var feed: BrowsingModel {
         var model = BrowsingModel()
         model.requests = 110_000
@@ -58,7 +59,7 @@ extension BrowsingModel {
         return model
     }
 
-    /// For tests of the hypothesis: a small shop whose categories tell all that drives its accesses.
+    /// A small shop whose categories carry all information, for tests of the hypothesis.
     public static var informative: BrowsingModel {
         var model = shop
         model.requests = 50_000
@@ -66,14 +67,14 @@ extension BrowsingModel {
         return model
     }
 
-    /// For tests of the hypothesis: the accesses of ``informative``, with categories that tell nothing.
+    /// The accesses of ``informative`` with categories without information, for tests of the hypothesis.
     public static var uninformative: BrowsingModel {
         var model = informative
         model.categorySignal = 0
         return model
     }
 
-    /// A preset by the name that the command line knows it by, or nil.
+    /// Returns the preset with this name on the command line, or `nil`.
     public static func preset(named name: String) -> BrowsingModel? {
         switch name {
         case "shop": shop
@@ -85,6 +86,6 @@ extension BrowsingModel {
         }
     }
 
-    /// The names that ``preset(named:)`` knows.
+    /// The names that ``preset(named:)`` accepts.
     public static let presetNames = ["shop", "feed", "uniform-categories", "informative", "uninformative"]
 }

@@ -1,12 +1,14 @@
+import HalcyonSupport
+
 /// Users who browse a catalogue that is sorted into categories: the model behind the traces in `Traces/`.
 ///
-/// Everything that drives an access is a hidden **group**: users prefer groups, sessions move between groups, an
-/// object is popular within its group. What the trace shows is a **category** label. ``categorySignal`` says how much
-/// the label tells of the group; nothing else depends on it, so that two traces that differ in this knob alone have
-/// the very same accesses. `Traces/MODEL.md` states the model in full.
+/// A hidden **group** drives every access: users prefer groups, sessions move between groups, and an object is popular
+/// within its group. The trace shows a **category** label. ``categorySignal`` sets how much information the label
+/// carries about the group, and nothing else depends on it. Two traces that differ in this parameter alone have the
+/// same accesses. `Traces/MODEL.md` states the model in full.
 ///
-/// Its probabilities of what a request is add up as a cascade: a scan's next object, else a repeat view, else a
-/// one-hit wonder, else an object by popularity.
+/// A request is decided by a cascade: the next object of a scan, else a repeat view, else a one-hit wonder, else an
+/// object by popularity.
 public struct BrowsingModel: TraceGenerator, Equatable, Codable {
     /// The number of requests.
     public var requests = 100_000
@@ -14,117 +16,213 @@ public struct BrowsingModel: TraceGenerator, Equatable, Codable {
     public var users = 300
     /// The slope of the users' activity: the u-th user starts sessions in proportion to u to the power of minus this.
     public var userAlpha = 0.4
-    /// How many users are in a session at the same time; at most ``users``.
+    /// The number of users that are in a session at the same time; at most ``users``.
     public var concurrentSessions = 6
     /// The mean number of requests a second, over all users.
     public var requestsPerSecond = 0.05
-    /// How much busier the day is than the night: 0 not at all, 1 all but silent at midnight. A triangle wave over 24 hours.
+    /// The amplitude of the daily rhythm, a triangle wave over 24 hours: 0 is constant, 1 nearly silent at midnight.
     public var dailyRhythm = 0.6
 
-    /// The number of groups, and so of categories.
+    /// The number of groups, which is the number of categories.
     public var categories = 24
-    /// How much the category tells: 0 nothing, 1 all. The probability that an object's label is its group; otherwise
-    /// the label is drawn from all categories alike, from a random stream of its own.
+    /// The probability that an object's label is its group: 0 is no information, 1 is all. Otherwise the label is
+    /// drawn uniformly from all categories, with a separate random stream.
     public var categorySignal = 1.0
-    /// The names of the categories, in order; those beyond are called `c00`, `c01`, …
+    /// The names of the categories, in order. Categories beyond the list are named `c00`, `c01`, …
     public var categoryNames: [String] = []
     /// The slope of the groups' popularity among users.
     public var categoryAlpha = 0.6
-    /// How differently groups are used: the shares of repeat views and of one-hit wonders differ between groups by up
-    /// to this fraction of their mean, in opposite directions.
+    /// The contrast in use between groups. The shares of repeat views and of one-hit wonders differ between groups by
+    /// up to this fraction of their mean, in opposite directions.
     public var categoryContrast = 0.6
 
-    /// How many groups a user prefers; the i-th favourite has weight 1 / i.
+    /// The number of groups that a user prefers; the i-th favourite has weight 1 / i.
     public var favourites = 3
-    /// How often a user's choice of a group follows the favourites rather than the groups' popularity.
+    /// The probability that a user chooses a group from the favourites rather than by the groups' popularity.
     public var preference = 0.8
-    /// How often, at the start of a session, a user has dropped one favourite for another group.
+    /// The probability that a user replaces one favourite by another group at the start of a session.
     public var preferenceDrift = 0.1
 
     /// The mean number of requests in a session, geometrically distributed.
     public var sessionLength = 12.0
-    /// How often the next request stays in the group of the last one.
+    /// The probability that the next request stays in the group of the last one.
     public var stay = 0.75
-    /// Of the moves, how many go to a related group rather than to one by the user's preference.
+    /// The share of moves that go to a related group rather than to a group of the user's preference.
     public var related = 0.6
-    /// How many groups each group is related to; the i-th has weight 1 / i.
+    /// The number of groups that each group is related to; the i-th has weight 1 / i.
     public var relatedGroups = 3
 
     /// The number of objects in each group's catalogue at any time.
     public var objectsPerCategory = 300
     /// The slope of popularity within a group.
     public var popularityAlpha = 0.8
-    /// How many new objects arrive a request, over all groups.
+    /// The number of new objects that arrive a request, over all groups.
     public var arrivals = 0.02
-    /// Where a new object enters its group's ranking: uniformly within this first share of it. The object at the end leaves
-    /// the catalogue; everything between moves down one rank, which is how objects fade.
+    /// The first share of its group's ranking in which a new object enters, at a uniformly drawn rank. The objects
+    /// behind it move down one rank, and the last one leaves the catalogue.
     public var arrivalDepth = 0.3
 
-    /// The share of requests, outside scans, that repeat one of the user's own earlier views in the group.
+    /// The share of requests, outside scans, that repeat one of the user's earlier views in the group.
     public var repeatShare = 0.35
-    /// How many of a user's latest views in a group can be repeated; each is as likely, so what was seen more often is
-    /// repeated more often.
+    /// The number of a user's latest views in a group that can be repeated. Each view is equally likely, so an object
+    /// with more views is repeated more often.
     public var memory = 40
-    /// The share of requests, outside scans and repeat views, for a new object that is in no catalogue: only a
-    /// repeat view by the same user can bring it back.
+    /// The share of requests, outside scans and repeat views, for a new object that is in no catalogue. Only a repeat
+    /// view by the same user can request it again.
     public var oneHitShare = 0.08
-    /// The share of sessions that are scans: a walk through a group's catalogue in order of arrival.
+    /// The share of sessions that are scans, which request a group's catalogue in order of arrival.
     public var scanShare = 0.01
     /// The number of requests of a scan.
     public var scanLength = 60
 
-    /// The median size of an object in bytes, or 0 for no sizes: every object then counts 1.
+    /// The median size of an object in bytes, or 0 for no sizes: every object then has size 1.
     public var medianSize = 0.0
     /// The spread of sizes within a group: the standard deviation of a size's natural logarithm.
     public var sizeSpread = 0.5
-    /// How much sizes differ between groups: the ratio of the largest group's median to the smallest one's.
+    /// The ratio of the largest median size of a group to the smallest.
     public var categorySizeRatio = 8.0
-    /// The smallest size in bytes; draws below are raised to it.
+    /// The smallest size in bytes; smaller draws are raised to it.
     public var smallestSize = 200
-    /// The largest size in bytes; draws above are lowered to it.
+    /// The largest size in bytes; larger draws are lowered to it.
     public var largestSize = 4_000_000
 
-    /// A model with the defaults: 100,000 requests to a shop of 24 categories without sizes.
+    /// Creates a model with the defaults: 100,000 requests to a shop of 24 categories without sizes.
     public init() {}
-}
 
-extension BrowsingModel {
-    /// Checks that every knob has a value that makes sense.
+    /// Generates a trace. O(requests · (1 + arrivals · objectsPerCategory)).
+    public func generate(seed: UInt64, names: Bool) throws(GenerationError) -> Trace {
+        try generateWithTruth(seed: seed, names: names).trace
+    }
+
+    /// Generates a trace together with the hidden groups.
+    public func generateWithTruth(seed: UInt64, names: Bool = true) throws(GenerationError) -> BrowsingOutcome {
+        try validate()
+        var simulation = BrowsingSimulation(model: self, seed: seed)
+        var objects = FirstRequestOrder(capacity: simulation.catalogue.count)
+        var visitors = FirstRequestOrder(capacity: users)
+        var entries: [UInt32] = []
+        var requesters: [UInt32] = []
+        var seconds: [UInt32] = []
+        entries.reserveCapacity(requests)
+        requesters.reserveCapacity(requests)
+        seconds.reserveCapacity(requests)
+        for _ in 0..<requests {
+            let request = simulation.step()
+            entries.append(objects.number(of: Int(request.object)))
+            requesters.append(visitors.number(of: request.user))
+            seconds.append(UInt32(clamping: request.second))
+        }
+        let groups = objects.originals.map { simulation.catalogue.groups[Int($0)] }
+        let labels = labels(of: simulation.catalogue, seed: seed)
+        let columns = LabelColumns(labels: objects.originals.map { labels[Int($0)] }, labelCount: categories)
+        let sizes = sizes(of: simulation, seed: seed)
+
+        var tables = TraceNames()
+        if names {
+            for original in objects.originals { tables.keys.append("o\(original)") }
+            for original in visitors.originals { tables.users.append("u\(original)") }
+            for label in columns.order { tables.categories.append(categoryName(Int(label))) }
+        }
+        var report = LoadReport()
+        report.noSizes = sizes.isEmpty
+        let trace = Trace(
+            entries: entries, times: TimeColumn(base: 0, unit: 1_000_000, offsets: seconds), users: requesters,
+            objectSizes: objects.originals.map { sizes.isEmpty ? 1 : sizes[Int($0)] },
+            objectCategories: columns.sets, categorySets: columns.categorySets, categoryCount: columns.order.count,
+            userCount: visitors.originals.count, sizeUnit: sizes.isEmpty ? .objects : .bytes, names: tables,
+            report: report)
+        return BrowsingOutcome(trace: trace, groups: groups, groupOfCategory: columns.order)
+    }
+
+    /// Returns the name of the category that stands for `group`.
+    public func categoryName(_ group: Int) -> String {
+        if group < categoryNames.count { return categoryNames[group] }
+        return group < 10 ? "c0\(group)" : "c\(group)"
+    }
+
+    /// Returns the label of each object: its group with the probability of the signal, else a random category.
+    private func labels(of catalogue: BrowsingCatalogue, seed: UInt64) -> [UInt32] {
+        var random = SeededGenerator(seed: seed, stream: BrowsingStream.labels)
+        return catalogue.groups.map { group in
+            let isTrue = random.chance(categorySignal)
+            let other = UInt32(random.below(categories))
+            return isTrue ? group : other
+        }
+    }
+
+    /// Returns the size of each object, drawn by its group; empty without sizes.
+    private func sizes(of simulation: BrowsingSimulation, seed: UInt64) -> [UInt64] {
+        let medians = simulation.logMedians
+        if medians.isEmpty { return [] }
+        var random = SeededGenerator(seed: seed, stream: BrowsingStream.sizes)
+        return simulation.catalogue.groups.map { group in
+            let size = PortableMath.exp(medians[Int(group)] + sizeSpread * PortableMath.normal(using: &random))
+            return UInt64(min(max(size, Double(smallestSize)), Double(largestSize)))
+        }
+    }
+
+    /// Throws an error if a parameter has an invalid value.
     func validate() throws(GenerationError) {
-        try Knob.count(requests, "requests")
-        try Knob.count(users, "users")
-        try Knob.range(userAlpha, "userAlpha", 0...10)
-        try Knob.count(concurrentSessions, "concurrentSessions")
+        try ParameterCheck.count(requests, "requests")
+        try ParameterCheck.count(users, "users")
+        try ParameterCheck.range(userAlpha, "userAlpha", 0...10)
+        try ParameterCheck.count(concurrentSessions, "concurrentSessions")
         if concurrentSessions > users {
             throw GenerationError(
-                knob: "concurrentSessions", value: "\(concurrentSessions)", accepted: "at most users (\(users))")
+                parameter: "concurrentSessions", value: "\(concurrentSessions)", accepted: "at most users (\(users))")
         }
-        try Knob.range(requestsPerSecond, "requestsPerSecond", 1e-6...1e9)
-        try Knob.share(dailyRhythm, "dailyRhythm")
-        try Knob.count(categories, "categories")
-        try Knob.share(categorySignal, "categorySignal")
-        try Knob.range(categoryAlpha, "categoryAlpha", 0...10)
-        try Knob.share(categoryContrast, "categoryContrast")
-        try Knob.count(favourites, "favourites")
-        try Knob.share(preference, "preference")
-        try Knob.share(preferenceDrift, "preferenceDrift")
-        try Knob.range(sessionLength, "sessionLength", 1...1e9)
-        try Knob.share(stay, "stay")
-        try Knob.share(related, "related")
-        try Knob.count(relatedGroups, "relatedGroups")
-        try Knob.count(objectsPerCategory, "objectsPerCategory")
-        try Knob.range(popularityAlpha, "popularityAlpha", 0...10)
-        try Knob.share(arrivals, "arrivals")
-        try Knob.share(arrivalDepth, "arrivalDepth")
-        try Knob.share(repeatShare, "repeatShare")
-        try Knob.count(memory, "memory")
-        try Knob.share(oneHitShare, "oneHitShare")
-        try Knob.share(scanShare, "scanShare")
-        try Knob.count(scanLength, "scanLength")
-        try Knob.range(medianSize, "medianSize", 0...1e12)
-        try Knob.range(sizeSpread, "sizeSpread", 0...10)
-        try Knob.range(categorySizeRatio, "categorySizeRatio", 1...1e6)
-        try Knob.count(smallestSize, "smallestSize")
-        try Knob.count(largestSize, "largestSize", atLeast: smallestSize)
+        try ParameterCheck.range(requestsPerSecond, "requestsPerSecond", 1e-6...1e9)
+        try ParameterCheck.share(dailyRhythm, "dailyRhythm")
+        try ParameterCheck.count(categories, "categories")
+        try ParameterCheck.share(categorySignal, "categorySignal")
+        try ParameterCheck.range(categoryAlpha, "categoryAlpha", 0...10)
+        try ParameterCheck.share(categoryContrast, "categoryContrast")
+        try ParameterCheck.count(favourites, "favourites")
+        try ParameterCheck.share(preference, "preference")
+        try ParameterCheck.share(preferenceDrift, "preferenceDrift")
+        try ParameterCheck.range(sessionLength, "sessionLength", 1...1e9)
+        try ParameterCheck.share(stay, "stay")
+        try ParameterCheck.share(related, "related")
+        try ParameterCheck.count(relatedGroups, "relatedGroups")
+        try ParameterCheck.count(objectsPerCategory, "objectsPerCategory")
+        try ParameterCheck.range(popularityAlpha, "popularityAlpha", 0...10)
+        try ParameterCheck.share(arrivals, "arrivals")
+        try ParameterCheck.share(arrivalDepth, "arrivalDepth")
+        try ParameterCheck.share(repeatShare, "repeatShare")
+        try ParameterCheck.count(memory, "memory")
+        try ParameterCheck.share(oneHitShare, "oneHitShare")
+        try ParameterCheck.share(scanShare, "scanShare")
+        try ParameterCheck.count(scanLength, "scanLength")
+        try ParameterCheck.range(medianSize, "medianSize", 0...1e12)
+        try ParameterCheck.range(sizeSpread, "sizeSpread", 0...10)
+        try ParameterCheck.range(categorySizeRatio, "categorySizeRatio", 1...1e6)
+        try ParameterCheck.count(smallestSize, "smallestSize")
+        try ParameterCheck.count(largestSize, "largestSize", atLeast: smallestSize)
+    }
+}
+
+/// A generated trace and the hidden groups behind it.
+public struct BrowsingOutcome: Sendable {
+    /// The observable trace.
+    public let trace: Trace
+    /// The hidden group of each object of the trace, by object number.
+    public let groups: [UInt32]
+    /// The group that each category stands for, by the trace's category number.
+    public let groupOfCategory: [UInt32]
+}
+
+/// The category columns of a trace, from the labels of its objects.
+private struct LabelColumns {
+    /// The labels, by the trace's category number.
+    private(set) var order: [UInt32] = []
+    /// The category set of each object.
+    private(set) var sets: [UInt32] = []
+    private(set) var categorySets = CategorySets()
+
+    init(labels: [UInt32], labelCount: Int) {
+        var numbers = FirstRequestOrder(capacity: labelCount)
+        sets.reserveCapacity(labels.count)
+        for label in labels { sets.append(categorySets.number(of: [numbers.number(of: Int(label))])) }
+        order = numbers.originals
     }
 }

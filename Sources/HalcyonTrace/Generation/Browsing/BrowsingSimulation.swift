@@ -1,6 +1,6 @@
 import HalcyonSupport
 
-/// The state of a browsing model while it is drawn from: a step makes one request.
+/// The state of a browsing model during generation; each step makes one request.
 struct BrowsingSimulation {
     struct Request {
         var user: Int
@@ -11,9 +11,9 @@ struct BrowsingSimulation {
     private struct Session {
         var user: Int
         var group: Int
-        /// The requests made so far.
+        /// The number of requests made so far.
         var made = 0
-        /// Where a scan began in its group's catalogue; nil in ordinary sessions.
+        /// The position in its group's catalogue where the scan began; `nil` in ordinary sessions.
         var scanStart: Int?
     }
 
@@ -24,7 +24,7 @@ struct BrowsingSimulation {
     private var users: BrowsingUsers
     private var sessions: [Session] = []
     private var inSession: [Bool]
-    /// Seconds since the start, at first midnight.
+    /// The time in seconds since the start, which is midnight.
     private var clock = 0.0
     private var random: SeededGenerator
 
@@ -44,7 +44,7 @@ struct BrowsingSimulation {
     /// The natural logarithm of each group's median size; empty without sizes.
     var logMedians: [Double] { traits.logMedians }
 
-    /// The next request.
+    /// Makes the next request.
     mutating func step() -> Request {
         advanceClock()
         if random.chance(model.arrivals) { arrive() }
@@ -57,10 +57,10 @@ struct BrowsingSimulation {
         return Request(user: session.user, object: object, second: Int64(clock))
     }
 
-    /// Exponential gaps at the rate of the time of day.
+    /// Advances the clock by an exponentially distributed gap at the rate of the time of day.
     private mutating func advanceClock() {
         let hour = (clock / 3600).truncatingRemainder(dividingBy: 24)
-        // From -1 at midnight to 1 at noon and back, 0 on average.
+        // Rises from -1 at midnight to 1 at noon and falls back; the mean is 0.
         let daylight = 1 - abs(hour - 12) / 6
         let rate = model.requestsPerSecond * max(0.05, 1 + model.dailyRhythm * daylight)
         clock += -PortableMath.ln(1 - random.unit()) / rate
@@ -72,7 +72,7 @@ struct BrowsingSimulation {
         catalogue.arrive(in: group, atRank: random.below(depth))
     }
 
-    /// Ends session `index` and begins another, or moves it to the group of its next request.
+    /// Replaces session `index` if it has ended; otherwise chooses the group of its next request.
     private mutating func proceed(_ index: Int) {
         let session = sessions[index]
         if session.scanStart != nil {
@@ -91,7 +91,7 @@ struct BrowsingSimulation {
         sessions[index] = begin()
     }
 
-    /// A session of a user who is in none.
+    /// Starts a session of an idle user.
     private mutating func begin() -> Session {
         let user = idleUser()
         inSession[user] = true
@@ -101,7 +101,7 @@ struct BrowsingSimulation {
         return session
     }
 
-    /// A user who is in no session, by activity; the most active one, should a thousand draws find none.
+    /// Draws an idle user by activity. After 1,000 draws without one, returns the most active idle user.
     private mutating func idleUser() -> Int {
         for _ in 0..<1_000 {
             let user = activity.draw(using: &random)
@@ -123,10 +123,167 @@ struct BrowsingSimulation {
     }
 }
 
-/// The streams of random numbers of a browsing model, one for each concern.
+/// The random streams of a browsing model, one for each concern.
 enum BrowsingStream {
     static let setup: UInt64 = 1
     static let behaviour: UInt64 = 2
     static let labels: UInt64 = 3
     static let sizes: UInt64 = 4
+}
+
+/// The properties that differ between groups: related groups, shares of repeat views and one-hit wonders, and sizes.
+struct GroupTraits {
+    /// The groups that each group is related to, the closest first.
+    private let neighbours: [[UInt32]]
+    private let neighbourWeights: AliasTable
+    /// The probability that a view in each group is a repeat view.
+    let repeatShares: [Double]
+    /// The probability that any other view in each group is of a one-hit wonder.
+    let oneHitShares: [Double]
+    /// The natural logarithm of each group's median size; empty without sizes.
+    let logMedians: [Double]
+
+    init(model: BrowsingModel, random: inout SeededGenerator) {
+        let count = model.categories
+        neighbourWeights = AliasTable.zipf(count: model.relatedGroups, alpha: 1)
+        neighbours = (0..<count).map { _ in (0..<model.relatedGroups).map { _ in UInt32(random.below(count)) } }
+
+        // Each group has a place on a scale from -1 to 1, independent of its popularity.
+        let loyalty = GroupTraits.scale(count, using: &random)
+        repeatShares = loyalty.map { min(1, model.repeatShare * (1 + model.categoryContrast * $0)) }
+        oneHitShares = loyalty.map { min(1, model.oneHitShare * (1 - model.categoryContrast * $0)) }
+
+        let sizes = GroupTraits.scale(count, using: &random)
+        if model.medianSize > 0 {
+            let middle = PortableMath.ln(model.medianSize)
+            let half = PortableMath.ln(model.categorySizeRatio) / 2
+            logMedians = sizes.map { middle + half * $0 }
+        } else {
+            logMedians = []
+        }
+    }
+
+    /// Draws a group that `group` is related to.
+    func neighbour(of group: Int, using random: inout SeededGenerator) -> Int {
+        Int(neighbours[group][neighbourWeights.draw(using: &random)])
+    }
+
+    /// Returns evenly spaced numbers from -1 to 1 in random order (Fisher and Yates); 0 if `count` is 1.
+    private static func scale(_ count: Int, using random: inout SeededGenerator) -> [Double] {
+        var values = (0..<count).map { count == 1 ? 0 : 2 * Double($0) / Double(count - 1) - 1 }
+        for last in stride(from: count - 1, to: 0, by: -1) { values.swapAt(last, random.below(last + 1)) }
+        return values
+    }
+}
+
+/// The objects of all groups: the ranking of each catalogue, and the group of every object ever created.
+struct BrowsingCatalogue {
+    /// The group of each object, in order of creation.
+    private(set) var groups: [UInt32] = []
+    /// The objects of each group from the most to the least popular.
+    private var rankings: [[UInt32]]
+    /// The present and former objects of each group's ranking, in order of arrival.
+    private var arrivals: [[UInt32]]
+
+    private let popularity: AliasTable
+
+    /// Creates a full catalogue for each group.
+    init(groupCount: Int, objectsPerGroup: Int, alpha: Double) {
+        popularity = AliasTable.zipf(count: objectsPerGroup, alpha: alpha)
+        rankings = Array(repeating: [], count: groupCount)
+        arrivals = rankings
+        for group in 0..<groupCount {
+            for _ in 0..<objectsPerGroup {
+                let object = create(in: group)
+                rankings[group].append(object)
+                arrivals[group].append(object)
+            }
+        }
+    }
+
+    /// The number of objects ever created.
+    var count: Int { groups.count }
+
+    /// Creates an object that is in no ranking, so that no other user requests it.
+    mutating func create(in group: Int) -> UInt32 {
+        groups.append(UInt32(group))
+        return UInt32(groups.count - 1)
+    }
+
+    /// Draws an object of `group` by popularity.
+    func draw(from group: Int, using random: inout SeededGenerator) -> UInt32 {
+        rankings[group][popularity.draw(using: &random)]
+    }
+
+    /// Inserts a new object into the ranking of `group` at `rank` and removes the last one. O(objects of the group).
+    mutating func arrive(in group: Int, atRank rank: Int) {
+        let object = create(in: group)
+        rankings[group].removeLast()
+        rankings[group].insert(object, at: min(rank, rankings[group].count))
+        arrivals[group].append(object)
+    }
+
+    /// Returns an object of `group` in order of arrival, among the latest that fill one catalogue; wraps around at the
+    /// end.
+    func scanned(in group: Int, at position: Int) -> UInt32 {
+        let length = rankings[group].count
+        return arrivals[group][arrivals[group].count - length + position % length]
+    }
+}
+
+/// The favourites and the earlier views of users.
+struct BrowsingUsers {
+    /// Each user's favourite groups, in descending order of preference.
+    private var favourites: [[UInt32]]
+    /// Each user's latest views in each group, at `user * groupCount + group`. The oldest is overwritten first.
+    private var views: [[UInt32]]
+    /// The position of the next view in a full list.
+    private var cursors: [UInt32]
+
+    private let model: BrowsingModel
+    private let groupPopularity: AliasTable
+    private let favouriteWeights: AliasTable
+
+    init(model: BrowsingModel, random: inout SeededGenerator) {
+        self.model = model
+        groupPopularity = AliasTable.zipf(count: model.categories, alpha: model.categoryAlpha)
+        favouriteWeights = AliasTable.zipf(count: model.favourites, alpha: 1)
+        views = Array(repeating: [], count: model.users * model.categories)
+        cursors = Array(repeating: 0, count: views.count)
+        favourites = []
+        for _ in 0..<model.users {
+            favourites.append((0..<model.favourites).map { _ in UInt32(groupPopularity.draw(using: &random)) })
+        }
+    }
+
+    /// Replaces one favourite of `user` by another group, with the probability of a drift.
+    mutating func drift(_ user: Int, using random: inout SeededGenerator) {
+        if random.chance(model.preferenceDrift) {
+            let place = random.below(model.favourites)
+            favourites[user][place] = UInt32(groupPopularity.draw(using: &random))
+        }
+    }
+
+    /// Draws a group by the preference of `user`.
+    func group(for user: Int, using random: inout SeededGenerator) -> Int {
+        random.chance(model.preference)
+            ? Int(favourites[user][favouriteWeights.draw(using: &random)]) : groupPopularity.draw(using: &random)
+    }
+
+    /// Adds `object` of `group` to the views of `user`.
+    mutating func remember(_ object: UInt32, of group: Int, by user: Int) {
+        let list = user * model.categories + group
+        if views[list].count < model.memory {
+            views[list].append(object)
+        } else {
+            views[list][Int(cursors[list])] = object
+            cursors[list] = (cursors[list] + 1) % UInt32(model.memory)
+        }
+    }
+
+    /// Draws one of the latest views of `user` in `group` uniformly; `nil` if there is none.
+    func recall(of group: Int, by user: Int, using random: inout SeededGenerator) -> UInt32? {
+        let list = views[user * model.categories + group]
+        return list.isEmpty ? nil : list[random.below(list.count)]
+    }
 }

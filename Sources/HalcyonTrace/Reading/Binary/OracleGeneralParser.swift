@@ -1,8 +1,8 @@
-/// Parses libCacheSim's oracleGeneral records of 24 bytes, little-endian and unpadded: `u32` time in seconds, `u64` key,
-/// `u32` size in bytes, `i64` number of the key's next request.
+/// A parser of libCacheSim's oracleGeneral records of 24 bytes, little-endian and unpadded: `u32` time in seconds,
+/// `u64` key, `u32` size in bytes, `i64` number of the key's next request.
 ///
-/// The last field is not read: policies that need the future compute it. A size of 0 is unknown, as in every format;
-/// libCacheSim leaves such requests out.
+/// The parser ignores the last field: policies that need the future compute it. A size of 0 is unknown, as in every
+/// format; libCacheSim skips such requests.
 struct OracleGeneralParser: RowParser {
     static let recordBytes = 24
 
@@ -36,7 +36,7 @@ struct OracleGeneralParser: RowParser {
 }
 
 extension RowScratch {
-    /// Counts records whose keys are all numbers.
+    /// Sets the counts for `records` records whose keys are all numbers.
     func finish(records: Int) {
         keys.kinds.update(repeating: TokenColumn.Kind.number, count: records)
         count = records

@@ -1,8 +1,9 @@
-/// Parses vSCSI block traces the way libCacheSim does: the logical block number is the key, the length the size, the
-/// time counts microseconds, and every command, whether it reads or writes, is a request.
+/// A parser of vSCSI block traces with libCacheSim's interpretation. The logical block number is the key and the
+/// length is the size. Times are microseconds. Every command, read or write, is a request.
 ///
-/// Version 1 records have 32 bytes (`u32 sn, u32 len, u32 nSG, u16 cmd, u16 ver, u64 lbn, u64 ts`), version 2 records 40
-/// (`u16 cmd, u16 ver, u32 sn, u32 len, u32 nSG, u64 lbn, u64 ts, u64 rt`); the upper byte of `ver` tells which.
+/// Version 1 records have 32 bytes (`u32 sn, u32 len, u32 nSG, u16 cmd, u16 ver, u64 lbn, u64 ts`). Version 2 records
+/// have 40 (`u16 cmd, u16 ver, u32 sn, u32 len, u32 nSG, u64 lbn, u64 ts, u64 rt`). The upper byte of `ver` is the
+/// version.
 struct VSCSIParser: RowParser {
     let recordBytes: Int
     private let lengthOffset: Int
@@ -10,7 +11,7 @@ struct VSCSIParser: RowParser {
     private let timeOffset: Int
     private let sorts: Bool
 
-    /// The parser for the version that the first two records show, or `nil` if they are of none.
+    /// Creates the parser for the version of the first two records; `nil` if they have neither version.
     init?(head: [UInt8], sorts: Bool) {
         let isVersion = { (version: UInt8, offset: Int, size: Int) in
             let marks = stride(from: offset + 1, to: head.count, by: size).prefix(2)

@@ -1,4 +1,4 @@
-/// Finds the columns of a CSV by the names in its header.
+/// The header of a CSV, which gives each column its role.
 struct CSVHeader {
     let path: String
     let names: [String]
@@ -11,7 +11,7 @@ struct CSVHeader {
         names = CSVHeader.split(line, delimiter).map { CSVHeader.trimmed($0) }
     }
 
-    /// What each column is for. Throws a sentence if a column that was asked for, or the key, is missing or doubled.
+    /// Returns the role of each column. Throws an error if the key or a requested column is missing or occurs twice.
     func roles(_ wanted: ColumnNames) throws(TraceError) -> [CSVRole] {
         var roles = [CSVRole](repeating: .ignored, count: names.count)
         let table: [(CSVRole, String, String?, [String])] = [
@@ -24,7 +24,7 @@ struct CSVHeader {
         for (role, title, name, usual) in table {
             guard let column = try find(title, name, usual) else { continue }
             guard roles[column] == .ignored else {
-                throw fault("column \(quoted(names[column])) is asked for twice; each may have one meaning")
+                throw fault("column \(quoted(names[column])) is used twice; each column may have one role")
             }
             roles[column] = role
         }
@@ -50,13 +50,13 @@ struct CSVHeader {
         return nil
     }
 
-    /// The names, for a message.
+    /// The column names, for a message.
     private var list: String {
         let shown = names.prefix(12).map { quoted($0) }.joined(separator: ", ")
         return names.count > 12 ? "\(shown), …" : shown
     }
 
-    /// Another delimiter, if the header looks like it.
+    /// A question about the delimiter, if the header seems to have another one.
     private var hint: String {
         guard names.count == 1, let only = names.first else { return "" }
         for (byte, title) in [(UInt8(ascii: ","), "','"), (59, "';'"), (9, "a tab"), (124, "'|'")]
@@ -68,7 +68,7 @@ struct CSVHeader {
 
     private func fault(_ message: String) -> TraceError { TraceError(file: path, line: 1, message: message) }
 
-    /// The fields of a line, quotes taken off.
+    /// Splits a line into its fields without quotes.
     private static func split(_ line: [UInt8], _ delimiter: UInt8) -> [[UInt8]] {
         var fields: [[UInt8]] = [[]]
         var inQuotes = false
@@ -89,4 +89,18 @@ struct CSVHeader {
         let core = bytes.drop(while: isSpace).reversed().drop(while: isSpace).reversed()
         return String(decoding: Array(core), as: UTF8.self)
     }
+}
+
+/// The role of a field.
+enum CSVRole: Sendable, Equatable {
+    case ignored
+    case key
+    case time
+    case size
+    /// A second size that is added to the first; Twitter's traces record the sizes of key and value.
+    case valueSize
+    case category
+    case user
+    /// Twitter's operation, such as `get` or `set`.
+    case operation
 }

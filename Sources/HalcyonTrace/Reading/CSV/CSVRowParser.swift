@@ -1,15 +1,15 @@
-/// Parses lines of delimited text.
+/// A parser of delimited text.
 ///
-/// Lines of plain fields are read in one pass without allocating. A field in double quotes may hold delimiters and, as
-/// `""`, quotes; it may not hold line breaks, because a line is where threads meet. Lines may end with LF or CR LF;
-/// empty lines are passed over. Keys are taken as bytes, so text that is not UTF-8 is kept as it is.
+/// Lines of plain fields are parsed in one pass without allocation. A field in double quotes may contain delimiters
+/// and, as `""`, quotes. It must not contain line breaks, because chunks of separate threads are cut at line breaks.
+/// Lines may end with LF or CR LF. Empty lines are skipped. Keys are bytes, so text that is not UTF-8 is preserved.
 struct CSVRowParser: RowParser {
-    /// What each field is for.
+    /// The role of each field.
     let roles: [CSVRole]
     let delimiter: UInt8
     let timeUnit: TimeUnit
     let skipsBadLines: Bool
-    /// Whether a time before the last one is no problem.
+    /// Whether a time before the last one is accepted.
     let sorts: Bool
     let present: PresentColumns
 
@@ -64,7 +64,7 @@ struct CSVRowParser: RowParser {
         }
     }
 
-    /// Reads one line into the next row, which is not yet counted, and returns where the next line starts.
+    /// Parses one line into the next row without counting it, and returns the position of the next line.
     @inline(__always)
     private func line(
         _ bytes: UnsafeMutablePointer<UInt8>, from start: Int, _ roles: UnsafeBufferPointer<CSVRole>,
@@ -118,5 +118,40 @@ struct CSVRowParser: RowParser {
         }
         if isRead, !hasValue { rows.dropsRow = true }
         return position + 1
+    }
+}
+
+/// The reason why a line is not a valid request.
+struct LineFault: Error {
+    /// The byte in the line, counted from 1; `nil` for the whole line.
+    var column: Int?
+    /// The sentence that states what was found and what is accepted.
+    var message: String
+    /// Whether ``LoadOptions/skipBadLines`` does not apply.
+    var stopsAlways = false
+
+    static func tooFew(_ count: Int, of wanted: Int, _ line: UnsafeMutablePointer<UInt8>) -> LineFault {
+        let found = quotedLine(line)
+        return LineFault(
+            message: "\(found) has \(count) field\(count == 1 ? "" : "s") where the header has \(wanted)")
+    }
+
+    static func tooMany(_ wanted: Int, _ line: UnsafeMutablePointer<UInt8>) -> LineFault {
+        LineFault(
+            message: "\(quotedLine(line)) has more than the \(wanted) field\(wanted == 1 ? "" : "s") of the header")
+    }
+
+    static func tooLong(_ start: some Sequence<UInt8>) -> LineFault {
+        // A truncated line has at least this many bytes, wherever its chunk ends.
+        LineFault(
+            message:
+                "the line that starts with \(quoted(start.prefix(61))) is longer than the limit of "
+                + "\(ChunkReader.longestLine) bytes")
+    }
+
+    private static func quotedLine(_ line: UnsafeMutablePointer<UInt8>) -> String {
+        var length = 0
+        while length < 61, line[length] != 10, line[length] != 13 { length += 1 }
+        return quoted(UnsafeBufferPointer(start: line, count: length))
     }
 }

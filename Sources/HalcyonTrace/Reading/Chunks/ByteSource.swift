@@ -1,0 +1,103 @@
+import Foundation
+
+/// A sequential source of bytes.
+protocol ByteSource: AnyObject {
+    /// Reads the next bytes into `buffer` and returns their number; 0 at the end.
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws(TraceError) -> Int
+}
+
+/// A byte source that reads a file.
+final class FileSource: ByteSource {
+    let path: String
+    private let descriptor: Int32
+    private var ahead: [UInt8] = []
+
+    /// Opens `path`. Throws an error if it is missing, a directory or unreadable.
+    init(path: String) throws(TraceError) {
+        self.path = path
+        descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            let reason =
+                errno == ENOENT ? "there is no such file" : "cannot be opened: \(String(cString: strerror(errno)))"
+            throw TraceError(file: path, message: reason)
+        }
+        var status = stat()
+        if fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
+            throw TraceError(file: path, message: "is a directory; a trace file is needed")
+        }
+    }
+
+    deinit {
+        if descriptor >= 0 { close(descriptor) }
+    }
+
+    /// Returns the first `count` bytes without consuming them; fewer if the file is shorter.
+    func peek(_ count: Int) throws(TraceError) -> ArraySlice<UInt8> {
+        while ahead.count < count {
+            var block = [UInt8](repeating: 0, count: count - ahead.count)
+            let read = try readFile(&block)
+            if read == 0 { break }
+            ahead.append(contentsOf: block.prefix(read))
+        }
+        return ahead.prefix(count)
+    }
+
+    private func readFile(_ block: inout [UInt8]) throws(TraceError) -> Int {
+        let descriptor = descriptor
+        let count = block.withUnsafeMutableBytes { FileSource.readOnce(descriptor, $0) }
+        return try checked(count)
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws(TraceError) -> Int {
+        if !ahead.isEmpty {
+            let count = min(ahead.count, buffer.count)
+            buffer.copyBytes(from: ahead.prefix(count))
+            ahead.removeFirst(count)
+            return count
+        }
+        return try checked(FileSource.readOnce(descriptor, buffer))
+    }
+
+    private func checked(_ count: Int) throws(TraceError) -> Int {
+        guard count >= 0 else {
+            throw TraceError(file: path, message: "cannot be read: \(String(cString: strerror(errno)))")
+        }
+        return count
+    }
+
+    private static func readOnce(_ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer) -> Int {
+        while true {
+            let count = Foundation.read(descriptor, buffer.baseAddress, buffer.count)
+            if count >= 0 || errno != EINTR { return count }
+        }
+    }
+}
+
+/// Opens a file, with decompression if the caller, its name or its first bytes require that.
+///
+/// The first bytes of a binary trace are arbitrary, so they decide only for text.
+func openSource(
+    _ path: String, format: TraceFormat, compression wanted: Compression?
+) throws(TraceError) -> any ByteSource {
+    let file = try FileSource(path: path)
+    let magic = try file.peek(4)
+    let shown = Compression(magic: magic)
+    let named = Compression(path: path)
+    let compression: Compression
+    if let wanted {
+        compression = wanted
+    } else if named == .none {
+        compression = format.isBinary ? .none : shown
+    } else {
+        compression = named
+    }
+    if compression != .none, compression != shown {
+        let reason = magic.isEmpty ? "is empty" : "does not start as \(compression.rawValue) data does"
+        throw TraceError(file: path, message: "\(reason), although its name or --compression says so")
+    }
+    switch compression {
+    case .none: return file
+    case .gzip: return try GzipSource(file, path: path)
+    case .zstd: return try ZstdSource(file, path: path)
+    }
+}

@@ -1,0 +1,168 @@
+/// A worker that parses chunks and numbers their names in private tables.
+struct ChunkWorker {
+    let parser: any RowParser
+    let index: Int
+    let skipsBadLines: Bool
+    /// Whether to fill ``ChunkRows/hashes``.
+    var wantsHashes = false
+    var tables = NameTables()
+    private var scratch: RowScratch?
+
+    init(parser: any RowParser, index: Int, skipsBadLines: Bool) {
+        self.parser = parser
+        self.skipsBadLines = skipsBadLines
+        self.index = index
+    }
+
+    /// Parses the first bytes of `buffer`, and may overwrite them.
+    ///
+    /// - Parameters:
+    ///   - skip: The number of requests to skip at the start; their names are not numbered.
+    ///   - lastTime: The earliest accepted time of the first request, in microseconds.
+    mutating func parse(
+        _ buffer: inout [UInt8], _ chunk: ChunkReader.Chunk, skip: Int = 0, after lastTime: Int64 = .min
+    ) -> ChunkRows {
+        if chunk.isOversized { return oversized(buffer.prefix(chunk.count)) }
+        let rows = scratch(for: buffer.count)
+        rows.lastTime = lastTime
+        var result = ChunkRows(worker: index)
+        buffer.withUnsafeMutableBufferPointer { bytes in
+            guard let base = bytes.baseAddress else { return }
+            parser.parse(base, count: chunk.count, into: rows)
+            let kept = min(skip, rows.count)..<rows.count
+            result.skipped = kept.lowerBound
+            if wantsHashes { result.hashes = kept.map { rows.keys.hash($0, base: base) } }
+            result.keys = tables.keys.intern(rows.keys, kept, base: base)
+            if parser.present.contains(.categories) {
+                result.categories = tables.categories.intern(rows.categories, kept, base: base)
+            }
+            if parser.present.contains(.users) {
+                result.users = tables.users.intern(rows.users, kept, base: base)
+            }
+            if parser.present.contains(.times) {
+                result.times = TimeColumn(
+                    coarse: UnsafeBufferPointer(start: rows.times + kept.lowerBound, count: kept.count))
+            }
+            if parser.present.contains(.sizes) {
+                result.sizes = SizeColumn(
+                    UnsafeBufferPointer(start: rows.sizes + kept.lowerBound, count: kept.count))
+            }
+        }
+        result.lines = rows.lines
+        result.badLines = rows.badLines
+        result.unansweredReads = rows.unansweredReads
+        result.firstLine = rows.firstLine
+        result.firstTimeColumn = rows.firstTimeColumn
+        result.problem = rows.problem
+        return result
+    }
+
+    /// Returns the result for a line that is longer than the limit.
+    private func oversized(_ head: ArraySlice<UInt8>) -> ChunkRows {
+        var result = ChunkRows(worker: index, lines: 1)
+        if skipsBadLines {
+            result.badLines = 1
+        } else {
+            result.problem = RowProblem(line: 0, message: LineFault.tooLong(head).message)
+        }
+        return result
+    }
+
+    private mutating func scratch(for bytes: Int) -> RowScratch {
+        let capacity = bytes / parser.shortestRow + 1
+        if let scratch, scratch.capacity >= capacity {
+            scratch.reset()
+            return scratch
+        }
+        let wider = RowScratch(capacity: capacity, present: parser.present)
+        scratch = wider
+        return wider
+    }
+}
+
+/// The requests of one chunk, with the name numbers of the worker that parsed it.
+struct ChunkRows: Sendable {
+    /// The worker whose name numbers these are.
+    var worker = 0
+    var keys = NameColumn()
+    /// Empty without times.
+    var times = TimeColumn([])
+    /// Sizes in bytes, 0 for unknown; empty without sizes.
+    var sizes = SizeColumn.empty
+    /// The numbers of whole category fields (`a|b` is one name); empty without categories.
+    var categories = NameColumn()
+    /// Empty without users.
+    var users = NameColumn()
+    /// The hashes of the keys; empty unless ``ChunkWorker/wantsHashes``.
+    var hashes: [UInt64] = []
+    /// The number of requests skipped at the start.
+    var skipped = 0
+    var lines = 0
+    var badLines = 0
+    var unansweredReads = 0
+    var firstLine = 0
+    var firstTimeColumn: Int?
+    var problem: RowProblem?
+    /// The error that ended the source after the chunks before this one.
+    var failure: TraceError?
+
+    var count: Int { keys.numbers.count }
+
+    /// Removes all other requests.
+    mutating func keep(_ range: Range<Int>) {
+        keys = keys.kept(range)
+        categories = categories.kept(range)
+        users = users.kept(range)
+        if !times.isEmpty { times = TimeColumn(times[range].map { $0 }) }
+        if !sizes.isEmpty { sizes = sizes.kept(range) }
+    }
+}
+
+/// The tables of names of one worker.
+struct NameTables: Sendable {
+    var keys = KeyTable()
+    var categories = KeyTable()
+    var users = KeyTable()
+}
+
+/// The sizes of a chunk's requests in bytes, stored in 4 bytes a request if that suffices.
+enum SizeColumn: Sendable {
+    case narrow([UInt32])
+    case wide([UInt64])
+
+    /// No sizes.
+    static let empty = SizeColumn.narrow([])
+
+    /// Stores sizes in the narrowest form that is exact.
+    init(_ sizes: UnsafeBufferPointer<UInt64>) {
+        if sizes.allSatisfy({ $0 <= UInt64(UInt32.max) }) {
+            self = .narrow(sizes.map { UInt32(truncatingIfNeeded: $0) })
+        } else {
+            self = .wide(Array(sizes))
+        }
+    }
+
+    var isEmpty: Bool { count == 0 }
+
+    var count: Int {
+        switch self {
+        case .narrow(let sizes): sizes.count
+        case .wide(let sizes): sizes.count
+        }
+    }
+
+    subscript(row: Int) -> UInt64 {
+        switch self {
+        case .narrow(let sizes): UInt64(sizes[row])
+        case .wide(let sizes): sizes[row]
+        }
+    }
+
+    /// Returns only these rows.
+    func kept(_ rows: Range<Int>) -> SizeColumn {
+        switch self {
+        case .narrow(let sizes): .narrow(Array(sizes[rows]))
+        case .wide(let sizes): .wide(Array(sizes[rows]))
+        }
+    }
+}

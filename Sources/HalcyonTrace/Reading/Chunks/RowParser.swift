@@ -1,0 +1,127 @@
+/// A parser of the chunks of one source.
+protocol RowParser: Sendable {
+    /// The columns of the source beside keys.
+    var present: PresentColumns { get }
+    /// The number of bytes of the shortest request.
+    var shortestRow: Int { get }
+    /// Parses `count` bytes up to the first problem, and may overwrite them.
+    func parse(_ bytes: UnsafeMutablePointer<UInt8>, count: Int, into rows: RowScratch)
+}
+
+/// The requests of one chunk while it is being parsed, in columns.
+///
+/// One thread owns it and reuses it for all its chunks, so parsing does not allocate.
+final class RowScratch {
+    /// The columns of the source.
+    let present: PresentColumns
+    let capacity: Int
+    let keys: TokenColumn
+    let categories: TokenColumn
+    let users: TokenColumn
+    /// The times in microseconds.
+    let times: UnsafeMutablePointer<Int64>
+    /// The sizes in bytes; 0 is unknown.
+    let sizes: UnsafeMutablePointer<UInt64>
+
+    /// The number of requests parsed so far.
+    var count = 0
+    /// The number of lines or records parsed so far.
+    var lines = 0
+    /// The number of skipped lines.
+    var badLines = 0
+    /// The number of skipped requests of a Twitter trace.
+    var unansweredReads = 0
+    /// The time of the last request, in microseconds.
+    var lastTime = Int64.min
+    /// Whether to skip this row.
+    var dropsRow = false
+    /// The line of the first request in this chunk.
+    var firstLine = 0
+    /// The position in its line of the first request's time.
+    var firstTimeColumn: Int?
+    /// The problem that ended the parsing.
+    var problem: RowProblem?
+
+    init(capacity: Int, present: PresentColumns) {
+        self.present = present
+        self.capacity = capacity
+        keys = TokenColumn(capacity: capacity)
+        categories = TokenColumn(capacity: present.contains(.categories) ? capacity : 0)
+        users = TokenColumn(capacity: present.contains(.users) ? capacity : 0)
+        times = .allocate(capacity: present.contains(.times) ? capacity : 0)
+        sizes = .allocate(capacity: present.contains(.sizes) ? capacity : 0)
+    }
+
+    deinit {
+        times.deallocate()
+        sizes.deallocate()
+    }
+
+    /// Counts the row that was just filled.
+    @inline(__always)
+    func commit() {
+        if dropsRow {
+            dropsRow = false
+            unansweredReads += 1
+            return
+        }
+        if count == 0 { firstLine = lines }
+        if present.contains(.times) { lastTime = times[count] }
+        count += 1
+    }
+
+    /// Resets the counts for another chunk.
+    func reset() {
+        count = 0
+        lines = 0
+        badLines = 0
+        unansweredReads = 0
+        lastTime = .min
+        dropsRow = false
+        firstLine = 0
+        firstTimeColumn = nil
+        problem = nil
+    }
+}
+
+/// A set of columns beside keys.
+struct PresentColumns: OptionSet, Sendable {
+    let rawValue: Int
+    static let times = PresentColumns(rawValue: 1)
+    static let sizes = PresentColumns(rawValue: 2)
+    static let categories = PresentColumns(rawValue: 4)
+    static let users = PresentColumns(rawValue: 8)
+}
+
+/// A fault in a line or record.
+struct RowProblem: Error, Sendable, Equatable {
+    /// The line or record, counted from 0 in the chunk.
+    var line: Int
+    /// The byte in the line, counted from 1; `nil` for the whole line.
+    var column: Int?
+    /// The sentence that states what was found and what is accepted.
+    var message: String
+
+    /// Returns the problem of a request whose time is before that of the request above it, both in microseconds.
+    static func backwards(_ line: Int, column: Int?, _ time: Int64, _ last: Int64, _ unit: TimeUnit) -> RowProblem {
+        RowProblem(
+            line: line, column: column,
+            message:
+                "time \(unit.text(time)) is before \(unit.text(last)), the time of the request above it; times must "
+                + "not decrease unless sorting is enabled (--sort)")
+    }
+}
+
+extension TimeUnit {
+    /// Returns microseconds written in this unit.
+    fileprivate func text(_ microseconds: Int64) -> String {
+        let scale = decimals == 6 ? 1_000_000 : decimals == 3 ? 1_000 : 1
+        if self == .nanoseconds { return "\(microseconds)000 ns" }
+        let (whole, part) = microseconds.magnitude.quotientAndRemainder(dividingBy: UInt64(scale))
+        let sign = microseconds < 0 ? "-" : ""
+        if part == 0 { return "\(sign)\(whole) \(rawValue)" }
+        var fraction = String(String(scale + Int(part)).dropFirst())
+        while fraction.last == "0" { fraction.removeLast() }
+        return "\(sign)\(whole).\(fraction) \(rawValue)"
+    }
+}

@@ -1,0 +1,209 @@
+/// The last step of loading: joins the parsed chunks of a source to a trace.
+struct TraceAssembler: Sendable {
+    var chunks: [ChunkRows]
+    var tables: NameTables
+    var maps: [NameMaps]
+    let present: PresentColumns
+    let options: LoadOptions
+    let place: RowPlace
+    var report = LoadReport()
+
+    init(_ parsed: ParallelParser.Result, present: PresentColumns, options: LoadOptions, place: RowPlace) {
+        chunks = parsed.chunks
+        tables = parsed.tables.first ?? NameTables()
+        maps = [NameMaps()]
+        for other in parsed.tables.dropFirst() {
+            maps.append(
+                NameMaps(
+                    keys: tables.keys.absorb(other.keys), categories: tables.categories.absorb(other.categories),
+                    users: tables.users.absorb(other.users)))
+        }
+        self.present = present
+        self.options = options
+        self.place = place
+    }
+
+    /// Returns the trace. Throws the first problem before the last requested request.
+    mutating func trace() throws(TraceError) -> Trace {
+        try checkOrder()
+        if options.sort { sort() }
+        cut()
+        let count = chunks.reduce(0) { $0 + $1.count }
+        guard count > 0 else {
+            let left = options.skip > 0 ? "no request is left after the first \(options.skip)" : "holds no request"
+            throw TraceError(
+                file: place.path, message: report.badLines > 0 ? "\(left) (\(report.badLines) bad lines)" : left)
+        }
+        let assembler = self
+        let ((keys, sized), (times, users)) = concurrently(
+            { assembler.numberedKeys(count: count) },
+            { (assembler.timeColumn(count: count), assembler.userColumn(count: count)) })
+        let sizes = try sized.get()
+        let categories = categoryColumns(keys: keys, count: count)
+        report.sizeDisagreements = sizes.disagreements
+        report.unknownSizes = sizes.unknown
+        report.noSizes = sizes.areNone
+        report.noTimes = !present.contains(.times)
+        chunks = []
+        var names = TraceNames()
+        if options.names.contains(.keys) { names.keys = tables.keys.names(keys.order) }
+        if options.names.contains(.categories) { names.categories = categories.names }
+        if options.names.contains(.users), let users { names.users = tables.users.names(users.order) }
+        return Trace(
+            entries: keys.numbers, times: times, users: users?.numbers ?? [], objectSizes: sizes.objects,
+            requestSizes: sizes.requests, objectCategories: categories.objects, requestCategories: categories.requests,
+            categorySets: categories.sets, categoryCount: categories.names.count, userCount: users?.order.count ?? 0,
+            sizeUnit: sizes.unit, names: names, report: report)
+    }
+
+    /// Returns the objects by first request, and their sizes.
+    private func numberedKeys(count: Int) -> (Numbering, Result<ObjectSizes, TraceError>) {
+        let keys = Numbering(chunks, \.keys, maps.map(\.keys), known: tables.keys.count)
+        do throws(TraceError) {
+            let sizes = try ObjectSizes(
+                chunks, keys: keys, tables.keys, rule: options.sizes, hasColumn: present.contains(.sizes),
+                path: place.path)
+            return (keys, .success(sizes))
+        } catch {
+            return (keys, .failure(error))
+        }
+    }
+
+    /// Removes the chunks after the last requested request and throws the first problem before it.
+    mutating func checkOrder() throws(TraceError) {
+        let end = options.sort ? nil : options.limit.map { options.skip > Int.max - $0 ? Int.max : options.skip + $0 }
+        var requests = 0
+        var lines = 0
+        var last = Int64.min
+        for index in chunks.indices {
+            let chunk = chunks[index]
+            if let end, requests >= end {
+                chunks.removeSubrange(index...)
+                break
+            }
+            if let failure = chunk.failure { throw failure }
+            if let first = chunk.times.first, first < last, !options.sort {
+                throw place.error(
+                    .backwards(chunk.firstLine, column: chunk.firstTimeColumn, first, last, place.timeUnit),
+                    linesAbove: lines)
+            }
+            requests += chunk.count
+            if let problem = chunk.problem, end.map({ requests < $0 }) ?? true {
+                throw place.error(problem, linesAbove: lines)
+            }
+            last = chunk.times.last ?? last
+            lines += chunk.lines
+            report.badLines += chunk.badLines
+            report.unansweredReads += chunk.unansweredReads
+        }
+    }
+
+    /// Sorts all requests by time; equal times keep their order. O(n), and O(n log n) if they are out of order.
+    mutating func sort() {
+        var outOfOrder = 0
+        var latest = Int64.min
+        for chunk in chunks {
+            for time in chunk.times {
+                if time < latest { outOfOrder += 1 } else { latest = time }
+            }
+        }
+        report.outOfOrder = outOfOrder
+        guard outOfOrder > 0 else { return }
+        let times = chunks.flatMap(\.times)
+        var order = [UInt32](unsafeUninitializedCapacity: times.count) { numbers, count in
+            for index in times.indices { numbers.initializeElement(at: index, to: UInt32(index)) }
+            count = times.count
+        }
+        times.withUnsafeBufferPointer { times in
+            order.sort { (times[Int($0)], $0) < (times[Int($1)], $1) }
+        }
+        var sorted = ChunkRows()
+        sorted.times = TimeColumn(order.map { times[Int($0)] })
+        sorted.keys = gathered(\.keys, maps.map(\.keys), order)
+        sorted.categories = gathered(\.categories, maps.map(\.categories), order)
+        sorted.users = gathered(\.users, maps.map(\.users), order)
+        let sizes = chunks.flatMap { chunk in (0..<chunk.sizes.count).map { chunk.sizes[$0] } }
+        sorted.sizes = sizes.isEmpty ? .empty : .wide(order.map { sizes[Int($0)] })
+        chunks = [sorted]
+        maps = [NameMaps()]
+    }
+
+    /// Returns a column of names of all chunks, with the numbers of the common table, in another order.
+    private func gathered(_ column: KeyPath<ChunkRows, NameColumn>, _ maps: [[UInt32]], _ order: [UInt32]) -> NameColumn
+    {
+        var all: [UInt32] = []
+        for chunk in chunks {
+            let map = maps[chunk.worker]
+            if map.isEmpty {
+                all += chunk[keyPath: column].numbers
+            } else {
+                all += chunk[keyPath: column].numbers.map { $0 == KeyTable.none ? $0 : map[Int($0)] }
+            }
+        }
+        if all.isEmpty { return NameColumn() }
+        return NameColumn(numbers: order.map { all[Int($0)] }, firsts: order.indices.map { UInt32($0) })
+    }
+
+    /// Removes the requests outside `skip` and `limit`.
+    mutating func cut() {
+        guard options.skip > 0 || options.limit != nil else { return }
+        var toSkip = max(options.skip, 0)
+        var toKeep = max(options.limit ?? Int.max, 0)
+        for index in chunks.indices {
+            let count = chunks[index].count
+            let from = min(toSkip, count)
+            let kept = min(count - from, toKeep)
+            if kept < count || options.skip > 0 { chunks[index].keep(from..<(from + kept)) }
+            toSkip -= from
+            toKeep -= kept
+        }
+    }
+
+    /// Returns the category columns; numbers sets and categories in the order of their first request.
+    func categoryColumns(keys: Numbering, count: Int) -> CategoryColumns {
+        var columns = CategoryColumns()
+        guard present.contains(.categories) else { return columns }
+        let fields = Numbering(
+            chunks, \.categories, maps.map(\.categories), known: tables.categories.count)
+        var splitter = CategorySplitter()
+        let texts = tables.categories.names(fields.order)
+        let sets = (0..<texts.count).map { splitter.set(of: texts.utf8(UInt32($0))) }
+        guard splitter.names.count > 0 else { return columns }
+        columns.sets = splitter.sets
+        columns.names = splitter.names
+        columns.objects = keys.firstRequests.map { request in
+            let field = fields.numbers[request]
+            return field == KeyTable.none ? 0 : sets[Int(field)]
+        }
+        let requests = fields.numbers.map { $0 == KeyTable.none ? 0 : sets[Int($0)] }
+        let changes = zip(requests, keys.numbers).contains { $0 != columns.objects[Int($1)] }
+        if changes { columns.requests = requests }
+        return columns
+    }
+
+    /// Returns the users, or `nil` if none is known.
+    func userColumn(count: Int) -> Numbering? {
+        guard present.contains(.users) else { return nil }
+        let users = Numbering(chunks, \.users, maps.map(\.users), known: tables.users.count)
+        return users.order.isEmpty ? nil : users
+    }
+
+    /// Returns the times, in the narrowest form that is exact.
+    func timeColumn(count: Int) -> TimeColumn {
+        guard present.contains(.times) else {
+            return TimeColumn(count: count)
+        }
+        return TimeColumn(joining: chunks.map(\.times))
+    }
+}
+
+/// The category columns of a trace.
+struct CategoryColumns {
+    /// The set of each object; empty without categories.
+    var objects: [UInt32] = []
+    /// The set of each request; empty unless an object's categories change.
+    var requests: [UInt32] = []
+    var sets = CategorySets()
+    /// The categories' names, by number.
+    var names = StringTable()
+}
