@@ -36,9 +36,46 @@ public struct PolicyCatalogue: Sendable {
     }
 }
 
-/// How far two words are apart: twice the insertions, deletions, substitutions and swaps of neighbours between them
-/// (optimal string alignment), where what stands before or after the shorter word counts half, so that `fifo` is near
-/// `s3-fifo`.
+extension PolicyCatalogue {
+    /// Every policy of this module: one line each.
+    public static let classical = PolicyCatalogue(
+        [
+            PolicyEntry(RandomEviction.self),
+            PolicyEntry(FIFO.self),
+            PolicyEntry(LRU.self),
+            PolicyEntry(MRU.self),
+            PolicyEntry(LFU.self),
+            PolicyEntry(LFUDA.self),
+            PolicyEntry(Clock.self),
+            PolicyEntry(SLRU.self),
+            PolicyEntry(TwoQ.self),
+            PolicyEntry(LRUK.self),
+            PolicyEntry(MQ.self),
+            PolicyEntry(ARC.self),
+            PolicyEntry(CAR.self),
+            PolicyEntry(LIRS.self),
+            PolicyEntry(SIEVE.self),
+            PolicyEntry(S3FIFO.self),
+            PolicyEntry(QDLPFIFO.self),
+            PolicyEntry(WTinyLFU.self),
+            PolicyEntry(GDSF.self),
+            PolicyEntry(Hyperbolic.self),
+            PolicyEntry(LHD.self),
+            PolicyEntry(LeCaR.self),
+            PolicyEntry(Cacheus.self),
+            PolicyEntry(SizeEviction.self),
+            PolicyEntry(KingfisherMemory.self),
+            PolicyEntry(KingfisherDisk.self),
+            PolicyEntry(CategoryQuota.self),
+            PolicyEntry(Belady.self),
+            PolicyEntry(BeladySize.self),
+        ], aliases: ["kingfisher": "kingfisher-memory"])
+}
+
+/// The distance of two words, doubled: the insertions, deletions, substitutions and swaps of neighbours between them
+/// (optimal string alignment).
+///
+/// What stands before or after the shorter word counts half, so that `fifo` is near `s3-fifo`.
 func editDistance(_ left: String, _ right: String) -> Int {
     let (a, b) = (Array(left.utf8), Array(right.utf8))
     var size = Array(repeating: Array(repeating: 0, count: b.count + 1), count: a.count + 1)

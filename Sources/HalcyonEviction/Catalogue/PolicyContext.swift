@@ -1,8 +1,8 @@
-/// What a policy is told when it is made.
+/// What a policy and its cache are made with.
 public struct PolicyContext: Sendable {
     /// The capacity of the cache it will serve, in the unit of ``Access/size``.
     public var capacity: Int
-    /// How many entries to make room for from the start: the objects of the trace, or 0.
+    /// The number of entries to allocate memory for in advance: the objects of the trace, or 0.
     public var entries: Int
     /// Whether every access will size 1.
     public var usesUniformSizes: Bool
@@ -10,7 +10,7 @@ public struct PolicyContext: Sendable {
     public var seed: UInt64
     /// For policies that need the future: the whole sequence of requests. `nil` in a live cache and in a stream.
     public var future: FutureKnowledge?
-    /// How long an entry lives, in microseconds, its hits starting that anew; `nil` leaves it to the policy.
+    /// The lifetime of an entry in microseconds, which each hit restarts; `nil` leaves it to the policy.
     public var lifetime: Int64?
     /// Whether a cache that shares its model with others adds to it what its own requests teach.
     public var adaptsModel = false
@@ -33,5 +33,37 @@ public struct PolicyContext: Sendable {
         self.seed = seed
         self.future = future
         self.lifetime = lifetime
+    }
+}
+
+/// The whole sequence of requests, for offline policies alone.
+///
+/// 4 bytes a request beside the trace's own 4.
+public struct FutureKnowledge: Sendable {
+    /// The entry of each request.
+    public let entries: [EntryID]
+    /// For each request the index of the next one for the same entry, or ``never``.
+    public let nextUse: [UInt32]
+
+    /// The next use of an entry that is not requested again.
+    public static let never = UInt32.max
+
+    /// Finds the next use of each request in one pass from the end. O(requests + entries).
+    ///
+    /// - Parameters:
+    ///   - entries: the requests in order.
+    ///   - entryCount: one more than the largest entry.
+    public init(entries: [EntryID], entryCount: Int) {
+        precondition(entries.count < Int(UInt32.max), "more than 2³² requests")
+        var upcoming = SlotArray<UInt32>(repeating: FutureKnowledge.never, capacity: entryCount)
+        nextUse = [UInt32](unsafeUninitializedCapacity: entries.count) { buffer, count in
+            for index in stride(from: entries.count - 1, through: 0, by: -1) {
+                let entry = entries[index]
+                buffer[index] = upcoming[entry]
+                upcoming[entry] = UInt32(truncatingIfNeeded: index)
+            }
+            count = entries.count
+        }
+        self.entries = entries
     }
 }

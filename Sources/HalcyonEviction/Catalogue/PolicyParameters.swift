@@ -11,34 +11,34 @@ public protocol PolicyParameters: Sendable {
     init()
     /// The name, range and meaning of each value.
     static var table: [Parameter<Self>] { get }
-    /// What does not go together among the values, in one sentence; `nil` if they do, as they always do by default.
+    /// One sentence that names values which exclude each other; `nil`, the default, if there are none.
     var conflict: String? { get }
-    /// Gives up values that nobody set by hand, where they do not go with those that somebody did.
+    /// Resets values that were not set by hand and conflict with values that were.
     ///
-    /// - Parameter given: the names of those, whose values are in place.
+    /// - Parameter given: the names of the parameters that were set by hand.
     mutating func giveWay(to given: Set<String>)
 }
 
 extension PolicyParameters {
-    /// All values go together.
+    /// None.
     public var conflict: String? { nil }
 
-    /// All values stay.
+    /// Resets nothing.
     public mutating func giveWay(to given: Set<String>) {}
 
     /// These values with some set by hand.
     ///
     /// - Parameter policy: the policy's name, for messages.
-    /// - Throws: ``PolicyError`` if a parameter does not exist or is set twice, or its value is not accepted or does not go with
-    ///   another.
+    /// - Throws: ``PolicyError`` if a parameter does not exist or is set twice, if its value is not accepted, or if two
+    ///   values exclude each other.
     public func applying(_ settings: [PolicySpec.Setting], policy: String) throws(PolicyError) -> Self {
         var values = self
         var given: Set<String> = []
         for setting in settings {
-            guard let parameter = Self.table.first(where: { $0.name == setting.name }) else {
+            guard let parameter = Self.table.first(where: { $0.name == setting.name || $0.formerName == setting.name }) else {
                 throw .unknownParameter(setting.name, policy: policy, accepted: Self.table.map(\.name))
             }
-            guard given.insert(setting.name).inserted else {
+            guard given.insert(parameter.name).inserted else {
                 throw .conflict("\(policy) is given '\(setting.name)' twice: give it once.")
             }
             guard parameter.write(&values, setting.value) else {
@@ -68,8 +68,17 @@ public struct Parameter<Owner>: Sendable {
     public let help: String
     /// What is accepted, in words: `a number from 0 to 1`.
     public let accepts: String
+    /// A name that is accepted besides, for one version.
+    private(set) var formerName: String?
     let read: @Sendable (Owner) -> String
     let write: @Sendable (inout Owner, String) -> Bool
+
+    /// The same parameter, which also accepts the name that it had in the version before.
+    public func formerly(_ name: String) -> Parameter {
+        var parameter = self
+        parameter.formerName = name
+        return parameter
+    }
 
     /// A real number in a range.
     public static func real(

@@ -1,3 +1,5 @@
+import HalcyonSupport
+
 /// A policy as one writes it: `s3-fifo` or `s3-fifo(small=0.2,ghost=1)`.
 public struct PolicySpec: Sendable, Equatable, CustomStringConvertible {
     /// One `name=value`.
@@ -29,27 +31,21 @@ public struct PolicySpec: Sendable, Equatable, CustomStringConvertible {
     ///
     /// - Throws: ``PolicyError/badSpec(_:)`` if it is not of that form.
     public init(parsing text: String) throws(PolicyError) {
-        func trimmed(_ part: Substring) -> String {
-            var part = part
-            while part.first == " " { part.removeFirst() }
-            while part.last == " " { part.removeLast() }
-            return String(part)
-        }
         guard let open = text.firstIndex(of: "(") else {
-            name = trimmed(text[...]).lowercased()
+            name = text[...].trimmingSpaces.lowercased()
             settings = []
             if name.isEmpty || name.contains(")") { throw .badSpec(text) }
             return
         }
-        name = trimmed(text[..<open]).lowercased()
-        let rest = trimmed(text[text.index(after: open)...])
+        name = text[..<open].trimmingSpaces.lowercased()
+        let rest = text[text.index(after: open)...].trimmingSpaces
         guard !name.isEmpty, rest.last == ")" else { throw .badSpec(text) }
         settings = []
         let inside = rest.dropLast()
-        if trimmed(inside).isEmpty { return }
+        if inside.trimmingSpaces.isEmpty { return }
         for part in inside.split(separator: ",", omittingEmptySubsequences: false) {
             guard let equals = part.firstIndex(of: "=") else { throw .badSpec(text) }
-            let setting = Setting(trimmed(part[..<equals]), trimmed(part[part.index(after: equals)...]))
+            let setting = Setting(part[..<equals].trimmingSpaces, part[part.index(after: equals)...].trimmingSpaces)
             if setting.name.isEmpty || setting.value.isEmpty { throw .badSpec(text) }
             settings.append(setting)
         }

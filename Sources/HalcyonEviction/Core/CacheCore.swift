@@ -75,7 +75,7 @@ public struct CacheCore<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
     /// - Parameters:
     ///   - deadline: when the entry expires, in microseconds; the policy's lifetime may end earlier. Ignored unless entries
     ///     expire.
-    ///   - renews: whether a hit sets the deadline anew; otherwise the entry keeps the one it has.
+    ///   - renews: whether a hit sets the deadline again; otherwise the entry keeps the one it has.
     @inlinable @inline(__always)
     public mutating func access(_ access: Access, deadline: Int64, renews: Bool) -> AccessOutcome {
         guard tables.resident[access.entry] else { return insert(access, deadline: deadline) ? .miss : .refused }

@@ -86,8 +86,8 @@ struct CacheTables: ~Copyable {
 
     /// What ``CacheCore/hit(_:deadline:)`` would find. Changes nothing.
     ///
-    /// A deferrable hit finds its entry whenever it is served, as long as only hits are served before it: none of them can
-    /// shorten the time that the entry has, nor evict it.
+    /// A deferrable hit finds its entry whenever it is served, as long as only hits are served before it. None of them
+    /// shortens the lifetime of the entry or evicts it.
     @inlinable @inline(__always)
     func standing(of entry: EntryID, at time: Int64, deadline: Int64?) -> HitStanding {
         if !entriesExpire { return !resident[entry] ? .absent : mayOverflow ? .immediate : .deferrable }

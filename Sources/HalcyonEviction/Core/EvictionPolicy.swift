@@ -1,66 +1,70 @@
-/// Who stays when a bounded cache is full.
+/// An eviction policy: which entry is evicted when a bounded cache is full.
 ///
-/// A policy sees dense integers, never keys, and is told five things: an entry was hit, an entry was asked for and is
-/// absent (may it come in?), room is needed (who goes?), an entry was inserted, an entry was removed from outside. It
-/// decides; ``CacheCore`` keeps residency, size and expiration and calls the verbs in this order:
+/// A policy sees dense integers, never keys. ``CacheCore`` keeps residency, sizes and expiration, and calls the policy in
+/// this order:
 ///
-/// - resident: ``hit(_:)``, then ``victim(for:)`` while the policy ``overflows``;
-/// - absent: ``admit(_:)``, then, if admitted, ``victim(for:)`` until there is room and nothing overflows, then
+/// - resident entry: ``hit(_:)``, then ``victim(for:)`` while the policy ``overflows``;
+/// - absent entry: ``admit(_:)``; if admitted, ``victim(for:)`` until the entry fits and nothing overflows; then
 ///   ``insert(_:)``;
-/// - expired, replaced or removed by the owner: ``remove(_:)``.
+/// - entry that has expired, or that the owner replaces or removes: ``remove(_:)``.
 ///
-/// A policy must be causal (decide from what it has been told and nothing else) and deterministic (the same verbs and the
-/// same seed give the same answers). A plain `struct` with arrays will do; see `Experiments/CustomPolicy`.
-/// The policies of this module are non-copyable because their state lives in ``SlotArray``s.
+/// A policy must be causal: it decides from these calls and nothing else. It must be deterministic: the same calls and the
+/// same seed give the same decisions. A plain `struct` with arrays suffices; see `Experiments/CustomPolicy`. The policies of
+/// this module are non-copyable because their state lives in ``SlotArray``s.
 public protocol EvictionPolicy: ~Copyable {
-    /// A resident entry was asked for.
+    /// Updates the policy for a request of a resident entry.
     mutating func hit(_ access: Access)
 
-    /// An absent entry was asked for. Returns whether it may come in; a policy that remembers evicted entries learns here
-    /// that one of them came back. Called once a miss, before room is made. By default everything is admitted.
+    /// Updates the policy for a request of an absent entry, and returns whether to admit the entry.
+    ///
+    /// Called once a miss, before room is made. A policy that remembers evicted entries learns here that one is requested
+    /// again. By default every entry is admitted.
     mutating func admit(_ access: Access) -> Bool
 
-    /// Chooses a resident entry to evict for the benefit of `access` and stops counting it as resident. Called only
-    /// while at least one entry is resident. The answer may be the entry of `access` itself: the newcomer is worth the
-    /// least and is refused after all, and who went before stays out.
+    /// Chooses the victim that makes room for `access`, and stops counting it as resident.
+    ///
+    /// Called only while an entry is resident. The victim may be the entry of `access` itself: then the new object is
+    /// refused after all, and the entries evicted before stay evicted.
     mutating func victim(for access: Access) -> EntryID
 
-    /// Chooses a resident entry to evict though nobody wants its place: a limit was lowered, memory is short. Called only
-    /// while at least one entry is resident. By default ``victim(for:)`` is asked for an access to no entry.
+    /// Chooses a victim although no entry needs its place, because a limit was lowered or memory is short.
+    ///
+    /// Called only while an entry is resident. By default ``victim(for:)`` for an access to no entry.
     ///
     /// - Parameter now: the time, by the request's number and by the clock; its entry is ``EntryID/none``.
     mutating func leastWanted(at now: Access) -> EntryID
 
-    /// The entry came in.
+    /// Updates the policy for an entry that is resident from now on.
     mutating func insert(_ access: Access)
 
-    /// A resident entry was taken out from outside: expired, replaced, removed by the owner.
+    /// Removes a resident entry that has expired, or that the owner replaces or removes.
     mutating func remove(_ entry: EntryID)
 
-    /// Whether an entry that is not resident still has a place in the policy's memory (a ghost). The owner of the keys
-    /// reuses the number of an entry only when this is false. By default nothing is remembered.
+    /// Returns whether the policy still knows an entry that is not resident (a ghost). A live cache reuses the number of an
+    /// entry only when this is false. By default false.
     func remembers(_ entry: EntryID) -> Bool
 
-    /// Whether a resident must go although the cache as a whole has room, because a part of it has outgrown its share.
-    /// Asked after a hit and before an insertion; ``victim(for:)`` is called until it is false. By default never.
+    /// Whether a part of the cache has outgrown its share, so that an entry is evicted although the whole cache has room.
+    ///
+    /// Read after a hit and before an insertion; ``victim(for:)`` is called until it is false. By default false.
     var overflows: Bool { get }
 
-    /// Whether ``overflows`` is ever true. Only where it is not may an index be told of a hit later than it happened, because nobody
-    /// leaves for it; so a policy that implements the one implements the other. By default not.
+    /// Whether ``overflows`` is ever true. A live cache defers hits only under policies that never overflow. A policy that
+    /// implements the one implements the other. By default false.
     static var mayOverflow: Bool { get }
 
-    /// Whether ``hit(_:)``, ``admit(_:)``, ``victim(for:)``, ``insert(_:)`` or ``remove(_:)`` compute with floating-point numbers. If
-    /// so, a live cache sets the standard ``FloatEnvironment`` for each call, which takes some nanoseconds. True by default.
+    /// Whether ``hit(_:)``, ``admit(_:)``, ``victim(for:)``, ``insert(_:)`` or ``remove(_:)`` compute with floating-point
+    /// numbers. If so, a live cache sets the standard ``FloatEnvironment`` for each call, which takes some nanoseconds. By
+    /// default true.
     static var computesInFloatingPoint: Bool { get }
 
-    /// The cache has another capacity from now on, and holds no more than that: a policy that gives parts of it shares takes
-    /// them anew. By default of no account.
+    /// Adapts the policy to another capacity of the cache, which uses no more than that already. By default ignored.
     mutating func resize(to capacity: Int)
 
-    /// What the members of a category set are; told once, before the first access that carries the set. By default ignored.
+    /// Receives the members of a category set, once, before the first access that carries the set. By default ignored.
     mutating func define(categorySet: CategorySetID, members: [UInt32])
 
-    /// How the policy wants the cache around it to behave: expiration, trimming. By default neither.
+    /// Expiration and trimming of the cache. By default neither.
     var behaviour: CacheBehaviour { get }
 
     /// The heap bytes the policy holds for its bookkeeping.
@@ -69,8 +73,8 @@ public protocol EvictionPolicy: ~Copyable {
     /// Named quantities that the policy publishes (`adaptation target`, `ghost hits`); every report shows them. By default none.
     var metrics: [PolicyMetric] { get }
 
-    // The methods below run a cache core under this policy. No policy implements them: their default implementations are
-    // compiled for the type of the policy, by the module that it stands in, so that a cache of unknown type is fast.
+    // The methods below run a cache core under this policy. No policy implements them. Their default implementations are
+    // compiled for the policy's type, by the module of the policy, so that a cache of unknown type is fast.
 
     /// An empty cache under `policy`; see ``PolicyCache``.
     static func makeCache(_ policy: consuming Self, context: PolicyContext, times: CacheTimes?) -> any AnyCache
@@ -101,7 +105,7 @@ extension EvictionPolicy where Self: ~Copyable {
     @inlinable
     public mutating func admit(_ access: Access) -> Bool { true }
 
-    /// Whoever would go for a newcomer.
+    /// The victim for an access to no entry.
     @inlinable
     public mutating func leastWanted(at now: Access) -> EntryID { victim(for: now) }
 
@@ -113,19 +117,19 @@ extension EvictionPolicy where Self: ~Copyable {
     @inlinable
     public var overflows: Bool { false }
 
-    /// It never does.
+    /// Never.
     @inlinable
     public static var mayOverflow: Bool { false }
 
-    /// It may.
+    /// True.
     @inlinable
     public static var computesInFloatingPoint: Bool { true }
 
-    /// Gives nothing a share.
+    /// Does nothing.
     @inlinable
     public mutating func resize(to capacity: Int) {}
 
-    /// Has no use for categories.
+    /// Does nothing.
     @inlinable
     public mutating func define(categorySet: CategorySetID, members: [UInt32]) {}
 
@@ -215,7 +219,7 @@ extension EvictionPolicy where Self: ~Copyable {
 public struct CacheBehaviour: Sendable, Equatable {
     /// How long an entry lives, in microseconds; `nil` for ever.
     public var lifetime: Int64?
-    /// Whether a hit starts the lifetime anew.
+    /// Whether a hit restarts the lifetime.
     public var hitsExtendLifetime: Bool
     /// The share of the capacity down to which room is made once room is needed; 1 evicts no more than necessary.
     public var lowWaterMark: Double

@@ -1,3 +1,5 @@
+import HalcyonSupport
+
 /// The maximum number of objects and bytes that may be prefetched in each of four periods.
 ///
 /// ```swift
@@ -113,7 +115,7 @@ extension PrefetchBudget: CustomStringConvertible {
     }
 
     private mutating func add(_ part: Substring) throws(PrefetchBudgetError) {
-        let halves = part.split(separator: "/", omittingEmptySubsequences: false).map { $0.trimmed }
+        let halves = part.split(separator: "/", omittingEmptySubsequences: false).map { $0.trimmingSpaces[...] }
         guard halves.count == 2, !halves[0].isEmpty else {
             throw PrefetchBudgetError(
                 "'\(part)' is not a limit", accepted: "an amount and a period, as in 2/request or 50MB/day")
@@ -122,8 +124,7 @@ extension PrefetchBudget: CustomStringConvertible {
             throw PrefetchBudgetError("'\(halves[1])' is not a period", accepted: "request, minute, day or total")
         }
         let amount = halves[0]
-        let digits = amount.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
-        let unit = amount.dropFirst(digits.count).trimmed
+        let (digits, unit) = ByteCount.parts(of: amount)
         let value: Int
         if unit.isEmpty {
             guard digits.allSatisfy({ $0 != "." }), let number = Double(digits) else {
@@ -168,30 +169,18 @@ public struct PrefetchBudgetError: Error, Sendable, Equatable, CustomStringConve
 
 /// The units of bytes in a budget.
 private enum ByteUnit {
-    static let all = [
-        ("B", 1), ("kB", 1_000), ("MB", 1_000_000), ("GB", 1_000_000_000), ("KiB", 1_024), ("MiB", 1_048_576),
-        ("GiB", 1_073_741_824),
-    ]
+    static let all = ByteCount.Unit.allCases.filter { $0.bytes <= ByteCount.Unit.gibibyte.bytes }
 
     static let names = "B, kB, MB, GB, KiB, MiB or GiB"
 
     static func factor(of name: Substring) -> Int? {
-        all.first { $0.0.lowercased() == name.lowercased() }?.1
+        ByteCount.Unit(name: name).flatMap { all.contains($0) ? $0.bytes : nil }
     }
 
     /// Returns a number of bytes in the unit in which it is a whole number with the fewest digits.
     static func text(of bytes: Int) -> String {
-        let unit = all.filter { bytes % $0.1 == 0 }.max { $0.1 < $1.1 }
+        let unit = all.filter { bytes % $0.bytes == 0 }.max { $0.bytes < $1.bytes }
         guard let unit, bytes > 0 else { return "0B" }
-        return "\(bytes / unit.1)\(unit.0)"
-    }
-}
-
-extension Substring {
-    fileprivate var trimmed: Substring {
-        var part = self
-        while part.first == " " { part.removeFirst() }
-        while part.last == " " { part.removeLast() }
-        return part
+        return "\(bytes / unit.bytes)\(unit.rawValue)"
     }
 }

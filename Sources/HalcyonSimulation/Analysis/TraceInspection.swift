@@ -1,3 +1,4 @@
+import Foundation
 import HalcyonTrace
 
 /// What a trace is made of: the answer of `replay inspect`.
@@ -85,5 +86,99 @@ public struct TraceInspection: Sendable, Codable, Equatable {
                     name: number < names.count ? names[UInt32(number)] : "\(number)", requests: counts[number],
                     share: Double(counts[number]) / Double(max(1, total)))
             }
+    }
+}
+
+extension TraceInspection {
+    /// The inspection as aligned lines for people, each ended by a newline.
+    public var text: String {
+        var lines: [(String, String)] = [
+            ("requests", requests.grouped),
+            ("objects", objects.grouped),
+            ("one-hit wonders", "\(oneHitWonders.grouped) (\(percent(oneHitWonders, of: objects)) of objects)"),
+        ]
+        if unit == .bytes {
+            lines.append(("bytes, distinct", "\(bytes(distinctSize)) (mean \(bytes(mean(distinctSize, objects))))"))
+            lines.append(("bytes, requested", "\(bytes(requestedCost)) (mean \(bytes(mean(requestedCost, requests))))"))
+        }
+        if let span = timeSpan { lines.append(("time span", duration(span.last - span.first))) }
+        if let popularity {
+            lines.append(
+                (
+                    "popularity slope",
+                    "\(popularity.alpha.decimals(2)) (R² \(popularity.rSquared.decimals(2)), "
+                        + "\(popularity.objects.grouped) objects with \(PopularitySlope.minimumCount) requests or more)"
+                ))
+        }
+        lines += reuseLines
+        if let categories { lines += categoryLines(categories) }
+        if let users { lines += userLines(users) }
+        lines += notices.map { ("note", $0) }
+        let width = lines.map(\.0.count).max() ?? 0
+        return lines.map { $0.0.padding(toLength: width + 2, withPad: " ", startingAt: 0) + $0.1 + "\n" }.joined()
+    }
+
+    private var reuseLines: [(String, String)] {
+        var lines = [("re-accesses", "\(reuse.reaccesses.grouped) (\(percent(reuse.reaccesses, of: requests)))")]
+        guard let at = reuse.percentiles else { return lines }
+        lines.append(
+            (
+                "reuse distance",
+                "10 % ≤ \(at.p10.grouped), 25 % ≤ \(at.p25.grouped), 50 % ≤ \(at.p50.grouped), "
+                    + "75 % ≤ \(at.p75.grouped), 90 % ≤ \(at.p90.grouped), 99 % ≤ \(at.p99.grouped) objects"
+            ))
+        let most = reuse.log2Histogram.max() ?? 1
+        for (octave, count) in reuse.log2Histogram.enumerated() {
+            let label = octave == 0 ? "1" : "\((1 << octave).grouped)–\(((2 << octave) - 1).grouped)"
+            let bar = String(repeating: "▇", count: (count * 30 + most - 1) / max(1, most))
+            lines.append(("  " + label, "\(percent(count, of: reuse.reaccesses)) \(bar)"))
+        }
+        return lines
+    }
+
+    private func categoryLines(_ mix: CategoryMix) -> [(String, String)] {
+        var lines = [("categories", "\(mix.count.grouped) (on \(mix.categorised.percent) of requests)")]
+        if !mix.top.isEmpty { lines.append(("  most requested", list(mix.top))) }
+        if let persistence = mix.persistence {
+            lines.append(
+                (
+                    "  same as previous",
+                    "\(persistence.sameAsPrevious.percent) against \(persistence.chance.percent) by chance "
+                        + "(\(persistence.sameAsPreviousOtherObject.percent) where the object is another)"
+                ))
+        }
+        return lines
+    }
+
+    private func userLines(_ mix: UserMix) -> [(String, String)] {
+        var lines = [("users", mix.count.grouped)]
+        if mix.requestsWithoutUser > 0 {
+            lines[0].1 += " (\(percent(mix.requestsWithoutUser, of: requests)) of requests have none)"
+        }
+        if !mix.top.isEmpty { lines.append(("  most active", list(mix.top))) }
+        lines.append(
+            (
+                "  same-user re-access",
+                "\(mix.reaccess.percent) (immediate repeats \(mix.immediateRepeats.percent))"
+            ))
+        return lines
+    }
+
+    private func list(_ shares: [Share]) -> String {
+        shares.map { "\($0.name) \($0.share.percent)" }.joined(separator: ", ")
+    }
+
+    private func mean(_ total: UInt64, _ count: Int) -> UInt64 { total / UInt64(max(1, count)) }
+
+    private func bytes(_ count: UInt64) -> String { Int(clamping: count).bytesForPeople }
+
+    private func percent(_ part: Int, of whole: Int) -> String { (Double(part) / Double(max(1, whole))).percent }
+
+    private func duration(_ microseconds: Int64) -> String {
+        let seconds = Double(microseconds) / 1e6
+        if seconds >= 172_800 { return (seconds / 86_400).decimals(1) + " days" }
+        if seconds >= 7_200 { return (seconds / 3_600).decimals(1) + " hours" }
+        if seconds >= 120 { return (seconds / 60).decimals(1) + " minutes" }
+        return seconds.decimals(3) + " seconds"
     }
 }

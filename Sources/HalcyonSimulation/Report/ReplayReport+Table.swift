@@ -1,4 +1,5 @@
 import Foundation
+import HalcyonPrefetch
 
 extension ReplayReport {
     /// The report for people: a table of runs, best in bold, the optimum last.
@@ -105,5 +106,93 @@ extension ReplayReport {
             table.add(row)
         }
         return table.rendered(emphasis: emphasis)
+    }
+}
+
+extension ReplayReport {
+    /// The times of runs at one capacity; empty if they were not timed.
+    func timings(of group: [RunResult]) -> String {
+        guard let clock = group.compactMap(\.timings).map(\.clock).max() else { return "" }
+        var table = TextTable(
+            [(title: "policy", alignment: .left), (title: "ns", alignment: .left)]
+                + ["times", "mean", "p50", "p90", "p99", "p99.9", "max"].map { (title: $0, alignment: .right) })
+        for run in group {
+            for (name, times) in run.timings?.kinds ?? [] {
+                let figures = [times.p50, times.p90, times.p99, times.p999, times.max].map(\.grouped)
+                table.add(
+                    [.init(run.label), .init(name), .init(times.count.grouped), .init(times.mean.decimals(0))]
+                        + figures.map { .init($0) })
+            }
+        }
+        return "\n" + table.rendered() + "The clock's own \(clock.decimals(0)) ns are taken off.\n"
+    }
+}
+
+extension ReplayReport {
+    /// How many categories or users the table for people lists; the JSON has all.
+    private static let listed = 10
+
+    /// The hit ratios of runs at one capacity by category or user, those with the most requests first; empty if not counted.
+    func breakdown(of group: [RunResult], by what: String, _ tallies: (RunResult) -> [String: Tally]?) -> String {
+        guard let first = group.first.flatMap(tallies), !first.isEmpty else { return "" }
+        let names = first.sorted { ($1.value.requests, $0.key) < ($0.value.requests, $1.key) }
+        var table = TextTable(
+            [(title: what, alignment: .left), (title: "requests", alignment: .right)]
+                + group.map { (title: $0.label, alignment: .right) })
+        for (name, tally) in names.prefix(Self.listed) {
+            let ratios = group.map { TextTable.Cell(tallies($0)?[name]?.objectHitRatio.percent ?? "-") }
+            table.add([.init(name), .init(tally.requests.grouped)] + ratios)
+        }
+        let rest = names.count - Self.listed
+        return "\n" + table.rendered() + (rest > 0 ? "and \(rest.grouped) more, in --format json\n" : "")
+    }
+}
+
+extension ReplayReport {
+    /// What came of prefetching in runs at one capacity; empty if nothing was fetched ahead.
+    func prefetching(of group: [RunResult]) -> String {
+        guard let first = group.lazy.compactMap(\.prefetch).first else { return "" }
+        var columns: [(title: String, alignment: TextTable.Alignment)] = [("prefetching", .left)]
+        columns += [
+            "hit ratio", "without", "owed", "fetched", "precision", "coverage", "pollution", "timely", "wasted", "µs",
+        ]
+        .map { ($0, .right) }
+        var table = TextTable(columns)
+        for run in group {
+            guard let prefetch = run.prefetch else { continue }
+            let requests = Double(max(1, run.requests))
+            let shares = [
+                run.objectHitRatio, prefetch.objectHitRatioWithout, Double(prefetch.hitsOwed) / requests,
+                Double(prefetch.fetched) / requests, prefetch.precision, prefetch.coverage, prefetch.pollution,
+                prefetch.timeliness, prefetch.wastedShare,
+            ]
+            table.add(
+                [.init("\(run.label) + \(prefetch.policy)")] + shares.map { .init($0.percent) }
+                    + [.init(prefetch.planningMicroseconds.decimals(1))])
+        }
+        var text = "\n" + table.rendered()
+        text +=
+            "Budget \(first.budget). Hits owed to prefetching and objects fetched ahead: of the requests; precision: used, of the "
+        text +=
+            "fetched; coverage: misses avoided, of all without prefetching; pollution: hits lost, of the requests; wasted: "
+        text += "fetched ahead in vain, of all that was fetched; µs: learning and planning a request.\n"
+        for run in group { text += calibration(of: run) }
+        return text
+    }
+
+    /// Predicted probabilities beside what happened; empty for a prefetch policy that gives none.
+    private func calibration(of run: RunResult) -> String {
+        guard let prefetch = run.prefetch, prefetch.calibration.contains(where: { $0.count > 0 }) else { return "" }
+        var table = TextTable(
+            [(title: "\(prefetch.policy): probability", alignment: .left)]
+                + ["candidates", "predicted", "observed"].map { (title: $0, alignment: .right) })
+        for bin in prefetch.calibration where bin.count > 0 {
+            table.add([
+                .init("\(bin.from.percent) to \(bin.to.percent)"), .init(bin.count.grouped),
+                .init(bin.predicted.percent),
+                .init(bin.observed.percent),
+            ])
+        }
+        return "\n" + table.rendered()
     }
 }

@@ -44,3 +44,56 @@ public struct ReplayReport: Sendable, Codable {
             })
     }
 }
+
+/// JSON as every report of Halcyon is written: snake-case names, sorted, one form on every platform.
+public enum JSONReport {
+    /// One object over several lines, the last one ended.
+    public static func data(_ value: some Encodable) throws -> Data {
+        try ended(encoder([.prettyPrinted]).encode(value))
+    }
+
+    /// One object a line.
+    public static func lines(_ values: some Sequence<some Encodable>) throws -> Data {
+        let encoder = encoder([])
+        return try values.reduce(into: Data()) { try $0.append(ended(encoder.encode($1))) }
+    }
+
+    private static func ended(_ data: Data) -> Data { data + [UInt8(ascii: "\n")] }
+
+    private static func encoder(_ formatting: JSONEncoder.OutputFormatting) -> JSONEncoder {
+        let encoder = JSONEncoder()
+        encoder.keyEncodingStrategy = .convertToSnakeCase
+        encoder.outputFormatting = formatting.union([.sortedKeys, .withoutEscapingSlashes])
+        return encoder
+    }
+}
+
+/// What misses cost, where a policy was asked to save that (`learned(objective=cost)`).
+struct MissPrices: Hashable {
+    let perMiss: Double
+    let perByte: Double
+
+    /// The prices that a run's policy was given; `nil` if it saves something else.
+    init?(_ run: RunResult) {
+        guard run.parameters["objective"] == "cost", let perMiss = run.parameters["per-miss"].flatMap(Double.init),
+            let perByte = run.parameters["per-byte"].flatMap(Double.init)
+        else { return nil }
+        self.perMiss = perMiss
+        self.perByte = perByte
+    }
+
+    /// The runs with what their misses cost: each at its policy's own prices, and those of other policies at these too, so
+    /// that they can be compared, unless there are several.
+    static func applied(to runs: [RunResult]) -> [RunResult] {
+        let all = Set(runs.compactMap { MissPrices($0) })
+        return runs.map { run in
+            var run = run
+            run.missCost = (MissPrices(run) ?? (all.count == 1 ? all.first : nil))?.total(run)
+            return run
+        }
+    }
+
+    private func total(_ run: RunResult) -> Double {
+        perMiss * Double(run.requests - run.hits) + perByte * Double(run.bytesFetched)
+    }
+}

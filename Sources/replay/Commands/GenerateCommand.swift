@@ -24,6 +24,10 @@ struct GenerateCommand: AsyncParsableCommand {
     @Flag(help: "List the model's parameters with their values, and generate nothing.")
     var parameters = false
 
+    /// The name of ``parameters`` in the version before.
+    @Flag(help: .hidden)
+    var knobs = false
+
     @Option(
         name: [.short, .long],
         help:
@@ -43,7 +47,7 @@ struct GenerateCommand: AsyncParsableCommand {
                 }
                 generator = try generator.setting(sides[0], to: sides[1])
             }
-            if parameters {
+            if parameters || knobs {
                 let lines = generator.parameters.map { "\($0.name)=\($0.value)\n" }.joined()
                 return try Output.write(Data(lines.utf8), to: output)
             }

@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 import HalcyonSimulation
 import HalcyonTrace
@@ -42,4 +43,18 @@ enum Output {
         }
         return format
     }
+}
+
+/// The form of a result, and where it goes.
+struct OutputArguments: ParsableArguments {
+    /// The forms a result can have.
+    enum Format: String, CaseIterable, ExpressibleByArgument {
+        case table, json, csv, jsonl
+    }
+
+    @Option(help: "The form of the result.")
+    var format: Format = .table
+
+    @Option(name: [.short, .long], help: "The file to write; by default standard output.")
+    var output: String?
 }

@@ -164,3 +164,83 @@ public struct HypothesisResult: Sendable, Codable {
         ] + zip(learner.baselines, hits.baselines).map { arm("baseline", $0, [$1.hitRatio]) }
     }
 }
+
+/// What the data say of the hypothesis in one cell.
+public enum HypothesisVerdict: String, Sendable, Codable {
+    /// Categories raise the hit ratio: over the learner without them and over permuted labels, both clear of zero for
+    /// all cells together, and beyond what permuted labels do by chance.
+    case supported
+    /// A gain that matters is ruled out, over the learner without categories or over permuted labels.
+    case notSupported = "not supported"
+    /// Neither.
+    case undecided
+
+    /// As a sentence begins with it.
+    var words: String { rawValue.prefix(1).uppercased() + rawValue.dropFirst() }
+
+    init(_ evidence: CellEvidence) {
+        let contrasts = [evidence.overWithout, evidence.overPermuted]
+        if contrasts.allSatisfy({ $0.familyInterval.low > 0 })
+            && evidence.permutation.adjusted <= evidence.options.level + 1e-9
+        {
+            self = .supported
+        } else if contrasts.contains(where: { $0.familyInterval.high < evidence.options.margin }) {
+            self = .notSupported
+        } else {
+            self = .undecided
+        }
+    }
+}
+
+/// A verdict in words.
+struct HypothesisSentence {
+    let text: String
+
+    init(_ evidence: CellEvidence, verdict: HypothesisVerdict) {
+        let (without, permuted) = (evidence.overWithout, evidence.overPermuted)
+        let p = "p = \(evidence.permutation.adjusted.decimals(3))"
+        let figures =
+            "\(Self.words(without)) against the same learner without them, "
+            + "\(Self.words(permuted)) against permuted labels (\(p))"
+        guard let detectable = evidence.smallestDetectable else {
+            text =
+                evidence.leavesNoGain
+                ? "\(verdict.words): no gain is possible with this cache, in which LRU hits as often as the optimum."
+                : "\(verdict.words): nothing varies in any run, so that no gain could show; measured are \(figures)."
+            return
+        }
+        let shown = Self.points(detectable)
+        switch verdict {
+        case .supported:
+            text =
+                "\(verdict.words): knowing the categories changes the hit ratio by \(figures); "
+                + "the data could have shown \(shown)."
+        case .notSupported:
+            let isByLabels = permuted.familyInterval.high < without.familyInterval.high
+            let bound = isByLabels ? permuted.familyInterval.high : without.familyInterval.high
+            let ruledOut = bound > 0 ? "a gain of \(max(bound * 100, 0.01).decimals(2)) points or more" : "any gain"
+            let control = isByLabels ? "permuted labels" : "the same learner without them"
+            text =
+                "\(verdict.words): \(ruledOut) over \(control) is ruled out, by the interval that holds for all cells; "
+                + "measured are \(figures). "
+                + "The data could have shown \(shown)."
+        case .undecided:
+            let fewest = Int((1 / evidence.options.level).rounded(.up)) - 1
+            let tooFew =
+                evidence.hits.permuted.count < fewest
+                ? " At least \(fewest) permutations are needed to find support." : ""
+            text =
+                "\(verdict.words): measured are \(figures), and the smallest gain that the data could have shown is "
+                + "\(shown).\(tooFew)"
+        }
+    }
+
+    private static func points(_ gain: Double) -> String {
+        gain < 0.000_05 ? "less than 0.01 points" : "\((gain * 100).decimals(2)) points"
+    }
+
+    private static func words(_ contrast: Contrast) -> String {
+        "\(contrast.difference.signedHundredths) points "
+            + "(\(contrast.interval.low.signedHundredths) to \(contrast.interval.high.signedHundredths))"
+    }
+}

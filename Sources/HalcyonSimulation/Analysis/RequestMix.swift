@@ -1,3 +1,4 @@
+import HalcyonSupport
 import HalcyonTrace
 
 /// How a trace's requests spread over categories, and how they keep to them.
@@ -95,5 +96,94 @@ extension CategoryMix.Persistence {
         sameAsPrevious = Double(same) / Double(pairs)
         sameAsPreviousOtherObject = Double(otherSame) / Double(max(1, otherPairs))
         self.chance = chance
+    }
+}
+
+/// How a trace's requests spread over users, and how far users come back to what they have seen.
+public struct UserMix: Sendable, Codable, Equatable {
+    /// The number of distinct users.
+    public let count: Int
+    /// The requests whose user is not known.
+    public let requestsWithoutUser: Int
+    /// The users with the most requests.
+    public let top: [TraceInspection.Share]
+    /// The share of the requests with a user whose object that user has requested before.
+    public let reaccess: Double
+    /// The share of the requests with a user that ask for the very object of that user's previous request.
+    public let immediateRepeats: Double
+
+    init?(of trace: Trace, top: Int) {
+        guard trace.hasUsers else { return nil }
+        count = trace.userCount
+        var counts = [Int](repeating: 0, count: trace.userCount)
+        var last = [UInt32](repeating: .max, count: trace.userCount)
+        var pairs: [UInt64] = []
+        pairs.reserveCapacity(trace.count)
+        var repeats = 0
+        for index in 0..<trace.count {
+            let user = trace.users[index]
+            if user == Trace.noUser { continue }
+            let entry = trace.entries[index]
+            counts[Int(user)] += 1
+            if last[Int(user)] == entry { repeats += 1 }
+            last[Int(user)] = entry
+            pairs.append(UInt64(user) << 32 | UInt64(entry))
+        }
+        pairs.sort()
+        var distinct = pairs.isEmpty ? 0 : 1
+        for index in pairs.indices.dropFirst() where pairs[index] != pairs[index - 1] { distinct += 1 }
+        let known = Double(max(1, pairs.count))
+        requestsWithoutUser = trace.count - pairs.count
+        self.top = TraceInspection.largest(counts, of: trace.count, top: top, names: trace.names.users)
+        reaccess = Double(pairs.count - distinct) / known
+        immediateRepeats = Double(repeats) / known
+    }
+}
+
+/// The slope α of Zipf's law, fitted to a trace.
+///
+/// A least-squares line through ln(frequency) against ln(rank), over the objects that are requested at least
+/// ``minimumCount`` times, each rank weighted by 1 / rank, so that every octave of ranks counts the same. Rarer
+/// objects are left out because their ranks say more of the trace's end than of their popularity.
+public struct PopularitySlope: Sendable, Codable, Equatable {
+    /// The fitted α: the object of rank r is requested in proportion to r to the power of -α.
+    public let alpha: Double
+    /// The share of the (weighted) variance that the line explains, 0 to 1.
+    public let rSquared: Double
+    /// How many objects the fit rests on.
+    public let objects: Int
+
+    /// The fewest requests of an object that takes part in the fit.
+    public static let minimumCount = 5
+
+    /// Fits the slope to the request counts of objects; nil if fewer than three are requested often enough. O(n log n).
+    public init?(counts: [Int]) {
+        let frequent = counts.filter { $0 >= PopularitySlope.minimumCount }.sorted(by: >)
+        guard frequent.count >= 3 else { return nil }
+        var weights = 0.0
+        var meanX = 0.0
+        var meanY = 0.0
+        for (index, count) in frequent.enumerated() {
+            let weight = 1 / Double(index + 1)
+            weights += weight
+            meanX += weight * PortableMath.ln(Double(index + 1))
+            meanY += weight * PortableMath.ln(Double(count))
+        }
+        meanX /= weights
+        meanY /= weights
+        var xx = 0.0
+        var xy = 0.0
+        var yy = 0.0
+        for (index, count) in frequent.enumerated() {
+            let weight = 1 / Double(index + 1)
+            let x = PortableMath.ln(Double(index + 1)) - meanX
+            let y = PortableMath.ln(Double(count)) - meanY
+            xx += weight * x * x
+            xy += weight * x * y
+            yy += weight * y * y
+        }
+        alpha = xy == 0 ? 0 : -xy / xx
+        rSquared = yy == 0 ? 1 : xy * xy / (xx * yy)
+        objects = frequent.count
     }
 }
