@@ -35,7 +35,8 @@ extension PolicyParameters {
         var values = self
         var given: Set<String> = []
         for setting in settings {
-            guard let parameter = Self.table.first(where: { $0.name == setting.name || $0.formerName == setting.name }) else {
+            guard let parameter = Self.table.first(where: { $0.name == setting.name || $0.formerName == setting.name })
+            else {
                 throw .unknownParameter(setting.name, policy: policy, accepted: Self.table.map(\.name))
             }
             guard given.insert(parameter.name).inserted else {

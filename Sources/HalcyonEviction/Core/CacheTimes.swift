@@ -1,17 +1,18 @@
-/// How long the accesses and evictions of timed caches took, since it was last emptied.
+/// The times of accesses and evictions since the last ``removeAll()``.
 ///
-/// A cache is timed if it is made with one of these; see ``ConfiguredPolicy/makeCache(_:times:)``. Several caches may share
-/// one, as long as they are used in turn. Times are those of a monotonic clock, less what reading it costs
-/// (``clockCost``), and never below zero. 16 bytes an access and as many an eviction until ``removeAll()``.
+/// A cache that is made with it (``ConfiguredPolicy/makeCache(_:model:times:)``) adds the time of each choice of a victim;
+/// its owner adds the time of each access by ``access(_:)``. Several caches may share one, as long as they are used in
+/// turn. Times are those of a monotonic clock, less what reading it costs (``clockCost``), and never below zero. 16 bytes
+/// an access and as many an eviction.
 public final class CacheTimes {
     /// The time of each access that found its object.
     public private(set) var hits: [Duration] = []
     /// The time of each access that did not, evictions included, the fetch of the object not.
     public private(set) var misses: [Duration] = []
-    /// The time of each choice of a victim that then left. Where the policy chose the newcomer, so that nobody left, the
-    /// time is in the access alone.
+    /// The time of each choice of a victim. A choice that falls on the new object itself is no eviction: its time is in the
+    /// access alone.
     public private(set) var evictions: [Duration] = []
-    /// What the clock shows around nothing, which is taken off every time.
+    /// What the clock shows around nothing. It is subtracted from every time.
     public let clockCost: Duration
 
     private let clock = ContinuousClock()

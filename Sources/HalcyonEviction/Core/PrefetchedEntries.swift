@@ -1,6 +1,7 @@
 /// The residents of a cache that were prefetched and not requested since. The eviction policy does not know them.
 ///
-/// Such an entry has had no request, which would show its popularity. So neither the policy's order nor its ghosts change. The entries form a list in the order in which they were prefetched, or last confirmed as likely:
+/// Such an entry has had no request, which would show its popularity. So neither the policy's order nor its ghosts
+/// change. The entries form a list in the order in which they were prefetched, or last confirmed as likely:
 ///
 /// - At its first request an entry leaves the list and is inserted into the policy, as any other entry.
 /// - While an entry is protected, the policy chooses the victim among its own entries, as long as it has any.

@@ -9,15 +9,15 @@ struct CacheSet {
     private let policy: ConfiguredPolicy
     private let isPerUser: Bool
     private let seed: UInt64
-    /// What the cache of each user is made with, but for its number of entries, seed and future: of the only tier, or of the
-    /// disk, and of the memory in front of it.
+    /// The context of each cache (its disk, if it has two tiers), except for the number of entries, seed and future.
     private let context: PolicyContext
+    /// The same of the memory tier.
     private let memoryContext: PolicyContext?
     private let input: ReplayInput?
     private let timer: RunTimer?
     /// The models that all caches of a tier share; `nil` if each cache has its own, or the policy learns nothing.
     private let models: (memory: AnyObject?, disk: AnyObject?)
-    private let prefetching: PrefetchLane?
+    private var prefetching: PrefetchLane?
     /// The columns that the caches read.
     let columns: RequestColumns
 
@@ -118,16 +118,17 @@ struct CacheSet {
         if let users { for index in 0..<block.count { last = max(last, Int(users[index])) } }
         open(through: last)
         if definitions.isShared { definitions.define(block, in: opened(0), number: 0) }
-        let (caches, definesEach) = (caches, !definitions.isShared)
+        let (caches, definesEach, prefetches) = (caches, !definitions.isShared, prefetching != nil)
         prefetching?.define(block)
         for index in 0..<block.count {
             let number = users.map { Int($0[index]) } ?? 0
             if definesEach, let cache = caches[number] {
                 definitions.define(index, of: block, in: cache, number: number)
             }
-            if let prefetching {
+            if prefetches {
                 let access = block.access(index, requestNumber: 0)
-                outcomes[index] = prefetching.serve(access, cache: number, isCounted: isCounted, times: times)
+                outcomes[index] =
+                    prefetching?.serve(access, cache: number, isCounted: isCounted, times: times) ?? .miss
                 continue
             }
             let access = block.access(index, requestNumber: requestCounts[number])

@@ -5,7 +5,7 @@ import HalcyonTrace
 /// Prefetching in a run: one prefetch policy, and for each cache of the run its residency and budget.
 ///
 /// For each request the policy learns its outcome and what was evicted, then plans; see ``HalcyonPrefetch/PrefetchPolicy``.
-final class PrefetchLane {
+struct PrefetchLane {
     /// The policy. One for all caches, so that what one user does serves the next.
     let policy: any PrefetchPolicy
     private(set) var counts: PrefetchCounts
@@ -37,7 +37,7 @@ final class PrefetchLane {
     }
 
     /// Takes over a cache.
-    func open(_ cache: TieredCache, number: Int) {
+    mutating func open(_ cache: TieredCache, number: Int) {
         while caches.count <= number { caches.append(nil) }
         caches[number] = PrefetchingCache(
             cache, capacity: capacity, unit: unit, budget: options.budget, latency: options.fetchLatency,
@@ -50,7 +50,7 @@ final class PrefetchLane {
     ///   - number: the number of the cache.
     ///   - isCounted: whether the request lies after the warm-up.
     ///   - times: receives the time of the access; `nil` for caches that are not timed.
-    func serve(
+    mutating func serve(
         _ request: Access, cache number: Int, isCounted: Bool, times: CacheTimes?
     ) -> AccessOutcome {
         guard let cache = caches[number] else { return .miss }
@@ -61,7 +61,7 @@ final class PrefetchLane {
         requests += 1
         let outcome = cache.serve(access, isCounted: isCounted, counts: &counts, policy: policy, times: times)
         let start = isTimed ? clock.now : nil
-        cache.tell(access, isHit: outcome.isHit, counts: &counts, to: policy)
+        cache.report(access, isHit: outcome.isHit, counts: &counts, to: policy)
         objects.note(access)
         cache.prefetch(after: access, isCounted: isCounted, counts: &counts, policy: policy, plan: &plan)
         if let start {
@@ -72,7 +72,7 @@ final class PrefetchLane {
     }
 
     /// Counts what one cache prefetched and has not used at the end. Returns the number of its entry numbers.
-    func finish(_ number: Int) -> Int {
+    mutating func finish(_ number: Int) -> Int {
         guard let cache = caches[number] else { return 0 }
         cache.finish(&counts)
         caches[number] = nil
@@ -80,7 +80,7 @@ final class PrefetchLane {
     }
 
     /// Reports the new category sets of a block to the policy.
-    func define(_ block: borrowing RequestBlock) {
+    mutating func define(_ block: borrowing RequestBlock) {
         guard let categories = block.categories else { return }
         while isKnownSet.count < block.categorySets.count { isKnownSet.append(false) }
         for index in 0..<block.count {

@@ -6,17 +6,17 @@ final class PrefetchingCache {
     private struct Arrival {
         var access: Access
         var time: Int64
-        /// Whether the fetch was begun after the warm-up.
+        /// Whether the transfer was started after the warm-up.
         var isCounted: Bool
     }
 
-    /// What changes.
+    /// The state that changes.
     private struct Contents: ~Copyable {
         var residency = ResidencyTable()
         var arrivals: [Arrival] = []
         var victims: [EntryID] = []
-        var waiting = UnusedPrefetches()
-        /// Those that wait whose turn it is.
+        var unused = UnusedPrefetches()
+        /// The unused objects to reconsider next.
         var due: [UInt32] = []
         var requests = 0
         var spending: PrefetchSpending
@@ -28,11 +28,11 @@ final class PrefetchingCache {
     private let unit: CacheUnit
     private let latency: Int64
     private let objects: ObjectInfo
-    /// Kept behind a pointer, so that it is reached without exclusivity checks.
+    /// Behind a pointer, so that it is reached without exclusivity checks.
     private let contents: UnsafeMutablePointer<Contents>
-    /// What policies are given to ask whether an object is held; made once, and never kept by them.
+    /// Whether an object is resident or in flight. Made once; policies do not keep it.
     private let holds: (UInt32) -> Bool
-    /// Whether what was fetched once has not been asked for yet.
+    /// Whether the object of a prefetch is resident and was not requested since.
     private let isUnused: (UnusedPrefetches.Fetch) -> Bool
 
     /// - Parameter capacity: the capacity of the cache in `unit`.
@@ -54,7 +54,7 @@ final class PrefetchingCache {
                 contents.pointee.residency.holds(object) { cache.contains($0, freshAt: contents.pointee.residency.now) }
             }
             : { contents.pointee.residency.holds($0) }
-        isUnused = { contents.pointee.residency.waits($0.object, since: $0.number) }
+        isUnused = { contents.pointee.residency.isUnused($0.object, since: $0.number) }
     }
 
     deinit {
@@ -65,9 +65,7 @@ final class PrefetchingCache {
     /// The number of entry numbers in use.
     var entryCount: Int { Int(contents.pointee.residency.count) }
 
-    /// Serves a request. The access needs no entry number and no index of its own.
-    ///
-    /// What comes of it is told by ``tell(_:isHit:counts:to:)``.
+    /// Serves a request, whose entry and request number are assigned here. Then call ``report(_:isHit:counts:to:)``.
     func serve(
         _ access: Access, isCounted: Bool, counts: inout PrefetchCounts, policy: (any PrefetchPolicy)?,
         times: CacheTimes? = nil
@@ -80,36 +78,36 @@ final class PrefetchingCache {
         access.requestNumber = contents.pointee.requests
         contents.pointee.requests += 1
         let before = contents.pointee.residency[entry]
-        if before == .onTheWay, let joined = contents.pointee.arrivals.firstIndex(where: { $0.access.entry == entry }) {
-            // Whoever asks for it joins the fetch, and waits.
+        if before == .inFlight, let joined = contents.pointee.arrivals.firstIndex(where: { $0.access.entry == entry }) {
+            // The request joins the transfer, and waits for it.
             let fetch = contents.pointee.arrivals.remove(at: joined)
             if fetch.isCounted { counts.join(size: fetch.access.size) }
         }
         let outcome = times?.access { cache.access(access) } ?? cache.access(access)
-        contents.pointee.residency[entry] = outcome == .refused ? .absent : .ordinary
-        if before == .waiting || before == .waitingUncounted {
+        contents.pointee.residency[entry] = outcome == .refused ? .absent : .requested
+        if before == .unused || before == .unusedUncounted {
             if outcome.isHit && isCounted {
                 counts.hitsOwed += 1
-                if before == .waiting {
+                if before == .unused {
                     counts.used += 1
                     counts.requestsUntilUse += contents.pointee.requests - contents.pointee.residency.fetch(of: entry)
                 }
-            } else if !outcome.isHit && before == .waiting {
+            } else if !outcome.isHit && before == .unused {
                 counts.waste(size: objects.size(of: access.object))
             }
         }
         return outcome
     }
 
-    /// Tells the policy, if there is one, of `access`, which has just been served, and of who had to leave for it.
-    func tell(
+    /// Reports the request that was served last, and its victims, to the policy.
+    func report(
         _ access: Access, isHit: Bool, counts: inout PrefetchCounts, to policy: (any PrefetchPolicy)?
     ) {
         policy?.note(access, isHit: isHit)
         release(&counts, policy, user: access.user)
     }
 
-    /// Fetches what the policy proposes after `access`, which has just been served.
+    /// Prefetches what the policy proposes after the request that was served last.
     func prefetch(
         after access: Access, isCounted: Bool, counts: inout PrefetchCounts, policy: any PrefetchPolicy,
         plan: inout PrefetchPlan
@@ -119,7 +117,7 @@ final class PrefetchingCache {
         let (limit, room) = (contents.pointee.spending.objectsLeft, capacity - cache.used)
         contents.pointee.due.removeAll(keepingCapacity: true)
         if access.size > room {
-            contents.pointee.waiting.next(of: access.user, into: &contents.pointee.due, isUnused: isUnused)
+            contents.pointee.unused.next(of: access.user, into: &contents.pointee.due, isUnused: isUnused)
         }
         policy.plan(
             after: access,
@@ -131,20 +129,20 @@ final class PrefetchingCache {
         }
         for proposal in plan.proposals.prefix(limit) {
             let size = objects.size(of: proposal.object)
-            // What the cache could never let in is not fetched, whoever proposes it.
+            // An object that is larger than the cache is not fetched, whichever policy proposes it.
             guard size <= capacity, contents.pointee.spending.allows(size: size &* unit.size), !holds(proposal.object)
             else {
                 continue
             }
             contents.pointee.spending.spend(size: size &* unit.size)
             let fetch = fetch(proposal.object, after: access)
-            // It has expired before anybody asked for it.
-            if contents.pointee.residency[fetch.entry] == .waiting { counts.waste(size: size) }
+            // It has expired before its first request.
+            if contents.pointee.residency[fetch.entry] == .unused { counts.waste(size: size) }
             if isCounted { counts.fetch(size: size) }
             if latency == 0 {
                 place(fetch, isCounted: isCounted, &counts, policy)
             } else {
-                contents.pointee.residency[fetch.entry] = .onTheWay
+                contents.pointee.residency[fetch.entry] = .inFlight
                 let (time, isNever) = access.time.addingReportingOverflow(latency)
                 contents.pointee.arrivals.append(
                     Arrival(access: fetch, time: isNever ? .max : time, isCounted: isCounted))
@@ -152,7 +150,7 @@ final class PrefetchingCache {
         }
     }
 
-    /// What is fetched ahead, as an access.
+    /// A prefetch as an access.
     private func fetch(_ object: UInt32, after access: Access) -> Access {
         Access(
             entry: contents.pointee.residency.assign(object), requestNumber: contents.pointee.requests,
@@ -162,7 +160,7 @@ final class PrefetchingCache {
     }
 
     private func arrive(by time: Int64, _ counts: inout PrefetchCounts, _ policy: (any PrefetchPolicy)?) {
-        // Each fetch takes the same time, so that they arrive in their order.
+        // All transfers take the same time, so that they end in the order of their start.
         while let first = contents.pointee.arrivals.first, first.time <= time {
             contents.pointee.arrivals.removeFirst()
             var access = first.access
@@ -181,37 +179,37 @@ final class PrefetchingCache {
             if isCounted { counts.waste(size: access.size) }
         } else {
             contents.pointee.residency.arrived(access.entry, request: contents.pointee.requests, isCounted: isCounted)
-            contents.pointee.waiting.add(
+            contents.pointee.unused.add(
                 UnusedPrefetches.Fetch(object: access.object, user: access.user, number: contents.pointee.requests),
                 isUnused: isUnused)
         }
         release(&counts, policy, user: access.user)
     }
 
-    /// Takes note of who had to leave.
+    /// Reports the victims to the policy.
     private func release(
         _ counts: inout PrefetchCounts, _ policy: (any PrefetchPolicy)?, user: UInt32
     ) {
         cache.takeVictims(into: &contents.pointee.victims)
         for victim in contents.pointee.victims {
             switch contents.pointee.residency[victim] {
-            case .ordinary: policy?.evicted(contents.pointee.residency.object(victim), from: user)
-            case .waiting:
+            case .requested: policy?.evicted(contents.pointee.residency.object(victim), from: user)
+            case .unused:
                 counts.waste(size: objects.size(of: contents.pointee.residency.object(victim)))
                 policy?.dropped(contents.pointee.residency.object(victim))
-            case .waitingUncounted: policy?.dropped(contents.pointee.residency.object(victim))
+            case .unusedUncounted: policy?.dropped(contents.pointee.residency.object(victim))
             case .absent: break
-            case .onTheWay: continue
+            case .inFlight: continue
             }
             contents.pointee.residency[victim] = .absent
         }
         contents.pointee.victims.removeAll(keepingCapacity: true)
     }
 
-    /// What was fetched ahead and is not used at the end, what is still on its way included.
+    /// Counts the prefetched objects that are unused at the end, those in flight included, as waste.
     func finish(_ counts: inout PrefetchCounts) {
         for arrival in contents.pointee.arrivals where arrival.isCounted { counts.waste(size: arrival.access.size) }
-        for entry in 0..<contents.pointee.residency.count where contents.pointee.residency[entry] == .waiting {
+        for entry in 0..<contents.pointee.residency.count where contents.pointee.residency[entry] == .unused {
             counts.waste(size: objects.size(of: contents.pointee.residency.object(entry)))
         }
     }

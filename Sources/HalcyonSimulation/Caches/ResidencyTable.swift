@@ -1,81 +1,83 @@
 import HalcyonEviction
 import HalcyonTrace
 
-/// The objects that one cache has met: the numbers that it gives them, densely from 0, so that a thousand small caches take
-/// the memory of their own objects, and where each of them stands. O(1). Bytes: 9 an object, and 8 to 16 in the table.
+/// The objects of one cache with prefetching, numbered densely from 0, and the state of each.
+///
+/// Own numbers let a thousand small caches take memory for their own objects only. All methods are O(1). Bytes: 9 an
+/// object, and 8 to 16 in the hash table.
 struct ResidencyTable: ~Copyable {
-    /// Where an object stands.
+    /// The state of an object.
     enum State: UInt8 {
         case absent
-        /// Resident, because somebody asked for it.
-        case ordinary
-        /// Fetched ahead, on its way.
-        case onTheWay
-        /// Fetched ahead, resident, not asked for yet.
-        case waiting
-        /// The same, fetched during the warm-up.
-        case waitingUncounted
+        /// Resident, and requested before.
+        case requested
+        /// Prefetched, in flight.
+        case inFlight
+        /// Prefetched, resident, not yet used.
+        case unused
+        /// The same, prefetched during the warm-up.
+        case unusedUncounted
     }
 
-    /// What is kept of each: where it stands, and the request at which it was fetched ahead last.
     private var states = SlotArray<UInt8>(repeating: State.absent.rawValue)
+    /// The request at which an object was last prefetched.
     private var fetches = SlotArray<UInt32>(repeating: 0)
     private var objects = SlotArray<UInt32>(repeating: 0)
     private(set) var count: UInt32 = 0
     /// The time of the latest request, in microseconds.
     var now: Int64 = .min
-    /// Numbers plus one at the places that the low bits of the object's hash name, or after, and above them the high bits of the
-    /// hash, so that a look for another object seldom leaves the table.
+    /// The hash table: an object's number plus one in the low bits, and the high bits of its hash above them. The low bits of
+    /// the hash give the place, or one before it. The high bits save most looks at ``objects``.
     private var table = SlotArray<UInt32>(repeating: 0)
     private var mask: UInt32 = 0
 
-    /// Whether an object is in the cache or on its way there.
+    /// Whether an object is resident or in flight.
     @inline(__always)
     func holds(_ object: UInt32) -> Bool {
         guard let number = number(of: object) else { return false }
         return states[number] != State.absent.rawValue
     }
 
-    /// Whether an object is in the cache and has not expired, or on its way there.
+    /// Whether an object is resident and has not expired, or in flight.
     ///
     /// - Parameter isFresh: whether a resident has not expired.
     func holds(_ object: UInt32, isFresh: (EntryID) -> Bool) -> Bool {
         guard let number = number(of: object) else { return false }
         switch self[number] {
         case .absent: return false
-        case .onTheWay: return true
-        case .ordinary, .waiting, .waitingUncounted: return isFresh(number)
+        case .inFlight: return true
+        case .requested, .unused, .unusedUncounted: return isFresh(number)
         }
     }
 
-    /// Whether an object that was fetched ahead at a request is in the cache, and nobody has asked for it since.
+    /// Whether an object that was prefetched at a request is resident, and was not requested since.
     @inline(__always)
-    func waits(_ object: UInt32, since request: Int) -> Bool {
+    func isUnused(_ object: UInt32, since request: Int) -> Bool {
         guard let number = number(of: object), fetch(of: number) == request else { return false }
-        return self[number] == .waiting || self[number] == .waitingUncounted
+        return self[number] == .unused || self[number] == .unusedUncounted
     }
 
-    /// Where an object that has a number stands.
+    /// The state of a numbered object.
     @inline(__always)
     subscript(number: EntryID) -> State {
         get { State(rawValue: states[number]) ?? .absent }
         set { states[number] = newValue.rawValue }
     }
 
-    /// The object that has a number.
+    /// The object with a number.
     @inline(__always)
     func object(_ number: EntryID) -> UInt32 { objects[number] }
 
-    /// The request at which it was fetched ahead.
+    /// The request at which an object was prefetched.
     func fetch(of number: EntryID) -> Int { Int(fetches[number]) }
 
-    /// It has come ahead of need.
+    /// Marks an object as prefetched and resident.
     mutating func arrived(_ number: EntryID, request: Int, isCounted: Bool) {
-        self[number] = isCounted ? .waiting : .waitingUncounted
+        self[number] = isCounted ? .unused : .unusedUncounted
         fetches[number] = UInt32(truncatingIfNeeded: request)
     }
 
-    /// The number of an object, given now if it has none.
+    /// Returns the number of an object, and assigns one if it has none.
     mutating func assign(_ object: UInt32) -> EntryID {
         if let number = number(of: object) { return number }
         let number = count

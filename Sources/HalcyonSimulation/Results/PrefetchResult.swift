@@ -88,7 +88,7 @@ struct PrefetchCounts {
     var used = 0
     /// Of the fetched: asked for before they arrived.
     var late = 0
-    /// What those size, which is fetched once: whoever asks joins the fetch.
+    /// What those size, which is fetched once: the request joins the transfer.
     private(set) var lateSize = 0
     /// What the unused size to fetch.
     private(set) var wastedSize = 0

@@ -173,7 +173,7 @@ enum DecisionCase: String, CaseIterable, Sendable {
                 planner.define(categorySet: access.categories, members: Array(trace.categorySets[access.categories]))
             }
             let outcome = cache.serve(access, isCounted: true, counts: &counts, policy: planner)
-            cache.tell(access, isHit: outcome.isHit, counts: &counts, to: planner)
+            cache.report(access, isHit: outcome.isHit, counts: &counts, to: planner)
             seen.note(access)
             cache.prefetch(after: access, isCounted: true, counts: &counts, policy: planner, plan: &plan)
             if outcome.isHit { digests.hits += 1 }

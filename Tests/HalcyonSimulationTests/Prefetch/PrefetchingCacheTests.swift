@@ -40,7 +40,7 @@ struct PrefetchingCacheTests {
             let access = Access(entry: .none, user: 1, object: object)
             let isCounted = position >= warmup
             let outcome = cache.serve(access, isCounted: isCounted, counts: &counts, policy: policy)
-            cache.tell(access, isHit: outcome.isHit, counts: &counts, to: policy)
+            cache.report(access, isHit: outcome.isHit, counts: &counts, to: policy)
             cache.prefetch(after: access, isCounted: isCounted, counts: &counts, policy: policy, plan: &plan)
         }
         return policy.left

@@ -165,7 +165,7 @@ struct CombinationTests {
         let outcomes = trace.entries.map { object in
             let access = Access(entry: .none, user: 0, object: object)
             let outcome = cache.serve(access, isCounted: true, counts: &counts, policy: script)
-            cache.tell(access, isHit: outcome.isHit, counts: &counts, to: script)
+            cache.report(access, isHit: outcome.isHit, counts: &counts, to: script)
             cache.prefetch(after: access, isCounted: true, counts: &counts, policy: script, plan: &plan)
             return outcome
         }
