@@ -112,11 +112,11 @@ import Testing
             ),
             (
                 ["shop.csv", "same.csv"], 65,
-                "same.csv: Every object has the same categories, so that they can tell nothing apart."
+                "same.csv: Every object has the same categories, so there is nothing to test."
             ),
             (
                 ["shop.csv", "few.csv"], 65,
-                "few.csv: Only 3 requests are left to count, and 128 are the fewest that say anything."
+                "few.csv: Only 3 requests are counted after the warm-up, and at least 128 are needed."
             ),
             (["shop.csv", "./shop.csv"], 64, "./shop.csv is named twice, and would count twice: name it once."),
             (
@@ -129,11 +129,11 @@ import Testing
             ),
             (
                 ["shop.csv", "--models", "own", "--device-capacity", "30"], 64,
-                "shop.csv names no user, so that there is no cache for each: leave out --models and --device-capacity."
+                "shop.csv has no users, which per-user caches need: leave out --models and --device-capacity."
             ),
             (
                 ["shop.csv", "more.csv", "--device-capacity", "30"], 64,
-                "None of the traces names a user, so that there is no cache for each: leave out --device-capacity."
+                "None of the traces has users, which per-user caches need: leave out --device-capacity."
             ),
             (
                 ["shop.csv", "--per", "user", "--device-capacity", "5", "--capacity", "2"], 64,
@@ -165,7 +165,7 @@ import Testing
             #expect((result["with_minus_without"] as? [String: Any])?["detectable"] == nil)
             #expect(
                 result["sentence"] as? String
-                    == "Not supported: no gain is possible with this cache, in which LRU hits as often as the optimum.")
+                    == "Not supported: no gain is possible with this cache, in which LRU has the hit ratio of the optimum.")
         }
     }
 }

@@ -72,7 +72,7 @@ struct ModelCommandTests {
             arguments + ["--prefetch", "planner(hidden=8)", "--prefetch-model", "p.safetensors"], in: folder)
         #expect(
             (fixed.code, fixed.errors)
-                == (64, "replay: hidden is the model's with --prefetch-model: leave it out.\n"))
+                == (64, "replay: hidden is set by the file of --prefetch-model: leave it out.\n"))
         let plain = try Replay.run(arguments + ["--format", "json"], in: folder).runs()
         #expect(plain[0]["prefetch"] == nil)
         let without = try #require(plain[0]["object_hit_ratio"] as? Double)

@@ -72,7 +72,7 @@ struct UsageTests {
             "--prefetch-budget, --fetch-latency and --prefetch-model need --prefetch."),
         Mistake(
             "t.csv --only -p belady --prefetch planner",
-            "belady knows the requests in advance, but not what is prefetched: leave it out."),
+            "belady knows the requests in advance, but not the prefetches: leave it out."),
         Mistake(
             "t.csv --only --prefetch markov --prefetch-model p.safetensors",
             "--prefetch-model needs --prefetch planner."),
@@ -92,11 +92,11 @@ struct UsageTests {
             "next-key needs the keys of the whole trace in advance, and a stream has none."),
         Mistake(
             "t.csv --only -p lru -c 5 --stream --windows 4",
-            "--windows divides the requests into equal parts, and a stream does not know their number: leave it out."),
+            "--windows divides the requests into equal parts, but their number is not known in a stream: leave it out."),
         Mistake(
             "t.csv --tiers memory=1KB,disk=1MB --memory-expiration 5",
             """
-            '5' is not a length of time: write a number with ms, s, min, h, d or w (300s).
+            '5' is not a duration: write a number with ms, s, min, h, d or w (300s).
             """),
         Mistake(
             "t.csv --tiers memory=1KB,disk=1MB --latency network=1e308",
@@ -107,7 +107,7 @@ struct UsageTests {
         Mistake(
             "t.csv --only -p belady --tiers memory=1KB,disk=1MB",
             """
-            belady knows the future of one cache, and cannot serve two tiers.
+            belady knows the future of one cache and cannot serve two tiers.
             """),
         Mistake(
             "t.csv --only -p belady -c 1KB --stream",
@@ -117,12 +117,12 @@ struct UsageTests {
         Mistake(
             "t.csv --only -p lru -c 1% --stream",
             """
-            The capacity 1% is a share of the distinct objects, which a stream does not know in advance: write a \
+            The capacity 1% is a share of the distinct objects, which are not known in advance in a stream: write a \
             number or a size.
             """),
         Mistake(
             "t.csv --only -p lru -c 1KB --stream --warmup 0.1",
-            "The warm-up is a share of the requests, and a stream does not know their number."),
+            "The warm-up is a share of the requests, whose number is not known in a stream."),
         Mistake(
             "t.csv --sizes big",
             """

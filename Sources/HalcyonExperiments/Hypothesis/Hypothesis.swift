@@ -38,8 +38,8 @@ public struct Hypothesis: Sendable {
             let warmup = ReplayOptions(warmup: options.warmup).warmupRequests(of: field.trace.count)
             if field.trace.count - warmup < ResamplingUnits.stretches {
                 throw .data(
-                    "Only \(field.trace.count - warmup) requests are left to count, and "
-                        + "\(ResamplingUnits.stretches) are the fewest that say anything.")
+                    "Only \(field.trace.count - warmup) requests are counted after the warm-up, and "
+                        + "at least \(ResamplingUnits.stretches) are needed.")
             }
         }
         self.fields = fields

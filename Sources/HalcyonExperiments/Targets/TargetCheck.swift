@@ -57,7 +57,7 @@ public struct TargetCheck: Sendable {
     ) async throws -> [TargetOutcome] {
         let perUser = group.mode == .perUser
         if perUser, !whole.hasUsers {
-            throw ReplayError.data("\(group.trace) names no user, so that there is no cache for each.")
+            throw ReplayError.data("\(group.trace) has no users, which per-user caches need.")
         }
         let trace =
             perUser || group.limit != nil ? whole.selection(limit: group.limit, withUserOnly: perUser).trace : whole

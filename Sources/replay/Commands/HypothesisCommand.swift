@@ -189,7 +189,7 @@ struct HypothesisCommand: AsyncParsableCommand {
     private func question(of path: String, _ learner: HypothesisLearner) throws -> Question {
         let trace = try Trace.load(ReadingArguments.path(of: path), reading.options(of: path, names: []))
         guard trace.hasUsers || per == .shared || per == nil else {
-            throw ReplayError.data("\(path) names no user, so that there is no cache for each.")
+            throw ReplayError.data("\(path) has no users, which per-user caches need.")
         }
         do {
             let (fields, notes) = try fields(of: trace)

@@ -175,10 +175,10 @@ struct RunCommand: AsyncParsableCommand {
         }
         let (requests, notes) = try perUserPart(of: Trace.load(path, load), trace)
         if by.contains(.category), !requests.hasCategories {
-            throw ReplayError.data("\(path) names no category, so that there is no table by category.")
+            throw ReplayError.data("\(path) has no categories for a table by category.")
         }
         if by.contains(.user), !requests.hasUsers {
-            throw ReplayError.data("\(path) names no user, so that there is no table by user.")
+            throw ReplayError.data("\(path) has no users for a table by user.")
         }
         let sweep = try Sweep(trace: requests, jobs: jobs)
         let progress = sweep.makeProgress()
@@ -194,7 +194,7 @@ struct RunCommand: AsyncParsableCommand {
     private func perUserPart(of trace: Trace, _ name: String) throws -> (trace: Trace, notes: [String]) {
         guard per == .user else { return (trace, []) }
         guard trace.hasUsers else {
-            throw ReplayError.data("\(name) names no user, so that there is no cache for each.")
+            throw ReplayError.data("\(name) has no users, which per-user caches need.")
         }
         let part = trace.selection(skip: skip, limit: limit, withUserOnly: true)
         let note = "\(part.withoutUser.counted("request")) without a user left out."
@@ -204,7 +204,7 @@ struct RunCommand: AsyncParsableCommand {
     private func streamed(_ trace: String, _ jobs: [ReplayJob]) throws -> ReplayReport {
         if windows != nil {
             throw ReplayError.usage(
-                "--windows divides the requests into equal parts, and a stream does not know their number: leave it out."
+                "--windows divides the requests into equal parts, but their number is not known in a stream: leave it out."
             )
         }
         var load = try loadOptions(of: trace)

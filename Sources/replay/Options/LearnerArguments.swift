@@ -48,7 +48,7 @@ struct LearnerArguments: ParsableArguments {
             let part = requests.selection(skip: skip, limit: limit, withUserOnly: true)
             if part.withoutUser > 0 { notes = ["\(part.withoutUser.grouped) requests without a user are left out."] }
             guard requests.hasUsers else {
-                throw ReplayError.data("\(trace.trace) names no user, so that there is no cache for each.")
+                throw ReplayError.data("\(trace.trace) has no users, which per-user caches need.")
             }
             requests = part.trace
         }

@@ -48,7 +48,7 @@ struct PrefetchArguments: ParsableArguments {
         let pretrained = try PretrainedPlanner(contentsOf: prefetchModel)
         for index in options.indices where options[index].isPlanner {
             if let fixed = options[index].policy.settings.first(where: { ["hidden", "horizon"].contains($0.name) }) {
-                throw ReplayError.usage("\(fixed.name) is the model's with --prefetch-model: leave it out.")
+                throw ReplayError.usage("\(fixed.name) is set by the file of --prefetch-model: leave it out.")
             }
             options[index].pretrained = pretrained
         }

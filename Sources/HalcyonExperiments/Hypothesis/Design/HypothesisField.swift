@@ -25,14 +25,14 @@ public struct HypothesisField: Sendable {
         guard trace.count > 0 else { throw .data("There is no request to replay.") }
         guard trace.hasCategories else {
             throw .data(
-                "The trace has no categories, so that there is nothing to test: give one with a category column.")
+                "The trace has no categories, so there is nothing to test: give one with a category column.")
         }
         guard Self.labelsDiffer(trace) else {
-            throw .data("Every object has the same categories, so that they can tell nothing apart.")
+            throw .data("Every object has the same categories, so there is nothing to test.")
         }
         if mode == .perUser {
             guard trace.hasUsers, !trace.users.contains(Trace.noUser) else {
-                throw .data("A cache for each user needs a user in every request.")
+                throw .data("Per-user caches need a user in every request.")
             }
         }
         distinct = Int(clamping: trace.distinctSize)

@@ -72,10 +72,10 @@ public struct HypothesisPrefetch: Sendable {
                     + "\(PrefetchOptions.plannerName).")
         }
         guard options.planner.categories == .on else {
-            throw .usage("A planner blind to categories gains nothing from them: leave out categories=off.")
+            throw .usage("The planner must use categories in this test: leave out categories=off.")
         }
         guard options.pretrained == nil else {
-            throw .usage("Every form of the planner begins with nothing here: leave out --prefetch-model.")
+            throw .usage("The planner must start untrained in this test: leave out --prefetch-model.")
         }
         withCategories = options
         var without = options

@@ -205,7 +205,7 @@ struct HypothesisSentence {
         guard let detectable = evidence.smallestDetectable else {
             text =
                 evidence.leavesNoGain
-                ? "\(verdict.words): no gain is possible with this cache, in which LRU hits as often as the optimum."
+                ? "\(verdict.words): no gain is possible with this cache, in which LRU has the hit ratio of the optimum."
                 : "\(verdict.words): nothing varies in any run, so that no gain could show; measured are \(figures)."
             return
         }
