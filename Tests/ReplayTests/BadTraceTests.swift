@@ -75,7 +75,7 @@ struct BadTraceTests {
         try check("t.csv --only -p lru --by user", "t.csv has no users for a table by user.")
         try check(
             "t.csv --only -p lru --by category", "t.csv has no categories for a table by category.")
-        try check("curve t.csv --unit bytes", "t.csv has no sizes, so that there is no curve over bytes.")
+        try check("curve t.csv --unit bytes", "t.csv has no sizes for a curve over bytes.")
         try check(
             "t.csv --only -p lru --columns key=nope",
             "t.csv:1: there is no column 'nope' for the key; the columns are 'key'")

@@ -28,7 +28,7 @@ import Testing
         model.users = 60
         try TraceWriter.write(model.generate(seed: 1), to: file("shop.csv"))
         let options = [
-            "--per", "both", "--capacity", "20,2%", "--device-capacity", "8", "--permutations", "2", "--seeds", "1",
+            "--per", "both", "--capacity", "20,2%", "--user-capacity", "8", "--permutations", "2", "--seeds", "1",
             "--resamples", "200", "--limit", "800", "--learner", "learned(hidden=4)", "--models", "adapted",
             "--format", "json",
         ]
@@ -118,26 +118,26 @@ import Testing
                 ["shop.csv", "few.csv"], 65,
                 "few.csv: Only 3 requests are counted after the warm-up, and at least 128 are needed."
             ),
-            (["shop.csv", "./shop.csv"], 64, "./shop.csv is named twice, and would count twice: name it once."),
+            (["shop.csv", "./shop.csv"], 64, "./shop.csv is given twice and would count twice: give it once."),
             (
                 ["shop.csv", "--capacity", "10%,2"], 64,
                 "The capacities 10% and 2 are the same, which would count twice: give one of them."
             ),
             (
-                ["shop.csv", "--per", "shared", "--device-capacity", "5"], 64,
-                "--device-capacity needs caches of users: leave out --per shared."
+                ["shop.csv", "--per", "shared", "--user-capacity", "5"], 64,
+                "--user-capacity needs per-user caches: leave out --per shared."
             ),
             (
-                ["shop.csv", "--models", "own", "--device-capacity", "30"], 64,
-                "shop.csv has no users, which per-user caches need: leave out --models and --device-capacity."
+                ["shop.csv", "--models", "own", "--user-capacity", "30"], 64,
+                "shop.csv has no users, which per-user caches need: leave out --models and --user-capacity."
             ),
             (
                 ["shop.csv", "more.csv", "--device-capacity", "30"], 64,
-                "None of the traces has users, which per-user caches need: leave out --device-capacity."
+                "None of the traces has users, which per-user caches need: leave out --user-capacity."
             ),
             (
-                ["shop.csv", "--per", "user", "--device-capacity", "5", "--capacity", "2"], 64,
-                "With --per user --device-capacity states the capacities: leave out --capacity."
+                ["shop.csv", "--per", "user", "--user-capacity", "5", "--capacity", "2"], 64,
+                "With --per user, --user-capacity states the capacities: leave out --capacity."
             ),
         ] as [([String], Int32, String)] {
             let outcome = try Replay.run(["hypothesis"] + arguments + long, in: folder)

@@ -67,7 +67,7 @@ struct ModelCommandTests {
         #expect(
             results.allSatisfy { $0["budget"] as? String == "1/request" && $0["fetch_latency"] as? Int == 1_000_000 })
         let said = try Replay.run(fetching + ["--prefetch-model", "p.safetensors"], in: folder).text
-        #expect(said.contains("planner starts with the model p.safetensors, and goes on learning."))
+        #expect(said.contains("planner starts with the model p.safetensors, and continues learning."))
         let fixed = try Replay.run(
             arguments + ["--prefetch", "planner(hidden=8)", "--prefetch-model", "p.safetensors"], in: folder)
         #expect(

@@ -51,8 +51,8 @@ struct UsageTests {
             """),
         Mistake("t.csv --warmup 1", "--warmup 1.0 is not a share: give a number from 0 to less than 1."),
         Mistake("t.csv --warmup nan", "--warmup nan is not a share: give a number from 0 to less than 1."),
-        Mistake("t.csv --windows 0", "--windows 0 cannot be: give 1 to 100000."),
-        Mistake("t.csv --threads 0", "--threads 0 cannot be: give at least 1."),
+        Mistake("t.csv --windows 0", "--windows 0 is out of range: give 1 to 100000."),
+        Mistake("t.csv --threads 0", "--threads 0 is too small: give at least 1."),
         Mistake("t.csv --limit 0", "--limit 0 leaves nothing: give at least 1."),
         Mistake("t.csv --skip=-1", "--skip -1 is negative: give 0 or more."),
         Mistake(
@@ -142,12 +142,12 @@ struct UsageTests {
             'jsonl'. See 'replay --help'.
             """),
         Mistake("curve t.csv --sample 0", "--sample 0.0 is not a share: give a number above 0 and at most 1."),
-        Mistake("curve t.csv --sample 1e-12", "--sample leaves none of the 114 objects: give a larger share."),
+        Mistake("curve t.csv --sample 1e-12", "--sample selects none of the 114 objects: give a larger share."),
         Mistake("curve t.csv --points 1", "--points 1 is no curve: give at least 2, or 0 for every point."),
         Mistake("curve t.csv --maximum-objects 5", "--maximum-objects needs --sample and at least 1."),
         Mistake("inspect t.csv --top=-1", "--top -1 is negative: give 0 or more."),
         Mistake(
-            "hypothesis t.csv --per shared --models own", "--models needs caches of users: leave out --per shared."),
+            "hypothesis t.csv --per shared --models own", "--models needs per-user caches: leave out --per shared."),
         Mistake("policies nope", "There is no policy 'nope'; the nearest are size, clock, sieve."),
         Mistake(
             "generate nope",

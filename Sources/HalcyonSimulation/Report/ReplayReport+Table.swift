@@ -32,7 +32,8 @@ extension ReplayReport {
         for note in trace.notes { text += "  note: \(note)\n" }
         if let note = KernelInfo.note(runs.flatMap(\.allKernels)) { text += "  note: \(note)\n" }
         if let run = runs.first, run.warmupRequests > 0 {
-            text += "  note: the first \(run.warmupRequests.counted("request")) warm up the cache and are not counted.\n"
+            let warmup = run.warmupRequests.counted("request")
+            text += "  note: the first \(warmup) warm up the cache and are not counted.\n"
         }
         return text
     }
@@ -172,10 +173,10 @@ extension ReplayReport {
                     + [.init(prefetch.planningMicroseconds.decimals(1))])
         }
         var text = "\n" + table.rendered()
-        text += "Budget \(first.budget). owed: hits due to prefetching, of the requests; fetched: prefetched objects, of the "
-        text += "requests; precision: used, of the fetched; coverage: misses avoided, of the misses without prefetching; "
-        text += "pollution: hits lost, of the requests; timely: used, of the used and late; wasted: prefetched and unused, of "
-        text += "everything fetched; µs: learning and planning per request.\n"
+        text += "Budget \(first.budget). owed: hits due to prefetching, of the requests; fetched: prefetched objects, "
+        text += "of the requests; precision: used, of the fetched; coverage: misses avoided, of the misses without "
+        text += "prefetching; pollution: hits lost, of the requests; timely: used, of the used and late; wasted: "
+        text += "prefetched and unused, of everything fetched; µs: learning and planning per request.\n"
         for run in group { text += calibration(of: run) }
         return text
     }
