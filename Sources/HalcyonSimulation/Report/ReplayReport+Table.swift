@@ -7,14 +7,14 @@ extension ReplayReport {
     /// - Parameter emphasis: whether to set bold text, as on a terminal.
     public func table(emphasis: Bool = false) -> String {
         var text = header
-        var capacities: [(capacity: Int, asked: String)] = []
+        var capacities: [(capacity: Int, requested: String)] = []
         for run in runs
-        where !capacities.contains(where: { $0.capacity == run.capacity && $0.asked == run.capacityAsked }) {
+        where !capacities.contains(where: { $0.capacity == run.capacity && $0.requested == run.capacityAsked }) {
             capacities.append((run.capacity, run.capacityAsked))
         }
-        for (capacity, asked) in capacities {
-            let group = runs.filter { $0.capacity == capacity && $0.capacityAsked == asked }
-            text += "\n" + title(group[0], asked: asked) + "\n" + table(of: group, emphasis: emphasis)
+        for (capacity, requested) in capacities {
+            let group = runs.filter { $0.capacity == capacity && $0.capacityAsked == requested }
+            text += "\n" + title(group[0], requested: requested) + "\n" + table(of: group, emphasis: emphasis)
             text += breakdown(of: group, by: "category", \.categories) + breakdown(of: group, by: "user", \.users)
             text += timings(of: group) + prefetching(of: group)
         }
@@ -38,13 +38,13 @@ extension ReplayReport {
         return text
     }
 
-    private func title(_ run: RunResult, asked: String) -> String {
+    private func title(_ run: RunResult, requested: String) -> String {
         var text: String
         if let tiers = run.tiers {
             text = "memory \(amount(tiers.memoryCapacity, run)), disk \(amount(tiers.diskCapacity, run))"
         } else {
             text = "capacity \(amount(run.capacity, run))"
-            if asked != "\(run.capacity)", asked.last == "%" { text += " (\(asked))" }
+            if requested != "\(run.capacity)", requested.last == "%" { text += " (\(requested))" }
         }
         if run.mode == .perUser { text += " a user, \(run.caches.counted("user"))" }
         return text + ", \(run.requests.counted("request")) counted"

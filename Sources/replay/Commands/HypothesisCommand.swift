@@ -129,9 +129,9 @@ struct HypothesisCommand: AsyncParsableCommand {
     }
 
     private func prefetch() throws -> HypothesisPrefetch? {
-        let asked = try fetching.options()
-        if asked.count > 1 { throw ReplayError.usage("The test needs a single prefetch policy: give --prefetch once.") }
-        return try asked.first.map { try HypothesisPrefetch($0) }
+        let requested = try fetching.options()
+        if requested.count > 1 { throw ReplayError.usage("The test needs a single prefetch policy: give --prefetch once.") }
+        return try requested.first.map { try HypothesisPrefetch($0) }
     }
 
     private var options: HypothesisOptions {

@@ -39,7 +39,7 @@ private struct NamedPlace {
     let what: String
     let path: String
     private let place: String
-    /// The device and inode of a file with a single hard link, which identify it under any spelling of its path.
+    /// The device number and inode of a file with a single hard link, which identify it under any spelling of its path.
     private let identity: [UInt64]?
 
     init(what: String, path: String) {

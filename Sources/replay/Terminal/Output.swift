@@ -32,8 +32,8 @@ enum Output {
 
     /// Returns the format of a trace written to `path`: the requested one, or that of the extension, or CSV on
     /// standard output.
-    static func traceFormat(_ asked: TraceFormat?, for path: String) throws(ReplayError) -> TraceFormat {
-        guard let format = asked ?? TraceFormat(path: path) ?? (path == "-" ? .csv : nil) else {
+    static func traceFormat(_ requested: TraceFormat?, for path: String) throws(ReplayError) -> TraceFormat {
+        guard let format = requested ?? TraceFormat(path: path) ?? (path == "-" ? .csv : nil) else {
             throw ReplayError.usage(
                 "The name '\(path)' does not say in which format to write: end it in .csv or .oracleGeneral, "
                     + "with .gz or .zst behind if wanted.")
