@@ -130,7 +130,9 @@ struct HypothesisCommand: AsyncParsableCommand {
 
     private func prefetch() throws -> HypothesisPrefetch? {
         let requested = try fetching.options()
-        if requested.count > 1 { throw ReplayError.usage("The test needs a single prefetch policy: give --prefetch once.") }
+        if requested.count > 1 {
+            throw ReplayError.usage("The test needs a single prefetch policy: give --prefetch once.")
+        }
         return try requested.first.map { try HypothesisPrefetch($0) }
     }
 
