@@ -201,7 +201,7 @@ public struct CacheCore<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
     }
 
     /// Makes a choice, and reports how long it took if the cache is timed.
-    @inlinable
+    @inlinable @inline(never)
     mutating func timed(_ choose: (inout Self) -> EntryID) -> EntryID {
         guard let times = tables.times else { return choose(&self) }
         let start = times.now

@@ -93,7 +93,7 @@ struct PrefetchedEntries: ~Copyable {
 
 extension CacheCore where Policy: ~Copyable {
     /// A hit. Prefetching a resident (from a slower cache into this one) is no request.
-    @inlinable
+    @inlinable @inline(never)
     mutating func hitPrefetching(_ access: Access) {
         if access.isPrefetch { return }
         guard tables.prefetched.contains(access.entry) else { return policy.hit(access) }
@@ -105,21 +105,21 @@ extension CacheCore where Policy: ~Copyable {
         tables.prefetched.policyCount += 1
     }
 
-    @inlinable
+    @inlinable @inline(never)
     mutating func insertPrefetching(_ access: Access) {
         if access.isPrefetch { return tables.prefetched.add(access) }
         policy.insert(access)
         tables.prefetched.policyCount += 1
     }
 
-    @inlinable
+    @inlinable @inline(never)
     mutating func withdrawPrefetching(_ entry: EntryID) {
         if tables.prefetched.contains(entry) { return tables.prefetched.remove(entry) }
         policy.remove(entry)
         tables.prefetched.policyCount -= 1
     }
 
-    @inlinable
+    @inlinable @inline(never)
     mutating func victimPrefetching(for access: Access) -> EntryID {
         if let first = tables.prefetched.unprotected(at: access) { return tables.prefetched.drop(first) }
         guard tables.prefetched.policyCount > 0 else { return tables.prefetched.drop(tables.prefetched.list.tail) }
@@ -140,7 +140,7 @@ extension CacheCore where Policy: ~Copyable {
         return victim
     }
 
-    @inlinable
+    @inlinable @inline(never)
     mutating func leastWantedPrefetching(at now: Access) -> EntryID {
         if !tables.prefetched.list.isEmpty { return tables.prefetched.drop(tables.prefetched.list.tail) }
         let victim = policy.leastWanted(at: now)

@@ -166,18 +166,18 @@ struct CacheSet {
     }
 
     /// Returns how many entry numbers of a cache are in use.
-    private func entryCount(_ number: Int, _ facts: SourceFacts?) -> Int {
+    private mutating func entryCount(_ number: Int, _ facts: SourceFacts?) -> Int {
         if let input { return entriesInAdvance(number, input) }
         guard let facts else { return 0 }
         return isPerUser ? facts.entryCounts[number] : facts.objectCount
     }
 
-    private func entriesInAdvance(_ number: Int, _ input: ReplayInput) -> Int {
+    private mutating func entriesInAdvance(_ number: Int, _ input: ReplayInput) -> Int {
         isPerUser ? input.users?.objectCounts[number] ?? 0 : input.trace.objectCount
     }
 
     /// Returns a cache that was opened and is not retired.
-    private func opened(_ number: Int) -> TieredCache {
+    private mutating func opened(_ number: Int) -> TieredCache {
         guard let cache = caches[number] else { preconditionFailure("a cache that is not open") }
         return cache
     }
@@ -194,7 +194,7 @@ struct CacheSet {
         }
     }
 
-    private func makeCache(_ number: Int) -> TieredCache {
+    private mutating func makeCache(_ number: Int) -> TieredCache {
         let times = timer?.times
         var context = context
         adjust(&context, number)
@@ -208,7 +208,7 @@ struct CacheSet {
             disk: policy.makeCache(context, model: models.disk, times: times))
     }
 
-    private func adjust(_ context: inout PolicyContext, _ number: Int) {
+    private mutating func adjust(_ context: inout PolicyContext, _ number: Int) {
         if isPerUser { context.seed = seed &+ UInt64(number) }
         guard let input else { return }
         if prefetching == nil { context.entries = entriesInAdvance(number, input) }

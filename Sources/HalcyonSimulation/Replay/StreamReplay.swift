@@ -70,9 +70,7 @@ public struct StreamReplay {
         let size = source.firstSize
         let isUniform = expectsUniformSizes && source.firstOther(than: size) == nil
         let unit = CacheUnit(uniformSize: isUniform ? size : nil)
-        var runs = jobs.map { JobRun($0, facts: SourceFacts(streamOf: unit)) }
-        var seconds = [Double](repeating: 0, count: runs.count)
-        let clock = ContinuousClock()
+        let runs = jobs.map { StreamedRun($0, unit: unit) }
         repeat {
             if isUniform, load.sizes != .unit, let other = source.firstOther(than: size) {
                 let number = max(load.skip, 0) + source.requests + other.place + 1
@@ -82,11 +80,7 @@ public struct StreamReplay {
                 )
             }
             source.withBlock(unit: unit) { block in
-                for number in runs.indices {
-                    let began = clock.now
-                    runs[number].serve(block)
-                    seconds[number] += (clock.now - began).inSeconds
-                }
+                for run in runs { run.serve(block) }
             }
         } while try source.next()
         let facts = source.facts(unit: unit)
@@ -95,11 +89,7 @@ public struct StreamReplay {
             source.stream, path: path, requests: facts.requests, identity: source.identity,
             notes: notes + (source.withoutUser > 0 ? [withoutUser(source.withoutUser)] : []))
         return .finished(
-            ReplayReport(
-                trace: trace,
-                runs: runs.indices.map {
-                    runs[$0].finish(facts, seconds: seconds[$0] - runs[$0].otherSeconds).result
-                }))
+            ReplayReport(trace: trace, runs: runs.map { $0.finish(facts) }))
     }
 
     /// Refuses capacities in bytes without sizes, and tables of categories or users that the trace lacks.
@@ -117,4 +107,21 @@ public struct StreamReplay {
     }
 
     private func withoutUser(_ count: Int) -> String { "\(count.counted("request")) without a user left out." }
+}
+
+/// One job of a pass over a stream, and its duration so far.
+private final class StreamedRun {
+    private var run: JobRun
+    private var seconds = 0.0
+    private let clock = ContinuousClock()
+
+    init(_ job: ResolvedJob, unit: CacheUnit) { run = JobRun(job, facts: SourceFacts(streamOf: unit)) }
+
+    func serve(_ block: borrowing RequestBlock) {
+        let began = clock.now
+        run.serve(block)
+        seconds += (clock.now - began).inSeconds
+    }
+
+    func finish(_ facts: SourceFacts) -> RunResult { run.finish(facts, seconds: seconds - run.otherSeconds).result }
 }

@@ -21,12 +21,12 @@ struct ResidencyTableTests {
             book[object] = number
             switch generator.next(below: 4) {
             case 0: met[number] = .absent
-            case 1: met[number] = .ordinary
-            case 2: met[number] = .onTheWay
+            case 1: met[number] = .requested
+            case 2: met[number] = .inFlight
             default:
                 met.arrived(number, request: step, isCounted: step % 2 == 0)
                 if met.fetch(of: number) != step { wrong += 1 }
-                if met[number] != (step % 2 == 0 ? .waiting : .waitingUncounted) { wrong += 1 }
+                if met[number] != (step % 2 == 0 ? .unused : .unusedUncounted) { wrong += 1 }
             }
             states[object] = met[number]
         }

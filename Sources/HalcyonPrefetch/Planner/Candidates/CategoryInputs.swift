@@ -2,7 +2,7 @@ import HalcyonEviction
 import HalcyonLearning
 
 /// The network's inputs that depend only on a candidate's category set, computed once a plan for each set
-/// (``HabitColumns``).
+/// (``UserCategoryColumns``).
 ///
 /// O(categories) a set.
 struct CategoryInputs: ~Copyable {

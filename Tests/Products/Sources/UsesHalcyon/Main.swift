@@ -1,0 +1,9 @@
+import Foundation
+import Halcyon
+
+@main
+struct Main {
+    static func main() throws {
+        _ = MemoryStorage<Data>()
+    }
+}
