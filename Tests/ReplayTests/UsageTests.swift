@@ -163,8 +163,8 @@ struct UsageTests {
         Mistake(
             "generate zipf -o x.foo",
             """
-            The name 'x.foo' does not say in which format to write: end it in .csv or .oracleGeneral, with .gz or \
-            .zst behind if wanted.
+            The name 'x.foo' does not imply a format: end it in .csv or .oracleGeneral, optionally followed by .gz or \
+            .zst.
             """),
         Mistake("convert t.csv x.vscsi", "Traces are written as csv or oracleGeneral, not as vscsi."),
         Mistake("convert t.csv x.csv --limit 0", "--limit 0 leaves nothing: give at least 1."),

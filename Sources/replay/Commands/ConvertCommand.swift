@@ -11,7 +11,7 @@ struct ConvertCommand: AsyncParsableCommand {
     @OptionGroup var trace: TraceArguments
 
     @Argument(
-        help: "The file to write: .csv or .oracleGeneral, with .gz or .zst if wanted; - is standard output, as CSV.")
+        help: "The file to write: .csv or .oracleGeneral, optionally with .gz or .zst; - is standard output, as CSV.")
     var output: String
 
     @Option(help: "The format to write; by default that of the file extension.")

@@ -35,8 +35,8 @@ enum Output {
     static func traceFormat(_ requested: TraceFormat?, for path: String) throws(ReplayError) -> TraceFormat {
         guard let format = requested ?? TraceFormat(path: path) ?? (path == "-" ? .csv : nil) else {
             throw ReplayError.usage(
-                "The name '\(path)' does not say in which format to write: end it in .csv or .oracleGeneral, "
-                    + "with .gz or .zst behind if wanted.")
+                "The name '\(path)' does not imply a format: end it in .csv or .oracleGeneral, "
+                    + "optionally followed by .gz or .zst.")
         }
         guard format == .csv || format == .oracleGeneral else {
             throw ReplayError.usage("Traces are written as csv or oracleGeneral, not as \(format.rawValue).")

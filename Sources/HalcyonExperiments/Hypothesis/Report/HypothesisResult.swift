@@ -200,13 +200,13 @@ struct HypothesisSentence {
         let (without, permuted) = (evidence.overWithout, evidence.overPermuted)
         let p = "p = \(evidence.permutation.adjusted.decimals(3))"
         let figures =
-            "\(Self.words(without)) against the same learner without them, "
-            + "\(Self.words(permuted)) against permuted labels (\(p))"
+            "\(Self.words(without)) over the same learner without them, "
+            + "\(Self.words(permuted)) over permuted labels (\(p))"
         guard let detectable = evidence.smallestDetectable else {
             text =
                 evidence.leavesNoGain
                 ? "\(verdict.words): no gain is possible with this cache, in which LRU has the hit ratio of the optimum."
-                : "\(verdict.words): nothing varies in any run, so that no gain could show; measured are \(figures)."
+                : "\(verdict.words): nothing varies in any run, so no gain is detectable; measured: \(figures)."
             return
         }
         let shown = Self.points(detectable)
@@ -214,7 +214,7 @@ struct HypothesisSentence {
         case .supported:
             text =
                 "\(verdict.words): knowing the categories changes the hit ratio by \(figures); "
-                + "the data could have shown \(shown)."
+                + "the smallest detectable gain is \(shown)."
         case .notSupported:
             let isByLabels = permuted.familyInterval.high < without.familyInterval.high
             let bound = isByLabels ? permuted.familyInterval.high : without.familyInterval.high
@@ -222,16 +222,14 @@ struct HypothesisSentence {
             let control = isByLabels ? "permuted labels" : "the same learner without them"
             text =
                 "\(verdict.words): \(ruledOut) over \(control) is ruled out, by the interval that holds for all cells; "
-                + "measured are \(figures). "
-                + "The data could have shown \(shown)."
+                + "measured: \(figures). The smallest detectable gain is \(shown)."
         case .undecided:
             let fewest = Int((1 / evidence.options.level).rounded(.up)) - 1
             let tooFew =
                 evidence.hits.permuted.count < fewest
                 ? " At least \(fewest) permutations are needed to find support." : ""
             text =
-                "\(verdict.words): measured are \(figures), and the smallest gain that the data could have shown is "
-                + "\(shown).\(tooFew)"
+                "\(verdict.words): measured: \(figures). The smallest detectable gain is \(shown).\(tooFew)"
         }
     }
 
