@@ -31,7 +31,7 @@ struct GenerateCommand: AsyncParsableCommand {
     @Option(
         name: [.short, .long],
         help:
-            "The file to write, .csv or .oracleGeneral, optionally with .gz or .zst; by default CSV on standard output.")
+            "The file to write: .csv or .oracleGeneral, optionally .gz or .zst; by default CSV on standard output.")
     var output: String?
 
     func run() async throws {
