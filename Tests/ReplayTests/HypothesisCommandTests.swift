@@ -108,7 +108,7 @@ import Testing
             (["shop.csv", "missing.csv", "-o", "out"], 65, "missing.csv: there is no such file"),
             (
                 ["shop.csv", "plain.csv", "-o", "out"], 65,
-                "plain.csv: The trace has no categories, so that there is nothing to test: give one with a category column."
+                "plain.csv: The trace has no categories, so there is nothing to test: give one with a category column."
             ),
             (
                 ["shop.csv", "same.csv"], 65,
@@ -163,9 +163,8 @@ import Testing
         for result in results {
             #expect(result["smallest_detectable"] == nil && result["verdict"] as? String == "not supported")
             #expect((result["with_minus_without"] as? [String: Any])?["detectable"] == nil)
-            #expect(
-                result["sentence"] as? String
-                    == "Not supported: no gain is possible with this cache, in which LRU has the hit ratio of the optimum.")
+            let reason = "no gain is possible with this cache, in which LRU has the hit ratio of the optimum."
+            #expect(result["sentence"] as? String == "Not supported: \(reason)")
         }
     }
 }
