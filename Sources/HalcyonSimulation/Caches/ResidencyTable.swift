@@ -94,7 +94,7 @@ struct ResidencyTable: ~Copyable {
         var place = hash & mask
         while true {
             let found = table[place]
-            // Numbers plus one use at most half of the values.
+            // Numbers plus one are at most half of the table's length.
             if found & mask == 0 { return nil }
             let number = (found & mask) &- 1
             if (found ^ hash) & ~mask == 0 && objects[number] == object { return number }
