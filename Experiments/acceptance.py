@@ -36,7 +36,7 @@ def verdicts(options, model, seed, folder):
     if options.per != "user":
         arguments += ["--capacity", options.capacity]
     if options.per != "shared":
-        arguments += ["--device-capacity", options.device_capacity]
+        arguments += ["--user-capacity", options.device_capacity]
     for name in ["permutations", "threads"]:
         if getattr(options, name) is not None:
             arguments += [f"--{name}", str(getattr(options, name))]

@@ -29,7 +29,8 @@ struct ReplayCommand: AsyncParsableCommand {
 }
 
 extension ReplayCommand {
-    /// Runs what the arguments ask for. A mistake in them is one sentence and where to read on; ctrl-C leaves nothing behind.
+    /// Runs the requested command. Reports an invalid argument as one sentence. An interruption leaves no unfinished
+    /// files.
     static func main() async {
         signal(SIGPIPE, SIG_DFL)
         let interruption = Interruption()

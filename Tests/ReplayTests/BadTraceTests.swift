@@ -71,11 +71,11 @@ struct BadTraceTests {
         try check("none.csv --only -p lru", "none.csv: there is no such file")
         try check(". --only -p lru", ".: is a directory; a trace file is needed")
         try check("t.csv --only -p lru --skip 2000", "t.csv: no request is left after the first 2000")
-        try check("t.csv --only -p lru --per user", "t.csv names no user, so that there is no cache for each.")
-        try check("t.csv --only -p lru --by user", "t.csv names no user, so that there is no table by user.")
+        try check("t.csv --only -p lru --per user", "t.csv has no users, which per-user caches need.")
+        try check("t.csv --only -p lru --by user", "t.csv has no users for a table by user.")
         try check(
-            "t.csv --only -p lru --by category", "t.csv names no category, so that there is no table by category.")
-        try check("curve t.csv --unit bytes", "t.csv has no sizes, so that there is no curve over bytes.")
+            "t.csv --only -p lru --by category", "t.csv has no categories for a table by category.")
+        try check("curve t.csv --unit bytes", "t.csv has no sizes for a curve over bytes.")
         try check(
             "t.csv --only -p lru --columns key=nope",
             "t.csv:1: there is no column 'nope' for the key; the columns are 'key'")

@@ -138,7 +138,7 @@ struct CheckCommandTests {
                 outcome.errors
                     == "replay: targets.yml:1:9: the schema halcyon.targets/1 is no longer read: write halcyon.targets/2, "
                     + "rename 'tolerances' to 'margins' and 'lowest_hit_ratio' to 'floor', leave out 'hit_ratio', and "
-                    + "record anew with --update.\n")
+                    + "record again with --update.\n")
         }
     }
 

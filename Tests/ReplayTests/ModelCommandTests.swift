@@ -67,12 +67,12 @@ struct ModelCommandTests {
         #expect(
             results.allSatisfy { $0["budget"] as? String == "1/request" && $0["fetch_latency"] as? Int == 1_000_000 })
         let said = try Replay.run(fetching + ["--prefetch-model", "p.safetensors"], in: folder).text
-        #expect(said.contains("planner starts with the model p.safetensors, and goes on learning."))
+        #expect(said.contains("planner starts with the model p.safetensors, and continues learning."))
         let fixed = try Replay.run(
             arguments + ["--prefetch", "planner(hidden=8)", "--prefetch-model", "p.safetensors"], in: folder)
         #expect(
             (fixed.code, fixed.errors)
-                == (64, "replay: hidden is the model's with --prefetch-model: leave it out.\n"))
+                == (64, "replay: hidden is set by the file of --prefetch-model: leave it out.\n"))
         let plain = try Replay.run(arguments + ["--format", "json"], in: folder).runs()
         #expect(plain[0]["prefetch"] == nil)
         let without = try #require(plain[0]["object_hit_ratio"] as? Double)

@@ -51,8 +51,8 @@ struct UsageTests {
             """),
         Mistake("t.csv --warmup 1", "--warmup 1.0 is not a share: give a number from 0 to less than 1."),
         Mistake("t.csv --warmup nan", "--warmup nan is not a share: give a number from 0 to less than 1."),
-        Mistake("t.csv --windows 0", "--windows 0 cannot be: give 1 to 100000."),
-        Mistake("t.csv --threads 0", "--threads 0 cannot be: give at least 1."),
+        Mistake("t.csv --windows 0", "--windows 0 is out of range: give 1 to 100000."),
+        Mistake("t.csv --threads 0", "--threads 0 is too small: give at least 1."),
         Mistake("t.csv --limit 0", "--limit 0 leaves nothing: give at least 1."),
         Mistake("t.csv --skip=-1", "--skip -1 is negative: give 0 or more."),
         Mistake(
@@ -72,7 +72,7 @@ struct UsageTests {
             "--prefetch-budget, --fetch-latency and --prefetch-model need --prefetch."),
         Mistake(
             "t.csv --only -p belady --prefetch planner",
-            "belady knows the requests in advance, but not what is prefetched: leave it out."),
+            "belady knows the requests in advance, but not the prefetches: leave it out."),
         Mistake(
             "t.csv --only --prefetch markov --prefetch-model p.safetensors",
             "--prefetch-model needs --prefetch planner."),
@@ -92,11 +92,11 @@ struct UsageTests {
             "next-key needs the keys of the whole trace in advance, and a stream has none."),
         Mistake(
             "t.csv --only -p lru -c 5 --stream --windows 4",
-            "--windows divides the requests into equal parts, and a stream does not know their number: leave it out."),
+            "--windows divides the requests into equal parts, but their number is not known in a stream: leave it out."),
         Mistake(
             "t.csv --tiers memory=1KB,disk=1MB --memory-expiration 5",
             """
-            '5' is not a length of time: write a number with ms, s, min, h, d or w (300s).
+            '5' is not a duration: write a number with ms, s, min, h, d or w (300s).
             """),
         Mistake(
             "t.csv --tiers memory=1KB,disk=1MB --latency network=1e308",
@@ -107,7 +107,7 @@ struct UsageTests {
         Mistake(
             "t.csv --only -p belady --tiers memory=1KB,disk=1MB",
             """
-            belady knows the future of one cache, and cannot serve two tiers.
+            belady knows the future of one cache and cannot serve two tiers.
             """),
         Mistake(
             "t.csv --only -p belady -c 1KB --stream",
@@ -117,12 +117,12 @@ struct UsageTests {
         Mistake(
             "t.csv --only -p lru -c 1% --stream",
             """
-            The capacity 1% is a share of the distinct objects, which a stream does not know in advance: write a \
+            The capacity 1% is a share of the distinct objects, which are not known in advance in a stream: write a \
             number or a size.
             """),
         Mistake(
             "t.csv --only -p lru -c 1KB --stream --warmup 0.1",
-            "The warm-up is a share of the requests, and a stream does not know their number."),
+            "The warm-up is a share of the requests, whose number is not known in a stream."),
         Mistake(
             "t.csv --sizes big",
             """
@@ -142,12 +142,12 @@ struct UsageTests {
             'jsonl'. See 'replay --help'.
             """),
         Mistake("curve t.csv --sample 0", "--sample 0.0 is not a share: give a number above 0 and at most 1."),
-        Mistake("curve t.csv --sample 1e-12", "--sample leaves none of the 114 objects: give a larger share."),
+        Mistake("curve t.csv --sample 1e-12", "--sample selects none of the 114 objects: give a larger share."),
         Mistake("curve t.csv --points 1", "--points 1 is no curve: give at least 2, or 0 for every point."),
         Mistake("curve t.csv --maximum-objects 5", "--maximum-objects needs --sample and at least 1."),
         Mistake("inspect t.csv --top=-1", "--top -1 is negative: give 0 or more."),
         Mistake(
-            "hypothesis t.csv --per shared --models own", "--models needs caches of users: leave out --per shared."),
+            "hypothesis t.csv --per shared --models own", "--models needs per-user caches: leave out --per shared."),
         Mistake("policies nope", "There is no policy 'nope'; the nearest are size, clock, sieve."),
         Mistake(
             "generate nope",
@@ -163,8 +163,8 @@ struct UsageTests {
         Mistake(
             "generate zipf -o x.foo",
             """
-            The name 'x.foo' does not say in which format to write: end it in .csv or .oracleGeneral, with .gz or \
-            .zst behind if wanted.
+            The name 'x.foo' does not imply a format: end it in .csv or .oracleGeneral, optionally followed by .gz or \
+            .zst.
             """),
         Mistake("convert t.csv x.vscsi", "Traces are written as csv or oracleGeneral, not as vscsi."),
         Mistake("convert t.csv x.csv --limit 0", "--limit 0 leaves nothing: give at least 1."),

@@ -2,8 +2,8 @@ import HalcyonEviction
 import HalcyonSimulation
 import HalcyonTrace
 
-/// The question of the house: does a learner that knows the categories hit more often than the same learner without
-/// them, and than with labels that were dealt out at random?
+/// A test of whether categories raise a learner's hit ratio. The learner is compared with the same learner without
+/// categories, and with itself under permuted labels.
 ///
 /// ```swift
 /// let trace = try Trace.load("shop.csv")
@@ -12,23 +12,23 @@ import HalcyonTrace
 /// for result in await hypothesis.run() { print(result.sentence) }
 /// ```
 ///
-/// All fields are about one trace, and findings hold for all its cells together. `Experiments/hypothesis.md` states the
-/// method, what it assumes and what it cannot tell. Results do not depend on the number of threads.
+/// All fields use one trace, and the verdicts hold for all its cells together. `Experiments/hypothesis.md` states the
+/// method, its assumptions and its limits. Results do not depend on the number of threads.
 public struct Hypothesis: Sendable {
     /// The trace, in each mode.
     public let fields: [HypothesisField]
-    /// What is compared.
+    /// The learner and its controls.
     public let learner: HypothesisLearner
-    /// How.
+    /// The options of the test.
     public let options: HypothesisOptions
 
-    private let benches: [HypothesisBench]
+    private let runners: [FieldRunner]
     private let jobs: [HypothesisJob]
 
-    /// A test. O(requests).
+    /// Creates a test. O(requests).
     ///
-    /// - Throws: ``HalcyonSimulation/ReplayError`` if an option is out of its range, the warm-up leaves nothing to count, or a budget to prefetch is in bytes where objects
-    ///   are counted.
+    /// - Throws: ``HalcyonSimulation/ReplayError`` if an option is out of range, the warm-up leaves too few requests,
+    ///   or a prefetch budget is in bytes where objects are counted.
     public init(
         fields: [HypothesisField], learner: HypothesisLearner, options: HypothesisOptions = HypothesisOptions()
     ) throws(ReplayError) {
@@ -36,16 +36,16 @@ public struct Hypothesis: Sendable {
         for field in fields {
             try learner.prefetch?.withCategories.verify(unit: field.trace.sizeUnit)
             let warmup = ReplayOptions(warmup: options.warmup).warmupRequests(of: field.trace.count)
-            if field.trace.count - warmup < ResamplingUnits.stretches {
+            if field.trace.count - warmup < ResamplingUnits.timeBlockCount {
                 throw .data(
-                    "Only \(field.trace.count - warmup) requests are left to count, and "
-                        + "\(ResamplingUnits.stretches) are the fewest that say anything.")
+                    "Only \(field.trace.count - warmup) requests are counted after the warm-up, and "
+                        + "at least \(ResamplingUnits.timeBlockCount) are needed.")
             }
         }
         self.fields = fields
         self.learner = learner
         self.options = options
-        benches = fields.map { HypothesisBench($0, learner: learner, options: options) }
+        runners = fields.map { FieldRunner($0, learner: learner, options: options) }
         jobs = fields.indices.flatMap { field in
             fields[field].capacities.indices.flatMap { capacity in
                 Self.arms(learner, options).map { HypothesisJob(field: field, capacity: capacity, arm: $0) }
@@ -56,19 +56,19 @@ public struct Hypothesis: Sendable {
     /// The number of replays.
     public var runCount: Int { jobs.count }
 
-    /// A progress to hand to ``run(workers:progress:)`` and look at meanwhile.
+    /// Returns a progress for ``run(workers:progress:)``.
     public func makeProgress() -> ReplayProgress {
         ReplayProgress(total: jobs.reduce(0) { $0 + fields[$1.field].trace.count })
     }
 
-    /// Runs everything and returns what was found, field by field, capacities within.
+    /// Runs all replays and returns a result for each field and capacity.
     ///
     /// - Parameters:
-    ///   - workers: how many replays go on at once; by default one a core.
-    ///   - progress: told of the requests served.
+    ///   - workers: the number of parallel replays; by default one per core.
+    ///   - progress: receives the number of requests served.
     public func run(workers: Int? = nil, progress: ReplayProgress? = nil) async -> [HypothesisResult] {
-        let hits = await concurrentMap(jobs, workers: workers) { [benches] job in
-            benches[job.field].run(job, progress: progress)
+        let hits = await concurrentMap(jobs, workers: workers) { [runners] job in
+            runners[job.field].run(job, progress: progress)
         }
         return analysed(hits)
     }
@@ -92,7 +92,7 @@ public struct Hypothesis: Sendable {
         return cells.indices.map { number in
             let (field, capacity) = cells[number]
             let evidence = CellEvidence(
-                gathered[number], units: benches[field].units, learner: learner, options: options,
+                gathered[number], units: runners[field].units, learner: learner, options: options,
                 cells: cells.count, permutation: findings[number])
             return HypothesisResult(evidence, field: fields[field], capacity: capacity, learner: learner)
         }

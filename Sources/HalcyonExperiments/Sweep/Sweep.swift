@@ -20,12 +20,13 @@ public struct Sweep: Sendable {
     private let input: ReplayInput
     private let resolved: [ResolvedJob]
 
-    /// A sweep over jobs.
+    /// Creates a sweep over jobs.
     ///
     /// - Parameter trace: with per-user caches every request must have a user, see
     ///   ``HalcyonTrace/Trace/selection(skip:limit:withUserOnly:)``.
-    /// - Throws: ``ReplayError`` if the trace is empty, has no users for per-user caches, a capacity or a prefetch budget is
-    ///   in bytes but objects are counted, or an offline policy is combined with tiers or prefetching.
+    /// - Throws: ``ReplayError`` if the trace is empty or has no users for per-user caches. Also if a capacity or a
+    ///   prefetch budget is in bytes but objects are counted, or an offline policy is combined with tiers or
+    ///   prefetching.
     public init(trace: Trace, jobs: [ReplayJob]) throws(ReplayError) {
         self.jobs = jobs
         input = ReplayInput(trace, for: jobs)
@@ -34,12 +35,12 @@ public struct Sweep: Sendable {
         self.resolved = resolved
     }
 
-    /// A sweep over policies × capacities. Results come by policy, and by capacity within.
+    /// Creates a sweep over policies × capacities. Results are ordered by policy, then by capacity.
     ///
     /// - Parameters:
     ///   - capacities: ignored if there are tiers.
-    ///   - models: what per-user caches learn together, if their policy learns.
-    ///   - tiers: two tiers in place of each cache.
+    ///   - models: the sharing of models between per-user caches, for policies that learn.
+    ///   - tiers: the two tiers that replace each cache.
     /// - Throws: ``ReplayError`` as ``init(trace:jobs:)``.
     public init(
         trace: Trace, policies: [ConfiguredPolicy], capacities: [CapacityRequest],
@@ -52,7 +53,7 @@ public struct Sweep: Sendable {
                 policies: policies, capacities: capacities, options: options, mode: mode, models: models, tiers: tiers))
     }
 
-    /// A sweep over policies × capacities as text.
+    /// Creates a sweep over policies × capacities as text.
     ///
     /// - Throws: ``HalcyonEviction/PolicyError`` or ``ReplayError``.
     public init(
@@ -64,23 +65,23 @@ public struct Sweep: Sendable {
             capacities: capacities.map { try CapacityRequest(parsing: $0) }, options: options)
     }
 
-    /// A progress for ``run(workers:progress:)``.
+    /// Returns a progress for ``run(workers:progress:)``.
     public func makeProgress() -> ReplayProgress { ReplayProgress(total: jobs.count * input.trace.count) }
 
     /// Runs all jobs and returns their results in order.
     ///
     /// - Parameters:
-    ///   - workers: the number of simultaneous runs; by default one a core.
-    ///   - progress: receives the requests served.
+    ///   - workers: the number of parallel runs; by default one per core.
+    ///   - progress: receives the number of requests served.
     public func run(workers: Int? = nil, progress: ReplayProgress? = nil) async -> [RunResult] {
         await concurrentMap(resolved, workers: workers) { $0.run(over: input, progress: progress).result }
     }
 }
 
-/// The number of simultaneous runs by default: one for each core that this process may use.
+/// The default number of parallel runs: one for each core that this process may use.
 public var coreCount: Int { max(1, ProcessInfo.processInfo.activeProcessorCount) }
 
-/// Transforms values on several threads; results come in the order of the values.
+/// Transforms values on several threads. Results are in the order of the values.
 func concurrentMap<Value: Sendable, Result: Sendable>(
     _ values: [Value], workers: Int?, _ transform: @escaping @Sendable (Value) -> Result
 ) async -> [Result] {

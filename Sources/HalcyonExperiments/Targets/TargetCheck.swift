@@ -4,9 +4,9 @@ import HalcyonLearning
 import HalcyonSimulation
 import HalcyonTrace
 
-/// Replays the traces of a file of targets and compares the results with it.
+/// A check that replays the traces of a target file and compares the results with its targets.
 ///
-/// Each trace is loaded once for each rule of sizes, and each policy runs once at each capacity, on all cores.
+/// Each trace is loaded once per size rule. Each policy runs once at each capacity, on all cores.
 ///
 /// ```swift
 /// let file = try TargetFile(path: "Experiments/targets.yml")
@@ -20,21 +20,21 @@ public struct TargetCheck: Sendable {
     /// The result version of this build.
     var resultVersion = Halcyon.resultVersion
 
-    /// A check.
+    /// Creates a check.
     ///
     /// - Parameters:
     ///   - file: the targets.
-    ///   - path: where the file is: traces are found relative to its folder.
-    ///   - catalogue: the policies that are run; they need not be those the file was recorded with.
+    ///   - path: the path of the file; traces are relative to its folder.
+    ///   - catalogue: the policies to run; they may differ from those that recorded the file.
     public init(_ file: TargetFile, path: String, catalogue: PolicyCatalogue = .standard) {
         self.file = file
         self.path = path
         self.catalogue = catalogue
     }
 
-    /// Runs everything.
+    /// Runs all targets.
     ///
-    /// - Parameter workers: how many runs go on at once; by default one a core. The result does not depend on it.
+    /// - Parameter workers: the number of parallel runs; by default one per core. The result does not depend on it.
     /// - Throws: ``HalcyonSimulation/ReplayError``, ``HalcyonEviction/PolicyError`` or ``HalcyonTrace/TraceError``.
     public func run(workers: Int? = nil) async throws -> TargetReport {
         var outcomes: [[TargetOutcome]] = Array(repeating: [], count: file.groups.count)
@@ -57,7 +57,7 @@ public struct TargetCheck: Sendable {
     ) async throws -> [TargetOutcome] {
         let perUser = group.mode == .perUser
         if perUser, !whole.hasUsers {
-            throw ReplayError.data("\(group.trace) names no user, so that there is no cache for each.")
+            throw ReplayError.data("\(group.trace) has no users, which per-user caches need.")
         }
         let trace =
             perUser || group.limit != nil ? whole.selection(limit: group.limit, withUserOnly: perUser).trace : whole
@@ -88,7 +88,7 @@ public struct TargetCheck: Sendable {
         }
     }
 
-    /// The runs of a group, policies that share their capacities together.
+    /// Returns the runs of a group. Policies with the same capacities are in one batch.
     private func batches(of group: TargetGroup) throws -> [(
         policies: [ConfiguredPolicy], capacities: [CapacityRequest]
     )] {
@@ -120,7 +120,7 @@ public struct TargetCheck: Sendable {
     }
 }
 
-/// A trace and how it is read: what is loaded once.
+/// A trace with its load options: the key for loading it once.
 private struct TraceReading: Hashable {
     let trace: String
     let sizes: String

@@ -8,8 +8,9 @@ import HalcyonTrace
 extension TargetFile {
     /// Reads a file.
     ///
-    /// - Parameter catalogue: the policies that may be named.
-    /// - Throws: ``HalcyonSimulation/ReplayError/data(_:)`` with file, line and column if it cannot be read or says what is not accepted.
+    /// - Parameter catalogue: the accepted policies.
+    /// - Throws: ``HalcyonSimulation/ReplayError/data(_:)`` with file, line and column if the file cannot be read or
+    ///   has invalid content.
     public init(path: String, catalogue: PolicyCatalogue = .standard) throws(ReplayError) {
         let data: Data
         do {
@@ -30,8 +31,8 @@ extension TargetFile {
     /// Reads the text of a file.
     ///
     /// - Parameters:
-    ///   - file: its name, for messages.
-    ///   - catalogue: the policies that may be named.
+    ///   - file: the name of the file, for messages.
+    ///   - catalogue: the accepted policies.
     /// - Throws: ``HalcyonSimulation/ReplayError/data(_:)`` with file, line and column.
     public init(parsing text: String, file: String, catalogue: PolicyCatalogue = .standard) throws(ReplayError) {
         let root = try YAMLValue.document(in: text, file: file)
@@ -41,7 +42,7 @@ extension TargetFile {
         if found == "halcyon.targets/1" {
             throw schema.fault(
                 "the schema halcyon.targets/1 is no longer read: write \(Self.schema), rename 'tolerances' to 'margins' and "
-                    + "'lowest_hit_ratio' to 'floor', leave out 'hit_ratio', and record anew with --update.")
+                    + "'lowest_hit_ratio' to 'floor', leave out 'hit_ratio', and record again with --update.")
         }
         guard found == Self.schema else {
             throw schema.fault("the schema '\(found.shortened)' is not known: it is \(Self.schema).")
@@ -66,7 +67,7 @@ extension TargetFile {
         comments["end"] = reader.comments.last
     }
 
-    /// Refuses a file with a target that has no limit.
+    /// Refuses a file that has a target without a limit.
     ///
     /// - Parameter path: the name of the file, for the message.
     /// - Throws: ``HalcyonSimulation/ReplayError/usage(_:)`` if a target has no floor or, with a baseline, no highest loss.
@@ -80,7 +81,7 @@ extension TargetFile {
     }
 }
 
-/// Makes targets from YAML.
+/// Creates targets from YAML.
 private struct TargetReader {
     let catalogue: PolicyCatalogue
     let comments: YAMLComments
@@ -190,7 +191,7 @@ private struct TargetReader {
         do { return try catalogue.policy(text) } catch { throw value.fault(error.description) }
     }
 
-    /// The policy whose results depend on the processor, as one writes it; `nil` where neither does.
+    /// Returns the policy whose results depend on the processor; `nil` if neither depends on it.
     private func processorDependent(
         _ value: YAMLValue, _ prefetch: PrefetchOptions?
     ) throws(ReplayError) -> String? {

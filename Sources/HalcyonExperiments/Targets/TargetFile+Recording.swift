@@ -2,22 +2,22 @@ import HalcyonEviction
 import HalcyonSimulation
 
 extension TargetFile {
-    /// The file with the figures of `report`, and an entry in the history.
+    /// Returns the file with the figures of `report`, and an entry in the history.
     ///
-    /// - New targets get their exact hits, and limits a ``margin(of:)`` away from what was measured.
-    /// - Targets that moved get their new hits if the build has a higher result version than the file, which the file
-    ///   then gets.
-    /// - Limits that the file has stay as they are: no floor is lowered, and no highest loss is raised.
+    /// - New targets get their exact hits, and limits one ``margin(of:)`` away from the measured values.
+    /// - Targets that moved get their new hits if the build has a higher result version than the file. The file then
+    ///   gets that version.
+    /// - Existing limits do not change: no floor is lowered, and no highest loss is raised.
     ///
-    /// Where nothing changes, the file is returned as it is.
+    /// If no figure changes, the file is returned unchanged.
     ///
     /// - Parameters:
-    ///   - report: the outcome of checking this very file.
-    ///   - reason: why the new values are right.
+    ///   - report: the report of checking this file.
+    ///   - reason: the reason for the new values.
     ///   - date: the day, `2026-11-21`.
     ///   - path: the name of the file, for messages.
-    /// - Throws: ``HalcyonSimulation/ReplayError/usage(_:)`` if the file has a higher result version than the build, if hits moved without a
-    ///   higher result version, or if a limit is missed.
+    /// - Throws: ``HalcyonSimulation/ReplayError/usage(_:)`` if the file has a higher result version than the build,
+    ///   hits moved without a higher result version, or a limit is missed.
     public func recording(
         _ report: TargetReport, reason: String, date: String, path: String
     ) throws(ReplayError) -> TargetFile {
@@ -68,7 +68,7 @@ extension TargetFile {
                 + "(Halcyon.resultVersion) first.")
     }
 
-    /// Refuses to record where a limit is missed: a limit is changed by hand only.
+    /// Refuses to record if a limit is missed: a limit is only changed by hand.
     private func requireLimits(in report: TargetReport, path: String) throws(ReplayError) {
         for outcome in report.outcomes {
             if outcome.missesFloor {

@@ -3,10 +3,10 @@ import HalcyonLearning
 import HalcyonSimulation
 
 extension TargetFile {
-    /// The file in its one form: the same content gives the same bytes.
+    /// The file in its canonical form: the same content gives the same bytes.
     ///
-    /// Comments on lines of their own stay above the section, group, target or recording that they stood above; comments at the
-    /// end of a line are not kept.
+    /// Comments on lines of their own stay above their section, group, target or recording. Comments at the end of a
+    /// line are dropped.
     public var text: String {
         var text = lines(comments["schema"], indent: "") + "schema: \(Self.schema)\n"
         text += lines(comments["result_version"], indent: "")
@@ -25,12 +25,13 @@ extension TargetFile {
         return text + lines(comments["end"], indent: "")
     }
 
-    /// The text, verified by reading it again before it replaces the file.
+    /// Returns the text, verified by reading it again before it replaces the file.
     ///
     /// - Parameters:
-    ///   - file: its name, for messages.
-    ///   - catalogue: the policies that may be named.
-    /// - Throws: ``HalcyonSimulation/ReplayError/data(_:)`` if it cannot be read, or says something else then.
+    ///   - file: the name of the file, for messages.
+    ///   - catalogue: the accepted policies.
+    /// - Throws: ``HalcyonSimulation/ReplayError/data(_:)`` if the text cannot be read, or has a different content
+    ///   then.
     public func verifiedText(file: String, catalogue: PolicyCatalogue = .standard) throws(ReplayError) -> String {
         let text = text
         let reread = try TargetFile(parsing: text, file: "\(file), as it would be written", catalogue: catalogue)

@@ -22,7 +22,7 @@ import HalcyonTrace
 /// with the same result version. *Floors* and *highest losses* are limits that no version may break. A policy or
 /// planner with `kernels=system` depends on the processor and has limits only.
 ///
-/// Ratios are 0…1. Paths of traces are relative to the folder of the file. ``text`` is the one form in which it is written.
+/// Ratios are 0…1. Paths of traces are relative to the folder of the file. ``text`` is the canonical form.
 public struct TargetFile: Sendable, Equatable {
     /// The version of this structure.
     public static let schema = "halcyon.targets/2"
@@ -31,17 +31,17 @@ public struct TargetFile: Sendable, Equatable {
     public var resultVersion: Int?
     /// The distance of a new floor below the measured hit ratio, and of a new highest loss above the measured loss, 0…1.
     ///
-    /// By the name of an eviction or a prefetch policy, the larger where a target has both; `default` for the rest.
+    /// The margins are keyed by the name of an eviction or a prefetch policy; `default` is for all others. A target
+    /// with both kinds of policy uses the larger one.
     public var margins: [(policy: String, margin: Double)]
     /// The targets, by trace and mode.
     public var groups: [TargetGroup]
-    /// When and why values were recorded, oldest first.
+    /// The records of when and why values were recorded, oldest first.
     public var history: [TargetRecording]
-    /// The comments above everything else, above `result_version`, `margins`, `groups` and `history`, and below
-    /// everything.
+    /// The comments above `schema`, `result_version`, `margins`, `groups` and `history`, and those at the end.
     var comments: [String: [String]] = [:]
 
-    /// A file of these.
+    /// Creates a file.
     public init(
         resultVersion: Int? = nil, margins: [(policy: String, margin: Double)] = [("default", 0.001)],
         groups: [TargetGroup], history: [TargetRecording] = []
@@ -55,71 +55,71 @@ public struct TargetFile: Sendable, Equatable {
     /// The number of targets.
     public var targetCount: Int { groups.reduce(0) { $0 + $1.targets.count } }
 
-    /// The margin between the measured figures of a policy and its new limits, 0…1.
+    /// Returns the margin between the measured figures of a policy and its new limits, 0…1.
     ///
     /// - Parameter name: the policy's name without parameters.
     public func margin(of name: String) -> Double {
         (margins.first { $0.policy == name } ?? margins.first { $0.policy == "default" })?.margin ?? 0.001
     }
 
-    /// Whether two files say the same.
+    /// Returns whether two files have the same content.
     public static func == (left: TargetFile, right: TargetFile) -> Bool { left.text == right.text }
 }
 
-/// Targets on one trace, replayed in one way.
+/// The targets of one trace and mode.
 public struct TargetGroup: Sendable, Equatable {
     /// The trace, relative to the folder of the file.
     public var trace: String
-    /// One cache for all, or one a user; then requests without a user are left out.
+    /// The kind of caches. Per-user caches skip requests without a user. The default is shared.
     public var mode: ReplayMode
-    /// How objects get their sizes, as for `--sizes`.
+    /// The rule for the sizes of objects, as for `--sizes`. The default is `first`.
     public var sizes: String = "first"
-    /// At most so many requests from the start; `nil` is all.
+    /// The maximum number of requests, from the start. Nil by default: no limit.
     public var limit: Int?
-    /// The share of the requests that warms the cache and is not counted.
+    /// The share of the requests that warms up the cache and is not counted. The default is 0.
     public var warmup: Double = 0
-    /// The seed of everything random.
+    /// The seed of all random choices. The default is 1.
     public var seed: UInt64 = 1
-    /// What is fetched ahead of need, as for `--prefetch` and `--prefetch-budget`; `nil` is nothing.
+    /// The prefetching options, as for `--prefetch` and `--prefetch-budget`. Nil by default.
     public var prefetch: PrefetchOptions?
     /// The targets in the order of the file.
     public var targets: [Target]
     var comments: [String] = []
 
-    /// A group with the defaults of a replay.
+    /// Creates a group with the defaults of a replay.
     public init(trace: String, mode: ReplayMode = .shared, targets: [Target]) {
         self.trace = trace
         self.mode = mode
         self.targets = targets
     }
 
-    /// Where the trace is.
+    /// Returns the path of the trace.
     ///
-    /// - Parameter path: the file of targets, to whose folder ``trace`` is relative.
+    /// - Parameter path: the path of the target file. ``trace`` is relative to its folder.
     public func tracePath(inFileAt path: String) -> String {
         let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
         return URL(fileURLWithPath: trace, relativeTo: folder).standardizedFileURL.path
     }
 }
 
-/// What one policy must reach at one capacity.
+/// The limits of one policy at one capacity.
 public struct Target: Sendable, Equatable {
-    /// The policy as one writes it: `lru`, `s3-fifo(small=0.2)`.
+    /// The policy as in `--policy`: `lru`, `s3-fifo(small=0.2)`.
     public var policy: String
-    /// The capacity as one writes it: `1%`, `64MB`, `20`.
+    /// The capacity as in `--capacity`: `1%`, `64MB`, `20`.
     public var capacity: String
-    /// The exact number of counted hits; `nil` if it was not recorded, or if the policy depends on the processor.
+    /// The exact number of counted hits. Nil if it was not recorded, or if the policy depends on the processor.
     public var hits: Int?
     /// The lowest accepted object hit ratio.
     public var floor: Double?
     /// The policy that this one is compared with, at the same capacity.
     public var baseline: String?
-    /// The check fails where the baseline's object hit ratio is above this policy's by more than this; negative where
-    /// this policy must be ahead.
+    /// The largest accepted difference of the baseline's object hit ratio minus this policy's. Negative if this
+    /// policy must be better.
     public var highestLoss: Double?
     var comments: [String] = []
 
-    /// A target; without limits it has to be recorded first.
+    /// Creates a target. Without limits it has to be recorded first.
     public init(
         policy: String, capacity: String, hits: Int? = nil, floor: Double? = nil, baseline: String? = nil,
         highestLoss: Double? = nil
@@ -132,7 +132,7 @@ public struct Target: Sendable, Equatable {
         self.highestLoss = highestLoss
     }
 
-    /// Whether it has a floor or, with a baseline, a highest loss. A target without can only be recorded.
+    /// Whether the target has a floor or, with a baseline, a highest loss. Without, it can only be recorded.
     public var hasLimit: Bool { baseline == nil ? floor != nil : highestLoss != nil }
 }
 
@@ -140,15 +140,15 @@ public struct Target: Sendable, Equatable {
 public struct TargetRecording: Sendable, Equatable {
     /// The day, `2026-11-21`, in universal time.
     public var date: String
-    /// The version of Halcyon that measured.
+    /// The version of Halcyon that measured the values.
     public var halcyonVersion: String
-    /// How many targets were recorded.
+    /// The number of recorded targets.
     public var targets: Int
-    /// Why.
+    /// The reason for the new values.
     public var reason: String
     var comments: [String] = []
 
-    /// A recording.
+    /// Creates a recording.
     public init(date: String, halcyonVersion: String, targets: Int, reason: String) {
         self.date = date
         self.halcyonVersion = halcyonVersion

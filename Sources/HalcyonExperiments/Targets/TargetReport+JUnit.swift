@@ -1,7 +1,7 @@
 extension TargetReport {
     /// The report as JUnit XML: a suite for each group and a case for each target.
     ///
-    /// If the exact hits are those of another result version, a suite with one failed case comes first.
+    /// If the exact hits belong to another result version, a suite with one failed case comes first.
     public var junit: String {
         var text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
         text += "<testsuites name=\"\(Self.escaped(file))\" \(counts(outcomes, others: versionFault == nil ? 0 : 1))>\n"
@@ -17,7 +17,7 @@ extension TargetReport {
         return text + "</testsuites>\n"
     }
 
-    /// The failed case of the result version, with the targets that moved.
+    /// Returns the failed case of the result version, with the targets that moved.
     private func versionSuite(_ fault: String) -> String {
         var text = "  <testsuite name=\"result version\" \(counts([], others: 1))>\n"
         text += "    <testcase classname=\"result version\" name=\"exact figures\" time=\"0.000\">\n"
@@ -39,9 +39,9 @@ extension TargetReport {
         return text + "    </testcase>\n"
     }
 
-    /// The attributes of a suite.
+    /// Returns the attributes of a suite.
     ///
-    /// - Parameter others: the failed cases that are no targets.
+    /// - Parameter others: the number of failed cases that are not targets.
     private func counts(_ outcomes: [TargetOutcome], others: Int = 0) -> String {
         let missed = outcomes.count { !misses(of: $0).isEmpty }
         let skipped = outcomes.count { misses(of: $0).isEmpty && !$0.target.hasLimit }

@@ -1,9 +1,10 @@
 import HalcyonSimulation
 
 extension TargetReport {
-    /// The report for people: a table of what moved, was missed or is not recorded, the sentences why, and a summary.
+    /// Returns the report as text: a table of targets that moved, were missed or are not recorded, the reasons, and a
+    /// summary.
     ///
-    /// - Parameter emphasis: whether missed targets are set in bold, as on a terminal.
+    /// - Parameter emphasis: whether to set missed targets in bold, as on a terminal.
     public func text(emphasis: Bool = false) -> String {
         var text = ""
         let shown = noteworthy
@@ -23,7 +24,7 @@ extension TargetReport {
         return text + summary + "\n"
     }
 
-    /// How many targets were reached, missed and moved.
+    /// The numbers of targets that were reached, missed and moved.
     public var summary: String {
         let traces = Set(outcomes.map(\.trace)).count
         var text = "\(outcomes.count.counted("target")) on \(traces.counted("trace")): "
@@ -43,7 +44,7 @@ extension TargetReport {
         ("verdict", false),
     ]
 
-    /// The outcome in the columns of a table.
+    /// Returns the columns of an outcome in a table.
     func cells(of outcome: TargetOutcome) -> [String] {
         let target = outcome.target
         return [
@@ -62,18 +63,18 @@ extension TargetReport {
 }
 
 extension TargetOutcome {
-    /// The target in words: `../Traces/shop.csv, shared: lru at 1%`.
+    /// The name of the target: `../Traces/shop.csv, shared: lru at 1%`.
     public var name: String { "\(trace), \(mode.words): \(target.policy) at \(target.capacity)" }
 }
 
 extension ReplayMode {
-    /// The mode for people.
+    /// The mode as text.
     var words: String { self == .shared ? "shared" : "per user" }
 }
 
 extension TargetReport {
-    /// The report as GitHub-flavoured Markdown: what moved or was missed with the sentences why, then all targets
-    /// folded away.
+    /// The report as GitHub-flavoured Markdown: the targets that moved or were missed, the reasons, then all targets
+    /// in a collapsed section.
     public var markdown: String {
         var text = "## Hit-rate targets\n\n\(isPassed ? "✅" : "❌") \(Self.escaped(summary))\n"
         for sentence in [versionFault, kernelNote].compactMap({ $0 }) { text += "\n\(Self.escaped(sentence))\n" }

@@ -2,9 +2,9 @@ import Foundation
 import HalcyonSimulation
 import Yams
 
-/// A value of a YAML file that knows where it stands, so that what is wrong with it can be said with its place.
+/// A value of a YAML file with its position, for error messages.
 struct YAMLValue {
-    /// The file as it was named by the caller.
+    /// The file as the caller named it.
     let file: String
     private let node: Node
 
@@ -13,9 +13,9 @@ struct YAMLValue {
         self.file = file
     }
 
-    /// The one document in `text`.
+    /// Returns the single document in `text`.
     ///
-    /// - Throws: ``HalcyonSimulation/ReplayError`` if it is empty, not YAML, or several documents.
+    /// - Throws: ``HalcyonSimulation/ReplayError`` if the text is empty, not YAML, or several documents.
     static func document(in text: String, file: String) throws(ReplayError) -> YAMLValue {
         do {
             guard let node = try compose(yaml: text, .default, .default, .utf8) else {
@@ -29,21 +29,21 @@ struct YAMLValue {
         }
     }
 
-    /// The line, counted from 1; 0 where the parser does not tell.
+    /// The line, counted from 1; 0 if the parser gives none.
     var line: Int { node.mark?.line ?? 0 }
 
-    /// What is wrong here, with file, line and column.
+    /// Returns an error with file, line and column.
     func fault(_ message: String) -> ReplayError {
         let place = node.mark.map { ":\($0.line):\($0.column)" } ?? ""
         return .data("\(file)\(place): \(message)")
     }
 
-    /// The fields of a mapping.
+    /// Returns the fields of a mapping.
     ///
     /// - Parameters:
-    ///   - accepted: the names it may have.
-    ///   - what: what the mapping is, for messages: `a target`.
-    /// - Throws: ``HalcyonSimulation/ReplayError`` if it is no mapping or has a name that is not accepted.
+    ///   - accepted: the accepted names.
+    ///   - what: the name of the mapping in messages: `a target`.
+    /// - Throws: ``HalcyonSimulation/ReplayError`` if the value is not a mapping or has a name that is not accepted.
     func fields(accepting accepted: [String], of what: String) throws(ReplayError) -> YAMLFields {
         let fields = try fields(of: what)
         for (name, key) in fields.keys where !accepted.contains(name) {
@@ -52,9 +52,9 @@ struct YAMLValue {
         return fields
     }
 
-    /// The fields of a mapping whose names are free.
+    /// Returns the fields of a mapping with any names.
     ///
-    /// - Throws: ``HalcyonSimulation/ReplayError`` if it is no mapping.
+    /// - Throws: ``HalcyonSimulation/ReplayError`` if the value is not a mapping.
     func fields(of what: String) throws(ReplayError) -> YAMLFields {
         guard case .mapping(let mapping) = node else {
             throw fault("\(what) is a mapping of names to values, and this is \(kind).")
@@ -67,9 +67,9 @@ struct YAMLValue {
         return fields
     }
 
-    /// The values of a sequence.
+    /// Returns the values of a sequence.
     ///
-    /// - Throws: ``HalcyonSimulation/ReplayError`` if it is none.
+    /// - Throws: ``HalcyonSimulation/ReplayError`` if the value is not a sequence.
     func list(as what: String) throws(ReplayError) -> [YAMLValue] {
         guard case .sequence(let sequence) = node else {
             throw fault("\(what) is a list, and this is \(kind).")
@@ -77,18 +77,18 @@ struct YAMLValue {
         return sequence.map { YAMLValue($0, file: file) }
     }
 
-    /// The text as it is written, whatever YAML takes it for: `1%`, `20`, `lru`.
+    /// Returns the text as written, independent of its YAML type: `1%`, `20`, `lru`.
     ///
-    /// - Throws: ``HalcyonSimulation/ReplayError`` if it is empty, a list or a mapping.
+    /// - Throws: ``HalcyonSimulation/ReplayError`` if the value is empty, a list or a mapping.
     func text(as what: String) throws(ReplayError) -> String {
         guard case .scalar(let scalar) = node else { throw fault("\(what) is expected, and this is \(kind).") }
         guard !scalar.string.isEmpty else { throw fault("\(what) is expected, and there is nothing.") }
         return scalar.string
     }
 
-    /// A number in a range.
+    /// Returns a number in a range.
     ///
-    /// - Throws: ``HalcyonSimulation/ReplayError`` if it is none.
+    /// - Throws: ``HalcyonSimulation/ReplayError`` if the value is not one.
     func number(in range: ClosedRange<Double>, as what: String) throws(ReplayError) -> Double {
         let text = try text(as: what)
         guard let value = Double(text), range.contains(value) else {
@@ -98,9 +98,9 @@ struct YAMLValue {
         return value
     }
 
-    /// A whole number of at least `least`.
+    /// Returns a whole number of at least `least`.
     ///
-    /// - Throws: ``HalcyonSimulation/ReplayError`` if it is none.
+    /// - Throws: ``HalcyonSimulation/ReplayError`` if the value is not one.
     func whole<Number: FixedWidthInteger>(atLeast least: Number, as what: String) throws(ReplayError) -> Number {
         let text = try text(as: what)
         guard let value = Number(text), value >= least else {
@@ -118,7 +118,7 @@ struct YAMLValue {
         }
     }
 
-    /// `:line:column: what is wrong.`, as far as the parser tells.
+    /// Returns `:line:column: problem.`, as far as the parser gives them.
     private static func sentence(for error: any Error) -> String {
         switch error {
         case YamlError.scanner(let context, let problem, let mark, _),
@@ -138,7 +138,7 @@ struct YAMLValue {
 }
 
 extension String {
-    /// Fit for a message: what cannot be printed is escaped, what is long is cut.
+    /// The text for messages: unprintable characters are escaped, long texts are cut.
     var shortened: String {
         let head = unicodeScalars.prefix(60).map { $0.value < 0x20 ? $0.escaped(asASCII: true) : String($0) }
         return head.joined() + (unicodeScalars.count > 60 ? "…" : "")
@@ -147,13 +147,13 @@ extension String {
 
 /// The named values of a YAML mapping.
 struct YAMLFields {
-    /// The names with where they stand, in the order of the file.
+    /// The names with their positions, in the order of the file.
     private(set) var keys: [(name: String, key: YAMLValue)] = []
     private var values: [String: YAMLValue] = [:]
     private let owner: YAMLValue
     private let what: String
 
-    /// No field yet of `owner`, which is `what`.
+    /// Creates a mapping `owner` without fields; messages call it `what`.
     init(owner: YAMLValue, what: String) {
         self.owner = owner
         self.what = what
@@ -165,12 +165,12 @@ struct YAMLFields {
         values[name] = value
     }
 
-    /// The value of a name, `nil` where it is not given.
+    /// Returns the value of a name; `nil` if it is not given.
     subscript(name: String) -> YAMLValue? { values[name] }
 
-    /// The value of a name.
+    /// Returns the value of a name.
     ///
-    /// - Throws: ``HalcyonSimulation/ReplayError`` if it is not given.
+    /// - Throws: ``HalcyonSimulation/ReplayError`` if the name is not given.
     func required(_ name: String) throws(ReplayError) -> YAMLValue {
         guard let value = values[name] else { throw owner.fault("\(what) needs '\(name)'.") }
         return value
@@ -179,7 +179,7 @@ struct YAMLFields {
 
 /// Writes texts as YAML scalars.
 enum YAMLText {
-    /// `text` plain where every YAML parser reads it so, within braces too; otherwise in double quotes.
+    /// Returns `text` unquoted if every YAML parser reads it so, within braces too; otherwise in double quotes.
     static func scalar(_ text: String) -> String {
         isPlain(text) ? text : "\"" + text.unicodeScalars.map(escaped).joined() + "\""
     }
@@ -208,8 +208,8 @@ enum YAMLText {
         }
     }
 
-    /// Whether every parser takes the character as it is. Control characters and byte order marks are let in by none, some begin
-    /// a new line, and the last two numbers of each plane are no characters.
+    /// Returns whether every parser accepts the unescaped character. No parser accepts control characters and byte
+    /// order marks. Some characters begin a new line, and the last two numbers of each plane are not characters.
     private static func standsAsItIs(_ value: UInt32) -> Bool {
         switch value {
         case 0..<0x20, 0x7F..<0xA0, 0x2028, 0x2029, 0xFEFF: false
@@ -224,13 +224,13 @@ enum YAMLText {
     }
 }
 
-/// The comments of a YAML file that stand on lines of their own, by the line of what follows them.
+/// The comments of a YAML file on lines of their own, by the line of the value below.
 struct YAMLComments {
-    /// The comments after everything else.
+    /// The comments at the end of the file.
     private(set) var last: [String] = []
     private var byLine: [Int: [String]] = [:]
 
-    /// The comments in `text`. O(length).
+    /// Collects the comments in `text`. O(length).
     init(_ text: String) {
         var pending: [String] = []
         for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
@@ -245,7 +245,7 @@ struct YAMLComments {
         last = pending
     }
 
-    /// The comments right above a value.
+    /// Returns the comments right above a value.
     func above(_ value: YAMLValue) -> [String] { byLine[value.line] ?? [] }
 }
 

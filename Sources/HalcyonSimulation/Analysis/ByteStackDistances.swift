@@ -1,17 +1,17 @@
 /// LRU stack distances in bytes, one request at a time.
 ///
-/// The distance of a request is the sum of the sizes of its own object and of all objects accessed since that object's
-/// last access. Built as ``ObjectStackDistances`` is, with sums of sizes over blocks of 16 slots in a Fenwick tree.
-/// O(log n) a request, amortised; 4 bytes an entry number and about 30 bytes an object on the list.
+/// The distance of a request is the total size of its object and of all objects accessed since that object's last
+/// access. The structure is that of ``ObjectStackDistances``, with sums of sizes over blocks of 16 slots in a Fenwick
+/// tree. O(log n) per request, amortised; 4 bytes per entry number and about 30 bytes per object on the list.
 struct ByteStackDistances {
     private static let noSlot = UInt32.max
     private static let block = 16
 
     /// The slot of each entry's last access.
     private var slots: [UInt32] = []
-    /// The entry of each slot, where the slot is in use.
+    /// The entry of each slot that is in use.
     private var owners: [UInt32]
-    /// The size in each slot; 0 where it is not in use.
+    /// The size in each slot; 0 for a slot not in use.
     private var sizes: [UInt64]
     private var sums: FenwickTree<UInt64>
     private var nextSlot = 0
@@ -19,7 +19,7 @@ struct ByteStackDistances {
     private(set) var count = 0
     private var total: UInt64 = 0
 
-    /// An empty list; `slotCount` is only a hint.
+    /// Creates an empty list; `slotCount` is only a hint.
     init(slotCount: Int = 4096) {
         let block = ByteStackDistances.block
         let capacity = max(block, (slotCount + block - 1) / block * block)
@@ -28,8 +28,8 @@ struct ByteStackDistances {
         sums = FenwickTree(count: capacity / block)
     }
 
-    /// Moves `entry`, now of `size` bytes, to the top and returns its distance, its own new size included; nil if it
-    /// was not on the list.
+    /// Moves `entry`, now of `size` bytes, to the top. Returns its distance, including its new size; `nil` if it was
+    /// not on the list.
     mutating func record(_ entry: UInt32, size: UInt64) -> UInt64? {
         if nextSlot == owners.count { compact() }
         let index = Int(entry)
@@ -54,7 +54,7 @@ struct ByteStackDistances {
         return distance
     }
 
-    /// Takes `entry` off the list, if it is on it.
+    /// Removes `entry` from the list, if it is on it.
     mutating func remove(_ entry: UInt32) {
         let index = Int(entry)
         guard index < slots.count, slots[index] != ByteStackDistances.noSlot else { return }
@@ -70,7 +70,7 @@ struct ByteStackDistances {
         owners[slot] = ByteStackDistances.noSlot
     }
 
-    /// The bytes in the slots after `slot`.
+    /// Returns the bytes in the slots after `slot`.
     private func bytes(after slot: Int) -> UInt64 {
         let block = slot / ByteStackDistances.block
         var before = sums.sum(before: block)

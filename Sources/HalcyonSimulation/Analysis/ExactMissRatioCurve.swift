@@ -1,31 +1,32 @@
 import HalcyonTrace
 
-/// Makes the exact LRU miss-ratio curve of a stream of requests in one pass.
+/// Computes the exact LRU miss-ratio curve of a stream of requests in one pass.
 ///
-/// In objects, the curve gives the very misses of an LRU cache of every capacity, for LRU has the inclusion property:
-/// a larger cache holds all that a smaller one holds. O(log n) a request.
+/// In objects, the curve gives the exact misses of an LRU cache of every capacity. LRU has the inclusion property: a
+/// larger cache holds everything that a smaller one holds. O(log n) per request.
 ///
-/// In bytes, it states the LRU *byte stack distance*: a request counts as a hit at capacity C if its object and all
-/// objects accessed since its last access take C bytes or less together. That is exact where all sizes are equal. With
-/// unequal sizes it is an approximation of a real cache, which evicts whole objects (and so may hold less than fits, or
-/// still hold an object that a slightly larger cache has lost: inclusion does not hold) and refuses objects larger than itself.
-/// Byte distances are kept in buckets of at most 1/512 of their value, at whose upper ends the curve has its points.
+/// In bytes, the curve is based on the LRU *byte stack distance*. A request is a hit at capacity C if its object and
+/// all objects accessed since its last access total at most C bytes. This is exact for uniform sizes. For variable
+/// sizes it approximates a real cache, which evicts whole objects and refuses objects larger than itself. Such a
+/// cache may hold less than fits. It may also hold an object that a slightly larger cache has evicted, so inclusion
+/// does not hold. Byte distances are kept in buckets of at most 1/512 of their value; the curve has its points at the
+/// upper ends of the buckets.
 public struct ExactMissRatioCurve {
-    /// What capacities count.
+    /// The unit of capacities.
     public let unit: SizeUnit
     private var objects = ObjectStackDistances()
     private var bytes = ByteStackDistances()
-    /// How many requests have each distance in objects.
+    /// The number of requests with each distance in objects.
     private var objectHistogram: [Int] = []
     private var byteHistogram = LogLinearHistogram()
     private var requests = 0
 
-    /// A curve of no requests, in objects or in bytes.
+    /// Creates a curve of no requests, in objects or in bytes.
     public init(unit: SizeUnit) {
         self.unit = unit
     }
 
-    /// Counts a request for `entry`, whose `cost` matters in bytes only. O(log n), amortised.
+    /// Counts a request for `entry`. Its size, `cost`, matters in bytes only. O(log n), amortised.
     public mutating func record(entry: UInt32, cost: UInt64) {
         requests += 1
         switch unit {
@@ -42,7 +43,7 @@ public struct ExactMissRatioCurve {
         }
     }
 
-    /// The curve of the requests so far. O(distinct distances).
+    /// Returns the curve of the requests so far. O(distinct distances).
     public func curve() -> MissRatioCurve {
         var points: [MissRatioCurve.Point] = []
         var misses = requests
@@ -67,7 +68,7 @@ public struct ExactMissRatioCurve {
 }
 
 extension MissRatioCurve {
-    /// The exact curve of `trace` in the unit of its costs, or in objects if asked. O(requests · log objects).
+    /// Returns the exact curve of `trace` in its unit of sizes, or in `unit` if given. O(requests · log objects).
     public static func exact(of trace: Trace, unit: SizeUnit? = nil) -> MissRatioCurve {
         var maker = ExactMissRatioCurve(unit: unit ?? trace.sizeUnit)
         for index in 0..<trace.count {

@@ -1,7 +1,7 @@
 /// Weights by value, in buckets whose width is at most 1/512 of the values in them.
 ///
-/// Values up to 1,023 have a bucket each; every octave above is cut into 512. At most some 28,000 buckets of 8 bytes,
-/// made as they are needed, for values up to 2⁶³.
+/// Values up to 1,023 have a bucket each; every octave above is divided into 512. There are at most about 28,000
+/// buckets of 8 bytes for values up to 2⁶³, created when first used.
 struct LogLinearHistogram {
     private static let bits = 9
     private(set) var weights: [Double] = []
@@ -15,8 +15,8 @@ struct LogLinearHistogram {
         weights[bucket] += weight
     }
 
-    /// The largest value of the bucket that holds the value of this rank, counted in weight from the smallest on; 0 where
-    /// the histogram is empty. O(buckets).
+    /// Returns the largest value of the bucket that contains the value of this rank, counted in weight from the
+    /// smallest value; 0 for an empty histogram. O(buckets).
     func value(atRank rank: Double) -> UInt64 {
         var sum = 0.0
         for (bucket, weight) in weights.enumerated() {
@@ -26,13 +26,13 @@ struct LogLinearHistogram {
         return weights.isEmpty ? 0 : Self.upperBound(of: weights.count - 1)
     }
 
-    /// The bucket that holds `value`.
+    /// Returns the bucket that contains `value`.
     static func bucket(of value: UInt64) -> Int {
         let shift = max(0, 63 - value.leadingZeroBitCount - bits)
         return shift << bits + Int(value >> UInt64(shift))
     }
 
-    /// The largest value that bucket `number` holds.
+    /// Returns the largest value of bucket `number`.
     static func upperBound(of bucket: Int) -> UInt64 {
         let size = 1 << bits
         let shift = max(0, bucket / size - 1)

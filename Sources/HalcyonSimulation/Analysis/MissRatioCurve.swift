@@ -4,19 +4,19 @@ import HalcyonTrace
 
 /// The miss ratio of LRU at every capacity.
 ///
-/// A step function: between two points the ratio is that of the smaller capacity.
+/// The curve is a step function: between two points, the ratio is that of the smaller capacity.
 public struct MissRatioCurve: Sendable, Codable, Equatable {
-    /// A capacity from which on the miss ratio is what it says here.
+    /// The miss ratio from a capacity on, up to that of the next point.
     public struct Point: Sendable, Codable, Equatable {
         /// The capacity, in ``MissRatioCurve/unit``.
         public let capacity: UInt64
-        /// The share of requests that miss, 0 to 1.
+        /// The ratio of misses to requests, 0…1.
         public let missRatio: Double
-        /// The standard error of ``missRatio`` where the curve is estimated from a sample; otherwise nil.
+        /// The standard error of ``missRatio``. Nil for an exact curve.
         public let standardError: Double?
     }
 
-    /// How the curve was made.
+    /// The method that computed the curve.
     public enum Method: String, Sendable, Codable {
         /// Mattson's stack algorithm over every request.
         case exact
@@ -24,30 +24,32 @@ public struct MissRatioCurve: Sendable, Codable, Equatable {
         case sampled
     }
 
-    /// What capacities count: bytes or objects.
+    /// The unit of capacities: bytes or objects.
     public let unit: SizeUnit
-    /// How the curve was made.
+    /// The method that computed the curve.
     public let method: Method
-    /// The number of requests that the curve speaks of.
+    /// The number of requests.
     public let requests: Int
-    /// Of how many distinct objects stack distances were measured.
+    /// The number of distinct objects whose stack distances were measured.
     public let measuredObjects: Int
-    /// The share of objects measured; 1 if exact, and the last rate used if it fell on the way.
+    /// The ratio of measured to all objects: 1 for an exact curve, otherwise the last rate, which may be below the
+    /// first.
     public let samplingRate: Double
-    /// From the smallest capacity at which anything changes; capacities strictly rise and ratios never do.
+    /// The points, from the smallest capacity with hits on. Capacities increase; ratios never increase.
     public let points: [Point]
 
-    /// The miss ratio at `capacity`: 1 below the first point. O(log points).
+    /// Returns the miss ratio at `capacity`: 1 below the first point. O(log points).
     public func missRatio(atCapacity capacity: UInt64) -> Double {
         point(atCapacity: capacity)?.missRatio ?? 1
     }
 
-    /// The misses at `capacity` of an exact curve, which are whole; of a sampled one, rounded. O(log points).
+    /// Returns the number of misses at `capacity`: exact for an exact curve, rounded for a sampled one. O(log
+    /// points).
     public func misses(atCapacity capacity: UInt64) -> Int {
         Int((missRatio(atCapacity: capacity) * Double(requests)).rounded())
     }
 
-    /// The last point at or below `capacity`, if there is one. O(log points).
+    /// Returns the last point at or below `capacity`, if there is one. O(log points).
     public func point(atCapacity capacity: UInt64) -> Point? {
         var low = 0
         var high = points.count
@@ -58,7 +60,7 @@ public struct MissRatioCurve: Sendable, Codable, Equatable {
         return low == 0 ? nil : points[low - 1]
     }
 
-    /// The curve at `count` capacities, evenly spaced by ratio from the first point to the last: enough for a plot.
+    /// Returns the curve at `count` capacities, evenly spaced by ratio from the first point to the last, for plots.
     public func thinned(to count: Int) -> MissRatioCurve {
         guard points.count > count, count > 1, let first = points.first, let last = points.last else { return self }
         let low = Double(max(1, first.capacity))
@@ -76,7 +78,7 @@ public struct MissRatioCurve: Sendable, Codable, Equatable {
 }
 
 extension MissRatioCurve {
-    /// The curve for people.
+    /// Returns the curve as a table.
     public func table() -> String {
         var text = "LRU, \(requests.counted("request")), "
         switch method {
@@ -106,7 +108,7 @@ extension MissRatioCurve {
         return text + table.rendered()
     }
 
-    /// The curve as CSV.
+    /// Returns the curve as CSV.
     public func csv() -> Data {
         var text = "capacity,miss_ratio,standard_error\n"
         for point in points {

@@ -1,21 +1,21 @@
 /// LRU stack distances in objects, one request at a time.
 ///
-/// The stack distance of a request is the place of its object on a list by last access, the latest at 1: an LRU cache
-/// hits it if and only if it holds that many objects or more (Mattson, Gecsei, Slutz and Traiger, "Evaluation techniques
-/// for storage hierarchies", IBM Systems Journal 1970).
+/// The stack distance of a request is the position of its object on a list by last access, with the latest at 1. An
+/// LRU cache hits the request if and only if its capacity is at least that many objects. Source: Mattson, Gecsei,
+/// Slutz and Traiger, "Evaluation techniques for storage hierarchies", IBM Systems Journal 1970.
 ///
-/// Every access takes the next slot of a row; an object's older slot is cleared. The distance is then the number of slots
-/// in use from the object's own to the end, which a Fenwick tree over the counts of 64-slot words gives in
-/// O(log n). When the row is full, the slots in use are moved together: O(1) a request, amortised. 4 bytes an entry
-/// number and about 10 bytes an object on the list.
+/// Every access takes the next slot of an array and clears the object's older slot. The distance is then the number
+/// of slots in use from the object's slot to the end. A Fenwick tree over the counts of 64-slot words gives it in
+/// O(log n). When the array is full, the slots in use are compacted: O(1) per request, amortised. Memory: 4 bytes per
+/// entry number and about 10 bytes per object on the list.
 struct ObjectStackDistances {
     private static let noSlot = UInt32.max
 
     /// The slot of each entry's last access.
     private var slots: [UInt32] = []
-    /// The entry of each slot, where the slot is in use.
+    /// The entry of each slot that is in use.
     private var owners: [UInt32]
-    /// A bit a slot: whether it is in use.
+    /// Whether each slot is in use, one bit per slot.
     private var used: [UInt64]
     private var counts: FenwickTree<UInt32>
     private var nextSlot = 0
@@ -23,7 +23,7 @@ struct ObjectStackDistances {
     /// The number of entries on the list.
     private(set) var count = 0
 
-    /// An empty list; `slotCount` is only a hint.
+    /// Creates an empty list; `slotCount` is only a hint.
     init(slotCount: Int = 4096) {
         let capacity = max(64, (slotCount + 63) / 64 * 64)
         owners = Array(repeating: 0, count: capacity)
@@ -31,7 +31,7 @@ struct ObjectStackDistances {
         counts = FenwickTree(count: capacity / 64)
     }
 
-    /// Moves `entry` to the top and returns where it was, from 1; nil if it was not on the list.
+    /// Moves `entry` to the top. Returns its previous position, from 1; `nil` if it was not on the list.
     mutating func record(_ entry: UInt32) -> Int? {
         if nextSlot == owners.count { compact() }
         let index = Int(entry)
@@ -56,7 +56,7 @@ struct ObjectStackDistances {
         return distance
     }
 
-    /// Takes `entry` off the list, if it is on it.
+    /// Removes `entry` from the list, if it is on it.
     mutating func remove(_ entry: UInt32) {
         let index = Int(entry)
         guard index < slots.count, slots[index] != ObjectStackDistances.noSlot else { return }
@@ -76,7 +76,7 @@ struct ObjectStackDistances {
         counts.subtract(1, at: slot >> 6)
     }
 
-    /// Moves the slots in use to the front, and doubles the row if more than half of it is in use.
+    /// Moves the slots in use to the front, and doubles the array if more than half of it is in use.
     private mutating func compact() {
         var target = 0
         for slot in 0..<nextSlot where used[slot >> 6] & (1 << UInt64(slot & 63)) != 0 {
@@ -97,18 +97,18 @@ struct ObjectStackDistances {
     }
 }
 
-/// Prefix sums that can be changed, each operation in O(log n) (Fenwick, "A new data structure for cumulative frequency
+/// Prefix sums with updates, each operation in O(log n) (Fenwick, "A new data structure for cumulative frequency
 /// tables", Software: Practice and Experience 1994). Sums wrap around on overflow.
 struct FenwickTree<Value: FixedWidthInteger & UnsignedInteger> {
     /// The node at `i` holds the sum of the values in `i & (i + 1) ... i`.
     private var nodes: [Value]
 
-    /// `count` zeros.
+    /// Creates a tree of `count` zeros.
     init(count: Int) {
         nodes = Array(repeating: 0, count: count)
     }
 
-    /// A tree of `values`. O(n).
+    /// Creates a tree of `values`. O(n).
     init(_ values: [Value]) {
         nodes = values
         for index in nodes.indices {
@@ -126,12 +126,12 @@ struct FenwickTree<Value: FixedWidthInteger & UnsignedInteger> {
         }
     }
 
-    /// Takes `value` away at `index`.
+    /// Subtracts `value` at `index`.
     mutating func subtract(_ value: Value, at index: Int) {
         add(0 &- value, at: index)
     }
 
-    /// The sum of the values before `index`.
+    /// Returns the sum of the values before `index`.
     func sum(before index: Int) -> Value {
         var sum: Value = 0
         var node = index - 1

@@ -1,28 +1,28 @@
 import HalcyonSupport
 import HalcyonTrace
 
-/// How a trace's requests spread over categories, and how they keep to them.
+/// The distribution of a trace's requests over categories, and how often successive requests share one.
 public struct CategoryMix: Sendable, Codable, Equatable {
     /// The number of distinct categories.
     public let count: Int
-    /// The share of requests that carry a category.
+    /// The ratio of requests with a category to all requests.
     public let categorised: Double
-    /// The most requested categories. A request of several categories counts for each of them.
+    /// The most requested categories. A request with several categories counts for each.
     public let top: [TraceInspection.Share]
-    /// How requests follow the category of the user's previous one; nil if no two requests can be compared.
+    /// The category persistence of successive requests. Nil if no two requests can be compared.
     public let persistence: Persistence?
 
-    /// How often a request shares a category with the same user's previous one (in a trace without users, with the
-    /// previous request). Requests without categories are left out.
+    /// How often a request shares a category with the same user's previous one; in a trace without users, with the
+    /// previous request. Requests without categories are skipped.
     public struct Persistence: Sendable, Codable, Equatable {
-        /// The pairs of successive requests.
+        /// The number of pairs of successive requests.
         public let pairs: Int
-        /// The share of pairs that have a category in common.
+        /// The ratio of pairs with a common category to all pairs.
         public let sameAsPrevious: Double
-        /// The same over pairs of different objects, as an object is always in its own category.
+        /// The same ratio over pairs of different objects, because an object always shares its own category.
         public let sameAsPreviousOtherObject: Double
-        /// How often two requests drawn at random from the whole trace have one in common: the sum of the squared
-        /// shares where every request has one category.
+        /// The probability that two random requests of the trace have a common category. If every request has one
+        /// category, this is the sum of the squared shares.
         public let chance: Double
     }
 
@@ -43,7 +43,8 @@ public struct CategoryMix: Sendable, Codable, Equatable {
         persistence = Persistence(of: trace, chance: CategoryMix.chance(setCounts: setCounts, sets: sets))
     }
 
-    /// The probability that two independent requests with categories share one. O(sets · sets that share a category).
+    /// Returns the probability that two independent requests with categories share one. O(sets · sets that share a
+    /// category).
     private static func chance(setCounts: [Int], sets: CategorySets) -> Double {
         let total = Double(setCounts.dropFirst().reduce(0, +))
         guard total > 0 else { return 0 }
@@ -99,17 +100,17 @@ extension CategoryMix.Persistence {
     }
 }
 
-/// How a trace's requests spread over users, and how far users come back to what they have seen.
+/// The distribution of a trace's requests over users, and how often users request an object again.
 public struct UserMix: Sendable, Codable, Equatable {
     /// The number of distinct users.
     public let count: Int
-    /// The requests whose user is not known.
+    /// The number of requests without a user.
     public let requestsWithoutUser: Int
     /// The users with the most requests.
     public let top: [TraceInspection.Share]
-    /// The share of the requests with a user whose object that user has requested before.
+    /// Among the requests with a user, the share whose object that user requested before.
     public let reaccess: Double
-    /// The share of the requests with a user that ask for the very object of that user's previous request.
+    /// Among the requests with a user, the share that repeats the object of that user's previous request.
     public let immediateRepeats: Double
 
     init?(of trace: Trace, top: Int) {
@@ -142,21 +143,22 @@ public struct UserMix: Sendable, Codable, Equatable {
 
 /// The slope α of Zipf's law, fitted to a trace.
 ///
-/// A least-squares line through ln(frequency) against ln(rank), over the objects that are requested at least
-/// ``minimumCount`` times, each rank weighted by 1 / rank, so that every octave of ranks counts the same. Rarer
-/// objects are left out because their ranks say more of the trace's end than of their popularity.
+/// The fit is a least-squares line through ln(frequency) against ln(rank). It uses the objects that are requested at
+/// least ``minimumCount`` times. Each rank is weighted by 1 / rank, so that every octave of ranks has the same
+/// weight. Rarer objects are excluded, because their ranks depend more on the trace's length than on their
+/// popularity.
 public struct PopularitySlope: Sendable, Codable, Equatable {
-    /// The fitted α: the object of rank r is requested in proportion to r to the power of -α.
+    /// The fitted α: the frequency of the object of rank r is proportional to r to the power of -α.
     public let alpha: Double
-    /// The share of the (weighted) variance that the line explains, 0 to 1.
+    /// The share of the weighted variance that the line explains, 0…1.
     public let rSquared: Double
-    /// How many objects the fit rests on.
+    /// The number of objects in the fit.
     public let objects: Int
 
-    /// The fewest requests of an object that takes part in the fit.
+    /// The minimum number of requests of an object in the fit.
     public static let minimumCount = 5
 
-    /// Fits the slope to the request counts of objects; nil if fewer than three are requested often enough. O(n log n).
+    /// Fits the slope to the request counts of objects; `nil` if fewer than three qualify. O(n log n).
     public init?(counts: [Int]) {
         let frequent = counts.filter { $0 >= PopularitySlope.minimumCount }.sorted(by: >)
         guard frequent.count >= 3 else { return nil }

@@ -1,16 +1,16 @@
 import HalcyonTrace
 
-/// The distribution of a trace's LRU stack distances, in objects: a cache of n objects under LRU hits the accesses
-/// with a distance of n or less.
+/// The distribution of a trace's LRU stack distances, in objects. An LRU cache of n objects hits the accesses with a
+/// distance of n or less.
 public struct ReuseDistances: Sendable, Codable, Equatable {
-    /// Accesses of objects that were accessed before.
+    /// The number of accesses to objects that were accessed before.
     public let reaccesses: Int
-    /// The distances that 10, 25, 50, 75, 90 and 99 % of the re-accesses do not exceed; nil without any.
+    /// The 10th, 25th, 50th, 75th, 90th and 99th percentiles of the distances. Nil without re-accesses.
     public let percentiles: Percentiles?
-    /// Re-accesses by distance: bucket i counts the distances from 2ⁱ to 2ⁱ⁺¹ - 1.
+    /// The number of re-accesses by distance: bucket i counts the distances from 2ⁱ to 2ⁱ⁺¹ - 1.
     public let log2Histogram: [Int]
 
-    /// Distances by the share of re-accesses that do not exceed them.
+    /// Percentiles of the distances of re-accesses.
     public struct Percentiles: Sendable, Codable, Equatable {
         /// The 10th percentile.
         public let p10: Int

@@ -1,33 +1,33 @@
 import Foundation
 import HalcyonTrace
 
-/// What a trace is made of: the answer of `replay inspect`.
+/// The content of a trace, as reported by `replay inspect`.
 ///
-/// Shares are between 0 and 1. A figure that the trace has no data for (no users, no categories) is nil.
+/// Shares are between 0 and 1. A figure is nil if the trace has no data for it (no users, no categories).
 public struct TraceInspection: Sendable, Codable, Equatable {
     /// The number of requests.
     public let requests: Int
     /// The number of distinct objects.
     public let objects: Int
-    /// What sizes are counted in; with `objects` every one counts 1.
+    /// The unit of sizes; with `objects` every object counts 1.
     public let unit: SizeUnit
-    /// The sum of the sizes of all requests, in ``unit``.
+    /// The total size of all requests, in ``unit``.
     public let requestedCost: UInt64
-    /// The sum of the sizes of all distinct objects, in ``unit``.
+    /// The total size of all distinct objects, in ``unit``.
     public let distinctSize: UInt64
-    /// The objects that are requested once only.
+    /// The number of objects that are requested only once.
     public let oneHitWonders: Int
-    /// The first and the last request's time, in microseconds; nil if the trace is empty or records no times.
+    /// The times of the first and the last request, in microseconds. Nil if the trace is empty or has no times.
     public let timeSpan: TimeRange?
-    /// How steeply popularity falls with rank.
+    /// The fitted slope of the popularity distribution.
     public let popularity: PopularitySlope?
-    /// How far apart the accesses of an object are, in distinct objects (LRU stack distance).
+    /// The LRU stack distances of re-accesses, in distinct objects.
     public let reuse: ReuseDistances
-    /// The categories and their use; nil without categories.
+    /// The use of categories. Nil without categories.
     public let categories: CategoryMix?
-    /// The users and their use; nil without users.
+    /// The use of users. Nil without users.
     public let users: UserMix?
-    /// What the reader noticed.
+    /// Notices of the trace reader.
     public let notices: [String]
 
     /// The times of the first and the last request.
@@ -40,7 +40,7 @@ public struct TraceInspection: Sendable, Codable, Equatable {
 
     /// The share of one category or user.
     public struct Share: Sendable, Codable, Equatable {
-        /// Its name, or its number where names were not loaded.
+        /// Its name, or its number if names were not loaded.
         public let name: String
         /// Its number of requests.
         public let requests: Int
@@ -48,9 +48,9 @@ public struct TraceInspection: Sendable, Codable, Equatable {
         public let share: Double
     }
 
-    /// Inspects `trace`. O(requests · log objects) time; 8 bytes a request beside the trace if it has users.
+    /// Inspects `trace`. O(requests · log objects) time; 8 additional bytes per request if the trace has users.
     ///
-    /// - Parameter top: How many categories and users to list.
+    /// - Parameter top: the number of categories and users to list.
     public init(of trace: Trace, top: Int = 10) {
         var counts = [Int](repeating: 0, count: trace.objectCount)
         var requested: UInt64 = 0
@@ -76,7 +76,7 @@ public struct TraceInspection: Sendable, Codable, Equatable {
         notices = trace.report.sentences
     }
 
-    /// The `top` largest of `counts` (by number), with their shares of `total`; ties by number.
+    /// Returns the `top` largest of `counts` (by number), with their shares of `total`; ties are ordered by number.
     static func largest(_ counts: [Int], of total: Int, top: Int, names: StringTable) -> [Share] {
         counts.indices.filter { counts[$0] > 0 }
             .sorted { (counts[$0], $1) > (counts[$1], $0) }
@@ -90,7 +90,7 @@ public struct TraceInspection: Sendable, Codable, Equatable {
 }
 
 extension TraceInspection {
-    /// The inspection as aligned lines for people, each ended by a newline.
+    /// The inspection as aligned lines of text, each ended by a newline.
     public var text: String {
         var lines: [(String, String)] = [
             ("requests", requests.grouped),

@@ -2,38 +2,40 @@ import HalcyonEviction
 import HalcyonPrefetch
 import HalcyonTrace
 
-/// The caches of a run: one for all requests, or one for each user; each of one tier or two, with or without prefetching.
+/// The caches of a run: one for all requests or one per user, each with one or two tiers, with or without
+/// prefetching.
 ///
-/// The caches are those of the live storages; the set adds nothing to them but which request goes to which cache.
+/// The caches are those of the live storages. The set only assigns requests to caches.
 struct CacheSet {
     private let policy: ConfiguredPolicy
     private let isPerUser: Bool
     private let seed: UInt64
-    /// The context of each cache (its disk, if it has two tiers), except for the number of entries, seed and future.
+    /// The context of each cache (of its disk with two tiers), except for the number of entries, the seed and the
+    /// future.
     private let context: PolicyContext
-    /// The same of the memory tier.
+    /// The context of each memory tier. Nil with one tier.
     private let memoryContext: PolicyContext?
     private let input: ReplayInput?
     private let timer: RunTimer?
-    /// The models that all caches of a tier share; `nil` if each cache has its own, or the policy learns nothing.
+    /// The models that all caches of a tier share. Nil if each cache has its own model, or the policy does not learn.
     private let models: (memory: AnyObject?, disk: AnyObject?)
     private var prefetching: PrefetchLane?
     /// The columns that the caches read.
     let columns: RequestColumns
 
     private var caches: [TieredCache?] = []
-    /// The requests that each cache has served, where a block mixes caches.
+    /// The number of requests that each cache has served, if blocks mix caches.
     private var requestCounts: [Int] = []
     private var evictionsBefore: [Int] = []
     private var definitions: CategoryDefinitions
     private var summary = CacheSummary()
-    /// The cache of the last block, where caches come one after another.
+    /// The cache of the last block, if caches are served one after another.
     private var current = -1
 
     /// - Parameters:
     ///   - timer: receives times; `nil` for caches that are not timed.
-    ///   - model: the model to share in place of new ones.
-    ///   - prefetch: what is prefetched; `nil` for nothing.
+    ///   - model: the model to share instead of new ones.
+    ///   - prefetch: the prefetch options; `nil` for no prefetching.
     init(
         _ resolved: ResolvedJob, facts: SourceFacts, timer: RunTimer?, model: AnyObject?, prefetch: PrefetchOptions?
     ) {
@@ -46,7 +48,7 @@ struct CacheSet {
         if let model {
             models = (model, nil)
         } else if resolved.sharesModel {
-            // A model learns from each access to its tier once, so that each tier has one.
+            // A model learns from each access to its tier once, so each tier has its own.
             let context = facts.unit.context(capacity: resolved.capacity, seed: seed)
             let disk = policy.makeModel(context)
             models = (job.tiers == nil ? disk : policy.makeModel(context), disk)
@@ -68,7 +70,7 @@ struct CacheSet {
         columns = Self.columns(job, prefetches: prefetch != nil)
         let isShared = model != nil || resolved.sharesModel || !isPerUser
         definitions = CategoryDefinitions(isShared: isShared)
-        // All caches of a loaded trace are in use at once, unless users come one after another.
+        // All caches of a loaded trace are in use at once, unless users are served one after another.
         if isShared || prefetch != nil { open(through: isPerUser ? facts.userCount - 1 : 0) }
     }
 
@@ -141,14 +143,14 @@ struct CacheSet {
         }
     }
 
-    /// Notes the state of all caches at the end of the warm-up.
+    /// Records the state of all caches at the end of the warm-up.
     mutating func endWarmup() {
         for (number, cache) in caches.enumerated() { if let cache { evictionsBefore[number] = cache.evictions } }
     }
 
-    /// The state of all caches at the end. O(entries).
+    /// Returns the state of all caches at the end. O(entries).
     ///
-    /// - Parameter facts: those of the source at its end.
+    /// - Parameter facts: the facts of the source at its end.
     mutating func finish(_ facts: SourceFacts) -> CacheSummary {
         for number in caches.indices { retire(number, facts) }
         summary.prefetching = prefetching.map { ($0.counts, $0.policy) }
@@ -163,7 +165,7 @@ struct CacheSet {
         caches[number] = nil
     }
 
-    /// The number of entry numbers of a cache in use.
+    /// Returns how many entry numbers of a cache are in use.
     private mutating func entryCount(_ number: Int, _ facts: SourceFacts?) -> Int {
         if let input { return entriesInAdvance(number, input) }
         guard let facts else { return 0 }
@@ -174,13 +176,13 @@ struct CacheSet {
         isPerUser ? input.users?.objectCounts[number] ?? 0 : input.trace.objectCount
     }
 
-    /// A cache that was opened and is not retired.
+    /// Returns a cache that was opened and is not retired.
     private mutating func opened(_ number: Int) -> TieredCache {
         guard let cache = caches[number] else { preconditionFailure("a cache that is not open") }
         return cache
     }
 
-    /// Makes the caches up to `last` that do not exist yet; of users who come one after another, only the last.
+    /// Creates the missing caches up to `last`; only the last one if users are served one after another.
     private mutating func open(through last: Int) {
         while caches.count <= last {
             let number = caches.count
@@ -225,17 +227,17 @@ struct CacheSet {
 struct CacheSummary {
     /// The number of caches.
     var caches = 0
-    /// The entries evicted since the warm-up.
+    /// The number of entries evicted since the warm-up.
     var evictions = 0
     var residents = 0
     var metadataBytes = MetadataBytes()
     private var last: TieredCache?
-    /// What the policy of the last cache publishes.
+    /// The metrics that the policy of the last cache publishes.
     var metrics: [PolicyMetric] { last?.metrics ?? [] }
     var prefetching: (counts: PrefetchCounts, policy: any PrefetchPolicy)?
-    /// The entry numbers in use, counted once for each tier.
+    /// The number of entry numbers in use, counted once for each tier.
     private var numbers = 0
-    /// The entries that are not resident and that their policy remembers.
+    /// The number of entries that are not resident and that their policy remembers.
     private var remembered = 0
 
     /// Adds a cache. O(entries).
@@ -251,7 +253,7 @@ struct CacheSummary {
         remembered += cache.rememberedCount(below: EntryID(entries))
     }
 
-    /// The heap bytes for each resident; see ``RunResult/metadataBytesPerResident``.
+    /// The heap bytes per resident; see ``RunResult/metadataBytesPerResident``.
     var bytesPerResident: Double {
         guard residents > 0, numbers > 0 else { return 0 }
         let perNumber = Double(metadataBytes.perNumber) / Double(numbers)
@@ -260,13 +262,14 @@ struct CacheSummary {
     }
 }
 
-/// Reports each category set to the policy of a cache before the first access that carries it, at most a block in advance.
+/// The category sets that each cache knows. Reports each set to the policy of a cache before the first access with
+/// it, at most a block in advance.
 private struct CategoryDefinitions {
-    /// Whether what one cache learns of a set, all know.
+    /// Whether a set that is reported to one cache is known to all.
     let isShared: Bool
-    /// By set: one more than the last cache that knows it.
+    /// The last cache that knows a set, plus one, by set.
     private var knownBy: [Int] = []
-    /// The sets that each of several caches knows, where a block mixes caches.
+    /// The sets that each cache knows, if blocks mix caches.
     private var known: [Set<CategorySetID>] = []
 
     init(isShared: Bool) { self.isShared = isShared }

@@ -1,37 +1,37 @@
 import HalcyonEviction
 import HalcyonTrace
 
-/// The unit in which the caches of a replay count: entries where sizes are uniform, otherwise the unit of the trace.
+/// The unit in which the caches of a replay count: entries if sizes are uniform, otherwise the unit of the trace.
 ///
-/// Policies run faster where every access sizes 1. So a cache of N bytes for objects of s bytes each is replayed as a cache
-/// of N / s entries. Reports stay in the unit of the trace: each size that a cache counts is
+/// Policies run faster if every access has the size 1. With uniform sizes of s bytes, a cache of N bytes is therefore
+/// replayed as a cache of N / s entries. Reports stay in the unit of the trace: each size that a cache counts is
 /// multiplied by ``size``.
 struct CacheUnit: Sendable, Equatable {
-    /// Whether every access sizes 1.
+    /// Whether every access has the size 1.
     let usesUniformSizes: Bool
-    /// The size in the unit of the trace for each unit of the cache: the size of every object where sizes are uniform,
+    /// The size of one unit of the cache in the unit of the trace: the size of every object if sizes are uniform,
     /// otherwise 1.
     let size: Int
 
-    /// The unit for objects that all have the size `uniformSize`; `nil` where sizes vary.
+    /// Creates the unit for objects that all have the size `uniformSize`; `nil` if sizes vary.
     init(uniformSize: UInt64?) {
         usesUniformSizes = uniformSize != nil
         size = max(1, Int(clamping: uniformSize ?? 1))
     }
 
-    /// The unit for the requests of `trace`.
+    /// Creates the unit for the requests of `trace`.
     init(_ trace: Trace) { self.init(uniformSize: trace.uniformSize) }
 
-    /// The capacity of a cache whose capacity in the unit of the trace is `capacity`, rounded down: 0 where no object fits.
+    /// Converts a capacity from the unit of the trace, rounded down: 0 if no object fits.
     func capacity(_ capacity: Int) -> Int { capacity / size }
 
-    /// The size of request `index` of `trace` to a cache. O(1).
+    /// Returns the size of request `index` of `trace` to a cache. O(1).
     @inline(__always)
     func size(ofRequest index: Int, in trace: Trace) -> Int {
         usesUniformSizes ? 1 : Int(clamping: trace.size(ofRequest: index))
     }
 
-    /// The context for the policy of a cache.
+    /// Returns the context for the policy of a cache.
     ///
     /// - Parameters:
     ///   - capacity: the capacity of the cache in the unit of the trace.

@@ -2,11 +2,12 @@ import HalcyonEviction
 import HalcyonPrefetch
 import HalcyonTrace
 
-/// Prefetching in a run: one prefetch policy, and for each cache of the run its residency and budget.
+/// The prefetching of a run: one prefetch policy, and the residency and budget of each cache.
 ///
-/// For each request the policy learns its outcome and what was evicted, then plans; see ``HalcyonPrefetch/PrefetchPolicy``.
+/// For each request the policy receives the outcome and the victims, then plans; see
+/// ``HalcyonPrefetch/PrefetchPolicy``.
 struct PrefetchLane {
-    /// The policy. One for all caches, so that what one user does serves the next.
+    /// The policy. It serves all caches, so that it learns from all users.
     let policy: any PrefetchPolicy
     private(set) var counts: PrefetchCounts
     private let options: PrefetchOptions
@@ -36,7 +37,7 @@ struct PrefetchLane {
         objects = ObjectInfo(trace)
     }
 
-    /// Takes over a cache.
+    /// Adds a cache.
     mutating func open(_ cache: TieredCache, number: Int) {
         while caches.count <= number { caches.append(nil) }
         caches[number] = PrefetchingCache(
@@ -48,7 +49,7 @@ struct PrefetchLane {
     ///
     /// - Parameters:
     ///   - number: the number of the cache.
-    ///   - isCounted: whether the request lies after the warm-up.
+    ///   - isCounted: whether the request is after the warm-up.
     ///   - times: receives the time of the access; `nil` for caches that are not timed.
     mutating func serve(
         _ request: Access, cache number: Int, isCounted: Bool, times: CacheTimes?
@@ -71,7 +72,7 @@ struct PrefetchLane {
         return outcome
     }
 
-    /// Counts what one cache prefetched and has not used at the end. Returns the number of its entry numbers.
+    /// Counts the unused prefetches of one cache at the end. Returns the number of its entry numbers.
     mutating func finish(_ number: Int) -> Int {
         guard let cache = caches[number] else { return 0 }
         cache.finish(&counts)
@@ -92,11 +93,11 @@ struct PrefetchLane {
     }
 }
 
-/// Which object has the key that is the number after another's, where keys are numbers. O(1) a look; 4 bytes an object.
+/// The object whose key is the next number, for traces with numeric keys. O(1) per look-up; 4 bytes per object.
 struct NextKeys: Sendable {
     private let next: [UInt32]
 
-    /// Of a trace that was loaded with its keys; `nil` if no two keys are neighbours. O(objects).
+    /// Creates the table for a trace that was loaded with its keys; `nil` if no two keys are consecutive. O(objects).
     init?(_ trace: Trace) {
         guard trace.names.keys.count == trace.objectCount else { return nil }
         var objects: [UInt64: UInt32] = [:]
@@ -109,7 +110,7 @@ struct NextKeys: Sendable {
         if next.allSatisfy({ $0 == .max }) { return nil }
     }
 
-    /// The object whose key follows that of another.
+    /// Returns the object whose key follows that of another.
     func object(after object: UInt32) -> UInt32? {
         let following = next[Int(object)]
         return following == .max ? nil : following

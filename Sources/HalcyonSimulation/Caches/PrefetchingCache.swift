@@ -10,7 +10,7 @@ final class PrefetchingCache {
         var isCounted: Bool
     }
 
-    /// The state that changes.
+    /// The mutable state.
     private struct Contents: ~Copyable {
         var residency = ResidencyTable()
         var arrivals: [Arrival] = []
@@ -28,9 +28,9 @@ final class PrefetchingCache {
     private let unit: CacheUnit
     private let latency: Int64
     private let objects: ObjectInfo
-    /// Behind a pointer, so that it is reached without exclusivity checks.
+    /// The state, behind a pointer to avoid exclusivity checks.
     private let contents: UnsafeMutablePointer<Contents>
-    /// Whether an object is resident or in flight. Made once; policies do not keep it.
+    /// Whether an object is resident or in flight. Created once; policies do not keep it.
     private let holds: (UInt32) -> Bool
     /// Whether the object of a prefetch is resident and was not requested since.
     private let isUnused: (UnusedPrefetches.Fetch) -> Bool
@@ -65,7 +65,7 @@ final class PrefetchingCache {
     /// The number of entry numbers in use.
     var entryCount: Int { Int(contents.pointee.residency.count) }
 
-    /// Serves a request, whose entry and request number are assigned here. Then call ``report(_:isHit:counts:to:)``.
+    /// Serves a request and assigns its entry and request number. Call ``report(_:isHit:counts:to:)`` next.
     func serve(
         _ access: Access, isCounted: Bool, counts: inout PrefetchCounts, policy: (any PrefetchPolicy)?,
         times: CacheTimes? = nil
@@ -79,7 +79,7 @@ final class PrefetchingCache {
         contents.pointee.requests += 1
         let before = contents.pointee.residency[entry]
         if before == .inFlight, let joined = contents.pointee.arrivals.firstIndex(where: { $0.access.entry == entry }) {
-            // The request joins the transfer, and waits for it.
+            // The request joins the transfer and waits for it.
             let fetch = contents.pointee.arrivals.remove(at: joined)
             if fetch.isCounted { counts.join(size: fetch.access.size) }
         }
@@ -99,7 +99,7 @@ final class PrefetchingCache {
         return outcome
     }
 
-    /// Reports the request that was served last, and its victims, to the policy.
+    /// Reports the last served request and its victims to the policy.
     func report(
         _ access: Access, isHit: Bool, counts: inout PrefetchCounts, to policy: (any PrefetchPolicy)?
     ) {
@@ -107,7 +107,7 @@ final class PrefetchingCache {
         release(&counts, policy, user: access.user)
     }
 
-    /// Prefetches what the policy proposes after the request that was served last.
+    /// Prefetches what the policy proposes after the last served request.
     func prefetch(
         after access: Access, isCounted: Bool, counts: inout PrefetchCounts, policy: any PrefetchPolicy,
         plan: inout PrefetchPlan
@@ -129,14 +129,14 @@ final class PrefetchingCache {
         }
         for proposal in plan.proposals.prefix(limit) {
             let size = objects.size(of: proposal.object)
-            // An object that is larger than the cache is not fetched, whichever policy proposes it.
+            // An object larger than the cache is not fetched, whichever policy proposes it.
             guard size <= capacity, contents.pointee.spending.allows(size: size &* unit.size), !holds(proposal.object)
             else {
                 continue
             }
             contents.pointee.spending.spend(size: size &* unit.size)
             let fetch = fetch(proposal.object, after: access)
-            // It has expired before its first request.
+            // The entry expired before its first request.
             if contents.pointee.residency[fetch.entry] == .unused { counts.waste(size: size) }
             if isCounted { counts.fetch(size: size) }
             if latency == 0 {
@@ -150,7 +150,7 @@ final class PrefetchingCache {
         }
     }
 
-    /// A prefetch as an access.
+    /// Returns a prefetch as an access.
     private func fetch(_ object: UInt32, after access: Access) -> Access {
         Access(
             entry: contents.pointee.residency.assign(object), requestNumber: contents.pointee.requests,
@@ -160,7 +160,7 @@ final class PrefetchingCache {
     }
 
     private func arrive(by time: Int64, _ counts: inout PrefetchCounts, _ policy: (any PrefetchPolicy)?) {
-        // All transfers take the same time, so that they end in the order of their start.
+        // All transfers take the same time, so they end in the order of their start.
         while let first = contents.pointee.arrivals.first, first.time <= time {
             contents.pointee.arrivals.removeFirst()
             var access = first.access
@@ -206,7 +206,7 @@ final class PrefetchingCache {
         contents.pointee.victims.removeAll(keepingCapacity: true)
     }
 
-    /// Counts the prefetched objects that are unused at the end, those in flight included, as waste.
+    /// Counts the unused prefetched objects at the end as waste, including those in flight.
     func finish(_ counts: inout PrefetchCounts) {
         for arrival in contents.pointee.arrivals where arrival.isCounted { counts.waste(size: arrival.access.size) }
         for entry in 0..<contents.pointee.residency.count where contents.pointee.residency[entry] == .unused {

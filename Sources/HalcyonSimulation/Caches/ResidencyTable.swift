@@ -3,8 +3,8 @@ import HalcyonTrace
 
 /// The objects of one cache with prefetching, numbered densely from 0, and the state of each.
 ///
-/// Own numbers let a thousand small caches take memory for their own objects only. All methods are O(1). Bytes: 9 an
-/// object, and 8 to 16 in the hash table.
+/// Numbers per cache let a thousand small caches use memory for their own objects only. All methods are O(1). Memory:
+/// 9 bytes per object, and 8 to 16 in the hash table.
 struct ResidencyTable: ~Copyable {
     /// The state of an object.
     enum State: UInt8 {
@@ -15,7 +15,7 @@ struct ResidencyTable: ~Copyable {
         case inFlight
         /// Prefetched, resident, not yet used.
         case unused
-        /// The same, prefetched during the warm-up.
+        /// Prefetched during the warm-up, resident, not yet used.
         case unusedUncounted
     }
 
@@ -26,19 +26,19 @@ struct ResidencyTable: ~Copyable {
     private(set) var count: UInt32 = 0
     /// The time of the latest request, in microseconds.
     var now: Int64 = .min
-    /// The hash table: an object's number plus one in the low bits, and the high bits of its hash above them. The low bits of
-    /// the hash give the place, or one before it. The high bits save most looks at ``objects``.
+    /// The hash table: an object's number plus one in the low bits, and the high bits of its hash above them. The low
+    /// bits of the hash give the first place to probe. The high bits avoid most reads of ``objects``.
     private var table = SlotArray<UInt32>(repeating: 0)
     private var mask: UInt32 = 0
 
-    /// Whether an object is resident or in flight.
+    /// Returns whether an object is resident or in flight.
     @inline(__always)
     func holds(_ object: UInt32) -> Bool {
         guard let number = number(of: object) else { return false }
         return states[number] != State.absent.rawValue
     }
 
-    /// Whether an object is resident and has not expired, or in flight.
+    /// Returns whether an object is in flight, or resident and not expired.
     ///
     /// - Parameter isFresh: whether a resident has not expired.
     func holds(_ object: UInt32, isFresh: (EntryID) -> Bool) -> Bool {
@@ -50,25 +50,25 @@ struct ResidencyTable: ~Copyable {
         }
     }
 
-    /// Whether an object that was prefetched at a request is resident, and was not requested since.
+    /// Returns whether an object that was prefetched at a request is resident and was not requested since.
     @inline(__always)
     func isUnused(_ object: UInt32, since request: Int) -> Bool {
         guard let number = number(of: object), fetch(of: number) == request else { return false }
         return self[number] == .unused || self[number] == .unusedUncounted
     }
 
-    /// The state of a numbered object.
+    /// Returns the state of a numbered object.
     @inline(__always)
     subscript(number: EntryID) -> State {
         get { State(rawValue: states[number]) ?? .absent }
         set { states[number] = newValue.rawValue }
     }
 
-    /// The object with a number.
+    /// Returns the object with a number.
     @inline(__always)
     func object(_ number: EntryID) -> UInt32 { objects[number] }
 
-    /// The request at which an object was prefetched.
+    /// Returns the request at which an object was prefetched.
     func fetch(of number: EntryID) -> Int { Int(fetches[number]) }
 
     /// Marks an object as prefetched and resident.
@@ -87,14 +87,14 @@ struct ResidencyTable: ~Copyable {
         return number
     }
 
-    /// The number of an object, if it has one.
+    /// Returns the number of an object, if it has one.
     @inline(__always)
     private func number(of object: UInt32) -> EntryID? {
         let hash = Self.hash(object)
         var place = hash & mask
         while true {
             let found = table[place]
-            // Numbers plus one are at most half of the places.
+            // Numbers plus one use at most half of the values.
             if found & mask == 0 { return nil }
             let number = (found & mask) &- 1
             if (found ^ hash) & ~mask == 0 && objects[number] == object { return number }
@@ -124,8 +124,8 @@ struct ResidencyTable: ~Copyable {
 
 /// The size and the categories of each object at its last request so far.
 ///
-/// An object of a loaded trace that was not requested yet has the size of its first request, because a fetch reveals it; no
-/// policy receives this size. In a stream it has the size 1.
+/// An object of a loaded trace that was not requested yet has the size of its first request, because a fetch reveals
+/// it. No policy receives this size. In a stream such an object has the size 1.
 final class ObjectInfo {
     private var sizes: [Int]
     private var sets: [CategorySetID]

@@ -1,9 +1,9 @@
 import HalcyonEviction
 
-/// A cache of one tier, or of two: a memory in front of a disk, as in an app's image cache.
+/// A cache of one or two tiers: a memory in front of a disk, as in an app's image cache.
 ///
-/// An access goes to the memory first. What the memory lacks it takes in (promotion), from the disk or from the network;
-/// what neither holds, both take in. A hit in the memory does not reach the disk.
+/// An access goes to the memory first. On a memory miss, the memory admits the object from the disk or the network
+/// (promotion). If neither tier holds it, both admit it. A hit in the memory does not reach the disk.
 struct TieredCache {
     /// The memory, or the only tier.
     let memory: any AnyCache
@@ -26,7 +26,7 @@ struct TieredCache {
         return upper == .refused && lower == .refused ? .refused : .miss
     }
 
-    /// Whether a tier holds an entry that has not expired.
+    /// Returns whether a tier holds an entry that has not expired.
     func contains(_ entry: EntryID, freshAt time: Int64) -> Bool {
         memory.contains(entry, freshAt: time) || hasDisk && disk.contains(entry, freshAt: time)
     }
@@ -56,21 +56,21 @@ struct TieredCache {
     var used: Int { disk.used }
     /// The number of residents, counted in each tier.
     var count: Int { memory.count + (hasDisk ? disk.count : 0) }
-    /// The entries evicted from each tier.
+    /// The number of evictions, counted in each tier.
     var evictions: Int { memory.evictions + (hasDisk ? disk.evictions : 0) }
 
     var metadataBytes: MetadataBytes {
         hasDisk ? memory.metadataBytes + disk.metadataBytes : memory.metadataBytes
     }
 
-    /// What the policies publish; with two tiers, the names begin with the tier's.
+    /// The metrics that the policies publish. With two tiers, each name begins with the tier's.
     var metrics: [PolicyMetric] {
         if !hasDisk { return memory.metrics }
         return memory.metrics.map { PolicyMetric("memory_" + $0.name, $0.value) }
             + disk.metrics.map { PolicyMetric("disk_" + $0.name, $0.value) }
     }
 
-    /// The number of entries below the number `end` that a tier does not hold and its policy remembers. O(end).
+    /// Returns how many entries below the number `end` a tier does not hold and its policy remembers. O(end).
     func rememberedCount(below end: EntryID) -> Int {
         memory.rememberedCount(below: end) + (hasDisk ? disk.rememberedCount(below: end) : 0)
     }

@@ -2,31 +2,31 @@ import Foundation
 import HalcyonEviction
 import HalcyonLearning
 
-/// What `replay explain` found; the JSON of `--format json` is this.
+/// The result of `replay explain`, which `--format json` encodes.
 ///
-/// The schema is an interface: fields are added, not changed or removed, without a new number in ``schema``.
+/// The schema is an interface. Fields are added; a changed or removed field needs a new number in ``schema``.
 public struct ExplainReport: Sendable, Codable {
     /// The version of this structure.
     public var schema = "halcyon.explain/3"
-    /// The version of Halcyon that made it.
+    /// The version of Halcyon that made the report.
     public var halcyonVersion = Halcyon.version
-    /// The result version of the build that made it: with the same number, the same trace and parameters give the same
-    /// counts.
+    /// The result version of the build that made the report. Builds with the same number give the same counts for the
+    /// same trace and parameters.
     public var resultVersion = Halcyon.resultVersion
-    /// What was replayed.
+    /// The replayed trace.
     public var trace: TraceSummary
-    /// What the replay counted.
+    /// The counts of the replay.
     public var run: RunResult
-    /// The key of the victim that was asked about.
+    /// The key of the explained victim.
     public var victimKey: String?
-    /// The key of who would have gone in its place.
+    /// The key of the runner-up: the entry that would have been evicted instead.
     public var runnerUpKey: String?
-    /// Whose cache it was, where each user has one.
+    /// The user of the victim's cache. Nil in shared mode.
     public var user: String?
-    /// What the model's judgement rests on.
+    /// The explanation of the model's predictions.
     public var explanation: ModelExplanation
 
-    /// A report.
+    /// Creates a report.
     public init(
         trace: TraceSummary, run: RunResult, victimKey: String?, runnerUpKey: String? = nil, user: String? = nil,
         explanation: ModelExplanation
@@ -39,14 +39,14 @@ public struct ExplainReport: Sendable, Codable {
         self.explanation = explanation
     }
 
-    /// The report for people.
+    /// Returns the report as a table.
     public func table() -> String {
         var text = "\(trace.path): \(run.label) at \(run.capacityAsked), \(run.objectHitRatio.percent) of "
         text += "\(run.requests.counted("request")) hit\n"
         for note in trace.notes { text += "  note: \(note)\n" }
         if let note = run.kernelNote { text += "  note: \(note)\n" }
-        text += "\n\(explanation.samples.counted("sample")) held back, "
-        text += "\(explanation.positiveShare.percent) asked for again; "
+        text += "\n\(explanation.samples.counted("sample")) held out, "
+        text += "\(explanation.positiveShare.percent) requested again; "
         text += "loss \(explanation.loss.decimals(4)), area under the ROC curve \(explanation.area.decimals(4))\n\n"
         text += groupTable() + "\n" + calibrationTable()
         if let victim = explanation.victim { text += "\n" + victimText(victim) }
@@ -74,7 +74,7 @@ public struct ExplainReport: Sendable, Codable {
 
     private func calibrationTable() -> String {
         var table = TextTable([
-            ("chance given", .left), ("samples", .right), ("mean chance", .right), ("asked for again", .right),
+            ("probability", .left), ("samples", .right), ("mean predicted", .right), ("requested again", .right),
         ])
         for bin in explanation.calibration {
             table.add(
@@ -103,7 +103,7 @@ public struct ExplainReport: Sendable, Codable {
         add("object", "\(victim.victim.object)", other.map { "\($0.object)\($0.isNewObject ? " (new)" : "")" })
         add("scored at request", victim.victim.scoredAt.grouped, other?.scoredAt.grouped)
         add("score", victim.victim.score.decimals(3), other?.score.decimals(3))
-        add("chance", victim.victim.probability.percent, other?.probability.percent)
+        add("probability", victim.victim.probability.percent, other?.probability.percent)
         for (group, names) in ModelExplanation.featuresByGroup {
             let features = names.compactMap { name in victim.victim.features[name].map { "\(name) \($0)" } }
             if features.isEmpty { continue }

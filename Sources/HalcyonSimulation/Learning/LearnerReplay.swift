@@ -3,57 +3,57 @@ import HalcyonLearning
 import HalcyonPrefetch
 import HalcyonTrace
 
-/// One replay through ``HalcyonLearning/LearnedPolicy`` whose model is looked into afterwards.
+/// One replay through ``HalcyonLearning/LearnedPolicy`` whose model is kept or explained afterwards.
 ///
 /// ```swift
 /// let replay = try LearnerReplay(trace: trace, capacity: CapacityRequest(parsing: "5%"))
 /// try replay.train().model.write(to: "model.safetensors")
 /// ```
 public struct LearnerReplay: Sendable {
-    /// A replay and the model that came out of it.
+    /// The result of a training replay of `learned`.
     public struct Training: Sendable {
-        /// What was learnt.
+        /// The trained model.
         public let model: PretrainedModel
-        /// What the replay counted while learning.
+        /// The counts of the replay during training.
         public let run: RunResult
     }
 
-    /// A replay and the planner that came out of it.
+    /// The result of a training replay of the planner.
     public struct PlannerTraining: Sendable {
-        /// What was learned.
+        /// The trained planner.
         public let planner: PretrainedPlanner
-        /// What came of prefetching while learning.
+        /// The results of prefetching during training.
         public let result: PrefetchResult
-        /// Hits by requests with prefetching, 0…1.
+        /// The hit ratio with prefetching: hits by requests, 0…1.
         public let objectHitRatio: Double
-        /// The requests replayed.
+        /// The number of replayed requests.
         public let requests: Int
     }
 
-    /// What is replayed.
+    /// The replayed trace.
     public let trace: Trace
-    /// The policy's values.
+    /// The parameters of the policy.
     public let parameters: LearnedParameters
-    /// The capacity as it was asked for.
+    /// The capacity as requested.
     public let request: CapacityRequest
-    /// The capacity in the unit of costs.
+    /// The capacity, in the unit of sizes.
     public let capacity: Int
-    /// One cache for all, or one a user with a model that all share.
+    /// The kind of caches: one shared cache, or per-user caches that share one model.
     public let mode: ReplayMode
-    /// The seed of everything random.
+    /// The seed of all random choices.
     public let seed: UInt64
 
-    /// A replay.
+    /// Creates a replay.
     ///
-    /// - Throws: ``ReplayError`` if the trace is empty, has no users where each is to have a cache, or the capacity is
-    ///   nothing, or in bytes where objects are counted.
+    /// - Throws: ``ReplayError`` if the trace is empty, has no users for per-user caches, or the capacity is 0 or in
+    ///   bytes although objects are counted.
     public init(
         trace: Trace, parameters: LearnedParameters = LearnedParameters(), capacity: CapacityRequest,
         mode: ReplayMode = .shared, seed: UInt64 = 1
     ) throws(ReplayError) {
         guard trace.count > 0 else { throw ReplayError.data("There is no request to replay.") }
         if mode == .perUser, !trace.hasUsers || trace.users.contains(Trace.noUser) {
-            throw ReplayError.data("A cache for each user needs a user in every request.")
+            throw ReplayError.data("Per-user caches need a user in every request.")
         }
         self.trace = trace
         self.parameters = parameters
@@ -66,10 +66,10 @@ public struct LearnerReplay: Sendable {
         self.seed = seed
     }
 
-    /// A progress to hand to ``train(progress:)`` and look at meanwhile.
+    /// Returns a progress to pass to ``train(progress:)``.
     public func makeProgress() -> ReplayProgress { ReplayProgress(total: trace.count) }
 
-    /// Replays the trace and keeps what was learned. O(requests).
+    /// Replays the trace and returns the trained model. O(requests).
     ///
     /// - Throws: ``ReplayError`` if the trace gave too little to learn from.
     public func train(progress: ReplayProgress? = nil) throws(ReplayError) -> Training {
@@ -78,10 +78,10 @@ public struct LearnerReplay: Sendable {
         return Training(model: learned, run: outcome.result)
     }
 
-    /// Replays the trace with prefetching by the planner, under `learned`, and keeps what the planner has learned.
+    /// Replays the trace with prefetching by the planner, under `learned`, and returns the trained planner.
     /// O(requests).
     ///
-    /// - Parameter prefetch: prefetching by the planner.
+    /// - Parameter prefetch: the prefetch options, whose policy is the planner.
     /// - Throws: ``ReplayError`` if the trace gave too little to learn from.
     public func trainPlanner(
         _ prefetch: PrefetchOptions, progress: ReplayProgress? = nil
@@ -96,11 +96,11 @@ public struct LearnerReplay: Sendable {
             requests: outcome.result.requests)
     }
 
-    /// Replays the trace, a tenth of the labelled samples held back from training, and explains what the decisions of the
-    /// model at the end rest on.
+    /// Replays the trace with a tenth of the labelled samples held out from training, and explains the final model's
+    /// decisions.
     ///
     /// - Parameter victim: the number of the eviction to explain, from 1; 0 for none.
-    /// - Throws: ``ReplayError`` if the trace gave too little to learn from, or fewer evictions than asked for.
+    /// - Throws: ``ReplayError`` if the trace gave too little to learn from, or fewer evictions than `victim`.
     public func explain(
         victim: Int = 0, path: String, notes: [String] = [], progress: ReplayProgress? = nil
     ) throws(ReplayError) -> ExplainReport {
@@ -126,8 +126,8 @@ public struct LearnerReplay: Sendable {
     /// Replays the trace through caches that share one model.
     ///
     /// - Parameters:
-    ///   - needsNetwork: whether parameters that train no network are refused.
-    ///   - prepare: called with the model before the replay.
+    ///   - needsNetwork: whether to refuse parameters that train no network.
+    ///   - prepare: a closure that receives the model before the replay.
     private func run(
         _ options: ReplayOptions, needsNetwork: Bool = true, progress: ReplayProgress?,
         prepare: (LearnedModel) -> Void = { _ in }
@@ -146,7 +146,7 @@ public struct LearnerReplay: Sendable {
         return (model, try job.resolved(for: input).run(over: input, model: model, progress: progress))
     }
 
-    /// Why there is nothing to keep or to explain.
+    /// The error for a trace that gave too little to keep or to explain.
     private var tooShort: ReplayError {
         .data(
             "\(trace.count) requests with a capacity of \(capacity) gave too little to learn from: "

@@ -1,13 +1,13 @@
 import HalcyonSupport
 import HalcyonTrace
 
-/// A capacity as one asks for it: `1%`, `64MB` or `1000`.
+/// A capacity as requested: `1%`, `64MB` or `1000`.
 public enum CapacityRequest: Sendable, Equatable, CustomStringConvertible {
     /// A share of the distinct bytes or objects of the trace, 0…1.
     case share(Double, text: String)
     /// A number of bytes.
     case bytes(Int, text: String)
-    /// A number in the unit that sizes are counted in: bytes where sizes are honoured, otherwise objects.
+    /// A number in the unit of sizes: bytes if the trace has sizes, otherwise objects.
     case number(Int)
 
     /// Reads a share (`0.5%`), a size with a unit (`64MB`, `1GiB`) or a bare whole number.
@@ -32,7 +32,7 @@ public enum CapacityRequest: Sendable, Equatable, CustomStringConvertible {
         }
     }
 
-    /// The largest capacity that may be asked for, 2⁵³: more than any trace holds, and exact as a floating-point number.
+    /// The largest accepted capacity, 2⁵³: more than any trace holds, and exact as a floating-point number.
     public static let largest = 1 << 53
 
     private static func checked(_ amount: UInt64, _ text: String) throws(ReplayError) -> Int {
@@ -42,7 +42,7 @@ public enum CapacityRequest: Sendable, Equatable, CustomStringConvertible {
         return Int(amount)
     }
 
-    /// Reads several, separated by commas.
+    /// Reads several capacities, separated by commas.
     public static func list(parsing text: String) throws(ReplayError) -> [CapacityRequest] {
         var list: [CapacityRequest] = []
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
@@ -51,7 +51,7 @@ public enum CapacityRequest: Sendable, Equatable, CustomStringConvertible {
         return list
     }
 
-    /// The capacity as it was asked for.
+    /// The capacity as requested.
     public var description: String {
         switch self {
         case .share(_, let text), .bytes(_, let text): text
@@ -59,12 +59,13 @@ public enum CapacityRequest: Sendable, Equatable, CustomStringConvertible {
         }
     }
 
-    /// The capacity in the unit of sizes.
+    /// Returns the capacity in the unit of sizes.
     ///
-    /// A share is rounded down, but never to nothing.
+    /// A share is rounded down, to at least 1.
     ///
-    /// - Parameter distinct: the size of all distinct objects together; `nil` where it is not known, in a stream.
-    /// - Throws: ``ReplayError`` where bytes are asked for and objects are counted, or a share of what is not known.
+    /// - Parameter distinct: the total size of all distinct objects; `nil` if it is not known, in a stream.
+    /// - Throws: ``ReplayError`` for a capacity in bytes if objects are counted, and for a share if `distinct` is
+    ///   nil.
     public func resolved(unit: SizeUnit, distinct: Int?) throws(ReplayError) -> Int {
         switch self {
         case .number(let number): return number
@@ -78,7 +79,7 @@ public enum CapacityRequest: Sendable, Equatable, CustomStringConvertible {
         case .share(let share, let text):
             guard let distinct else {
                 throw ReplayError.usage(
-                    "The capacity \(text) is a share of the distinct objects, which a stream does not know in advance: "
+                    "The capacity \(text) is a share of the distinct objects, which are not known in advance in a stream: "
                         + "write a number or a size.")
             }
             return max(1, Int(share * Double(distinct)))

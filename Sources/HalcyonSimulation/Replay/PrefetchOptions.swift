@@ -2,27 +2,27 @@ import HalcyonEviction
 import HalcyonPrefetch
 import HalcyonTrace
 
-/// What is fetched ahead of need in a replay, by whom, and within which limits.
+/// The prefetching of a replay: the policy and its limits.
 public struct PrefetchOptions: Sendable, Equatable {
-    /// The prefetch policy as it was asked for, with the parameters set by hand.
+    /// The prefetch policy as requested, with the parameters set by the user.
     public let policy: PolicySpec
-    /// The planner's parameters, where the policy is the planner.
+    /// The planner's parameters, if the policy is the planner.
     public var planner: PlannerParameters
-    /// What the planner starts with; it goes on learning.
+    /// The pretrained model that the planner starts with; it continues learning. Nil by default.
     public var pretrained: PretrainedPlanner?
-    /// What each cache may fetch ahead.
+    /// The prefetch budget of each cache.
     public var budget: PrefetchBudget
-    /// How long a fetch takes, in microseconds of the trace's time.
+    /// The duration of a prefetch, in microseconds of the trace's time. The default is 0.
     public var fetchLatency: Int64
 
     package static let plannerName = "planner"
 
-    /// Prefetching as one asks for it; fetches take no time unless said otherwise.
+    /// Creates prefetching options for a policy as text.
     ///
-    /// - Parameter policy: the name of a policy of ``HalcyonModel/PrefetchCatalogue``; the planner may be given parameters:
-    ///   `planner(price=0.05)`.
-    /// - Throws: ``ReplayError/usage(_:)`` for a policy that does not exist, ``HalcyonEviction/PolicyError`` for a parameter that
-    ///   it has not.
+    /// - Parameter policy: the name of a policy of ``HalcyonPrefetch/PrefetchCatalogue``. The planner accepts
+    ///   parameters: `planner(price=0.05)`.
+    /// - Throws: ``ReplayError/usage(_:)`` for an unknown policy, ``HalcyonEviction/PolicyError`` for an unknown
+    ///   parameter.
     public init(policy text: String, budget: PrefetchBudget, fetchLatency: Int64 = 0) throws {
         let spec = try PolicySpec(parsing: text)
         guard PrefetchCatalogue.entry(named: spec.name) != nil else {
@@ -40,11 +40,11 @@ public struct PrefetchOptions: Sendable, Equatable {
         self.fetchLatency = max(0, fetchLatency)
     }
 
-    /// Refuses a budget in bytes where objects are counted.
+    /// Refuses a budget in bytes if objects are counted.
     package func verify(unit: SizeUnit) throws(ReplayError) {
         if unit == .objects && budget.countsBytes {
             throw .usage(
-                "The budget \(budget) is in bytes, and objects are counted here: give it in objects, such as 2/request."
+                "The budget \(budget) is in bytes, but objects are counted here: give it in objects, such as 2/request."
             )
         }
     }
@@ -55,7 +55,7 @@ public struct PrefetchOptions: Sendable, Equatable {
     /// Whether the policy needs the keys of the trace.
     public var needsKeys: Bool { policy.name == "next-key" }
 
-    /// An instance that has seen nothing yet.
+    /// Creates an instance that has seen no request.
     func makePolicy(_ context: PrefetchContext) -> any PrefetchPolicy {
         if !isPlanner, let entry = PrefetchCatalogue.entry(named: policy.name) {
             return entry.make(context)

@@ -1,38 +1,39 @@
 import HalcyonEviction
 import HalcyonTrace
 
-/// Counts the outcomes of a run: in total, by window of time, by category, by user, by tier.
+/// The outcomes of a run, counted in total, by window, by category, by user and by tier.
 ///
-/// The counts do not depend on the order of the blocks, so that users can be replayed one after another.
+/// The counts do not depend on the order of the blocks, so users can be replayed one after another.
 package struct Recorder {
-    /// The number of requests in a window of a stream, whose length is not known in advance.
+    /// The number of requests in a window of a stream, because the length of a stream is not known in advance.
     static let streamWindowLength = 1_000_000
 
-    /// The requests left out of the counts.
+    /// The number of warm-up requests, which are not counted.
     let warmup: Int
     /// The number of requests in a window.
     package let windowLength: Int
-    /// All counted requests.
+    /// The tally of all counted requests.
     package private(set) var total = Tally()
-    /// The requests whose object was not kept.
+    /// The number of requests whose object was not admitted.
     private(set) var refused = 0
-    /// The requests that found their object expired, or of another size.
+    /// The number of requests that found their object expired or of a different size.
     private(set) var stale = 0
-    /// By window of time.
+    /// The tallies by window.
     package private(set) var windows: [Tally]
-    /// By category set; empty unless asked for.
+    /// The tallies by category set; empty unless requested.
     private(set) var byCategorySet: [Tally] = []
-    /// By user; empty unless asked for.
+    /// The tallies by user; empty unless requested.
     package private(set) var byUser: [Tally] = []
-    /// By tier; `nil` without tiers.
+    /// The latencies by tier. Nil without tiers.
     private(set) var latency: LatencyCounts?
-    /// The same requests without prefetching.
+    /// The tally of the same requests without prefetching.
     private(set) var totalWithout = Tally()
-    /// The misses without prefetching that became hits, and the hits that became misses.
+    /// The number of misses without prefetching that became hits.
     private(set) var missesAvoided = 0
+    /// The number of hits without prefetching that became misses.
     private(set) var hitsLost = 0
 
-    /// The unit of the sizes of blocks; what is counted is in the unit of the trace.
+    /// The unit of the sizes in blocks. Counts are in the unit of the trace.
     private let unit: CacheUnit
     /// The hits of the block without prefetching; empty without a comparison.
     private var hitsWithout: [Bool] = []
@@ -58,13 +59,13 @@ package struct Recorder {
         latency = job.tiers.map { LatencyCounts(model: $0.latency, sizesAreBytes: facts.sizeUnit == .bytes) }
     }
 
-    /// The number of requests in each of `windows` windows over `counted` requests.
+    /// Returns the number of requests in each of `windows` windows over `counted` requests.
     package static func windowLength(counted: Int, windows: Int) -> Int {
         let count = max(1, min(windows, counted))
         return max(1, (counted + count - 1) / count)
     }
 
-    /// The columns that are read.
+    /// The columns that the recorder reads.
     var columns: RequestColumns {
         var columns: RequestColumns = []
         if countsCategories { columns.insert(.categories) }
@@ -149,7 +150,7 @@ package struct Recorder {
         }
     }
 
-    /// Counts the outcomes of a block without prefetching; ``count(_:_:)`` of the same block compares with them.
+    /// Counts the outcomes of a block without prefetching. ``count(_:_:)`` of the same block compares with them.
     mutating func countWithout(_ block: borrowing RequestBlock, _ outcomes: UnsafePointer<AccessOutcome>) {
         hitsWithout.removeAll(keepingCapacity: true)
         for index in 0..<block.count {
@@ -165,7 +166,7 @@ package struct Recorder {
     }
 }
 
-/// Counts accesses by tier and adds up how long they take.
+/// The accesses by tier and the sum of their latencies.
 package struct LatencyCounts {
     let model: LatencyModel
     let sizesAreBytes: Bool
@@ -190,7 +191,7 @@ package struct LatencyCounts {
         }
     }
 
-    /// The mean and the 99th percentile. O(fetches · log fetches).
+    /// Returns the mean and the 99th percentile. O(fetches · log fetches).
     package func result(memoryCapacity: Int, diskCapacity: Int) -> TierResult {
         let total = memoryHits + diskHits + fetches.count
         let sum = Double(memoryHits) * model.memory + Double(diskHits) * model.disk + fetchSum

@@ -2,18 +2,19 @@ import HalcyonEviction
 import HalcyonPrefetch
 import HalcyonTrace
 
-/// The one loop of all replays: requests come in blocks from a ``RequestSource``, a ``CacheSet`` serves them, a ``Recorder``
-/// counts the outcomes.
+/// The main loop of all replays: a ``RequestSource`` delivers blocks of requests, a ``CacheSet`` serves them, and a
+/// ``Recorder`` counts the outcomes.
 struct JobRun {
     let resolved: ResolvedJob
     private var caches: CacheSet
     private var recorder: Recorder
-    /// The same caches without prefetching, to compare.
+    /// The same caches without prefetching, for comparison.
     private var baseline: CacheSet?
     private let timer: RunTimer?
     private var outcomes = OutcomeBuffer(capacity: TraceRequests.blockLength)
     private var hasCounted = false
-    /// The time that is no part of the run: the comparison, looking at all caches at the end of the warm-up.
+    /// The time that is not part of the run: the comparison, and reading the state of all caches at the end of the
+    /// warm-up.
     private(set) var otherSeconds = 0.0
     private let clock = ContinuousClock()
 
@@ -55,11 +56,11 @@ struct JobRun {
         timer?.collect(isCounted: !block.isWarmup)
     }
 
-    /// The result.
+    /// Returns the outcome of the run.
     ///
     /// - Parameters:
-    ///   - facts: those of the source at its end.
-    ///   - seconds: the time that the run took.
+    ///   - facts: the facts of the source at its end.
+    ///   - seconds: the duration of the run.
     mutating func finish(_ facts: SourceFacts, seconds: Double) -> ReplayOutcome {
         let summary = caches.finish(facts)
         let result = RunResult(
@@ -81,19 +82,19 @@ private final class OutcomeBuffer {
     deinit { first.deallocate() }
 }
 
-/// What came of a run, for those who look further than its result.
+/// The outcome of a run: its result, and the state that further analysis needs.
 package struct ReplayOutcome {
     package var result: RunResult
     /// All counts.
     package let recorder: Recorder
-    /// The prefetch policy as it is at the end; `nil` without prefetching.
+    /// The prefetch policy at the end. Nil without prefetching.
     package let prefetchPolicy: (any PrefetchPolicy)?
 }
 
 extension ResolvedJob {
-    /// Runs the job over a loaded trace, on this thread.
+    /// Runs the job over a loaded trace on the current thread.
     ///
-    /// - Parameter model: the model for the caches to share; `nil` for those that ``ReplayJob/models`` asks for.
+    /// - Parameter model: the model that the caches share; `nil` for the models that ``ReplayJob/models`` specifies.
     package func run(over input: ReplayInput, model: AnyObject? = nil, progress: ReplayProgress? = nil) -> ReplayOutcome
     {
         let facts = SourceFacts(input, job: job)

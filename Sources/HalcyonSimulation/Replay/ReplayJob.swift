@@ -1,7 +1,7 @@
 import HalcyonEviction
 import HalcyonTrace
 
-/// One run: everything that decides its result, beside the requests.
+/// One run: all parameters that determine its result, except for the requests.
 ///
 /// ```swift
 /// let input = ReplayInput(try Trace.load("shop.csv"))
@@ -9,25 +9,25 @@ import HalcyonTrace
 /// let result = try job.run(over: input)
 /// ```
 ///
-/// Shared and per-user caches, tiers, prefetching, timings and streams combine freely. ``resolved(for:)`` names the
-/// combinations that have no meaning.
+/// Shared and per-user caches, tiers, prefetching, timings and streams can be combined. ``resolved(for:)`` lists the
+/// exceptions.
 public struct ReplayJob: Sendable {
     /// The eviction policy.
     public var policy: ConfiguredPolicy
-    /// The capacity of the cache, or of each user's; ignored if there are ``tiers``.
+    /// The capacity of the cache, or of each user's cache; ignored if there are ``tiers``.
     public var capacity: CapacityRequest
-    /// One cache for all users, or one for each.
+    /// The kind of caches: one shared cache, or per-user caches. The default is shared.
     public var mode: ReplayMode
-    /// What per-user caches learn together, if their policy learns.
+    /// The sharing of models between per-user caches, for policies that learn.
     public var models: ModelSharing
-    /// Two tiers in place of each cache.
+    /// The two tiers that replace each cache. Nil by default.
     public var tiers: TierOptions?
-    /// Warm-up, seed, tables, timings, prefetching.
+    /// The warm-up, seed, tables, timings and prefetching.
     public var options: ReplayOptions
-    /// Whether a run with prefetching also replays the requests without it, to compare.
+    /// Whether a run with prefetching also replays the requests without it, for comparison. True by default.
     public var comparesWithoutPrefetching = true
 
-    /// A job; by default one shared cache.
+    /// Creates a job, by default with one shared cache.
     public init(
         policy: ConfiguredPolicy, capacity: CapacityRequest, mode: ReplayMode = .shared,
         models: ModelSharing = .shared, tiers: TierOptions? = nil, options: ReplayOptions = ReplayOptions()
@@ -40,7 +40,7 @@ public struct ReplayJob: Sendable {
         self.options = options
     }
 
-    /// The jobs of policies × capacities; with tiers, one a policy.
+    /// Returns the jobs of policies × capacities; with tiers, one job per policy.
     public static func grid(
         policies: [ConfiguredPolicy], capacities: [CapacityRequest], options: ReplayOptions = ReplayOptions(),
         mode: ReplayMode = .shared, models: ModelSharing = .shared, tiers: TierOptions? = nil
@@ -52,38 +52,38 @@ public struct ReplayJob: Sendable {
         }
     }
 
-    /// Runs the job on this thread. O(requests) beside what the policy takes.
+    /// Runs the job on the current thread. O(requests), plus the time of the policy.
     ///
     /// - Throws: ``ReplayError`` as ``resolved(for:)``.
     public func run(over input: ReplayInput, progress: ReplayProgress? = nil) throws(ReplayError) -> RunResult {
         try resolved(for: input).run(over: input, progress: progress).result
     }
 
-    /// The job with its capacities in the unit of the trace.
+    /// Returns the job with its capacities in the unit of the trace.
     ///
-    /// - Throws: ``ReplayError`` if the trace is empty, has no users for per-user caches, a capacity or a budget is in bytes
-    ///   but objects are counted, or an offline policy is combined with tiers or prefetching.
+    /// - Throws: ``ReplayError`` if the trace is empty or has no users for per-user caches. Also if a capacity or a
+    ///   budget is in bytes but objects are counted, or an offline policy is combined with tiers or prefetching.
     package func resolved(for input: ReplayInput) throws(ReplayError) -> ResolvedJob {
         let trace = input.trace
         guard trace.count > 0 else { throw ReplayError.data("There is no request to replay.") }
         if mode == .perUser, !trace.hasUsers || trace.users.contains(Trace.noUser) {
-            throw ReplayError.data("A cache for each user needs a user in every request.")
+            throw ReplayError.data("Per-user caches need a user in every request.")
         }
         try verifyPolicy()
         try options.prefetch?.verify(unit: trace.sizeUnit)
         return try resolved(unit: trace.sizeUnit, distinct: Int(clamping: trace.distinctSize))
     }
 
-    /// The job for a stream, whose sizes and length are not known in advance.
+    /// Returns the job for a stream, whose sizes and length are not known in advance.
     ///
-    /// - Throws: ``ReplayError`` for an offline policy, a share of the distinct objects or of the requests, and a prefetch
-    ///   policy that needs all keys in advance.
+    /// - Throws: ``ReplayError`` for an offline policy, for shares of the distinct objects or of the requests, and
+    ///   for a prefetch policy that needs all keys in advance.
     func resolvedForStream() throws(ReplayError) -> ResolvedJob {
         if policy.info.traits.contains(.needsFuture) {
             throw ReplayError.usage("\(policy.info.name) needs the whole trace in advance, and a stream has none.")
         }
         if options.warmup > 0 {
-            throw ReplayError.usage("The warm-up is a share of the requests, and a stream does not know their number.")
+            throw ReplayError.usage("The warm-up is a share of the requests, whose number is not known in a stream.")
         }
         if let prefetch = options.prefetch, prefetch.needsKeys {
             throw ReplayError.usage(
@@ -107,34 +107,34 @@ public struct ReplayJob: Sendable {
         guard policy.info.traits.contains(.needsFuture) else { return }
         if options.prefetch != nil {
             throw ReplayError.usage(
-                "\(policy.info.name) knows the requests in advance, but not what is prefetched: leave it out.")
+                "\(policy.info.name) knows the requests in advance, but not the prefetches: leave it out.")
         }
         if tiers != nil {
-            throw ReplayError.usage("\(policy.info.name) knows the future of one cache, and cannot serve two tiers.")
+            throw ReplayError.usage("\(policy.info.name) knows the future of one cache and cannot serve two tiers.")
         }
     }
 }
 
-/// What the per-user caches of a run learn together, if their policy learns.
+/// The sharing of models between the per-user caches of a run, for policies that learn.
 public enum ModelSharing: String, Sendable, Codable, CaseIterable {
     /// One model serves all users and learns from all.
     case shared
     /// Each user's cache has its own model.
     case own
-    /// One model for all, to which each user's cache adds a correction that it learns from that user alone.
+    /// One model for all users. Each user's cache adds a correction, learned from that user alone.
     case adapted
 }
 
-/// A loaded trace, and what all replays of it share.
+/// A loaded trace with the data that all replays of it share.
 public struct ReplayInput: Sendable {
     /// The requests.
     public let trace: Trace
-    /// The requests by user; `nil` unless there are per-user caches.
+    /// The requests by user. Nil without per-user caches.
     let users: UserRequests?
-    /// The next use of each request; `nil` unless an offline policy serves a shared cache.
+    /// The next use of each request. Nil unless an offline policy serves a shared cache.
     let future: FutureKnowledge?
 
-    /// The input of these jobs; without jobs, of any. O(requests).
+    /// Creates the input of these jobs; without jobs, of any job. O(requests).
     public init(_ trace: Trace, for jobs: [ReplayJob]? = nil) {
         self.trace = trace
         let perUser = jobs?.contains { $0.mode == .perUser } ?? true
@@ -149,7 +149,7 @@ public struct ReplayInput: Sendable {
         self.future = future
     }
 
-    /// The same requests with other categories.
+    /// Returns the same requests with different categories.
     package func relabelled(_ trace: Trace) -> ReplayInput {
         ReplayInput(trace: trace, users: users, future: future)
     }
@@ -160,9 +160,9 @@ package struct ResolvedJob: Sendable {
     package var job: ReplayJob
     /// The capacity of each cache, or of its disk tier.
     package let capacity: Int
-    /// The capacity of the memory tier; `nil` without tiers.
+    /// The capacity of the memory tier. Nil without tiers.
     let memoryCapacity: Int?
 
-    /// Whether all caches decide by one model, so that requests must come in order of time.
+    /// Whether all caches use one model, so that requests must be served in order of time.
     var sharesModel: Bool { job.mode == .perUser && job.policy.learns && job.models != .own }
 }

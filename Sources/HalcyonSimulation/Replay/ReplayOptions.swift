@@ -1,23 +1,23 @@
 import Synchronization
 
-/// How a trace is replayed, beside policy and capacity.
+/// The options of a replay, except for policy and capacity.
 public struct ReplayOptions: Sendable, Equatable {
-    /// The share of the requests, 0…1, that is served first and left out of every count.
+    /// The share of the requests, 0…1, that only warms the cache and is not counted. The default is 0.
     public var warmup: Double
-    /// The seed of everything random.
+    /// The seed of all random choices. The default is 1.
     public var seed: UInt64
-    /// Into how many stretches of equal length the counted requests are divided for the series over time.
+    /// The number of windows of equal length for the series over time. The default is 10.
     public var windows: Int
     /// Whether hits are also counted by category.
     public var byCategory: Bool
     /// Whether hits are also counted by user.
     public var byUser: Bool
-    /// Whether each access and eviction is timed, which slows the replay and changes nothing else.
+    /// Whether each access and eviction is timed, which slows the replay and does not change its results.
     public var timings: Bool
-    /// What is fetched ahead of need; nothing unless it is set.
+    /// The prefetching options. Nil by default.
     public var prefetch: PrefetchOptions?
 
-    /// By default the whole trace counts, in ten windows, without tables by category and user, and nothing is timed.
+    /// Creates options. By default the whole trace counts, in ten windows, without tables, timings and prefetching.
     public init(
         warmup: Double = 0, seed: UInt64 = 1, windows: Int = 10, byCategory: Bool = false, byUser: Bool = false,
         timings: Bool = false, prefetch: PrefetchOptions? = nil
@@ -31,32 +31,32 @@ public struct ReplayOptions: Sendable, Equatable {
         self.prefetch = prefetch
     }
 
-    /// The number of requests, of `count`, that are left out of the counts.
+    /// Returns how many of `count` requests are not counted.
     public func warmupRequests(of count: Int) -> Int {
         min(count, max(0, Int((warmup * Double(count)).rounded(.down))))
     }
 }
 
-/// How far a replay has come, for whoever wants to look while it runs.
+/// The progress of a replay, readable from other threads while it runs.
 public final class ReplayProgress: Sendable {
     private let served = Atomic<Int>(0)
-    /// The requests to serve in all runs together.
+    /// The number of requests to serve in all runs together.
     public let total: Int
 
-    /// Nothing served yet.
+    /// Creates a progress of zero.
     public init(total: Int) { self.total = total }
 
-    /// The requests served so far.
+    /// The number of requests served so far.
     public var completed: Int { served.load(ordering: .relaxed) }
 
     func advance(by count: Int) { served.add(count, ordering: .relaxed) }
 }
 
-/// What is wrong with a replay that was asked for: one sentence that says what would be accepted.
+/// An error of a replay, as one sentence that states what would be accepted.
 public enum ReplayError: Error, Equatable, CustomStringConvertible {
-    /// The question cannot be asked like this (exit code 64).
+    /// The options are invalid (exit code 64).
     case usage(String)
-    /// The trace does not hold what the question needs (exit code 65).
+    /// The trace lacks required data (exit code 65).
     case data(String)
 
     /// The sentence.

@@ -1,40 +1,40 @@
 import HalcyonEviction
 import HalcyonTrace
 
-/// Consecutive requests, as columns. The memory belongs to the source and is valid until the next block.
+/// Consecutive requests, as columns. The source owns the memory, which is valid until the next block.
 struct RequestBlock {
     /// The number of requests.
     var count: Int
     /// The position of the first request in the source, from 0.
     var firstPosition = 0
-    /// The position of each; `nil` if they follow one another.
+    /// The position of each request. Nil if the requests are consecutive.
     var positions: UnsafePointer<UInt32>?
-    /// The object of each.
+    /// The object of each request.
     var objects: UnsafePointer<UInt32>
-    /// The entry of each, as its cache numbers it.
+    /// The entry of each request, as numbered by its cache.
     var entries: UnsafePointer<EntryID>
-    /// The size of each in the unit of the caches; `nil` if each is 1.
+    /// The size of each request, in the unit of the caches. Nil if each is 1.
     var sizes: UnsafePointer<Int>?
-    /// The time of each in microseconds; `nil` if not read.
+    /// The time of each request, in microseconds. Nil if not read.
     var times: UnsafePointer<Int64>?
-    /// The category set of each; `nil` if not read.
+    /// The category set of each request. Nil if not read.
     var categories: UnsafePointer<CategorySetID>?
-    /// The user of each; `nil` if not read.
+    /// The user of each request. Nil if not read.
     var users: UnsafePointer<UInt32>?
-    /// The cache of all requests; `nil` if each user has one and the block mixes users.
+    /// The cache of all requests. Nil if each user has a cache and the block mixes users.
     var cache: Int?
-    /// The number of requests to ``cache`` before the first.
+    /// The number of requests to ``cache`` before the first of the block.
     var firstRequest = 0
-    /// Whether all requests are left out of the counts. A block lies on one side of the end of the warm-up.
+    /// Whether all requests belong to the warm-up. No block crosses the end of the warm-up.
     var isWarmup = false
-    /// What the numbers of category sets mean.
+    /// The categories of each numbered set.
     var categorySets: CategorySets
 
-    /// The position of a request in the source.
+    /// Returns the position of a request in the source.
     @inline(__always)
     func position(_ index: Int) -> Int { positions.map { Int($0[index]) } ?? firstPosition + index }
 
-    /// A request as an access.
+    /// Returns a request as an access.
     @inline(__always)
     func access(_ index: Int, requestNumber: Int) -> Access {
         Access(
@@ -42,7 +42,7 @@ struct RequestBlock {
             categories: categories?[index] ?? 0, user: users?[index] ?? .max, object: objects[index])
     }
 
-    /// The requests as the batch of one cache.
+    /// The requests as a batch for one cache.
     var batch: RequestBatch {
         RequestBatch(
             firstRequest: firstRequest, entries: UnsafeBufferPointer(start: entries, count: count), sizes: sizes,
@@ -59,22 +59,22 @@ struct RequestColumns: OptionSet {
     static let users = RequestColumns(rawValue: 1 << 2)
 }
 
-/// What is known of a source in advance; of a stream, only the unit of its sizes.
+/// The facts of a source that are known in advance; for a stream, only the unit of its sizes.
 struct SourceFacts {
     var unit: CacheUnit
     var sizeUnit: SizeUnit
-    /// The loaded trace; `nil` for a stream.
+    /// The loaded trace. Nil for a stream.
     var input: ReplayInput?
     /// The number of requests; 0 for a stream that has not ended.
     var requests = 0
-    /// The requests that are left out of the counts.
+    /// The number of warm-up requests, which are not counted.
     var warmup = 0
     var userCount = 0
     var objectCount = 0
     var categorySets = CategorySets()
     var categoryCount = 0
     var names = TraceNames()
-    /// In a stream with per-user caches: the number of objects of each user.
+    /// The number of objects of each user, in a stream with per-user caches.
     var entryCounts: [Int] = []
 
     init(_ input: ReplayInput, job: ReplayJob) {
@@ -91,7 +91,7 @@ struct SourceFacts {
         names = trace.names
     }
 
-    /// A stream that begins.
+    /// Creates the facts of a stream before its first request.
     init(streamOf unit: CacheUnit) {
         self.unit = unit
         sizeUnit = .bytes
@@ -100,7 +100,8 @@ struct SourceFacts {
 
 /// The requests of a loaded trace: in order of time, or user by user.
 ///
-/// Where users do not meet, going through them one after another keeps each small cache in the processor's.
+/// If users do not share a cache or a model, serving them one after another keeps each small cache in the processor's
+/// cache.
 struct TraceRequests {
     /// The order of requests.
     enum Order {
@@ -125,7 +126,7 @@ struct TraceRequests {
         self.mode = mode
     }
 
-    /// Reads all requests. Allocates nothing on the way.
+    /// Reads all requests. Allocates no memory between blocks.
     func forEachBlock(_ body: (borrowing RequestBlock) -> Void) {
         let scratch = BlockScratch(trace, columns: columns, capacity: Self.blockLength)
         switch (order, mode) {
@@ -200,7 +201,7 @@ struct TraceRequests {
     }
 }
 
-/// Memory for the columns of one block, which is filled again for each.
+/// Memory for the columns of one block, reused for each block.
 private struct BlockScratch: ~Copyable {
     private let columns: RequestColumns
     private let categorySets: CategorySets
@@ -231,7 +232,7 @@ private struct BlockScratch: ~Copyable {
         users?.deallocate()
     }
 
-    /// An empty block over this memory.
+    /// Returns an empty block over this memory.
     func block(objects: UnsafePointer<UInt32>, entries: UnsafePointer<EntryID>) -> RequestBlock {
         RequestBlock(
             count: 0, objects: objects, entries: entries, sizes: sizes.map { UnsafePointer($0) },
@@ -239,7 +240,7 @@ private struct BlockScratch: ~Copyable {
             users: users.map { UnsafePointer($0) }, categorySets: categorySets)
     }
 
-    /// Fills the columns for the requests at the positions that `position` gives for 0..<count.
+    /// Fills the columns for the requests at the positions that `position` returns for 0..<count.
     @inline(__always)
     func fill(from trace: Trace, count: Int, position: (Int) -> Int) {
         if let sizes {

@@ -3,22 +3,22 @@ import HalcyonTrace
 
 /// Replays a trace while reading it, for traces larger than memory.
 ///
-/// All jobs are served in one pass. Memory: what ``HalcyonTrace/TraceStream`` holds for each distinct key, and the caches;
-/// nothing for each request. Jobs that need the whole trace in advance are refused; see ``init(path:load:jobs:)``.
-/// Sizes are taken for uniform until one differs; see ``run(notes:)``.
+/// All jobs are served in one pass. Memory: that of ``HalcyonTrace/TraceStream`` for each distinct key, and that of
+/// the caches; none per request. Jobs that need the whole trace in advance are refused; see
+/// ``init(path:load:jobs:)``. Sizes are assumed to be uniform until one differs; see ``run(notes:)``.
 public struct StreamReplay {
     private let path: String
     private let load: LoadOptions
     private let jobs: [ResolvedJob]
     private let mode: ReplayMode
 
-    /// A replay of the trace at `path`.
+    /// Creates a replay of the trace at `path`.
     ///
     /// - Parameters:
-    ///   - load: with per-user caches, `skip` and `limit` count the requests that have a user.
-    ///   - jobs: the runs, all of them shared or all of them with per-user caches.
-    /// - Throws: ``ReplayError`` for an offline policy, a capacity that is a share, a warm-up, and a prefetch policy that
-    ///   needs all keys in advance.
+    ///   - load: the load options; with per-user caches, `skip` and `limit` count the requests that have a user.
+    ///   - jobs: the runs, all with a shared cache or all with per-user caches.
+    /// - Throws: ``ReplayError`` for an offline policy, a capacity that is a share, a warm-up, and a prefetch policy
+    ///   that needs all keys in advance.
     public init(path: String, load: LoadOptions, jobs: [ReplayJob]) throws(ReplayError) {
         self.path = path
         self.load = load
@@ -33,14 +33,14 @@ public struct StreamReplay {
 
     /// Reads the trace and serves all jobs.
     ///
-    /// Sizes are taken for uniform as long as all requests so far have the same size. If a later request has another one,
-    /// the replay starts again from the beginning with variable sizes, and reads that part of the file twice. The requests of
-    /// the first piece (about 1 MB of text) are checked before any of them is served.
+    /// Sizes are assumed to be uniform while all requests so far have the same size. When a request has a different
+    /// size, the replay starts again with variable sizes and reads that part of the file twice. The requests of the
+    /// first piece (about 1 MB of text) are checked before the first one is served.
     ///
-    /// - Parameter notes: what else the reader of the report should know.
-    /// - Throws: ``HalcyonTrace/TraceError`` if the trace cannot be read. ``ReplayError`` if it is empty, has no user for
-    ///   per-user caches, or a capacity in bytes was asked for and no size is known; also if sizes vary only after the first
-    ///   piece of a source that can be read once.
+    /// - Parameter notes: additional notes for the report.
+    /// - Throws: ``HalcyonTrace/TraceError`` if the trace cannot be read. ``ReplayError`` if it is empty, has no user
+    ///   for per-user caches, or no sizes for a capacity in bytes. Also if sizes first vary after the first piece of
+    ///   a source that can be read only once.
     public func run(notes: [String] = []) throws -> ReplayReport {
         switch try pass(expectsUniformSizes: true, notes) {
         case .finished(let report): return report
@@ -53,10 +53,10 @@ public struct StreamReplay {
         return report
     }
 
-    /// How a pass over the trace ended.
+    /// The end of a pass over the trace.
     private enum Ending {
         case finished(ReplayReport)
-        /// Why the replay has to start again.
+        /// The reason why the replay has to start again.
         case sizeChanged(String)
     }
 
@@ -65,7 +65,7 @@ public struct StreamReplay {
         guard try source.next() else {
             throw ReplayError.data(
                 source.withoutUser > 0
-                    ? "\(path): names no user, so that there is no cache for each" : "\(path): holds no request")
+                    ? "\(path): has no users, which per-user caches need" : "\(path): holds no request")
         }
         let size = source.firstSize
         let isUniform = expectsUniformSizes && source.firstOther(than: size) == nil
@@ -75,8 +75,8 @@ public struct StreamReplay {
             if isUniform, load.sizes != .unit, let other = source.firstOther(than: size) {
                 let number = max(load.skip, 0) + source.requests + other.place + 1
                 return .sizeChanged(
-                    "request \(number) has the size \(other.size) and all before it have the size \(size); a replay that "
-                        + "took sizes for equal has to start again, and this source can be read only once: save it as a file."
+                    "request \(number) has the size \(other.size) and all before it have the size \(size); the "
+                        + "replay has to start again with variable sizes, but this source can be read only once: save it as a file."
                 )
             }
             source.withBlock(unit: unit) { block in
@@ -92,13 +92,13 @@ public struct StreamReplay {
             ReplayReport(trace: trace, runs: runs.map { $0.finish(facts) }))
     }
 
-    /// Refuses bytes if no size was known, and tables of what the trace does not name.
+    /// Refuses capacities in bytes without sizes, and tables of categories or users that the trace lacks.
     private func verify(_ job: ReplayJob, _ facts: SourceFacts) throws(ReplayError) {
         if job.options.byCategory, facts.categoryCount == 0 {
-            throw ReplayError.data("\(path) names no category, so that there is no table by category.")
+            throw ReplayError.data("\(path) has no categories for a table by category.")
         }
         if job.options.byUser, facts.userCount == 0 {
-            throw ReplayError.data("\(path) names no user, so that there is no table by user.")
+            throw ReplayError.data("\(path) has no users for a table by user.")
         }
         for capacity in job.tiers.map({ [$0.memory, $0.disk] }) ?? [job.capacity] {
             _ = try capacity.resolved(unit: facts.sizeUnit, distinct: nil)
@@ -109,7 +109,7 @@ public struct StreamReplay {
     private func withoutUser(_ count: Int) -> String { "\(count.counted("request")) without a user left out." }
 }
 
-/// One of the jobs that a pass over a stream serves, and the time that it took.
+/// One job of a pass over a stream, and its duration so far.
 private final class StreamedRun {
     private var run: JobRun
     private var seconds = 0.0

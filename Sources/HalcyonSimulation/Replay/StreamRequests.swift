@@ -1,20 +1,20 @@
 import HalcyonEviction
 import HalcyonTrace
 
-/// The requests of a stream, as blocks: a piece of the file each.
+/// The requests of a stream, as blocks: one for each piece of the file.
 ///
-/// With per-user caches, requests without a user are left out before anything is counted, and users, objects and entries
-/// are numbered as in a loaded trace (``HalcyonTrace/Trace/selection(skip:limit:withUserOnly:)``); 24 bytes for each pair of
-/// user and object.
+/// With per-user caches, requests without a user are dropped first. Users, objects and entries are numbered as in a
+/// loaded trace (``HalcyonTrace/Trace/selection(skip:limit:withUserOnly:)``). Memory: 24 bytes for each pair of user
+/// and object.
 struct StreamRequests {
     private(set) var stream: TraceStream
     private let mode: ReplayMode
     private var piece = StreamBatch()
-    /// With per-user caches: the requests to leave out, and those left to give.
+    /// The number of requests still to skip and still to deliver, with per-user caches.
     private var toSkip = 0
     private var toGive = Int.max
     private(set) var requests = 0
-    /// The requests left out for want of a user.
+    /// The number of dropped requests without a user.
     private(set) var withoutUser = 0
     private(set) var identity = StreamIdentity()
     private(set) var entryCounts: [Int] = []
@@ -58,7 +58,7 @@ struct StreamRequests {
     /// The size of the first request of the piece.
     var firstSize: UInt64 { sizes[0] }
 
-    /// The first request of the piece of another size than `size`: its place in the piece, and its size.
+    /// Returns the first request of the piece with a size other than `size`: its index in the piece, and its size.
     func firstOther(than size: UInt64) -> (place: Int, size: UInt64)? {
         sizes.firstIndex { $0 != size }.map { ($0, sizes[$0]) }
     }
@@ -92,7 +92,7 @@ struct StreamRequests {
         }
     }
 
-    /// What is known of the source at its end.
+    /// Returns the facts of the source at its end.
     func facts(unit: CacheUnit) -> SourceFacts {
         var facts = SourceFacts(streamOf: unit)
         facts.sizeUnit = stream.sizeUnit
@@ -165,13 +165,14 @@ struct StreamRequests {
     }
 }
 
-/// The identity of a stream, and what its requests hold, found piece by piece. A byte for each object, user and category set.
+/// The fingerprint of a stream and its distinct objects, users and categories, updated piece by piece. One byte for
+/// each object, user and category set.
 struct StreamIdentity {
     private var hash: UInt64 = 0x9e37_79b9_7f4a_7c15
     private(set) var objects = DenseBitmap()
     private(set) var users = DenseBitmap()
     private(set) var categorySets = DenseBitmap()
-    /// The size of all distinct objects.
+    /// The total size of all distinct objects.
     private(set) var distinctSize = 0
 
     mutating func add(
@@ -192,7 +193,7 @@ struct StreamIdentity {
         }
     }
 
-    /// The number of distinct categories in these sets.
+    /// Returns the number of distinct categories in these sets.
     func categoryCount(_ sets: CategorySets) -> Int {
         var categories = DenseBitmap()
         for set in 0..<UInt32(sets.count) where categorySets.contains(set) {
@@ -201,7 +202,8 @@ struct StreamIdentity {
         return categories.count
     }
 
-    /// 17 characters: an `s`, because a loaded trace is hashed column by column and has another hash, and 16 digits.
+    /// The fingerprint, 17 characters: an `s` and 16 digits. The `s` marks a stream, because a loaded trace is hashed
+    /// column by column and has a different hash.
     var fingerprint: String {
         let digits = String(hash, radix: 16)
         return "s" + String(repeating: "0", count: 16 - digits.count) + digits
@@ -214,12 +216,12 @@ struct StreamIdentity {
     }
 }
 
-/// A set of numbers from 0 on, a byte each.
+/// A set of numbers from 0, one byte each.
 struct DenseBitmap {
     private var isSet: [Bool] = []
     private(set) var count = 0
 
-    /// Adds a number. Returns whether it is new. Amortised O(1) if numbers come roughly in order.
+    /// Adds a number. Returns whether it is new. Amortised O(1) if numbers arrive roughly in order.
     @inline(__always)
     @discardableResult
     mutating func insert(_ number: UInt32) -> Bool { contains(number) ? false : add(Int(number)) }

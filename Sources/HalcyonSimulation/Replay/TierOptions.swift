@@ -1,20 +1,20 @@
 import HalcyonSupport
 import HalcyonTrace
 
-/// Two tiers in a row: a memory in front of a disk, as in an app's image cache.
+/// The options of two tiers: a memory in front of a disk, as in an app's image cache.
 public struct TierOptions: Sendable, Equatable {
     /// The capacity of the memory tier.
     public var memory: CapacityRequest
     /// The capacity of the disk tier.
     public var disk: CapacityRequest
-    /// How long an entry lives in memory, in microseconds, a hit starting that anew; `nil` leaves it to the policy.
+    /// The lifetime of an entry in memory after its last access, in microseconds. Nil by default: the policy decides.
     public var memoryLifetime: Int64?
-    /// How long an entry lives on disk, in microseconds, a hit starting that anew; `nil` leaves it to the policy.
+    /// The lifetime of an entry on disk after its last access, in microseconds. Nil by default: the policy decides.
     public var diskLifetime: Int64?
-    /// What an access to each tier costs in time.
+    /// The latency of an access to each tier.
     public var latency: LatencyModel
 
-    /// Two tiers; by default no expiration beside the policy's and the default latencies.
+    /// Creates two tiers, by default without lifetimes and with the default latencies.
     public init(
         memory: CapacityRequest, disk: CapacityRequest, memoryLifetime: Int64? = nil, diskLifetime: Int64? = nil,
         latency: LatencyModel = LatencyModel()
@@ -46,34 +46,34 @@ public struct TierOptions: Sendable, Equatable {
 }
 
 extension TimeSpan {
-    /// Reads a length of time such as `300s` or `7d`.
+    /// Reads a duration such as `300s` or `7d`.
     ///
-    /// - Throws: ``ReplayError`` if `text` is not a length of time from 0 to 1,000 years.
+    /// - Throws: ``ReplayError`` if `text` is not a duration from 0 to 1,000 years.
     package init(parsing text: String) throws(ReplayError) {
         guard let span = TimeSpan(argument: text) else {
             throw ReplayError.usage(
-                "'\(text)' is not a length of time: write a number with ms, s, min, h, d or w (300s).")
+                "'\(text)' is not a duration: write a number with ms, s, min, h, d or w (300s).")
         }
         self = span
     }
 }
 
-/// What an access costs in time, by where it was served.
+/// The latency of an access, by the tier that served it.
 public struct LatencyModel: Sendable, Equatable, Codable {
-    /// A hit in memory, in milliseconds.
+    /// The latency of a hit in memory, in milliseconds. The default is 0.001.
     public var memory = 0.001
-    /// A hit on disk, in milliseconds.
+    /// The latency of a hit on disk, in milliseconds. The default is 10.
     public var disk = 10.0
-    /// A fetch over the network before the first byte, in milliseconds.
+    /// The latency of a network fetch before the first byte, in milliseconds. The default is 150.
     public var network = 150.0
-    /// What the network carries, in bytes a second; sizes add nothing where every object counts 1.
+    /// The bandwidth of the network, in bytes per second. The default is 5 MB/s. Ignored if every object counts 1.
     public var bandwidth = 5_000_000.0
 
-    /// Memory 0.001 ms, disk 10 ms, network 150 ms plus size over 5 MB/s.
+    /// Creates the default latencies: memory 0.001 ms, disk 10 ms, network 150 ms plus size / (5 MB/s).
     public init() {}
 
-    /// Reads `memory=0.001,disk=10,network=150,bandwidth=5MB`, any of them, milliseconds but for the bandwidth in bytes
-    /// a second; what is not named keeps its default.
+    /// Reads `memory=0.001,disk=10,network=150,bandwidth=5MB`, in any selection. Times are in milliseconds, the
+    /// bandwidth in bytes per second. Omitted names keep their defaults.
     ///
     /// - Throws: ``ReplayError`` for an unknown name, a time that is not from 0 to 10⁹ ms, or a bandwidth of 0.
     public init(parsing text: String) throws(ReplayError) {

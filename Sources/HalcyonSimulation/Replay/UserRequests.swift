@@ -3,14 +3,14 @@ import HalcyonTrace
 
 /// The requests of a trace by user, for per-user caches.
 ///
-/// The objects of each user are numbered densely from 0 in the order of the user's first requests, so that a thousand
-/// small caches take memory for their own objects only. Built once a trace, in O(requests + objects); 8 bytes a request.
+/// The objects of each user are numbered densely from 0 by first request. A thousand small caches therefore use
+/// memory for their own objects only. Built once per trace, in O(requests + objects); 8 bytes per request.
 struct UserRequests: Sendable {
     /// The positions of all requests, user by user, in order of time within each.
     let positions: [UInt32]
-    /// For each of ``positions`` the object as the user's cache numbers it.
+    /// The entry of each of ``positions``: the object as the user's cache numbers it.
     let entries: [EntryID]
-    /// Where each user's requests begin in ``positions``; one more than there are users.
+    /// The index in ``positions`` where each user's requests begin, and the total as the last element.
     let starts: [Int]
     /// The number of distinct objects of each user.
     let objectCounts: [Int]

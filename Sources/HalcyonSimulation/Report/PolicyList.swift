@@ -4,34 +4,34 @@ import HalcyonEviction
 public struct PolicyList: Sendable, Encodable {
     /// One policy.
     public struct Item: Sendable, Encodable {
-        /// The name it is asked for by.
+        /// The name of the policy.
         public let name: String
-        /// What it does.
+        /// A summary of the policy.
         public let summary: String
-        /// The paper or code it follows.
+        /// The paper or code that it follows.
         public let source: String
-        /// What it needs and honours.
+        /// The names of its traits.
         public let traits: [String]
-        /// What can be set.
+        /// The parameters.
         public let parameters: [Setting]
     }
 
     /// One parameter.
     public struct Setting: Sendable, Encodable {
-        /// The name.
+        /// The name of the parameter.
         public let name: String
-        /// What it does.
+        /// The effect of the parameter.
         public let help: String
-        /// What is accepted.
+        /// The accepted values.
         public let accepts: String
-        /// Its value unless set.
+        /// The default value.
         public let defaultValue: String
     }
 
     /// The policies in the catalogue's order.
     public let policies: [Item]
 
-    /// A list of these.
+    /// Creates a list of these policies.
     public init(_ entries: [PolicyEntry]) {
         policies = entries.map { entry in
             Item(
@@ -43,7 +43,7 @@ public struct PolicyList: Sendable, Encodable {
         }
     }
 
-    /// The list for people.
+    /// The list as text.
     public var text: String {
         var text = ""
         for item in policies {

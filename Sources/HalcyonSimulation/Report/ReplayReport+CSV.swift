@@ -1,10 +1,10 @@
 import Foundation
 
 extension ReplayReport {
-    /// The report as CSV: a header, then a row a run.
+    /// Returns the report as CSV: a header, then one row per run.
     public func csv() -> Data { Self.csv([self]) }
 
-    /// Several reports as one CSV.
+    /// Returns several reports as one CSV.
     public static func csv(_ reports: [ReplayReport]) -> Data {
         var text = columns.map(\.name).joined(separator: ",") + "\n"
         for report in reports {

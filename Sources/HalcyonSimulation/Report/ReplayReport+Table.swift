@@ -2,19 +2,19 @@ import Foundation
 import HalcyonPrefetch
 
 extension ReplayReport {
-    /// The report for people: a table of runs, best in bold, the optimum last.
+    /// Returns the report as tables of runs, the best in bold, the optimum last.
     ///
-    /// - Parameter emphasis: whether bold is set, as on a terminal.
+    /// - Parameter emphasis: whether to set bold text, as on a terminal.
     public func table(emphasis: Bool = false) -> String {
         var text = header
-        var capacities: [(capacity: Int, asked: String)] = []
+        var capacities: [(capacity: Int, requested: String)] = []
         for run in runs
-        where !capacities.contains(where: { $0.capacity == run.capacity && $0.asked == run.capacityAsked }) {
+        where !capacities.contains(where: { $0.capacity == run.capacity && $0.requested == run.capacityAsked }) {
             capacities.append((run.capacity, run.capacityAsked))
         }
-        for (capacity, asked) in capacities {
-            let group = runs.filter { $0.capacity == capacity && $0.capacityAsked == asked }
-            text += "\n" + title(group[0], asked: asked) + "\n" + table(of: group, emphasis: emphasis)
+        for (capacity, requested) in capacities {
+            let group = runs.filter { $0.capacity == capacity && $0.capacityAsked == requested }
+            text += "\n" + title(group[0], requested: requested) + "\n" + table(of: group, emphasis: emphasis)
             text += breakdown(of: group, by: "category", \.categories) + breakdown(of: group, by: "user", \.users)
             text += timings(of: group) + prefetching(of: group)
         }
@@ -32,18 +32,19 @@ extension ReplayReport {
         for note in trace.notes { text += "  note: \(note)\n" }
         if let note = KernelInfo.note(runs.flatMap(\.allKernels)) { text += "  note: \(note)\n" }
         if let run = runs.first, run.warmupRequests > 0 {
-            text += "  note: the first \(run.warmupRequests.counted("request")) only warm the cache, uncounted.\n"
+            let warmup = run.warmupRequests.counted("request")
+            text += "  note: the first \(warmup) warm up the cache and are not counted.\n"
         }
         return text
     }
 
-    private func title(_ run: RunResult, asked: String) -> String {
+    private func title(_ run: RunResult, requested: String) -> String {
         var text: String
         if let tiers = run.tiers {
             text = "memory \(amount(tiers.memoryCapacity, run)), disk \(amount(tiers.diskCapacity, run))"
         } else {
             text = "capacity \(amount(run.capacity, run))"
-            if asked != "\(run.capacity)", asked.last == "%" { text += " (\(asked))" }
+            if requested != "\(run.capacity)", requested.last == "%" { text += " (\(requested))" }
         }
         if run.mode == .perUser { text += " a user, \(run.caches.counted("user"))" }
         return text + ", \(run.requests.counted("request")) counted"
@@ -110,7 +111,7 @@ extension ReplayReport {
 }
 
 extension ReplayReport {
-    /// The times of runs at one capacity; empty if they were not timed.
+    /// Returns the times of runs at one capacity; empty if they were not timed.
     func timings(of group: [RunResult]) -> String {
         guard let clock = group.compactMap(\.timings).map(\.clock).max() else { return "" }
         var table = TextTable(
@@ -124,15 +125,16 @@ extension ReplayReport {
                         + figures.map { .init($0) })
             }
         }
-        return "\n" + table.rendered() + "The clock's own \(clock.decimals(0)) ns are taken off.\n"
+        return "\n" + table.rendered() + "The clock's overhead of \(clock.decimals(0)) ns is subtracted.\n"
     }
 }
 
 extension ReplayReport {
-    /// How many categories or users the table for people lists; the JSON has all.
+    /// The number of categories or users that the table lists. The JSON has all.
     private static let listed = 10
 
-    /// The hit ratios of runs at one capacity by category or user, those with the most requests first; empty if not counted.
+    /// Returns the hit ratios of runs at one capacity by category or user, the most requested first; empty if not
+    /// counted.
     func breakdown(of group: [RunResult], by what: String, _ tallies: (RunResult) -> [String: Tally]?) -> String {
         guard let first = group.first.flatMap(tallies), !first.isEmpty else { return "" }
         let names = first.sorted { ($1.value.requests, $0.key) < ($0.value.requests, $1.key) }
@@ -149,7 +151,7 @@ extension ReplayReport {
 }
 
 extension ReplayReport {
-    /// What came of prefetching in runs at one capacity; empty if nothing was fetched ahead.
+    /// Returns the results of prefetching in runs at one capacity; empty without prefetching.
     func prefetching(of group: [RunResult]) -> String {
         guard let first = group.lazy.compactMap(\.prefetch).first else { return "" }
         var columns: [(title: String, alignment: TextTable.Alignment)] = [("prefetching", .left)]
@@ -171,16 +173,16 @@ extension ReplayReport {
                     + [.init(prefetch.planningMicroseconds.decimals(1))])
         }
         var text = "\n" + table.rendered()
-        text +=
-            "Budget \(first.budget). Hits owed to prefetching and objects fetched ahead: of the requests; precision: used, of the "
-        text +=
-            "fetched; coverage: misses avoided, of all without prefetching; pollution: hits lost, of the requests; wasted: "
-        text += "fetched ahead in vain, of all that was fetched; µs: learning and planning a request.\n"
+        text += "Budget \(first.budget). owed: hits due to prefetching, of the requests; fetched: prefetched objects, "
+        text += "of the requests; precision: used, of the fetched; coverage: misses avoided, of the misses without "
+        text += "prefetching; pollution: hits lost, of the requests; timely: used, of the used and late; wasted: "
+        text += "prefetched and unused, of everything fetched; µs: learning and planning per request.\n"
         for run in group { text += calibration(of: run) }
         return text
     }
 
-    /// Predicted probabilities beside what happened; empty for a prefetch policy that gives none.
+    /// Returns the predicted probabilities and the observed frequencies; empty for a prefetch policy without
+    /// probabilities.
     private func calibration(of run: RunResult) -> String {
         guard let prefetch = run.prefetch, prefetch.calibration.contains(where: { $0.count > 0 }) else { return "" }
         var table = TextTable(

@@ -2,33 +2,33 @@ import Foundation
 import HalcyonEviction
 import HalcyonTrace
 
-/// Everything that one replay command found; the JSON of `--format json` is this.
+/// The result of one replay command, which `--format json` encodes.
 ///
-/// The schema is an interface: fields are added, not changed or removed, without a new number in ``schema``.
-/// Names are snake case, ratios 0…1, times seconds unless the name says otherwise.
+/// The schema is an interface. Fields are added; a changed or removed field needs a new number in ``schema``. Names
+/// are snake case, ratios 0…1, times seconds unless the name states otherwise.
 public struct ReplayReport: Sendable, Codable {
     /// The version of this structure.
     public var schema = "halcyon.replay/3"
-    /// The version of Halcyon that made it.
+    /// The version of Halcyon that made the report.
     public var halcyonVersion = Halcyon.version
-    /// The result version of the build that made it: with the same number, the same trace and parameters give the same
-    /// counts.
+    /// The result version of the build that made the report. Builds with the same number give the same counts for the
+    /// same trace and parameters.
     public var resultVersion = Halcyon.resultVersion
-    /// What was replayed.
+    /// The replayed trace.
     public var trace: TraceSummary
-    /// One run a policy × capacity, policies in the order asked, capacities within.
+    /// The runs, one for each policy and capacity: policies in the requested order, capacities within.
     public var runs: [RunResult]
 
-    /// A report.
+    /// Creates a report.
     public init(trace: TraceSummary, runs: [RunResult]) {
         self.trace = trace
         self.runs = MissPrices.applied(to: runs)
     }
 
-    /// The report as one JSON object, keys sorted.
+    /// Returns the report as one JSON object with sorted keys.
     public func json() throws -> Data { try JSONReport.data(self) }
 
-    /// The report as one JSON object a line and run, each with the trace it belongs to.
+    /// Returns one line per run: a JSON object with the run and its trace.
     public func jsonLines() throws -> Data {
         struct Line: Encodable {
             let schema: String
@@ -45,14 +45,14 @@ public struct ReplayReport: Sendable, Codable {
     }
 }
 
-/// JSON as every report of Halcyon is written: snake-case names, sorted, one form on every platform.
+/// The JSON encoding of all Halcyon reports: sorted snake-case names, the same bytes on every platform.
 public enum JSONReport {
-    /// One object over several lines, the last one ended.
+    /// Returns one object over several lines, ended by a newline.
     public static func data(_ value: some Encodable) throws -> Data {
         try ended(encoder([.prettyPrinted]).encode(value))
     }
 
-    /// One object a line.
+    /// Returns one object per line.
     public static func lines(_ values: some Sequence<some Encodable>) throws -> Data {
         let encoder = encoder([])
         return try values.reduce(into: Data()) { try $0.append(ended(encoder.encode($1))) }
@@ -68,12 +68,12 @@ public enum JSONReport {
     }
 }
 
-/// What misses cost, where a policy was asked to save that (`learned(objective=cost)`).
+/// The prices of misses, for a policy that minimizes their cost (`learned(objective=cost)`).
 struct MissPrices: Hashable {
     let perMiss: Double
     let perByte: Double
 
-    /// The prices that a run's policy was given; `nil` if it saves something else.
+    /// Returns the prices that a run's policy was given; `nil` if it has another objective.
     init?(_ run: RunResult) {
         guard run.parameters["objective"] == "cost", let perMiss = run.parameters["per-miss"].flatMap(Double.init),
             let perByte = run.parameters["per-byte"].flatMap(Double.init)
@@ -82,8 +82,8 @@ struct MissPrices: Hashable {
         self.perByte = perByte
     }
 
-    /// The runs with what their misses cost: each at its policy's own prices, and those of other policies at these too, so
-    /// that they can be compared, unless there are several.
+    /// Returns the runs with the cost of their misses. A policy with prices uses its own. The other policies use the
+    /// same prices for comparison, unless there are several different ones.
     static func applied(to runs: [RunResult]) -> [RunResult] {
         let all = Set(runs.compactMap { MissPrices($0) })
         return runs.map { run in

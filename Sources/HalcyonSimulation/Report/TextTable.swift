@@ -1,23 +1,23 @@
 import Foundation
 
-/// Rows of text in aligned columns, for people.
+/// Rows of text in aligned columns.
 public struct TextTable: Sendable {
-    /// How a column is aligned.
+    /// The alignment of a column.
     public enum Alignment: Sendable {
-        /// Words.
+        /// Left-aligned, for words.
         case left
-        /// Figures.
+        /// Right-aligned, for figures.
         case right
     }
 
-    /// One place of a row.
+    /// One cell of a row.
     public struct Cell: Sendable {
-        /// What it says.
+        /// The text of the cell.
         public var text: String
-        /// Whether it stands out, on a terminal.
+        /// Whether the cell is set in bold on a terminal.
         public var isBold: Bool
 
-        /// A cell.
+        /// Creates a cell.
         public init(_ text: String, isBold: Bool = false) {
             self.text = text
             self.isBold = isBold
@@ -27,18 +27,18 @@ public struct TextTable: Sendable {
     private let columns: [(title: String, alignment: Alignment)]
     private var rows: [[Cell]] = []
 
-    /// A table with these columns.
+    /// Creates a table with these columns.
     public init(_ columns: [(title: String, alignment: Alignment)]) { self.columns = columns }
 
-    /// Adds a row of as many cells as there are columns.
+    /// Adds a row with one cell per column.
     public mutating func add(_ row: [Cell]) {
         precondition(row.count == columns.count, "a cell for each column")
         rows.append(row)
     }
 
-    /// The table, each line ended.
+    /// Returns the table, each line ended by a newline.
     ///
-    /// - Parameter emphasis: whether bold cells are set in bold by terminal sequences.
+    /// - Parameter emphasis: whether to set bold cells in bold by terminal sequences.
     public func rendered(emphasis: Bool = false) -> String {
         let all = [columns.map { Cell($0.title) }] + rows
         let widths = columns.indices.map { column in all.map { $0[column].text.count }.max() ?? 0 }
@@ -59,14 +59,14 @@ public struct TextTable: Sendable {
 }
 
 extension Double {
-    /// With this many decimals.
+    /// Returns the number with `count` decimals.
     public func decimals(_ count: Int) -> String { String(format: "%.\(count)f", self) }
-    /// A share as a percentage with two decimals.
+    /// The share as a percentage with two decimals.
     public var percent: String { (self * 100).decimals(2) + " %" }
 }
 
 extension Int {
-    /// With a comma between thousands.
+    /// The number with a comma between thousands.
     public var grouped: String {
         var digits = String(magnitude)
         var groups: [String] = []
@@ -77,12 +77,12 @@ extension Int {
         return (self < 0 ? "-" : "") + ([digits] + groups).joined(separator: ",")
     }
 
-    /// With what is counted, in the singular where there is one: `1 request`, `2,000 requests`.
+    /// Returns the number with a noun, in the singular for 1: `1 request`, `2,000 requests`.
     ///
     /// - Parameter noun: the singular of a noun whose plural ends in -s.
     public func counted(_ noun: String) -> String { "\(grouped) \(noun)\(self == 1 ? "" : "s")" }
 
-    /// As a number of bytes with a unit of powers of 1000.
+    /// The number of bytes with a unit of powers of 1000.
     public var bytesForPeople: String {
         let units = ["B", "KB", "MB", "GB", "TB", "PB"]
         var (value, unit) = (Double(self), 0)

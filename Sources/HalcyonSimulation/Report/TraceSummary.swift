@@ -1,27 +1,27 @@
 import HalcyonTrace
 
-/// What a report says of the trace it is about.
+/// The part of a report that describes its trace.
 public struct TraceSummary: Sendable, Codable {
-    /// The file as it was named.
+    /// The file as the user named it.
     public var path: String
-    /// A hash of what was replayed, the same for the same requests in any file format.
+    /// The hash of the replayed requests, independent of the file format.
     public var fingerprint: String
-    /// The requests.
+    /// The number of requests.
     public var requests: Int
-    /// The distinct objects.
+    /// The number of distinct objects.
     public var objects: Int
-    /// The cost of all distinct objects, in ``sizeUnit``.
+    /// The total size of all distinct objects, in ``sizeUnit``.
     public var distinctSize: Int
-    /// Whether costs are bytes or every object counts 1.
+    /// The unit of sizes: bytes, or objects that count 1 each.
     public var sizeUnit: SizeUnit
-    /// The distinct users; 0 where none is known.
+    /// The number of distinct users; 0 if none is known.
     public var users: Int
-    /// The distinct categories; 0 where none is known.
+    /// The number of distinct categories; 0 if none is known.
     public var categories: Int
-    /// What was noticed while loading and changes what the figures mean, a sentence each.
+    /// The notes of the loader that affect the meaning of the figures, one sentence each.
     public var notes: [String]
 
-    /// A summary of a stream that has been read to its end.
+    /// Creates the summary of a stream that was read to its end.
     init(_ stream: TraceStream, path: String, requests: Int, identity: StreamIdentity, notes: [String]) {
         self.path = path
         fingerprint = identity.fingerprint
@@ -34,9 +34,9 @@ public struct TraceSummary: Sendable, Codable {
         self.notes = stream.report.sentences + notes
     }
 
-    /// A summary of `trace`. O(requests), for the fingerprint.
+    /// Creates a summary of `trace`. O(requests), for the fingerprint.
     ///
-    /// - Parameter notes: what else the reader should know.
+    /// - Parameter notes: additional notes.
     public init(_ trace: Trace, path: String, notes: [String] = []) {
         self.path = path
         fingerprint = trace.fingerprint
@@ -51,7 +51,7 @@ public struct TraceSummary: Sendable, Codable {
 }
 
 extension LoadReport {
-    /// What was noticed, a sentence each.
+    /// The notes as sentences.
     public var sentences: [String] {
         var sentences: [String] = []
         if noSizes { sentences.append("No size is known: every object counts 1.") }
@@ -60,11 +60,11 @@ extension LoadReport {
         }
         if sizeDisagreements > 0 {
             sentences.append(
-                "\(sizeDisagreements.counted("request")) with another size than the object's first; --sizes says which counts."
+                "\(sizeDisagreements.counted("request")) with a size other than the object's first; --sizes selects the rule."
             )
         }
         if badLines > 0 { sentences.append("\(badLines.counted("bad line")) left out.") }
-        if outOfOrder > 0 { sentences.append("\(outOfOrder.counted("request")) put in order of time.") }
+        if outOfOrder > 0 { sentences.append("\(outOfOrder.counted("request")) sorted by time.") }
         if heldTimes > 0 {
             sentences.append("\(heldTimes.counted("time")) of a clock set back, held at the latest time before.")
         }

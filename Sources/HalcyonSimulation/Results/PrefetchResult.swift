@@ -1,50 +1,50 @@
 import HalcyonPrefetch
 
-/// What came of prefetching in a replay, beside the same replay without.
+/// The results of prefetching in a replay, compared with the same replay without prefetching.
 public struct PrefetchResult: Sendable, Codable {
     /// The prefetch policy.
     public var policy: String
     /// The matrix routines of the planner; `nil` for another prefetch policy.
     public var kernels: KernelInfo?
-    /// What each cache was allowed to fetch ahead, as one would write it.
+    /// The prefetch budget of each cache, in the notation of `--prefetch-budget`.
     public var budget: String
-    /// How long a fetch took, in microseconds.
+    /// The duration of a prefetch, in microseconds.
     public var fetchLatency: Int64
-    /// Hits by requests without prefetching, 0…1.
+    /// The hit ratio without prefetching: hits by requests, 0…1.
     public var objectHitRatioWithout: Double
-    /// Bytes hit by bytes requested without prefetching, 0…1.
+    /// The byte hit ratio without prefetching: bytes hit by bytes requested, 0…1.
     public var byteHitRatioWithout: Double
-    /// The hits on entries that were fetched ahead and that nobody had asked for since.
+    /// The hits on prefetched entries that were not yet used.
     public var hitsOwed: Int
-    /// The objects fetched ahead.
+    /// The number of prefetched objects.
     public var fetched: Int
-    /// Of these, used: asked for before they were evicted.
+    /// The number of prefetched objects that were requested before they were evicted.
     public var used: Int
-    /// Of these, asked for before they had arrived.
+    /// The number of prefetched objects that were requested while in flight.
     public var late: Int
-    /// Used by fetched, 0…1; 0 where nothing was fetched.
+    /// The ratio of ``used`` to ``fetched``, 0…1; 0 if nothing was prefetched.
     public var precision: Double
-    /// The misses without prefetching that became hits, by all of them, 0…1.
+    /// The ratio of the misses that prefetching turned into hits to all misses without prefetching, 0…1.
     public var coverage: Double
-    /// The hits without prefetching that became misses, by all requests, 0…1.
+    /// The ratio of the hits that prefetching turned into misses to all requests, 0…1.
     public var pollution: Double
-    /// Used by those that were asked for, in time or late, 0…1.
+    /// The ratio of ``used`` to ``used`` + ``late``, 0…1.
     public var timeliness: Double
-    /// The mean number of requests to the cache from fetch to use.
+    /// The mean number of requests to the cache from a prefetch to its use.
     public var meanRequestsUntilUse: Double
-    /// What was fetched ahead, in the unit of the capacity.
+    /// The total size of prefetched objects, in the unit of the capacity.
     public var fetchedSize: Int
-    /// What was fetched ahead and never used, what is still on its way at the end included.
+    /// The total size of prefetched objects that were never used, including those in flight at the end.
     public var wastedSize: Int
-    /// The same as a share of all that was fetched, ahead and on demand, 0…1.
+    /// The ratio of ``wastedSize`` to the size of everything fetched, prefetched or on demand, 0…1.
     public var wastedShare: Double
-    /// Learning and planning, in microseconds a request; of the machine and the moment.
+    /// The time for learning and planning, in microseconds per request. Depends on the machine.
     public var planningMicroseconds: Double
-    /// Heap bytes of the prefetch policy.
+    /// The heap bytes of the prefetch policy.
     public var metadataBytes: Int
-    /// What the policy publishes about itself.
+    /// The metrics that the policy publishes.
     public var metrics: [String: Double]
-    /// How well its probabilities agreed with what happened; empty for a policy that gives none.
+    /// The predicted probabilities compared with the observed frequencies. Empty for a policy without probabilities.
     public var calibration: [CalibrationBin]
 
     init(
@@ -78,48 +78,50 @@ public struct PrefetchResult: Sendable, Codable {
     }
 }
 
-/// What a replay counts of prefetching: of fetches that were begun after the warm-up.
+/// The counts of a replay with prefetching, over the prefetches started after the warm-up.
 struct PrefetchCounts {
-    /// The unit of the sizes that are passed in; what is counted is in the unit of the trace.
+    /// The unit of the sizes passed in. Counts are in the unit of the trace.
     private let unit: CacheUnit
     var fetched = 0
     private(set) var fetchedSize = 0
-    /// Of the fetched: asked for while resident.
+    /// The prefetched objects that were requested while resident.
     var used = 0
-    /// Of the fetched: asked for before they arrived.
+    /// The prefetched objects that were requested while in flight.
     var late = 0
-    /// What those size, which is fetched once: the request joins the transfer.
+    /// The size of the late objects. Each is fetched once, because the request joins the transfer.
     private(set) var lateSize = 0
-    /// What the unused size to fetch.
+    /// The size of the prefetched objects that were not used.
     private(set) var wastedSize = 0
-    /// Hits after the warm-up on entries that were fetched ahead and not asked for since, those fetched during it among them.
+    /// The hits after the warm-up on prefetched and not yet used entries, including those prefetched during the
+    /// warm-up.
     var hitsOwed = 0
     var requestsUntilUse = 0
-    /// Sampled times of learning and planning.
+    /// The number of timed plans.
     var plansTimed = 0
     var planningNanoseconds = 0
 
-    /// Nothing counted yet.
+    /// Creates counts of zero.
     init(unit: CacheUnit) { self.unit = unit }
 
-    /// Counts a fetch.
+    /// Counts a prefetch.
     mutating func fetch(size: Int) {
         fetched += 1
         fetchedSize = fetchedSize.addingUpToLargest(size &* unit.size)
     }
 
-    /// Counts a fetch that was asked for before it arrived.
+    /// Counts a prefetch whose object was requested while in flight.
     mutating func join(size: Int) {
         late += 1
         lateSize = lateSize.addingUpToLargest(size &* unit.size)
     }
 
-    /// Counts a fetch that is not used.
+    /// Counts a prefetch that is not used.
     mutating func waste(size: Int) { wastedSize = wastedSize.addingUpToLargest(size &* unit.size) }
 }
 
 extension Int {
-    /// The sum, or the largest number where it is larger: what is fetched ahead may size a trace's requests many times over.
+    /// Returns the sum, or the largest number on overflow: prefetches may total many times the size of a trace's
+    /// requests.
     func addingUpToLargest(_ size: Int) -> Int {
         let (sum, isTooLarge) = addingReportingOverflow(size)
         return isTooLarge ? .max : sum

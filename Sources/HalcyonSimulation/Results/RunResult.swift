@@ -1,98 +1,102 @@
 import HalcyonEviction
 import HalcyonTrace
 
-/// What came of one trace × policy × capacity.
+/// The result of one run: one trace, one policy, one capacity.
 public struct RunResult: Sendable, Codable {
     /// The policy's name.
     public var policy: String
-    /// The policy as it was asked for, with the parameters set by hand.
+    /// The policy as requested, with the parameters set by the user.
     public var label: String
     /// Every parameter of the policy with its value.
     public var parameters: [String: String]
-    /// What the policy needs and honours.
+    /// The names of the policy's traits.
     public var traits: [String]
-    /// The capacity of the cache, or of each user's, in ``capacityUnit``.
+    /// The capacity of the cache, or of each user's cache, in ``capacityUnit``.
     public var capacity: Int
-    /// The capacity as it was asked for: `1%`.
+    /// The capacity as requested: `1%`.
     public var capacityAsked: String
-    /// What capacity counts.
+    /// The unit of the capacity.
     public var capacityUnit: SizeUnit
-    /// Which caches there were.
+    /// The kind of caches: one shared cache, or per-user caches.
     public var mode: ReplayMode
-    /// How many caches there were: 1, or one a user.
+    /// The number of caches: 1, or one per user.
     public var caches: Int
-    /// What a fleet's caches learnt together; `nil` in shared mode and for a policy that learns nothing.
+    /// The sharing of models between per-user caches. Nil in shared mode and for a policy that does not learn.
     public var models: ModelSharing?
-    /// The requests counted, the warm-up left out.
+    /// The number of counted requests, without the warm-up.
     public var requests: Int
-    /// Those that found their object.
+    /// The number of requests that found their object.
     public var hits: Int
-    /// Hits by requests, 0…1.
+    /// The object hit ratio: hits by requests, 0…1.
     public var objectHitRatio: Double
-    /// Bytes hit by bytes requested, 0…1; the object hit ratio where every object counts 1.
+    /// The byte hit ratio: bytes hit by bytes requested, 0…1. Equals the object hit ratio if every object counts 1.
     public var byteHitRatio: Double
-    /// What was fetched, in ``capacityUnit``.
+    /// The total size of the misses, in ``capacityUnit``.
     public var bytesFetched: Int
-    /// What the misses cost at the prices that a policy of the report was given; `nil` if none was, or several.
+    /// The total cost of the misses, at the prices given to a policy of the report. Nil if no policy has prices, or
+    /// several have different ones.
     public var missCost: Double?
-    /// Entries evicted to make room.
+    /// The number of entries evicted to make room.
     public var evictions: Int
-    /// Requests whose object was not kept: larger than the cache or refused by the policy.
+    /// The number of requests whose object was not admitted: larger than the cache or refused by the policy.
     public var admissionsRefused: Int
-    /// Requests that found their object expired, or of another size than what was asked for.
+    /// The number of requests that found their object expired or of a different size.
     public var stale: Int
-    /// The requests left out of the counts.
+    /// The number of warm-up requests, which are not counted.
     public var warmupRequests: Int
-    /// The seed of everything random.
+    /// The seed of all random choices.
     public var seed: UInt64
-    /// The matrix routines that the policy computed with; `nil` for a policy without a parameter `kernels`.
+    /// The matrix routines that the policy computed with. Nil for a policy without a parameter `kernels`.
     public var kernels: KernelInfo?
-    /// The time it took, in seconds: of the machine and the moment, not of the policy alone.
+    /// The duration of the run, in seconds. Depends on the machine.
     public var seconds: Double
-    /// Requests a second, the warm-up included.
+    /// The requests per second, including the warm-up.
     public var requestsPerSecond: Double
-    /// The heap bytes of the bookkeeping of all caches at the end; a model that several caches share counts once.
+    /// The heap bytes of the metadata of all caches at the end. A model that several caches share counts once.
     public var metadataBytes: Int
-    /// Those of ``metadataBytes`` that do not grow with the number of entries; see ``HalcyonEviction/MetadataBytes/fixed``.
+    /// The part of ``metadataBytes`` that does not grow with the number of entries; see
+    /// ``HalcyonEviction/MetadataBytes/fixed``.
     public var metadataFixedBytes: Int
-    /// The other heap bytes for each resident in a cache that reuses the numbers of forgotten entries, as live caches do.
+    /// The other metadata bytes per resident, in a cache that reuses the numbers of forgotten entries, as live caches
+    /// do.
     ///
-    /// (bytes for each entry number × (residents + remembered entries) + bytes that grow with the residents) / residents;
-    /// 0 where nothing is resident at the end.
+    /// (bytes per entry number × (residents + remembered entries) + bytes that grow with the residents) / residents.
+    /// It is 0 if nothing is resident at the end.
     public var metadataBytesPerResident: Double
-    /// What the policy publishes about itself (of the last cache, where there are several).
+    /// The metrics that the policy publishes; with several caches, those of the last cache.
     public var metrics: [String: Double]
-    /// Hits over time, in stretches of equal length.
+    /// The hits over time, in windows of equal length.
     public var windows: [Tally]
-    /// Hits by category; a request with several categories counts in each. `nil` unless asked for.
+    /// The hits by category. A request with several categories counts in each. Nil unless
+    /// ``ReplayOptions/byCategory`` is set.
     public var categories: [String: Tally]?
-    /// Hits by user. `nil` unless asked for.
+    /// The hits by user. Nil unless ``ReplayOptions/byUser`` is set.
     public var users: [String: Tally]?
-    /// How the hit ratio is spread over users; `nil` in shared mode.
+    /// The distribution of the hit ratio over users. Nil in shared mode.
     public var userDistribution: UserDistribution?
-    /// Hits by tier and latency; `nil` without tiers.
+    /// The hits by tier and the latencies. Nil without tiers.
     public var tiers: TierResult?
-    /// How long accesses and evictions took; `nil` unless asked for.
+    /// The durations of accesses and evictions. Nil unless ``ReplayOptions/timings`` is set.
     public var timings: RunTimings?
-    /// What came of prefetching; `nil` unless asked for.
+    /// The results of prefetching. Nil without prefetching.
     public var prefetch: PrefetchResult?
 }
 
-/// Whether one cache serves all, or each user has one.
+/// The kind of caches: one shared cache, or per-user caches.
 public enum ReplayMode: String, Sendable, Codable {
     /// One cache serves every request.
     case shared
-    /// Every user has a cache of their own.
+    /// Every user has a separate cache.
     case perUser = "per_user"
 }
 
-/// The spread of a ratio over the users of a fleet, each user counting once.
+/// The distribution of a ratio over the users of per-user caches. Each user counts once.
 public struct UserDistribution: Sendable, Codable, Equatable {
     /// The users with at least one counted request.
     public var users: Int
     /// The mean of the users' hit ratios.
     public var mean: Double
-    /// The 10th percentile: a tenth of the users fare no better.
+    /// The 10th percentile.
     public var p10: Double
     /// The lower quartile.
     public var p25: Double
@@ -103,7 +107,7 @@ public struct UserDistribution: Sendable, Codable, Equatable {
     /// The 90th percentile.
     public var p90: Double
 
-    /// The spread of `ratios` by the nearest-rank method; `nil` for none. O(n log n).
+    /// Creates the distribution of `ratios` by the nearest-rank method; `nil` if there are none. O(n log n).
     public init?(_ ratios: [Double]) {
         guard !ratios.isEmpty else { return nil }
         let sorted = ratios.sorted()
@@ -121,11 +125,11 @@ public struct UserDistribution: Sendable, Codable, Equatable {
 }
 
 extension RunResult {
-    /// The result of a run.
+    /// Creates the result of a run.
     ///
     /// - Parameters:
-    ///   - seconds: the time that the run took.
-    ///   - timings: the times of accesses and evictions; `nil` if they were not timed.
+    ///   - seconds: the duration of the run.
+    ///   - timings: the durations of accesses and evictions; `nil` if they were not measured.
     init(
         _ resolved: ResolvedJob, facts: SourceFacts, recorder: Recorder, caches: CacheSummary, seconds: Double,
         timings: RunTimings?
@@ -168,7 +172,7 @@ extension RunResult {
         return named(sums, facts.names.categories)
     }
 
-    /// By name, or by number where names were not kept.
+    /// Returns the tallies by name, or by number if names were not kept.
     private static func named(_ tallies: [Tally], _ names: StringTable) -> [String: Tally] {
         var table: [String: Tally] = [:]
         for (number, tally) in tallies.enumerated() where tally.requests > 0 {
@@ -179,22 +183,22 @@ extension RunResult {
 }
 
 extension PolicyTraits {
-    /// The traits by name.
+    /// The names of the traits.
     public var nameList: [String] { PolicyTraits.names.filter { contains($0.trait) }.map(\.name) }
 }
 
-/// What was counted over some requests.
+/// The counts over some requests.
 public struct Tally: Sendable, Equatable, Codable {
-    /// The requests.
+    /// The number of requests.
     public var requests = 0
-    /// Those that found their object in the cache.
+    /// The number of requests that found their object in the cache.
     public var hits = 0
-    /// The size of all requests together: bytes, or 1 each.
+    /// The total size of the requests: bytes, or 1 each.
     public var size = 0
-    /// The size of the hits together.
+    /// The total size of the hits.
     public var hitSize = 0
 
-    /// Nothing counted yet.
+    /// Creates a tally of zero.
     public init() {}
 
     @inline(__always)
@@ -206,7 +210,7 @@ public struct Tally: Sendable, Equatable, Codable {
         hitSize &+= amount &* hit
     }
 
-    /// Adds the size of a request that ``requests`` counts already.
+    /// Adds the size of a request that ``requests`` already includes.
     @inline(__always)
     mutating func add(_ amount: Int, isHit: Bool) {
         let hit = isHit ? 1 : 0
@@ -222,11 +226,12 @@ public struct Tally: Sendable, Equatable, Codable {
         hitSize += other.hitSize
     }
 
-    /// Hits by requests; 0 where there are none.
+    /// The ratio of hits to requests; 0 without requests.
     public var objectHitRatio: Double { requests == 0 ? 0 : Double(hits) / Double(requests) }
-    /// Bytes hit by bytes requested; the object hit ratio where every object counts 1; 0 where there are none.
+    /// The ratio of bytes hit to bytes requested; 0 without requests. Equals the object hit ratio if every object
+    /// counts 1.
     public var byteHitRatio: Double { size == 0 ? 0 : Double(hitSize) / Double(size) }
-    /// The bytes that had to be fetched.
+    /// The total size of the misses.
     public var bytesFetched: Int { size - hitSize }
 
     enum CodingKeys: String, CodingKey {
@@ -234,7 +239,7 @@ public struct Tally: Sendable, Equatable, Codable {
     }
 }
 
-/// Hits by tier, and how long requests took by the stated costs.
+/// The hits by tier, and the latencies by the stated costs.
 public struct TierResult: Sendable, Codable, Equatable {
     /// The capacity of the memory tier.
     public var memoryCapacity: Int
@@ -244,11 +249,11 @@ public struct TierResult: Sendable, Codable, Equatable {
     public var memoryHits: Int
     /// Requests served from disk.
     public var diskHits: Int
-    /// Requests that went to the network.
+    /// Requests fetched from the network.
     public var networkFetches: Int
-    /// The mean latency in milliseconds.
+    /// The mean latency, in milliseconds.
     public var meanLatency: Double
-    /// The 99th percentile of the latency in milliseconds, by the nearest rank.
+    /// The 99th percentile of the latency, in milliseconds, by the nearest-rank method.
     public var p99Latency: Double
     /// The costs that the latencies are computed from.
     public var costs: LatencyModel

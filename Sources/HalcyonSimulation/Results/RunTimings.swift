@@ -1,19 +1,20 @@
 import HalcyonEviction
 
-/// How long the counted accesses and evictions of a run took: of the machine and the moment, not of the policy alone.
+/// The durations of the counted accesses and evictions of a run. They depend on the machine.
 ///
-/// Nanoseconds, less the clock's own cost. The fetch of what was missed is in no figure: this is the cache's work alone.
+/// All times are in nanoseconds, without the clock's own overhead. They measure the cache alone: no time includes the
+/// fetch of a missed object.
 public struct RunTimings: Sendable, Codable, Equatable {
-    /// What the clock shows around nothing, which was taken off every time.
+    /// The overhead of the clock, in nanoseconds, which is subtracted from every time.
     public var clock: Double
     /// Accesses that found their object.
     public var hit: TimeDistribution
-    /// Accesses that did not: they ask for admission, have room made and take the object in.
+    /// Accesses that did not find their object, including admission, evictions and insertion.
     public var miss: TimeDistribution
     /// Choices of a victim, each a part of the access that needed the room.
     public var eviction: TimeDistribution
 
-    /// The three kinds by name, in the order in which they are listed.
+    /// The three kinds by name, in listing order.
     public var kinds: [(name: String, times: TimeDistribution)] {
         [("hit", hit), ("miss", miss), ("eviction", eviction)]
     }
@@ -24,11 +25,11 @@ public struct RunTimings: Sendable, Codable, Equatable {
     }
 }
 
-/// How some times are spread, in nanoseconds; all 0 where there are none.
+/// A distribution of times, in nanoseconds; all 0 without times.
 ///
-/// The mean and the largest are exact. Percentiles are by the nearest rank, and at most 0.2 % too high.
+/// Mean and maximum are exact. Percentiles are by the nearest-rank method, and at most 0.2 % too high.
 public struct TimeDistribution: Sendable, Codable, Equatable {
-    /// How many were measured.
+    /// The number of measured times.
     public var count: Int
     /// The mean.
     public var mean: Double
@@ -40,10 +41,10 @@ public struct TimeDistribution: Sendable, Codable, Equatable {
     public var p99: Int
     /// The 99.9th percentile.
     public var p999: Int
-    /// The largest.
+    /// The maximum.
     public var max: Int
 
-    /// The figures by the names of their columns, in the order in which they are listed.
+    /// The figures by column name, in listing order.
     public static var columns: [(name: String, value: @Sendable (TimeDistribution) -> String)] {
         [
             ("count", { "\($0.count)" }), ("mean_ns", { "\($0.mean)" }), ("p50_ns", { "\($0.p50)" }),
@@ -65,10 +66,10 @@ public struct TimeDistribution: Sendable, Codable, Equatable {
 
 /// Collects the times of the caches of one run.
 ///
-/// Caches note their times in ``times``; between batches, when no clock runs, they are moved from there into
-/// histograms. 3 × some 10,000 buckets of 8 bytes, however long the run.
+/// Caches record their times in ``times``. Between batches, when no clock runs, they are moved into histograms.
+/// Memory: 3 × about 10,000 buckets of 8 bytes, independent of the length of the run.
 package final class RunTimer {
-    /// Where the caches note their times.
+    /// The buffer that the caches write their times to.
     let times = CacheTimes()
     private var hits = TimeHistogram()
     private var misses = TimeHistogram()
@@ -76,7 +77,7 @@ package final class RunTimer {
 
     package init() {}
 
-    /// Takes what the caches have noted since the last call, and drops it where it was the warm-up's.
+    /// Moves the times recorded since the last call into the histograms, or drops them if they belong to the warm-up.
     func collect(isCounted: Bool) {
         if isCounted {
             hits.add(times.hits)
@@ -86,7 +87,7 @@ package final class RunTimer {
         times.removeAll()
     }
 
-    /// Everything that was collected.
+    /// The distributions of all collected times.
     package var timings: RunTimings {
         RunTimings(
             clock: times.clockCost.inSeconds * 1e9, hit: hits.distribution, miss: misses.distribution,
@@ -94,14 +95,14 @@ package final class RunTimer {
     }
 }
 
-/// How often times of each length occurred, in nanoseconds.
+/// A histogram of times, in nanoseconds.
 struct TimeHistogram {
     private var histogram = LogLinearHistogram()
     private var count = 0
     private var sum = 0
     private var largest = 0
 
-    /// Counts these times, none of which is negative. O(1) each.
+    /// Counts non-negative times. O(1) each.
     mutating func add(_ times: [Duration]) {
         for time in times {
             let (seconds, attoseconds) = time.components
@@ -113,7 +114,7 @@ struct TimeHistogram {
         }
     }
 
-    /// Mean, percentiles and the largest.
+    /// The mean, the percentiles and the maximum.
     var distribution: TimeDistribution {
         func percentile(_ share: Double) -> Int {
             let rank = (share * Double(count)).rounded(.up)

@@ -21,12 +21,13 @@ struct CheckCommand: AsyncParsableCommand {
     var targets: String
 
     @Flag(
-        help:
-            "Record new targets and, if the build has a higher result version, hits that moved; lowers no floor and raises no highest loss; needs --reason."
-    )
+        help: """
+            Record new targets and, if the build has a higher result version, hits that moved. Lowers no floor and raises no \
+            highest loss. Needs --reason.
+            """)
     var update = false
 
-    @Option(help: "With --update: why the new values are right; it is kept in the file.")
+    @Option(help: "With --update: why the new values are right. The file keeps the reason.")
     var reason: String?
 
     @Option(help: "Write the outcome as JUnit XML to this file.")
@@ -35,7 +36,7 @@ struct CheckCommand: AsyncParsableCommand {
     @Option(help: "Write the outcome as Markdown to this file.")
     var markdown: String?
 
-    @Option(help: "How many runs go on at once; by default one a core.")
+    @Option(help: "The number of parallel runs; by default one per core.")
     var threads: Int?
 
     func run() async throws {
@@ -63,7 +64,7 @@ struct CheckCommand: AsyncParsableCommand {
         if !update, reason != nil { throw .usage("--reason goes with --update only.") }
     }
 
-    /// Finds files that cannot be written before the first run. Only `--update` may write the targets.
+    /// Verifies before the first run that the files can be written. Only `--update` may write the targets.
     private func verifyFiles(of file: TargetFile) throws {
         try CommandFiles(
             reads: [("targets", targets)] + file.groups.map { ("trace", $0.tracePath(inFileAt: targets)) },
@@ -72,7 +73,7 @@ struct CheckCommand: AsyncParsableCommand {
         if update { try AtomicFile.verify(targets) }
     }
 
-    /// The file with the figures of `report`, and its text; without a text if nothing changes.
+    /// Returns the file with the figures of `report`, and its text; `nil` for the text if nothing changes.
     private func recording(_ report: TargetReport, in file: TargetFile) throws -> (file: TargetFile, text: String?) {
         let date = Date().formatted(.iso8601.year().month().day())
         let recorded = try file.recording(report, reason: reason ?? "", date: date, path: targets)

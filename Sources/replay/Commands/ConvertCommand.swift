@@ -3,7 +3,7 @@ import Foundation
 import HalcyonSimulation
 import HalcyonTrace
 
-/// `replay convert IN OUT`: a trace in another format.
+/// `replay convert IN OUT`: writes a trace in another format.
 struct ConvertCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "convert", abstract: "Write a trace in another format: CSV or libCacheSim's oracleGeneral.")
@@ -11,16 +11,16 @@ struct ConvertCommand: AsyncParsableCommand {
     @OptionGroup var trace: TraceArguments
 
     @Argument(
-        help: "The file to write: .csv or .oracleGeneral, with .gz or .zst if wanted; - is standard output, as CSV.")
+        help: "The file to write: .csv or .oracleGeneral, optionally with .gz or .zst; - is standard output, as CSV.")
     var output: String
 
-    @Option(help: "The format to write; by default by the extension of the file.")
+    @Option(help: "The format to write; by default that of the file extension.")
     var outputFormat: TraceFormat?
 
-    @Option(help: "Write at most so many requests.")
+    @Option(help: "Write at most this number of requests.")
     var limit: Int?
 
-    @Option(help: "Leave out so many requests from the start.")
+    @Option(help: "Skip this number of requests at the start.")
     var skip: Int = 0
 
     func run() async throws {

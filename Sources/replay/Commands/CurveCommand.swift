@@ -3,7 +3,7 @@ import Foundation
 import HalcyonSimulation
 import HalcyonTrace
 
-/// `replay curve TRACE`: the miss ratio of LRU at every capacity.
+/// `replay curve TRACE`: computes the miss ratio of LRU at every capacity.
 struct CurveCommand: AsyncParsableCommand {
     enum Unit: String, CaseIterable, ExpressibleByArgument {
         case objects, bytes
@@ -11,7 +11,7 @@ struct CurveCommand: AsyncParsableCommand {
 
     static let configuration = CommandConfiguration(
         commandName: "curve",
-        abstract: "The miss-ratio curve of LRU, exact in one pass, or sampled (SHARDS) for large traces.")
+        abstract: "Compute the miss-ratio curve of LRU, exact in one pass, or sampled (SHARDS) for large traces.")
 
     @OptionGroup var trace: TraceArguments
 
@@ -22,13 +22,13 @@ struct CurveCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "With --sample: measure at most so many objects, lowering the share as needed.", valueName: "objects"))
+            "With --sample: measure at most this number of objects. The share falls as needed.", valueName: "objects"))
     var maximumObjects: Int?
 
-    @Option(help: "What capacities count; by default bytes where sizes are known.")
+    @Option(help: "The unit of capacities; by default bytes if the trace has sizes.")
     var unit: Unit?
 
-    @Option(help: "At how many capacities, evenly spaced by ratio; 0 gives every point where the curve falls.")
+    @Option(help: "The number of capacities, evenly spaced by ratio; 0 gives every point at which the curve falls.")
     var points: Int = 20
 
     @Option(help: "The seed of the sample.")
@@ -51,7 +51,7 @@ struct CurveCommand: AsyncParsableCommand {
             let requests = try Trace.load(trace.path, trace.options(names: []))
             let unit = unit.map { $0 == .bytes ? SizeUnit.bytes : .objects }
             if unit == .bytes, requests.sizeUnit == .objects {
-                throw ReplayError.data("\(trace.trace) has no sizes, so that there is no curve over bytes.")
+                throw ReplayError.data("\(trace.trace) has no sizes for a curve over bytes.")
             }
             var curve =
                 if let sample {
@@ -62,7 +62,7 @@ struct CurveCommand: AsyncParsableCommand {
                 }
             if sample != nil, curve.measuredObjects == 0 {
                 throw ReplayError.usage(
-                    "--sample leaves none of the \(requests.objectCount.counted("object")): give a larger share.")
+                    "--sample selects none of the \(requests.objectCount.counted("object")): give a larger share.")
             }
             if points > 0 { curve = curve.thinned(to: points) }
             let data =

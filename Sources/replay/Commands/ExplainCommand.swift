@@ -3,7 +3,7 @@ import Foundation
 import HalcyonSimulation
 import HalcyonTrace
 
-/// `replay explain TRACE`: what the learner's judgement rests on.
+/// `replay explain TRACE`: explains the decisions of the learned policy.
 struct ExplainCommand: AsyncParsableCommand {
     enum Format: String, CaseIterable, ExpressibleByArgument {
         case table, json
@@ -11,10 +11,10 @@ struct ExplainCommand: AsyncParsableCommand {
 
     static let configuration = CommandConfiguration(
         commandName: "explain",
-        abstract: "Say what each group of features is worth to 'learned', and why one victim was chosen.",
+        abstract: "Measure the importance of each group of features to 'learned', and explain one eviction.",
         discussion: """
-            A tenth of the labelled samples is held back from training. On them each group is dealt out anew among the
-            samples: what the network then does worse, the group is worth. Intervals are by bootstrap over blocks of time.
+            A tenth of the labelled samples is held out from training. The importance of a group is the increase in loss
+            when its features are permuted among these samples. Intervals are by bootstrap over blocks of time.
             """)
 
     @OptionGroup var trace: TraceArguments

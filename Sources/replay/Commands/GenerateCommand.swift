@@ -24,14 +24,14 @@ struct GenerateCommand: AsyncParsableCommand {
     @Flag(help: "List the model's parameters with their values, and generate nothing.")
     var parameters = false
 
-    /// The name of ``parameters`` in the version before.
+    /// The deprecated name of ``parameters``.
     @Flag(help: .hidden)
     var knobs = false
 
     @Option(
         name: [.short, .long],
         help:
-            "The file to write, .csv or .oracleGeneral, with .gz or .zst if wanted; by default CSV on standard output.")
+            "The file to write: .csv or .oracleGeneral, optionally .gz or .zst; by default CSV on standard output.")
     var output: String?
 
     func run() async throws {
@@ -59,7 +59,7 @@ struct GenerateCommand: AsyncParsableCommand {
     }
 }
 
-/// The models by the name that the command line knows them by.
+/// The models, by their name on the command line.
 enum ModelName {
     static let all = BrowsingModel.presetNames + ["zipf", "loop", "scan"]
 

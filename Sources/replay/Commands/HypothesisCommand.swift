@@ -5,9 +5,9 @@ import HalcyonExperiments
 import HalcyonSimulation
 import HalcyonTrace
 
-/// `replay hypothesis TRACE…`: do the categories raise the hit ratio?
+/// `replay hypothesis TRACE…`: tests whether categories raise the hit ratio.
 struct HypothesisCommand: AsyncParsableCommand {
-    enum Devices: String, CaseIterable, ExpressibleByArgument {
+    enum CacheModes: String, CaseIterable, ExpressibleByArgument {
         case user, shared, both
     }
 
@@ -17,7 +17,7 @@ struct HypothesisCommand: AsyncParsableCommand {
 
     static let configuration = CommandConfiguration(
         commandName: "hypothesis",
-        abstract: "Test whether categories raise the hit ratio: against the learner without them and permuted labels.",
+        abstract: "Test whether categories raise the hit ratio over the learner without them and over permuted labels.",
         discussion: """
             replay hypothesis Traces/shop.csv
             replay hypothesis Traces/shop.csv Traces/feed.csv --per shared --capacity 1%,10% --format json
@@ -30,8 +30,8 @@ struct HypothesisCommand: AsyncParsableCommand {
     @OptionGroup(title: "Reading") var reading: ReadingArguments
 
     @Option(
-        help: "One cache for all ('shared'), one for each 'user', or 'both'; by default both where there are users.")
-    var per: Devices?
+        help: "One cache for all ('shared'), one for each 'user', or 'both'; by default both if the trace has users.")
+    var per: CacheModes?
 
     @Option(
         name: [.short, .long],
@@ -40,45 +40,49 @@ struct HypothesisCommand: AsyncParsableCommand {
     )
     var capacity: String?
 
-    @Option(help: "Capacities of each user's cache, where they differ from --capacity.")
+    @Option(help: "Capacities of per-user caches, if they differ from --capacity.")
+    var userCapacity: String?
+
+    /// The deprecated name of ``userCapacity``.
+    @Option(help: .hidden)
     var deviceCapacity: String?
 
     @Option(
         help:
-            "What the users' caches learn together: one model, their own, or one adapted to each user. (default: shared)"
+            "The models of per-user caches: one shared by all, one per user, or a shared one adapted to each user. (default: shared)"
     )
     var models: ModelSharing?
 
-    @Option(help: "The learner: a policy whose groups of features made of categories can be switched off.")
+    @Option(help: "The learner: a policy whose category feature groups can be switched off.")
     var learner: String = "learned"
 
-    @OptionGroup(title: "Fetching ahead") var fetching: PrefetchArguments
+    @OptionGroup(title: "Prefetching") var fetching: PrefetchArguments
 
-    @Option(help: "Seeds of the learner that are run and averaged, with and without categories.")
+    @Option(help: "The number of seeds of the learner to average, with and without categories.")
     var seeds: Int = HypothesisOptions().seeds
 
-    @Option(help: "How many of these seeds are run under each permutation of the labels, at most all of them.")
+    @Option(help: "The number of these seeds to run under each permutation of the labels, at most all.")
     var permutedSeeds: Int = HypothesisOptions().permutedSeeds
 
-    @Option(help: "Permutations of the labels; at least 19 to find support.")
+    @Option(help: "The number of permutations of the labels; at least 19 to find support.")
     var permutations: Int = HypothesisOptions().permutations
 
-    @Option(help: "Draws of the bootstrap.")
+    @Option(help: "The number of bootstrap draws.")
     var resamples: Int = HypothesisOptions().resamples
 
-    @Option(help: "The smallest gain in hit ratio that matters: 'not supported' means that a larger one is ruled out.")
+    @Option(help: "The smallest relevant gain in hit ratio: 'not supported' means that a larger one is ruled out.")
     var margin: Double = HypothesisOptions().margin
 
-    @Option(help: "Replay at most so many requests of each trace.")
+    @Option(help: "Replay at most this number of requests of each trace.")
     var limit: Int?
 
-    @Option(help: "The share of the requests that warms the cache and is not counted, 0 to less than 1.")
+    @Option(help: "The share of the requests that warms up the cache and is not counted, from 0 to less than 1.")
     var warmup: Double = HypothesisOptions().warmup
 
-    @Option(help: "The first seed of everything random.")
+    @Option(help: "The first seed of all random choices.")
     var seed: UInt64 = HypothesisOptions().seed
 
-    @Option(help: "How many runs go on at once; by default one a core.")
+    @Option(help: "The number of parallel runs; by default one per core.")
     var threads: Int?
 
     @Option(help: "The form of the result.")
@@ -95,8 +99,8 @@ struct HypothesisCommand: AsyncParsableCommand {
                 writes: [("--output", output)]
             ).verify()
             let learner = try HypothesisLearner(learner, prefetch: prefetch())
-            // Every trace is read before the first run, so that a fault in the last one costs no results. Of several
-            // traces only those are kept that cannot be read again.
+            // Every trace is read before the first run, so that an error in the last one loses no results. Of several
+            // traces, only those that cannot be read again stay in memory.
             var kept: [String: Question] = [:]
             var hasUsers = false
             for path in traces {
@@ -125,9 +129,11 @@ struct HypothesisCommand: AsyncParsableCommand {
     }
 
     private func prefetch() throws -> HypothesisPrefetch? {
-        let asked = try fetching.options()
-        if asked.count > 1 { throw ReplayError.usage("The test is of one prefetch policy: give --prefetch once.") }
-        return try asked.first.map { try HypothesisPrefetch($0) }
+        let requested = try fetching.options()
+        if requested.count > 1 {
+            throw ReplayError.usage("The test needs a single prefetch policy: give --prefetch once.")
+        }
+        return try requested.first.map { try HypothesisPrefetch($0) }
     }
 
     private var options: HypothesisOptions {
@@ -148,28 +154,31 @@ struct HypothesisCommand: AsyncParsableCommand {
         if let limit, limit < 1 { throw .usage("--limit \(limit) leaves nothing: give at least 1.") }
         if let threads, threads < 1 { throw .usage("--threads \(threads): give at least 1.") }
         if per == .shared, let name = optionsOfUsers.first {
-            throw .usage("\(name) needs caches of users: leave out --per shared.")
+            throw .usage("\(name) needs per-user caches: leave out --per shared.")
         }
-        if per == .user, capacity != nil, deviceCapacity != nil {
-            throw .usage("With --per user --device-capacity states the capacities: leave out --capacity.")
+        if per == .user, capacity != nil, givenUserCapacity != nil {
+            throw .usage("With --per user, --user-capacity states the capacities: leave out --capacity.")
         }
         var places: Set<String> = []
         for path in traces where !places.insert(Output.place(of: path)).inserted {
-            throw .usage("\(path) is named twice, and would count twice: name it once.")
+            throw .usage("\(path) is given twice and would count twice: give it once.")
         }
     }
 
-    /// What was said of the caches of users.
+    /// The capacities of per-user caches under either name.
+    private var givenUserCapacity: String? { userCapacity ?? deviceCapacity }
+
+    /// The names of the given options that apply to per-user caches only.
     private var optionsOfUsers: [String] {
-        (models == nil ? [] : ["--models"]) + (deviceCapacity == nil ? [] : ["--device-capacity"])
+        (models == nil ? [] : ["--models"]) + (givenUserCapacity == nil ? [] : ["--user-capacity"])
     }
 
-    /// Where no trace names a user, there would be nothing that these say anything of.
+    /// Refuses the options for per-user caches if no trace has users.
     private func refuseOptionsOfUsers() throws(ReplayError) {
         guard !optionsOfUsers.isEmpty else { return }
-        let who = traces.count == 1 ? "\(traces[0]) names no user" : "None of the traces names a user"
+        let subject = traces.count == 1 ? "\(traces[0]) has no users" : "None of the traces has users"
         let names = optionsOfUsers.joined(separator: " and ")
-        throw .usage("\(who), so that there is no cache for each: leave out \(names).")
+        throw .usage("\(subject), which per-user caches need: leave out \(names).")
     }
 
     private static func canBeReadAgain(_ path: String) -> Bool {
@@ -177,19 +186,19 @@ struct HypothesisCommand: AsyncParsableCommand {
         return attributes?[.type] as? FileAttributeType == .typeRegular
     }
 
-    /// What is asked of one trace.
+    /// The test on one trace.
     private struct Question {
         let hasUsers: Bool
         let notes: [String]
         let hypothesis: Hypothesis
-        /// What is replayed; where each user has a cache beside one for all, what that one serves.
+        /// The replayed trace. With both modes, that of the shared cache.
         var replayed: Trace { hypothesis.fields[0].trace }
     }
 
     private func question(of path: String, _ learner: HypothesisLearner) throws -> Question {
         let trace = try Trace.load(ReadingArguments.path(of: path), reading.options(of: path, names: []))
         guard trace.hasUsers || per == .shared || per == nil else {
-            throw ReplayError.data("\(path) names no user, so that there is no cache for each.")
+            throw ReplayError.data("\(path) has no users, which per-user caches need.")
         }
         do {
             let (fields, notes) = try fields(of: trace)
@@ -200,12 +209,12 @@ struct HypothesisCommand: AsyncParsableCommand {
         }
     }
 
-    /// The modes that were asked for, and what the reader should know of them.
+    /// Returns the requested modes, and the notes for a report.
     private func fields(of trace: Trace) throws -> ([HypothesisField], [String]) {
         var fields: [HypothesisField] = []
         var notes: [String] = []
         let shared = try capacity.map { try CapacityRequest.list(parsing: $0) }
-        let own = try deviceCapacity.map { try CapacityRequest.list(parsing: $0) } ?? shared
+        let perUser = try givenUserCapacity.map { try CapacityRequest.list(parsing: $0) } ?? shared
         if per != .user {
             fields.append(
                 try HypothesisField(mode: .shared, trace: trace.selection(limit: limit).trace, capacities: shared))
@@ -213,11 +222,11 @@ struct HypothesisCommand: AsyncParsableCommand {
         if per != .shared, trace.hasUsers {
             let part = trace.selection(limit: limit, withUserOnly: true)
             if part.withoutUser > 0 {
-                notes.append("\(part.withoutUser.grouped) requests without a user are left out where each has a cache.")
+                notes.append("\(part.withoutUser.grouped) requests without a user are left out of per-user caches.")
             }
-            fields.append(try HypothesisField(mode: .perUser, trace: part.trace, capacities: own))
+            fields.append(try HypothesisField(mode: .perUser, trace: part.trace, capacities: perUser))
         }
-        if per == nil, !trace.hasUsers { notes.append("No user is known: one cache for all, none for each.") }
+        if per == nil, !trace.hasUsers { notes.append("No user is known: only the shared cache is tested.") }
         return (fields, notes)
     }
 }

@@ -3,7 +3,7 @@ import Foundation
 import HalcyonSimulation
 import HalcyonTrace
 
-/// `replay inspect TRACE`: what is in a trace.
+/// `replay inspect TRACE`: describes the content of a trace.
 struct InspectCommand: AsyncParsableCommand {
     enum Format: String, CaseIterable, ExpressibleByArgument {
         case text, json
@@ -11,7 +11,7 @@ struct InspectCommand: AsyncParsableCommand {
 
     static let configuration = CommandConfiguration(
         commandName: "inspect",
-        abstract: "Say what is in a trace: requests, objects, popularity, categories, users, reuse distances.")
+        abstract: "Describe a trace: requests, objects, popularity, categories, users, reuse distances.")
 
     @OptionGroup var trace: TraceArguments
 
@@ -21,7 +21,7 @@ struct InspectCommand: AsyncParsableCommand {
     @Option(name: [.short, .long], help: "The file to write; by default standard output.")
     var output: String?
 
-    @Option(help: "How many of the largest categories and users are listed.")
+    @Option(help: "The number of the largest categories and users to list.")
     var top: Int = 5
 
     func run() async throws {

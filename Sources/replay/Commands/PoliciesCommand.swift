@@ -4,7 +4,7 @@ import HalcyonEviction
 import HalcyonLearning
 import HalcyonSimulation
 
-/// `replay policies`: every policy there is.
+/// `replay policies`: lists all policies.
 struct PoliciesCommand: AsyncParsableCommand {
     enum Format: String, CaseIterable, ExpressibleByArgument {
         case text, json

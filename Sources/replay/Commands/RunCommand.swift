@@ -7,9 +7,9 @@ import HalcyonSimulation
 import HalcyonSupport
 import HalcyonTrace
 
-/// `replay TRACE…`: every policy at every capacity.
+/// `replay TRACE…`: replays every policy at every capacity.
 struct RunCommand: AsyncParsableCommand {
-    enum Devices: String, CaseIterable, ExpressibleByArgument {
+    enum PerUser: String, CaseIterable, ExpressibleByArgument {
         case user
     }
 
@@ -38,20 +38,21 @@ struct RunCommand: AsyncParsableCommand {
     @Option(
         name: [.short, .long],
         help: ArgumentHelp(
-            "Capacities: a share of all distinct bytes or objects (1%), a size (64MB), or a number of bytes where sizes "
-                + "are known and of objects where they are not. (default: 1%,10%)", valueName: "capacity,…"))
+            "Capacities: a share of all distinct bytes or objects (1%), a size (64MB), or a number: of bytes if the trace "
+                + "has sizes, otherwise of objects. (default: 1%,10%)", valueName: "capacity,…"))
     var capacity: String?
 
-    @Flag(help: "Only the policies that were asked for, without the baselines beside them.")
+    @Flag(help: "Replay only the given policies, without the baselines.")
     var only = false
 
-    @Option(help: "Give each user a cache of their own of the stated capacity, as on a device.")
-    var per: Devices?
+    @Option(help: "Give each 'user' a separate cache of the stated capacity, as on a phone.")
+    var per: PerUser?
 
     @Option(
-        help:
-            "With --per user: caches whose policy learns share one model, have their own, or adapt the shared one to their user. (default: shared)"
-    )
+        help: """
+            With --per user: caches whose policy learns share one model, have one of their own, or adapt the shared one to \
+            their user. (default: shared)
+            """)
     var models: ModelSharing?
 
     @OptionGroup(title: "A trained model") var pretrained: ModelArguments
@@ -59,32 +60,32 @@ struct RunCommand: AsyncParsableCommand {
     @Option(help: "Two tiers in place of one cache: memory=64MB,disk=1GB.")
     var tiers: String?
 
-    @Option(help: "With --tiers: how long an entry lives in memory after its last access, such as 300s.")
+    @Option(help: "With --tiers: the lifetime of an entry in memory after its last access, such as 300s.")
     var memoryExpiration: String?
 
-    @Option(help: "With --tiers: how long an entry lives on disk after its last access, such as 7d.")
+    @Option(help: "With --tiers: the lifetime of an entry on disk after its last access, such as 7d.")
     var diskExpiration: String?
 
     @Option(
         help:
-            "With --tiers: milliseconds an access takes, memory=0.001,disk=10,network=150, and bandwidth=5MB a second.")
+            "With --tiers: latencies in milliseconds, memory=0.001,disk=10,network=150, and bandwidth=5MB per second.")
     var latency: String?
 
     @OptionGroup(title: "Prefetching") var prefetching: PrefetchArguments
 
-    @Option(help: "Replay at most so many requests.")
+    @Option(help: "Replay at most this number of requests.")
     var limit: Int?
 
-    @Option(help: "Leave out so many requests from the start.")
+    @Option(help: "Skip this number of requests at the start.")
     var skip: Int = 0
 
-    @Option(help: "The share of the requests, 0 to less than 1, that comes first and only warms the cache, uncounted.")
+    @Option(help: "The share of the requests, from 0 to less than 1, that warms up the cache and is not counted.")
     var warmup: Double = 0
 
-    @Option(help: "The seed of everything random.")
+    @Option(help: "The seed of all random choices.")
     var seed: UInt64 = 1
 
-    @Option(help: "Into how many equal stretches the series over time is cut, in JSON. (default: 10)")
+    @Option(help: "The number of equal windows of the series over time, in JSON. (default: 10)")
     var windows: Int?
 
     @Option(help: "Also count hits by category or by user: the largest in the table, all in JSON. May be repeated.")
@@ -93,15 +94,15 @@ struct RunCommand: AsyncParsableCommand {
     @Flag(
         help: ArgumentHelp(
             "Also time each access and each choice of a victim: percentiles for hits, misses and evictions.",
-            discussion: "Runs then go one at a time, unless --threads says otherwise, and take longer."))
+            discussion: "By default, timed runs are not parallel. They take longer."))
     var timings = false
 
-    @Option(help: "How many runs go on at once; by default one a core.")
+    @Option(help: "The number of parallel runs; by default one per core.")
     var threads: Int?
 
     @Flag(
         help:
-            "Replay while reading, for traces larger than memory: policies that need no future, capacities in numbers.")
+            "Replay while reading, for traces larger than memory. Needs online policies and capacities in numbers.")
     var stream = false
 
     @OptionGroup(title: "Output") var output: OutputArguments
@@ -150,7 +151,7 @@ struct RunCommand: AsyncParsableCommand {
             byUser: by.contains(.user), timings: timings)
     }
 
-    /// One for each prefetch policy, or none.
+    /// Returns the options of each prefetch policy, or one `nil` without prefetching.
     private func prefetchOptions() throws -> [PrefetchOptions?] {
         let options = try prefetching.options()
         return options.isEmpty ? [nil] : options
@@ -175,14 +176,14 @@ struct RunCommand: AsyncParsableCommand {
         }
         let (requests, notes) = try perUserPart(of: Trace.load(path, load), trace)
         if by.contains(.category), !requests.hasCategories {
-            throw ReplayError.data("\(path) names no category, so that there is no table by category.")
+            throw ReplayError.data("\(path) has no categories for a table by category.")
         }
         if by.contains(.user), !requests.hasUsers {
-            throw ReplayError.data("\(path) names no user, so that there is no table by user.")
+            throw ReplayError.data("\(path) has no users for a table by user.")
         }
         let sweep = try Sweep(trace: requests, jobs: jobs)
         let progress = sweep.makeProgress()
-        // The fingerprint takes a pass over all columns: the runs begin meanwhile.
+        // The fingerprint takes a pass over all columns, so the runs start in parallel.
         async let summary = TraceSummary(requests, path: path, notes: notes + self.notes)
         let runs = await showingProgress(progress) {
             await sweep.run(workers: threads ?? (timings ? 1 : nil), progress: progress)
@@ -190,11 +191,11 @@ struct RunCommand: AsyncParsableCommand {
         return await ReplayReport(trace: summary, runs: runs)
     }
 
-    /// The part of a trace that per-user caches replay, and what the reader should know of it.
+    /// Returns the part of a trace that per-user caches replay, and the notes for a report.
     private func perUserPart(of trace: Trace, _ name: String) throws -> (trace: Trace, notes: [String]) {
         guard per == .user else { return (trace, []) }
         guard trace.hasUsers else {
-            throw ReplayError.data("\(name) names no user, so that there is no cache for each.")
+            throw ReplayError.data("\(name) has no users, which per-user caches need.")
         }
         let part = trace.selection(skip: skip, limit: limit, withUserOnly: true)
         let note = "\(part.withoutUser.counted("request")) without a user left out."
@@ -204,7 +205,7 @@ struct RunCommand: AsyncParsableCommand {
     private func streamed(_ trace: String, _ jobs: [ReplayJob]) throws -> ReplayReport {
         if windows != nil {
             throw ReplayError.usage(
-                "--windows divides the requests into equal parts, and a stream does not know their number: leave it out."
+                "--windows divides the requests into equal parts, but their number is not known in a stream: leave it out."
             )
         }
         var load = try loadOptions(of: trace)
@@ -254,8 +255,8 @@ struct RunCommand: AsyncParsableCommand {
         }
         if models != nil, per == nil { throw ReplayError.usage("--models needs --per user.") }
         if let windows, windows < 1 || windows > 100_000 {
-            throw ReplayError.usage("--windows \(windows) cannot be: give 1 to 100000.")
+            throw ReplayError.usage("--windows \(windows) is out of range: give 1 to 100000.")
         }
-        if let threads, threads < 1 { throw ReplayError.usage("--threads \(threads) cannot be: give at least 1.") }
+        if let threads, threads < 1 { throw ReplayError.usage("--threads \(threads) is too small: give at least 1.") }
     }
 }

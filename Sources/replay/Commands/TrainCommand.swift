@@ -4,21 +4,21 @@ import HalcyonPrefetch
 import HalcyonSimulation
 import HalcyonTrace
 
-/// `replay train TRACE --output model.safetensors`: a model that serves from the first request on.
+/// `replay train TRACE --output model.safetensors`: trains a model for use from the first request on.
 struct TrainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "train",
-        abstract: "Replay a trace through 'learned' and keep what it has learnt, as safetensors.",
+        abstract: "Replay a trace through 'learned' and save its model as safetensors.",
         discussion:
             "replay train yesterday.csv --output model.safetensors; replay today.csv --model model.safetensors. With "
-            + "--planner, what the prefetch planner has learnt: replay train yesterday.csv --planner --output "
+            + "--planner, the model of the prefetch planner: replay train yesterday.csv --planner --output "
             + "planner.safetensors; replay today.csv --prefetch planner --prefetch-model planner.safetensors")
 
     @OptionGroup var trace: TraceArguments
 
     @OptionGroup(title: "Learning") var learner: LearnerArguments
 
-    @Flag(help: "Keep what the prefetch planner has learnt, fetching at most 2 objects a request.")
+    @Flag(help: "Save the model of the prefetch planner instead. It prefetches at most 2 objects per request.")
     var planner = false
 
     @Option(name: [.short, .long], help: "The file to write.")
@@ -37,7 +37,7 @@ struct TrainCommand: AsyncParsableCommand {
             try Output.write(try training.model.data(), to: output)
             if let note = training.run.kernelNote { Terminal.say("note: \(note)") }
             Terminal.say(
-                "\(output): learnt from \(training.model.trainingSamples.counted("sample")) in "
+                "\(output): learned from \(training.model.trainingSamples.counted("sample")) in "
                     + "\(training.model.trainingSteps.counted("step")); the replay hit "
                     + "\(training.run.objectHitRatio.percent) of \(training.run.requests.counted("request"))")
         }
@@ -51,7 +51,7 @@ struct TrainCommand: AsyncParsableCommand {
         }
         try Output.write(try training.planner.data(), to: output)
         Terminal.say(
-            "\(output): learnt in \(training.planner.trainingSteps.counted("step")); the replay hit "
+            "\(output): learned in \(training.planner.trainingSteps.counted("step")); the replay hit "
                 + "\(training.objectHitRatio.percent) of \(training.requests.counted("request")), without prefetching "
                 + "\(training.result.objectHitRatioWithout.percent)")
     }

@@ -4,9 +4,9 @@ import HalcyonLearning
 import HalcyonSimulation
 import HalcyonTrace
 
-/// The one run of `learned` that a command looks into.
+/// The options for one run of `learned` whose model is kept or explained.
 struct LearnerArguments: ParsableArguments {
-    enum Devices: String, CaseIterable, ExpressibleByArgument {
+    enum PerUser: String, CaseIterable, ExpressibleByArgument {
         case user
     }
 
@@ -16,25 +16,25 @@ struct LearnerArguments: ParsableArguments {
     @Option(name: [.short, .long], help: "The capacity: 5%, 64MB, or a bare number of bytes or objects.")
     var capacity: String = "5%"
 
-    @Option(help: "Give each 'user' a cache of their own, of the stated capacity; all share one model.")
-    var per: Devices?
+    @Option(help: "Give each 'user' a separate cache of the stated capacity. All share one model.")
+    var per: PerUser?
 
-    @Option(help: "Replay at most so many requests.")
+    @Option(help: "Replay at most this number of requests.")
     var limit: Int?
 
-    @Option(help: "Leave out so many requests from the start.")
+    @Option(help: "Skip this number of requests at the start.")
     var skip: Int = 0
 
-    @Option(help: "The seed of everything random.")
+    @Option(help: "The seed of all random choices.")
     var seed: UInt64 = 1
 
-    /// The run over a trace, and what the reader should know of it.
+    /// Returns the run over a trace, and the notes for a report.
     func load(_ trace: TraceArguments, names: NameKinds = []) throws -> (replay: LearnerReplay, notes: [String]) {
         if let limit, limit < 1 { throw ReplayError.usage("--limit \(limit) leaves nothing: give at least 1.") }
         if skip < 0 { throw ReplayError.usage("--skip \(skip) is negative: give 0 or more.") }
         let spec = try PolicySpec(parsing: policy)
         guard spec.name == LearnedPolicy.info.name else {
-            throw ReplayError.usage("'\(spec.name)' learns nothing that could be kept: write learned.")
+            throw ReplayError.usage("'\(spec.name)' does not train a model: write learned.")
         }
         let parameters = try LearnedParameters().applying(spec.settings, policy: spec.name)
         let capacity = try CapacityRequest(parsing: capacity)
@@ -48,7 +48,7 @@ struct LearnerArguments: ParsableArguments {
             let part = requests.selection(skip: skip, limit: limit, withUserOnly: true)
             if part.withoutUser > 0 { notes = ["\(part.withoutUser.grouped) requests without a user are left out."] }
             guard requests.hasUsers else {
-                throw ReplayError.data("\(trace.trace) names no user, so that there is no cache for each.")
+                throw ReplayError.data("\(trace.trace) has no users, which per-user caches need.")
             }
             requests = part.trace
         }

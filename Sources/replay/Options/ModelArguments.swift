@@ -6,15 +6,15 @@ import HalcyonSimulation
 extension PretrainedModel.Mode: ExpressibleByArgument {}
 extension ModelSharing: ExpressibleByArgument {}
 
-/// A trained model, and what becomes of it.
+/// The options for a pretrained model.
 struct ModelArguments: ParsableArguments {
-    @Option(help: "A model of 'replay train', by which 'learned' decides from the first request.")
+    @Option(help: "A model of 'replay train', which 'learned' uses from the first request on.")
     var model: String?
 
-    @Option(help: "With --model: whether it stays as it is (frozen) or is learnt on (continuing).")
+    @Option(help: "With --model: keep it unchanged (frozen) or train it further (continuing). (default: continuing)")
     var modelMode: PretrainedModel.Mode?
 
-    /// The policies, among which `learned` starts with the model if there is one.
+    /// Returns the policy catalogue, in which `learned` starts with the model if there is one.
     ///
     /// - Throws: ``HalcyonLearning/ModelFileError`` if the model cannot be used.
     func catalogue() throws -> PolicyCatalogue {
@@ -25,14 +25,14 @@ struct ModelArguments: ParsableArguments {
         return PolicyCatalogue.standard.serving(try PretrainedModel(contentsOf: model), mode: mode)
     }
 
-    /// Refuses a model that none of the policies starts with.
+    /// Refuses a model that no policy starts with.
     func requireUse(by policies: [ConfiguredPolicy]) throws(ReplayError) {
         guard model != nil else { return }
         let isUsed = policies.contains { $0.parameters.contains { $0.name == "model" && $0.value != "none" } }
         if !isUsed { throw .usage("--model needs a policy that starts with it: add --policy learned.") }
     }
 
-    /// What the reader of a report should know.
+    /// The notes for a report.
     var notes: [String] {
         guard let model else { return [] }
         return ["learned starts with the model \(model), \(mode.rawValue)."]

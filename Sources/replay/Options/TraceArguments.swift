@@ -6,7 +6,7 @@ extension TraceFormat: ExpressibleByArgument {}
 extension Compression: ExpressibleByArgument {}
 extension TimeUnit: ExpressibleByArgument {}
 
-/// The trace and how it is read.
+/// The trace and the options for reading it.
 struct TraceArguments: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
@@ -19,10 +19,10 @@ struct TraceArguments: ParsableArguments {
     /// The file to read.
     var path: String { ReadingArguments.path(of: trace) }
 
-    /// The options for the reader.
+    /// Returns the reader's options.
     func options(names: NameKinds) throws -> LoadOptions { try reading.options(of: trace, names: names) }
 
-    /// Does something with the trace; of a fault in its data it is told where that is.
+    /// Runs `body`, and adds the name of the trace to errors in its data.
     func naming<Result>(_ body: () async throws -> Result) async throws -> Result {
         do { return try await body() } catch ReplayError.data(let sentence) {
             throw ReplayError.data("\(trace): \(sentence)")
@@ -30,22 +30,22 @@ struct TraceArguments: ParsableArguments {
     }
 }
 
-/// How a trace is read.
+/// The options for reading a trace.
 struct ReadingArguments: ParsableArguments {
-    /// The file to read for a trace as it was named: `-` is standard input.
+    /// Returns the file to read for a trace as the user named it: `-` is standard input.
     static func path(of trace: String) -> String { trace == "-" ? "/dev/stdin" : trace }
 
-    /// The options for the reader of a trace as it was named; standard input is CSV unless told otherwise.
+    /// Returns the reader's options for a trace as the user named it. Standard input is CSV by default.
     func options(of trace: String, names: NameKinds) throws -> LoadOptions {
         var options = try options(names: names)
         if trace == "-", options.format == nil { options.format = .csv }
         return options
     }
 
-    @Option(help: "The format of the trace; by default by its name's extension.")
+    @Option(help: "The format of the trace; by default that of the file extension.")
     var traceFormat: TraceFormat?
 
-    @Option(help: "The compression of the trace; by default by its name's extension and first bytes.")
+    @Option(help: "The compression of the trace; by default from the file extension and the first bytes.")
     var compression: Compression?
 
     @Option(help: "The character between the fields of a CSV; 'tab' for a tab.")
@@ -57,21 +57,21 @@ struct ReadingArguments: ParsableArguments {
             valueName: "role=name,…"))
     var columns: String?
 
-    @Option(help: "What a time in a CSV counts.")
+    @Option(help: "The unit of times in a CSV.")
     var timeUnit: TimeUnit = .seconds
 
     @Option(
         help: ArgumentHelp(
-            "How objects get their sizes: \(SizeRule.accepted).", valueName: "rule"))
+            "The rule for the sizes of objects: \(SizeRule.accepted).", valueName: "rule"))
     var sizes: String = "first"
 
-    @Flag(help: "Leave out lines that cannot be read, and report how many.")
+    @Flag(help: "Skip lines that cannot be read, and report their number.")
     var skipBadLines = false
 
-    @Flag(help: "Put requests in order of time instead of stopping where time runs backwards.")
+    @Flag(help: "Sort requests by time instead of stopping at a decreasing time.")
     var sort = false
 
-    /// The options for the reader.
+    /// Returns the reader's options.
     func options(names: NameKinds) throws -> LoadOptions {
         var options = LoadOptions()
         options.format = traceFormat

@@ -2,20 +2,19 @@ import Foundation
 import HalcyonSimulation
 import HalcyonTrace
 
-/// The files that one command reads and writes, each with what a sentence calls it.
+/// The files that a command reads and writes, each with its name in messages.
 ///
-/// Whatever writes a file asks ``verify()`` before its work: no result takes the place of what it was made from, and no
-/// two results take each other's.
+/// Every command that writes a file calls ``verify()`` first. No result may replace its own input or another result.
 struct CommandFiles {
-    /// What is read, such as `("trace", "shop.csv")`; a `nil` path is nothing.
+    /// The inputs, such as `("trace", "shop.csv")`. A `nil` path is no file.
     var reads: [(what: String, path: String?)] = []
-    /// What is written, such as `("--output", "report.json")`; a `nil` path is standard output.
+    /// The outputs, such as `("--output", "report.json")`. A `nil` path is standard output.
     let writes: [(what: String, path: String?)]
 
-    /// Throws at once what would go wrong after a long work.
+    /// Verifies that all outputs can be written, before a long run.
     ///
-    /// - Throws: ``HalcyonSimulation/ReplayError`` if a result would replace an input or another result, whatever links
-    ///   lead there; ``HalcyonTrace/TraceError`` if one cannot be written.
+    /// - Throws: ``HalcyonSimulation/ReplayError`` if a result would replace an input or another result, links
+    ///   followed; ``HalcyonTrace/TraceError`` if an output cannot be written.
     func verify() throws {
         let inputs = reads.compactMap { what, path in path.map { NamedPlace(what: what, path: $0) } }
         var outputs: [NamedPlace] = []
@@ -35,12 +34,12 @@ struct CommandFiles {
     }
 }
 
-/// A file of a command, and where it stands.
+/// A file of a command, with its resolved path.
 private struct NamedPlace {
     let what: String
     let path: String
     private let place: String
-    /// The file itself where it has no other name, by which it is known in whatever way its name is spelt.
+    /// The device number and inode of a file with a single hard link, which identify it under any spelling of its path.
     private let identity: [UInt64]?
 
     init(what: String, path: String) {

@@ -6,19 +6,19 @@ import HalcyonPrefetch
 import HalcyonSimulation
 import HalcyonTrace
 
-/// The exit codes of the command beside 0.
+/// The exit codes of the command other than 0.
 enum Exit {
     /// A check failed.
     static let failedCheck = ExitCode(1)
-    /// The question cannot be asked like this.
+    /// The options are invalid.
     static let usage = ExitCode(64)
-    /// The data does not hold what was expected.
+    /// The data is not as required.
     static let data = ExitCode(65)
     /// The output could not be written.
     static let output = ExitCode(74)
 }
 
-/// Runs `body`; an error becomes one sentence on standard error and the exit code of its kind.
+/// Runs `body`. Reports an error as one sentence on standard error and throws the exit code of its kind.
 func reportingFailure<Result>(_ body: () async throws -> Result) async throws -> Result {
     do {
         return try await body()

@@ -2,11 +2,11 @@ import Dispatch
 import Foundation
 import HalcyonTrace
 
-/// Ends the process at ctrl-C or a request to terminate, by that very signal, once unfinished files are gone.
+/// Deletes unfinished files on SIGINT and SIGTERM, then ends the process by the same signal.
 struct Interruption {
     private let sources: [any DispatchSourceSignal]
 
-    /// Waits for the signals from now on, also where the process that started this one had blocked them.
+    /// Starts to handle the signals, and unblocks them if the parent process had blocked them.
     init() {
         var signals = sigset_t()
         sigemptyset(&signals)
@@ -26,7 +26,7 @@ struct Interruption {
         }
     }
 
-    /// Waits no longer.
+    /// Stops handling the signals.
     func cancel() {
         for source in sources { source.cancel() }
     }

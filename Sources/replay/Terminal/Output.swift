@@ -3,19 +3,19 @@ import Foundation
 import HalcyonSimulation
 import HalcyonTrace
 
-/// Where the result goes: standard output, or a file that appears whole or not at all.
+/// The destination of a result: standard output, or a file that is written completely or not at all.
 enum Output {
-    /// Writes `data` to `path`, or to standard output where there is none.
+    /// Writes `data` to `path`, or to standard output if `path` is nil.
     ///
-    /// - Throws: ``HalcyonTrace/TraceError`` if that fails; what was in the file before is then still there.
+    /// - Throws: ``HalcyonTrace/TraceError`` if writing fails; the previous content of the file is then unchanged.
     static func write(_ data: Data, to path: String?) throws {
         let file = try AtomicFile(path: path ?? "-")
         try file.write(Array(data))
         try file.finish()
     }
 
-    /// Where the file stands that `path` names, links followed: the same for two names of one file, also where it is yet to
-    /// be made.
+    /// Returns the location of the file at `path`, links followed: equal for two names of one file, even if it does
+    /// not exist yet.
     static func place(of path: String) -> String {
         if let file = resolved(path) { return file }
         let start = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
@@ -23,20 +23,20 @@ enum Output {
         return "\(folder)/\(path[start...])"
     }
 
-    /// The one name of what is there, or `nil` where nothing is.
+    /// Returns the resolved path, or `nil` if there is no file.
     private static func resolved(_ path: String) -> String? {
         guard let name = realpath(path, nil) else { return nil }
         defer { free(name) }
         return String(cString: name)
     }
 
-    /// The format in which a trace is written to `path`: the one asked for, or that of the extension; on standard
-    /// output CSV.
-    static func traceFormat(_ asked: TraceFormat?, for path: String) throws(ReplayError) -> TraceFormat {
-        guard let format = asked ?? TraceFormat(path: path) ?? (path == "-" ? .csv : nil) else {
+    /// Returns the format of a trace written to `path`: the requested one, or that of the extension, or CSV on
+    /// standard output.
+    static func traceFormat(_ requested: TraceFormat?, for path: String) throws(ReplayError) -> TraceFormat {
+        guard let format = requested ?? TraceFormat(path: path) ?? (path == "-" ? .csv : nil) else {
             throw ReplayError.usage(
-                "The name '\(path)' does not say in which format to write: end it in .csv or .oracleGeneral, "
-                    + "with .gz or .zst behind if wanted.")
+                "The name '\(path)' does not imply a format: end it in .csv or .oracleGeneral, "
+                    + "optionally followed by .gz or .zst.")
         }
         guard format == .csv || format == .oracleGeneral else {
             throw ReplayError.usage("Traces are written as csv or oracleGeneral, not as \(format.rawValue).")
@@ -45,9 +45,9 @@ enum Output {
     }
 }
 
-/// The form of a result, and where it goes.
+/// The format of a result and its destination.
 struct OutputArguments: ParsableArguments {
-    /// The forms a result can have.
+    /// The formats of a result.
     enum Format: String, CaseIterable, ExpressibleByArgument {
         case table, json, csv, jsonl
     }

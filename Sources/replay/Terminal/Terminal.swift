@@ -1,17 +1,17 @@
 import Foundation
 import HalcyonSimulation
 
-/// What is known of the terminal the command runs in.
+/// The properties of the terminal that the command runs in.
 enum Terminal {
-    /// Whether bold and the like may be used: standard output is a terminal and `NO_COLOR` is not set.
+    /// Whether emphasis is allowed: standard output is a terminal and `NO_COLOR` is not set.
     static var allowsEmphasis: Bool {
         isatty(STDOUT_FILENO) == 1 && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
     }
 
-    /// Whether progress may be shown: standard error is a terminal.
+    /// Whether progress is shown: standard error is a terminal.
     static var allowsProgress: Bool { isatty(STDERR_FILENO) == 1 }
 
-    /// Writes to standard error; where there is none, nobody is to be told.
+    /// Writes to standard error. Ignores failures, such as a closed standard error.
     static func show(_ text: String) {
         try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
     }
@@ -22,7 +22,7 @@ enum Terminal {
     }
 }
 
-/// Shows how far a replay has come, with its rate and the time left, while `body` runs; only on a terminal.
+/// Shows the progress of a replay, its rate and the remaining time while `body` runs, only on a terminal.
 func showingProgress<Result: Sendable>(
     _ progress: ReplayProgress, _ body: () async throws -> Result
 ) async rethrows -> Result {

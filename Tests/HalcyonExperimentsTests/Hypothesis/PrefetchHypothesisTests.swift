@@ -106,7 +106,7 @@ import Testing
         var report = HypothesisReport(options: options)
         report.add([results[1]], of: TraceSummary(StubHits.trace, path: "shop.csv"))
         let text = report.table()
-        #expect(text.contains("20 objects a user, planner(sampling=0.5) fetches ahead 2/request, "))
+        #expect(text.contains("20 objects a user, planner(sampling=0.5) prefetches 2/request, "))
         #expect(text.contains("learned + planner(sampling=0.5), with categories"))
         let json = try #require(JSONSerialization.jsonObject(with: report.json()) as? [String: Any])
         let result = try #require((json["results"] as? [[String: Any]])?.first)

@@ -93,7 +93,7 @@ struct TargetFileTests {
             (
                 "schema: halcyon.targets/1\ntolerances: {default: 0.001}\n",
                 "t.yml:1:9: the schema halcyon.targets/1 is no longer read: write halcyon.targets/2, rename 'tolerances' to "
-                    + "'margins' and 'lowest_hit_ratio' to 'floor', leave out 'hit_ratio', and record anew with --update."
+                    + "'margins' and 'lowest_hit_ratio' to 'floor', leave out 'hit_ratio', and record again with --update."
             ),
             (
                 "schema: halcyon.targets/2\nresult_version: 0\n",

@@ -314,8 +314,8 @@ struct UniformStreamTests {
         #expect(
             error
                 == .data(
-                    "\(pipe): request 2501 has the size 900 and all before it have the size 700; a replay that took sizes "
-                        + "for equal has to start again, and this source can be read only once: save it as a file."))
+                    "\(pipe): request 2501 has the size 900 and all before it have the size 700; the replay has to "
+                        + "start again with variable sizes, but this source can be read only once: save it as a file."))
         #expect(TraceStream.canReadAgain(path) && !TraceStream.canReadAgain(pipe))
     }
 

@@ -3,36 +3,36 @@ import HalcyonTrace
 
 /// One trace, in one mode, at several capacities.
 public struct HypothesisField: Sendable {
-    /// One cache for all, or one a user.
+    /// The kind of caches: one shared cache, or per-user caches.
     public let mode: ReplayMode
-    /// What is replayed.
+    /// The replayed trace.
     public let trace: Trace
-    /// The capacities of the cache, or of each user's.
+    /// The capacities of the cache, or of each user's cache.
     public let capacities: [CapacityRequest]
 
     let distinct: Int
 
-    /// A field.
+    /// Creates a field.
     ///
     /// - Parameters:
     ///   - trace: in ``HalcyonSimulation/ReplayMode/perUser`` every request must have a user, see
     ///     ``HalcyonTrace/Trace/selection(skip:limit:withUserOnly:)``.
-    ///   - capacities: by default 1 %, 5 % and 10 % of the distinct objects for one cache, and room for 20, 60 and 100
-    ///     objects of average size for a cache a user.
-    /// - Throws: ``HalcyonSimulation/ReplayError`` if there is no request, no user where each is to have a cache, no category, only one
-    ///   set of categories, or a capacity that does not suit the trace or is given twice.
+    ///   - capacities: the capacities. The default for a shared cache is 1 %, 5 % and 10 % of the distinct objects. The
+    ///     default for per-user caches is 20, 60 and 100 objects of average size.
+    /// - Throws: ``HalcyonSimulation/ReplayError`` if there is no request, no user for per-user caches, no category,
+    ///   or only one set of categories. Also if a capacity does not suit the trace or is given twice.
     public init(mode: ReplayMode, trace: Trace, capacities: [CapacityRequest]? = nil) throws(ReplayError) {
         guard trace.count > 0 else { throw .data("There is no request to replay.") }
         guard trace.hasCategories else {
             throw .data(
-                "The trace has no categories, so that there is nothing to test: give one with a category column.")
+                "The trace has no categories, so there is nothing to test: give one with a category column.")
         }
         guard Self.labelsDiffer(trace) else {
-            throw .data("Every object has the same categories, so that they can tell nothing apart.")
+            throw .data("Every object has the same categories, so there is nothing to test.")
         }
         if mode == .perUser {
             guard trace.hasUsers, !trace.users.contains(Trace.noUser) else {
-                throw .data("A cache for each user needs a user in every request.")
+                throw .data("Per-user caches need a user in every request.")
             }
         }
         distinct = Int(clamping: trace.distinctSize)
@@ -40,7 +40,7 @@ public struct HypothesisField: Sendable {
         var sizes: [Int: CapacityRequest] = [:]
         for capacity in self.capacities {
             let size = try capacity.resolved(unit: trace.sizeUnit, distinct: distinct)
-            // The shares of the standard may fall together in a tiny trace; what was asked for may not.
+            // The default shares may be equal in a tiny trace; the given ones may not.
             if let other = sizes.updateValue(capacity, forKey: size), capacities != nil {
                 throw .usage(
                     "The capacities \(other.description) and \(capacity.description) are the same, which would count "
@@ -51,9 +51,9 @@ public struct HypothesisField: Sendable {
         self.trace = trace
     }
 
-    /// A capacity in the unit of the trace's costs.
+    /// Returns a capacity in the trace's unit of sizes.
     func resolved(_ capacity: CapacityRequest) -> Int {
-        // The initialiser has resolved every capacity once, so none fails here.
+        // The initialiser has resolved every capacity once, so no resolution fails here.
         (try? capacity.resolved(unit: trace.sizeUnit, distinct: distinct)) ?? 0
     }
 

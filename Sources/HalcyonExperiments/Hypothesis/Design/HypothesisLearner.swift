@@ -3,24 +3,24 @@ import HalcyonLearning
 import HalcyonPrefetch
 import HalcyonSimulation
 
-/// The learner in the two forms that are compared, and what stands beside them.
+/// The learner with and without categories, and the baselines.
 public struct HypothesisLearner: Sendable {
-    /// The learner that sees the categories.
+    /// The learner that uses the categories.
     public var withCategories: ConfiguredPolicy
-    /// The same learner, but for what it makes of the categories.
+    /// The same learner without category features.
     public var withoutCategories: ConfiguredPolicy
-    /// The policies beside them; `lru` and one that knows the future give the gap that is closed.
+    /// The baselines. `lru` and an offline policy define the gap.
     public var baselines: [ConfiguredPolicy]
-    /// What fetches ahead for both forms, with and without categories as they are; `nil` for nothing. Nothing is fetched
-    /// ahead for the baselines.
+    /// The prefetch policy of the learner, with and without categories. Nil by default. Baselines run without
+    /// prefetching.
     public var prefetch: HypothesisPrefetch?
 
-    /// The feature groups of the learned policy that are made of categories.
+    /// The feature groups of the learned policy that depend on categories.
     public static let categoryGroups = ["category", "user", "session"]
-    /// The baselines unless others are named.
+    /// The default baselines.
     public static let standardBaselines = ["lru", "lfu", "kingfisher-memory", "s3-fifo", "gdsf", "belady"]
 
-    /// A learner in two forms.
+    /// Creates a learner from its two forms.
     public init(
         withCategories: ConfiguredPolicy, withoutCategories: ConfiguredPolicy, baselines: [ConfiguredPolicy],
         prefetch: HypothesisPrefetch? = nil
@@ -31,10 +31,11 @@ public struct HypothesisLearner: Sendable {
         self.prefetch = prefetch
     }
 
-    /// The learner that `text` names, such as `learned(horizon=1)`; its other form has the category groups switched
-    /// off.
+    /// Creates the learner that `text` names, such as `learned(horizon=1)`. Its other form has the category groups
+    /// switched off.
     ///
-    /// - Parameter prefetch: what fetches ahead for both; the learner without it then stands first among the baselines.
+    /// - Parameter prefetch: the prefetch policy of both forms. The learner without prefetching is then the first
+    ///   baseline.
     /// - Throws: ``HalcyonEviction/PolicyError`` if there is no such policy, or it has no category groups to switch
     ///   off.
     public init(
@@ -54,17 +55,17 @@ public struct HypothesisLearner: Sendable {
     }
 }
 
-/// The prefetch planner in the two forms that are compared.
+/// The prefetch planner with and without categories.
 public struct HypothesisPrefetch: Sendable {
-    /// The planner that sees the categories.
+    /// The planner that uses the categories.
     public let withCategories: PrefetchOptions
-    /// The same planner, but for what it makes of the categories.
+    /// The same planner without category features.
     public let withoutCategories: PrefetchOptions
 
-    /// The planner in two forms.
+    /// Creates the two forms of the planner.
     ///
-    /// - Throws: ``HalcyonSimulation/ReplayError/usage(_:)`` for a policy that has no form without categories, and for a planner that starts with
-    ///   what it learnt elsewhere: it would know of the categories what no control knows.
+    /// - Throws: ``HalcyonSimulation/ReplayError/usage(_:)`` for a policy without a form that ignores categories, and
+    ///   for a pretrained planner: its model may depend on categories that the controls lack.
     public init(_ options: PrefetchOptions) throws(ReplayError) {
         guard options.policy.name == PrefetchOptions.plannerName else {
             throw .usage(
@@ -72,10 +73,10 @@ public struct HypothesisPrefetch: Sendable {
                     + "\(PrefetchOptions.plannerName).")
         }
         guard options.planner.categories == .on else {
-            throw .usage("A planner blind to categories gains nothing from them: leave out categories=off.")
+            throw .usage("The planner must use categories in this test: leave out categories=off.")
         }
         guard options.pretrained == nil else {
-            throw .usage("Every form of the planner begins with nothing here: leave out --prefetch-model.")
+            throw .usage("The planner must start untrained in this test: leave out --prefetch-model.")
         }
         withCategories = options
         var without = options

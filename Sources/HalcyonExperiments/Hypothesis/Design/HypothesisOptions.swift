@@ -1,33 +1,35 @@
 import HalcyonSimulation
 
-/// How the hypothesis is tested.
+/// The options of a test of the hypothesis.
 public struct HypothesisOptions: Sendable, Equatable, Codable {
-    /// The share of the requests, 0…1, that is served first and left out of every count.
+    /// The share of the requests, 0…1, that warms up the cache and is not counted. The default is 0.25.
     public var warmup = 0.25
-    /// How many seeds of the learner are run and averaged, with and without categories.
+    /// The number of seeds of the learner to average, with and without categories. The default is 6.
     public var seeds = 6
-    /// How many of these seeds are run and averaged under each permutation of the labels; at most ``seeds`` are.
+    /// The number of these seeds to average under each permutation of the labels, at most ``seeds``. The default is
+    /// 2.
     public var permutedSeeds = 2
-    /// How many permutations of the labels are run; fewer than 19 cannot support anything at 95 %.
+    /// The number of permutations of the labels. The default is 19, the minimum for support at 95 %.
     public var permutations = 19
-    /// How many draws the bootstrap makes.
+    /// The number of bootstrap draws. The default is 2,000.
     public var resamples = 2_000
-    /// The confidence of the intervals; 1 less this is the level of the permutation test.
+    /// The confidence of the intervals. The level of the permutation test is 1 minus this. The default is 0.95.
     public var confidence = 0.95
-    /// The smallest gain in hit ratio that matters: where a larger one is ruled out, the hypothesis is not supported.
+    /// The smallest relevant gain in hit ratio. The hypothesis is not supported if a larger gain is ruled out. The
+    /// default is 0.005.
     public var margin = 0.005
-    /// What the caches of a fleet learn together.
+    /// The sharing of models between per-user caches. The default is shared.
     public var models = ModelSharing.shared
-    /// At most so many requests of a trace are replayed; `nil` is all. It is written down, and the traces of the fields are
-    /// those that were cut already.
+    /// The maximum number of requests of a trace. Nil by default: no limit. It is only recorded; the traces of the
+    /// fields are already limited.
     public var limit: Int?
-    /// The first seed, of the learner and of everything else that is random.
+    /// The first seed of all random choices. The default is 1.
     public var seed: UInt64 = 1
 
-    /// The defaults.
+    /// Creates the default options.
     public init() {}
 
-    /// The largest p-value that counts as evidence.
+    /// The significance level: the largest p-value that counts as evidence.
     var level: Double { 1 - confidence }
 
     func validate() throws(ReplayError) {

@@ -2,9 +2,9 @@ import HalcyonEviction
 import HalcyonSimulation
 import HalcyonTrace
 
-/// One replay that the test is made of.
+/// One replay of the test.
 struct HypothesisJob: Sendable {
-    /// What is replayed.
+    /// The policy and labels of the replay.
     enum Arm: Sendable, Equatable {
         case withCategories(seed: Int)
         case withoutCategories(seed: Int)
@@ -17,8 +17,8 @@ struct HypothesisJob: Sendable {
     let arm: Arm
 }
 
-/// What one field needs for its runs, made once.
-struct HypothesisBench: Sendable {
+/// The runner of one field's replays, with the data that they share.
+struct FieldRunner: Sendable {
     let field: HypothesisField
     let units: ResamplingUnits
     let learner: HypothesisLearner
@@ -36,7 +36,7 @@ struct HypothesisBench: Sendable {
                 + [ReplayJob(policy: learner.withCategories, capacity: .number(1), mode: field.mode)])
     }
 
-    /// Runs one arm and returns its hits and requests over all and its hits by unit.
+    /// Runs one arm. Returns its hits and requests, in total and by unit.
     func run(_ job: HypothesisJob, progress: ReplayProgress?) -> ArmHits {
         var trace = field.trace
         let policy: ConfiguredPolicy
@@ -67,14 +67,14 @@ struct HypothesisBench: Sendable {
             policy: policy, capacity: field.capacities[job.capacity], mode: field.mode, models: options.models,
             options: replayOptions)
         replay.comparesWithoutPrefetching = false
-        // The initialiser of the field has resolved every capacity once, so none fails here.
+        // The initialiser of the field has resolved every capacity once, so no resolution fails here.
         guard let resolved = try? replay.resolved(for: input) else { preconditionFailure("a job that was verified") }
         let counts = resolved.run(over: input.relabelled(trace), progress: progress).recorder
         return ArmHits(hits: counts.total.hits, requests: counts.total.requests, byUnit: units.hits(counts))
     }
 }
 
-/// What one replay hit.
+/// The hits of one replay.
 struct ArmHits: Sendable {
     var hits: Int
     var requests: Int
@@ -85,12 +85,12 @@ struct ArmHits: Sendable {
 
 /// All replays of one cell: one mode and capacity of one trace.
 struct CellHits: Sendable {
-    /// By seed.
+    /// The runs with categories, by seed.
     var withCategories: [ArmHits] = []
-    /// By seed.
+    /// The runs without categories, by seed.
     var withoutCategories: [ArmHits] = []
-    /// By permutation, then by seed.
+    /// The runs under permuted labels, by permutation, then by seed.
     var permuted: [[ArmHits]] = []
-    /// By baseline.
+    /// The runs of the baselines.
     var baselines: [ArmHits] = []
 }

@@ -1,23 +1,23 @@
 import HalcyonTrace
 
-/// The category labels of a trace handed to other objects: what is left of a gain under it owes nothing to which object
-/// has which category.
+/// A permutation of the category labels of a trace among its objects. A gain that remains under it does not depend on
+/// which object has which category.
 ///
-/// Every object gets the labels of one other object (or keeps its own), each object's labels being handed out exactly
-/// once. So an object's labels are as stable as its donor's, and as many objects as before carry each set of labels;
-/// which requests, users and objects belong together is left alone. Where objects change their categories, an object
-/// has at every moment what its donor has then: the set of the donor's latest request, or before the donor's first
-/// request the set of that first one.
+/// Every object gets the labels of one donor object, and each object is a donor exactly once. An object's labels are
+/// therefore as stable as its donor's, and each set of labels has as many objects as before. The assignment of
+/// requests to users and objects does not change. If objects change their categories, an object has at every moment
+/// the donor's current set: that of the donor's latest request. Before the donor's first request, it is the set of
+/// that first request.
 public struct LabelPermutation: Sendable {
-    /// For each object, whose labels it gets.
+    /// The donor of each object.
     public let donors: [UInt32]
 
-    /// One of many permutations, each equally likely (Fisher and Yates). O(objects).
+    /// Creates one of many permutations, each equally likely (Fisher and Yates). O(objects).
     ///
     /// - Parameters:
-    ///   - objects: how many objects there are.
+    ///   - objects: the number of objects.
     ///   - seed: the seed of all permutations.
-    ///   - number: which of them.
+    ///   - number: the number of the permutation.
     public init(objects: Int, seed: UInt64, number: Int) {
         var generator = SeededGenerator(seed: seed, stream: 0x1ABE1 &+ UInt64(number))
         var donors = (0..<objects).map { UInt32($0) }
@@ -25,14 +25,15 @@ public struct LabelPermutation: Sendable {
         self.donors = donors
     }
 
-    /// A permutation as stated.
+    /// Creates a permutation from its donors.
     ///
-    /// - Parameter donors: each object once.
+    /// - Parameter donors: the donor of each object, each object once.
     init(donors: [UInt32]) { self.donors = donors }
 
-    /// The same requests with the labels handed on. O(requests) where objects change their categories, else O(objects).
+    /// Returns the same requests with permuted labels. O(requests) if objects change their categories, otherwise
+    /// O(objects).
     ///
-    /// - Parameter trace: a trace of as many objects.
+    /// - Parameter trace: a trace with the same number of objects.
     public func applied(to trace: Trace) -> Trace {
         precondition(donors.count == trace.objectCount, "a donor for each object")
         return Trace(
@@ -44,7 +45,7 @@ public struct LabelPermutation: Sendable {
             sizeUnit: trace.sizeUnit, names: trace.names, report: trace.report)
     }
 
-    /// What each request's object gets from its donor at that moment.
+    /// Returns the set of each request: that of its donor at that moment.
     private func requestSets(of trace: Trace) -> [UInt32] {
         let unknown = UInt32.max
         var current = [UInt32](repeating: unknown, count: trace.objectCount)

@@ -1,34 +1,34 @@
 import HalcyonSimulation
 import HalcyonTrace
 
-/// What a bootstrap draws from: users, or stretches of time where users are too few or too unequal to tell much.
+/// The units of a bootstrap: users, or time blocks if users are too few or too unequal.
 struct ResamplingUnits: Sendable {
-    /// What a unit is.
+    /// The kind of a unit.
     enum Kind: String, Sendable, Codable {
-        /// A user, or a random group of users where there are very many.
+        /// A user, or a random group of users if there are very many.
         case users
-        /// A stretch of consecutive requests.
+        /// A block of consecutive requests.
         case timeBlocks = "time_blocks"
     }
 
-    /// Fewer users than this, in users of equal weight, are too few.
+    /// The minimum effective number of users of equal weight.
     static let fewestUsers = 30.0
-    /// Requests without a user may make up this share at most.
+    /// The maximum share of requests without a user.
     static let largestShareWithoutUser = 0.1
-    /// More units than this tell nothing more: users then form as many groups at random.
+    /// The maximum number of units. More users are divided at random into this number of groups.
     static let mostUnits = 2_000
-    /// The stretches of time; enough that blocks of several neighbours can be drawn.
-    static let stretches = 128
+    /// The number of time blocks, large enough to draw several adjacent ones together.
+    static let timeBlockCount = 128
 
     let kind: Kind
     /// The counted requests of each unit.
     let weights: [Double]
-    /// The unit of each user; empty for stretches of time.
+    /// The unit of each user; empty for time blocks.
     private let unitOfUser: [UInt32]
-    /// How a replay must count so that ``hits(_:)`` finds what it needs.
+    /// The replay options that ``hits(_:)`` needs.
     let replayOptions: ReplayOptions
 
-    /// The units of a trace. O(requests).
+    /// Creates the units of a trace. O(requests).
     init(_ trace: Trace, warmup: Double, seed: UInt64) {
         var options = ReplayOptions(warmup: warmup, windows: 1)
         let first = options.warmupRequests(of: trace.count)
@@ -53,15 +53,15 @@ struct ResamplingUnits: Sendable {
             self.weights = weights
         } else {
             kind = .timeBlocks
-            options.windows = Self.stretches
+            options.windows = Self.timeBlockCount
             unitOfUser = []
-            let length = Recorder.windowLength(counted: counted, windows: Self.stretches)
+            let length = Recorder.windowLength(counted: counted, windows: Self.timeBlockCount)
             weights = stride(from: 0, to: counted, by: length).map { Double(min(length, counted - $0)) }
         }
         replayOptions = options
     }
 
-    /// The hits of each unit in a replay under ``replayOptions``. O(users).
+    /// Returns the hits of each unit in a replay under ``replayOptions``. O(users).
     func hits(_ counts: Recorder) -> [Double] {
         guard kind == .users else { return counts.windows.map { Double($0.hits) } }
         var hits = [Double](repeating: 0, count: weights.count)
@@ -71,7 +71,7 @@ struct ResamplingUnits: Sendable {
         return hits
     }
 
-    /// Users with a request, numbered; dealt out at random where they are more than ``mostUnits``.
+    /// Returns the unit of each user with a request, assigned at random if there are more than ``mostUnits``.
     private static func units(of requests: [Double], seed: UInt64) -> [UInt32] {
         var active = requests.indices.filter { requests[$0] > 0 }
         if active.count > mostUnits {

@@ -2,9 +2,9 @@ import Foundation
 import HalcyonSimulation
 
 extension HypothesisReport {
-    /// The report for people: for each cell a table and a sentence.
+    /// Returns the report as text: a table and a sentence for each cell.
     ///
-    /// - Parameter emphasis: whether bold is set, as on a terminal.
+    /// - Parameter emphasis: whether to set bold text, as on a terminal.
     public func table(emphasis: Bool = false) -> String {
         var text = ""
         for trace in traces {
@@ -27,14 +27,14 @@ extension HypothesisReport {
         let amount =
             result.capacityUnit == .bytes
             ? result.capacity.bytesForPeople : "\(result.capacity.grouped) objects"
-        let asked = result.capacityAsked.last == "%" ? " (\(result.capacityAsked))" : ""
+        let requested = result.capacityAsked.last == "%" ? " (\(result.capacityAsked))" : ""
         let drawn = result.resampling
         let units =
             drawn.units == ResamplingUnits.Kind.users.rawValue
             ? "\(drawn.count.grouped) users or groups of users"
-            : "\(drawn.count.grouped) stretches of time in blocks of \(drawn.blockLength)"
-        let ahead = result.prefetch.map { ", \($0.policy) fetches ahead \($0.budget)" } ?? ""
-        return "capacity \(amount)\(asked)\(result.mode == .perUser ? " a user" : "")\(ahead), "
+            : "\(drawn.count.grouped) time blocks, \(drawn.blockLength) adjacent ones drawn together"
+        let ahead = result.prefetch.map { ", \($0.policy) prefetches \($0.budget)" } ?? ""
+        return "capacity \(amount)\(requested)\(result.mode == .perUser ? " a user" : "")\(ahead), "
             + "\(result.requests.grouped) requests counted; intervals over \(units)"
     }
 

@@ -3,29 +3,29 @@ import HalcyonEviction
 import HalcyonSimulation
 import HalcyonTrace
 
-/// Everything that `replay hypothesis` found; the JSON of `--format json` is this.
+/// The result of `replay hypothesis`, which `--format json` encodes.
 ///
-/// The schema is an interface: fields are added, not changed or removed, without a new number in ``schema``.
-/// Names are snake case, ratios 0…1, differences of ratios in the same unit.
+/// The schema is an interface. Fields are added; a changed or removed field needs a new number in ``schema``. Names
+/// are snake case, ratios 0…1, differences of ratios in the same unit.
 public struct HypothesisReport: Sendable, Codable {
     /// The version of this structure.
     public var schema = "halcyon.hypothesis/2"
-    /// The version of Halcyon that made it.
+    /// The version of Halcyon that made the report.
     public var halcyonVersion = Halcyon.version
-    /// The result version of the build that made it: with the same number, the same trace and parameters give the same
-    /// counts.
+    /// The result version of the build that made the report. Builds with the same number give the same counts for the
+    /// same trace and parameters.
     public var resultVersion = Halcyon.resultVersion
-    /// How the test was done.
+    /// The options that the test used.
     public var options: HypothesisOptions
-    /// The traces, in the order asked.
+    /// The traces, in the requested order.
     public var traces: [TraceSummary]
-    /// One result a trace, mode and capacity, traces in the order asked, modes and capacities within.
+    /// The results: one for each trace, mode and capacity, in the requested order.
     public var results: [HypothesisResult]
 
-    /// A report.
+    /// Creates a report.
     ///
-    /// - Parameter options: how the test was asked for; ``options`` are those by which it is done, with no more permuted seeds
-    ///   than there are seeds.
+    /// - Parameter options: the requested options. In ``options`` the number of permuted seeds is limited to the
+    ///   number of seeds.
     public init(options: HypothesisOptions, traces: [TraceSummary] = [], results: [HypothesisResult] = []) {
         self.options = options
         self.options.permutedSeeds = min(options.permutedSeeds, options.seeds)
@@ -33,7 +33,7 @@ public struct HypothesisReport: Sendable, Codable {
         self.results = results
     }
 
-    /// Adds what was found of one trace.
+    /// Adds the results of one trace.
     public mutating func add(_ found: [HypothesisResult], of trace: TraceSummary) {
         traces.append(trace)
         results += found.map { result in
@@ -43,10 +43,10 @@ public struct HypothesisReport: Sendable, Codable {
         }
     }
 
-    /// The report as one JSON object, keys sorted.
+    /// Returns the report as one JSON object with sorted keys.
     public func json() throws -> Data { try JSONReport.data(self) }
 
-    /// The results, one JSON object a line.
+    /// Returns the results, one JSON object per line.
     public func jsonLines() throws -> Data {
         struct Line: Encodable {
             let schema: String

@@ -2,112 +2,112 @@ import HalcyonEviction
 import HalcyonSimulation
 import HalcyonTrace
 
-/// What was found in one cell: one trace, mode and capacity.
+/// The result in one cell: one trace, mode and capacity.
 ///
-/// Hit ratios are shares of the counted requests, 0…1, and differences are differences of them: 0.01 is one point.
+/// Hit ratios are shares of the counted requests, 0…1. Differences are differences of hit ratios: 0.01 is one point.
 public struct HypothesisResult: Sendable, Codable {
-    /// One policy's part.
+    /// The result of one policy.
     public struct Arm: Sendable, Codable {
-        /// What it stands for: `with_categories`, `without_categories`, `permuted_categories` or `baseline`.
+        /// The role: `with_categories`, `without_categories`, `permuted_categories` or `baseline`.
         public var role: String
-        /// The policy with what was set by hand.
+        /// The policy with the parameters set by the user.
         public var policy: String
-        /// What fetched ahead for it; `nil` for nothing.
+        /// The prefetch policy. Nil without prefetching.
         public var prefetch: String?
-        /// The hit ratio, a mean over its runs.
+        /// The hit ratio, averaged over the runs.
         public var hitRatio: Double
-        /// The hit ratio of each run: by seed, or for permuted labels by permutation, each a mean over seeds.
+        /// The hit ratio of each run: by seed, or for permuted labels by permutation, each averaged over seeds.
         public var hitRatios: [Double]
-        /// The share of the gap from LRU to the optimum that it closes; `nil` where there is none.
+        /// The share of the gap from LRU to the optimum that the policy closes. Nil without a gap.
         public var gapClosed: Double?
     }
 
-    /// A policy beside the learner.
+    /// The difference between the learner and a baseline.
     public struct BaselineDifference: Sendable, Codable {
-        /// The policy.
+        /// The baseline policy.
         public var policy: String
-        /// The learner with categories less the policy.
+        /// The learner with categories minus the baseline.
         public var contrast: Contrast
     }
 
-    /// The permutation test.
+    /// The result of the permutation test.
     public struct Permutation: Sendable, Codable {
-        /// How many permutations were run.
+        /// The number of permutations.
         public var permutations: Int
-        /// The p-value of this cell alone; never below 1 / (permutations + 1).
+        /// The p-value of this cell alone, at least 1 / (permutations + 1).
         public var pValue: Double
-        /// The p-value that holds for all cells of the trace together (Westfall and Young).
+        /// The p-value for all cells of the trace together (Westfall and Young).
         public var adjustedPValue: Double
     }
 
-    /// What fetched ahead.
+    /// The prefetching of the learner.
     public struct Prefetch: Sendable, Codable {
-        /// The prefetch policy, with what was set by hand.
+        /// The prefetch policy, with the parameters set by the user.
         public var policy: String
-        /// What each cache was allowed to fetch ahead, as one would write it.
+        /// The prefetch budget of each cache, in the notation of `--prefetch-budget`.
         public var budget: String
-        /// How long a fetch took, in microseconds.
+        /// The duration of a prefetch, in microseconds.
         public var fetchLatency: Int64
-        /// The matrix routines that it computed with.
+        /// The matrix routines of the prefetch policy.
         public var kernels: KernelInfo?
     }
 
-    /// How the intervals were drawn.
+    /// The resampling that the intervals are based on.
     public struct Resampling: Sendable, Codable {
-        /// `users` or `time_blocks`.
+        /// The kind of units: `users` or `time_blocks`.
         public var units: String
-        /// How many there are.
+        /// The number of units.
         public var count: Int
-        /// How many independent ones of equal weight they are worth.
+        /// The effective number of independent units of equal weight.
         public var effectiveCount: Double
-        /// How many neighbouring ones were drawn together.
+        /// The number of adjacent units drawn together.
         public var blockLength: Int
     }
 
     /// The share of the gap from LRU to the optimum that the learner with categories closes.
     public struct Gap: Sendable, Codable {
-        /// The share.
+        /// The share, where 1 is the whole gap.
         public var share: Double
-        /// Where it may lie.
+        /// The confidence interval of the share.
         public var interval: Interval
     }
 
-    /// The file as it was named.
+    /// The file as the user named it.
     public var trace = ""
-    /// One cache for all, or one a user.
+    /// The kind of caches: one shared cache, or per-user caches.
     public var mode: ReplayMode
-    /// The capacity of the cache, or of each user's.
+    /// The capacity of the cache, or of each user's cache.
     public var capacity: Int
-    /// The capacity as it was asked for.
+    /// The capacity as requested.
     public var capacityAsked: String
-    /// What capacity counts.
+    /// The unit of the capacity.
     public var capacityUnit: SizeUnit
-    /// The requests counted, the warm-up left out.
+    /// The number of counted requests, without the warm-up.
     public var requests: Int
-    /// Supported, not supported, or undecided.
+    /// The verdict: supported, not supported, or undecided.
     public var verdict: HypothesisVerdict
-    /// The verdict with its reasons, for people.
+    /// The verdict with its reasons, as a sentence.
     public var sentence: String
-    /// The smallest gain that the data could have shown four times in five, against the harder of the two controls; `nil`
-    /// where nothing varies, so that nothing could show.
+    /// The smallest gain that the data would show with a probability of 80 %, over the stricter of the two controls.
+    /// Nil if nothing varies.
     public var smallestDetectable: Double?
-    /// With categories less without.
+    /// The learner with categories minus the learner without.
     public var withMinusWithout: Contrast
-    /// With categories less the mean over permuted labels.
+    /// The learner with categories minus its mean over permuted labels.
     public var withMinusPermuted: Contrast
-    /// The learner with categories less each baseline.
+    /// The learner with categories minus each baseline.
     public var withMinusBaselines: [BaselineDifference]
-    /// The permutation test.
+    /// The result of the permutation test.
     public var permutation: Permutation
-    /// The share of the gap closed; `nil` where there is no gap or no LRU or optimum was run.
+    /// The share of the gap closed. Nil without a gap, or if LRU or the optimum was not run.
     public var gapClosed: Gap?
-    /// What fetched ahead for the learner, in all its forms; `nil` for nothing.
+    /// The prefetching of the learner, in all its forms. Nil without prefetching.
     public var prefetch: Prefetch?
-    /// The matrix routines that the learner computed with; `nil` for a learner without a parameter `kernels`.
+    /// The matrix routines that the learner computed with. Nil for a learner without a parameter `kernels`.
     public var kernels: KernelInfo?
-    /// Every policy's hit ratio.
+    /// The hit ratios of all policies.
     public var arms: [Arm]
-    /// How the intervals were drawn.
+    /// The resampling that the intervals are based on.
     public var resampling: Resampling
 
     init(
@@ -165,17 +165,17 @@ public struct HypothesisResult: Sendable, Codable {
     }
 }
 
-/// What the data say of the hypothesis in one cell.
+/// The verdict on the hypothesis in one cell.
 public enum HypothesisVerdict: String, Sendable, Codable {
-    /// Categories raise the hit ratio: over the learner without them and over permuted labels, both clear of zero for
-    /// all cells together, and beyond what permuted labels do by chance.
+    /// Categories raise the hit ratio. Both gains, over the learner without categories and over permuted labels, are
+    /// above zero for all cells together, and the permutation test is significant.
     case supported
-    /// A gain that matters is ruled out, over the learner without categories or over permuted labels.
+    /// A relevant gain is ruled out, over the learner without categories or over permuted labels.
     case notSupported = "not supported"
-    /// Neither.
+    /// Neither supported nor ruled out.
     case undecided
 
-    /// As a sentence begins with it.
+    /// The verdict with a capital letter, for the start of a sentence.
     var words: String { rawValue.prefix(1).uppercased() + rawValue.dropFirst() }
 
     init(_ evidence: CellEvidence) {
@@ -192,7 +192,7 @@ public enum HypothesisVerdict: String, Sendable, Codable {
     }
 }
 
-/// A verdict in words.
+/// The sentence that states a verdict and its reasons.
 struct HypothesisSentence {
     let text: String
 
@@ -200,13 +200,13 @@ struct HypothesisSentence {
         let (without, permuted) = (evidence.overWithout, evidence.overPermuted)
         let p = "p = \(evidence.permutation.adjusted.decimals(3))"
         let figures =
-            "\(Self.words(without)) against the same learner without them, "
-            + "\(Self.words(permuted)) against permuted labels (\(p))"
+            "\(Self.words(without)) over the same learner without them, "
+            + "\(Self.words(permuted)) over permuted labels (\(p))"
         guard let detectable = evidence.smallestDetectable else {
             text =
                 evidence.leavesNoGain
-                ? "\(verdict.words): no gain is possible with this cache, in which LRU hits as often as the optimum."
-                : "\(verdict.words): nothing varies in any run, so that no gain could show; measured are \(figures)."
+                ? "\(verdict.words): no gain is possible with this cache, in which LRU has the hit ratio of the optimum."
+                : "\(verdict.words): nothing varies in any run, so no gain is detectable; measured: \(figures)."
             return
         }
         let shown = Self.points(detectable)
@@ -214,7 +214,7 @@ struct HypothesisSentence {
         case .supported:
             text =
                 "\(verdict.words): knowing the categories changes the hit ratio by \(figures); "
-                + "the data could have shown \(shown)."
+                + "the smallest detectable gain is \(shown)."
         case .notSupported:
             let isByLabels = permuted.familyInterval.high < without.familyInterval.high
             let bound = isByLabels ? permuted.familyInterval.high : without.familyInterval.high
@@ -222,16 +222,14 @@ struct HypothesisSentence {
             let control = isByLabels ? "permuted labels" : "the same learner without them"
             text =
                 "\(verdict.words): \(ruledOut) over \(control) is ruled out, by the interval that holds for all cells; "
-                + "measured are \(figures). "
-                + "The data could have shown \(shown)."
+                + "measured: \(figures). The smallest detectable gain is \(shown)."
         case .undecided:
             let fewest = Int((1 / evidence.options.level).rounded(.up)) - 1
             let tooFew =
                 evidence.hits.permuted.count < fewest
                 ? " At least \(fewest) permutations are needed to find support." : ""
             text =
-                "\(verdict.words): measured are \(figures), and the smallest gain that the data could have shown is "
-                + "\(shown).\(tooFew)"
+                "\(verdict.words): measured: \(figures). The smallest detectable gain is \(shown).\(tooFew)"
         }
     }
 

@@ -1,22 +1,22 @@
 import HalcyonSupport
 import HalcyonTrace
 
-/// Draws units with replacement, and for each draw gives the ratio of sums of several series: all of them from the very
-/// same draws, so that what is compared stays paired.
+/// A bootstrap over units, drawn with replacement. Each draw gives the ratios of sums of several series. All series
+/// use the same draws, so that comparisons stay paired.
 ///
-/// Efron and Tibshirani, An Introduction to the Bootstrap, 1993; blocks in a circle after Politis and Romano, "A
-/// circular block-resampling procedure for stationary data", 1992.
+/// Sources: Efron and Tibshirani, An Introduction to the Bootstrap, 1993; circular blocks after Politis and Romano,
+/// "A circular block-resampling procedure for stationary data", 1992.
 struct Bootstrap {
     /// The requests of each unit.
     let weights: [Double]
-    /// How many neighbouring units are drawn together: 1 where units are independent of each other.
+    /// The number of adjacent units that are drawn together: 1 if units are independent.
     let blockLength: Int
-    /// How many draws.
+    /// The number of draws.
     let replicates: Int
     /// The seed of the draws.
     let seed: UInt64
 
-    /// For each series, its sum by the sum of the weights, draw by draw. O(replicates × units × series).
+    /// Returns the sum of each series by the sum of the weights, for each draw. O(replicates × units × series).
     ///
     /// - Parameter series: a number for each unit.
     func ratios(_ series: [[Double]]) -> [[Double]] {
@@ -24,7 +24,7 @@ struct Bootstrap {
         var generator = SeededGenerator(seed: seed, stream: 0xB007)
         var results = series.map { _ in [Double]() }
         for index in results.indices { results[index].reserveCapacity(replicates) }
-        // Unit by unit, what belongs to it lies together: one draw touches one place in memory.
+        // The values of one unit are adjacent, so that each draw reads one place in memory.
         let width = series.count + 1
         var table = [Double](repeating: 0, count: units * width)
         for unit in 0..<units {
@@ -50,11 +50,12 @@ struct Bootstrap {
         return results
     }
 
-    /// How many independent units of equal weight the units are worth: Kish's effective number (Survey Sampling, 1965),
-    /// by the length of a block. O(units).
+    /// The effective number of independent units of equal weight: Kish's effective number (Survey Sampling, 1965),
+    /// divided by the block length. O(units).
     var effectiveUnits: Double { Self.effectiveUnits(weights) / Double(blockLength) }
 
-    /// Kish's effective number of units: how many of equal weight would tell as much. O(units).
+    /// Returns Kish's effective number of units: the number of units of equal weight with the same information.
+    /// O(units).
     static func effectiveUnits(_ weights: [Double]) -> Double {
         let sum = weights.reduce(0, +)
         let squares = weights.reduce(0) { $0 + $1 * $1 }
@@ -62,27 +63,27 @@ struct Bootstrap {
     }
 }
 
-/// An estimate with where it may lie.
+/// A confidence interval.
 public struct Interval: Sendable, Codable, Equatable {
     /// The lower end.
     public var low: Double
     /// The upper end.
     public var high: Double
 
-    /// An interval.
+    /// Creates an interval.
     public init(low: Double, high: Double) {
         self.low = low
         self.high = high
     }
 
-    /// The percentile interval of bootstrap draws, widened for small numbers of units: Hesterberg's expanded percentile
-    /// interval ("What teachers should know about the bootstrap", 2015), which for a mean of normal data has the
-    /// width of Student's. O(n log n).
+    /// Creates the percentile interval of bootstrap draws, expanded for small numbers of units. This is Hesterberg's
+    /// expanded percentile interval ("What teachers should know about the bootstrap", 2015). For a mean of normal
+    /// data it has the width of Student's interval. O(n log n).
     ///
     /// - Parameters:
-    ///   - draws: at least one.
-    ///   - confidence: such as 0.95.
-    ///   - effectiveUnits: how many independent units were drawn from.
+    ///   - draws: the draws, at least one.
+    ///   - confidence: the confidence level, such as 0.95.
+    ///   - effectiveUnits: the number of independent units that were drawn from.
     init(ofDraws draws: [Double], confidence: Double, effectiveUnits: Double) {
         let sorted = draws.sorted()
         let tail = (1 - confidence) / 2
@@ -93,9 +94,9 @@ public struct Interval: Sendable, Codable, Equatable {
         high = Self.quantile(sorted, 1 - expanded)
     }
 
-    /// The quantile of sorted values, between neighbours by proportion.
+    /// Returns the quantile of sorted values, interpolated between adjacent values.
     static func quantile(_ sorted: [Double], _ probability: Double) -> Double {
-        // The (n + 1) p rule keeps the tails outside what a finite number of draws can show.
+        // The (n + 1) p rule extends the tails to what a finite number of draws can show.
         let place = min(Double(sorted.count - 1), max(0, probability * Double(sorted.count + 1) - 1))
         let below = Int(place)
         let above = min(sorted.count - 1, below + 1)
@@ -103,14 +104,14 @@ public struct Interval: Sendable, Codable, Equatable {
     }
 }
 
-/// How long the blocks of a block bootstrap must be so that they keep the dependence of a series.
+/// The block length of a block bootstrap that keeps the dependence of a series.
 enum BlockLength {
-    /// The length for the circular block bootstrap after Politis and White ("Automatic block-length selection for the
-    /// dependent bootstrap", 2004, as corrected with Patton, 2009): from the autocovariances up to the lag beyond which
-    /// they are indistinguishable from none, weighed by a flat-top window.
+    /// Returns the length for the circular block bootstrap after Politis and White. It is computed from the
+    /// autocovariances up to the lag beyond which they do not differ from 0, weighted by a flat-top window. Source:
+    /// "Automatic block-length selection for the dependent bootstrap", 2004, as corrected with Patton, 2009.
     ///
-    /// It is never less than the cube root of the length, the rate that is right where nothing is known, and never more
-    /// than a quarter of it, so that at least four blocks are drawn. O(n^1.5).
+    /// The result is at least the cube root of the series' length, the rate without other knowledge. It is at most a
+    /// quarter of the length, so that at least four blocks are drawn. O(n^1.5).
     static func automatic(_ series: [Double]) -> Int {
         let n = series.count
         guard n >= 8 else { return 1 }

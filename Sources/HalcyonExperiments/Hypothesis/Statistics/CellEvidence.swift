@@ -1,18 +1,18 @@
 import HalcyonEviction
 
-/// What the replays of one cell say.
+/// The statistics of the replays of one cell.
 struct CellEvidence {
-    /// With categories less without.
+    /// The learner with categories minus the learner without.
     let overWithout: Contrast
-    /// With categories less the mean over permuted labels.
+    /// The learner with categories minus its mean over permuted labels.
     let overPermuted: Contrast
-    /// With categories less each baseline.
+    /// The learner with categories minus each baseline.
     let overBaselines: [Contrast]
-    /// The share of the gap from LRU to the optimum that is closed, with its interval; `nil` where there is no gap.
+    /// The share of the gap from LRU to the optimum that is closed, with its interval. Nil without a gap.
     let gapClosed: (share: Double, interval: Interval)?
-    /// The optimum's hit ratio less LRU's; `nil` where either was not run.
+    /// The optimum's hit ratio minus LRU's. Nil if either was not run.
     let gap: Double?
-    /// Whether LRU hits as often as the optimum, which leaves nothing to gain unless something is fetched ahead.
+    /// Whether LRU has the hit ratio of the optimum, which rules out any gain without prefetching.
     let leavesNoGain: Bool
     let permutation: PermutationTest.Finding
     let hits: CellHits
@@ -24,8 +24,8 @@ struct CellEvidence {
     /// Draws and tests. O(resamples × units × policies).
     ///
     /// - Parameters:
-    ///   - cells: how many cells are judged together.
-    ///   - permutation: what the permutation test found of this one.
+    ///   - cells: the number of cells that are tested together.
+    ///   - permutation: the result of the permutation test of this cell.
     init(
         _ hits: CellHits, units: ResamplingUnits, learner: HypothesisLearner, options: HypothesisOptions, cells: Int,
         permutation: PermutationTest.Finding
@@ -42,7 +42,8 @@ struct CellEvidence {
         let draws = bootstrap.ratios(series)
 
         let labels = RunNoise.spread(hits.permuted.map { Self.mean($0).hitRatio })
-        // Where there is one seed only, the spread over permuted labels stands in: it is that of runs and of labels.
+        // With one seed only, the spread over permuted labels replaces it: that includes the spread of runs and of
+        // labels.
         let oneRun =
             RunNoise.ofRuns(
                 ([hits.withCategories, hits.withoutCategories] + hits.permuted).map { $0.map(\.hitRatio) }) ?? labels
@@ -77,10 +78,10 @@ struct CellEvidence {
         effectiveUnits = bootstrap.effectiveUnits
     }
 
-    /// The smallest gain that the data could have shown, against the harder of the two controls; `nil` where nothing varies.
+    /// The smallest gain that the data would show, over the stricter of the two controls. Nil if nothing varies.
     var smallestDetectable: Double? { [overWithout, overPermuted].compactMap(\.detectable).max() }
 
-    /// The share of the gap from LRU to the optimum that a hit ratio closes; `nil` where there is no gap.
+    /// Returns the share of the gap from LRU to the optimum that a hit ratio closes; `nil` without a gap.
     func gapClosed(by hitRatio: Double, lru: Double) -> Double? {
         guard let gap, gap > 0 else { return nil }
         return (hitRatio - lru) / gap
@@ -94,7 +95,7 @@ struct CellEvidence {
         let extra = noise.draws(overLRU.count, seed: bootstrap.seed)
         var shares: [Double] = []
         for index in overLRU.indices {
-            // The optimum less LRU: what the learner is over LRU, less what it is over the optimum.
+            // The optimum minus LRU: the learner's gain over LRU, minus its gain over the optimum.
             let drawn = overLRU[index] - overOptimum[index]
             if drawn > 0 { shares.append((overLRU[index] + extra[index]) / drawn) }
         }
@@ -104,12 +105,12 @@ struct CellEvidence {
         return (gain / gap, interval)
     }
 
-    /// The length that keeps the dependence of a series' ratio over time.
+    /// Returns the block length that keeps the dependence over time of a series' ratio.
     private static func blockLength(_ series: [Double], _ weights: [Double]) -> Int {
         BlockLength.automatic(zip(series, weights).map { $1 > 0 ? $0 / $1 : 0 })
     }
 
-    /// Runs averaged: hit ratio and hits by unit.
+    /// Returns the mean of runs: hit ratio and hits by unit.
     static func mean(_ runs: [ArmHits]) -> MeanHits {
         let count = Double(max(1, runs.count))
         var byUnit = [Double](repeating: 0, count: runs.first?.byUnit.count ?? 0)

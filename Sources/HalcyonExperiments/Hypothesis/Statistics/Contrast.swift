@@ -1,24 +1,24 @@
-/// A paired difference of hit ratios, with how sure it is.
+/// A paired difference of hit ratios, with its intervals.
 public struct Contrast: Sendable, Codable, Equatable {
     /// The difference of the hit ratios, each a mean over seeds (and permutations).
     public var difference: Double
-    /// Where it may lie, at the stated confidence for this difference alone.
+    /// The confidence interval of this difference alone.
     public var interval: Interval
-    /// Where it may lie, at the stated confidence for all cells of the trace together (Bonferroni).
+    /// The confidence interval for all cells of the trace together (Bonferroni).
     public var familyInterval: Interval
-    /// The smallest difference that data as noisy as these show four times in five; `nil` where nothing varies, neither from
-    /// run to run nor from unit to unit, so that nothing could show.
+    /// The smallest difference that data with this noise show with a probability of 80 %. Nil if nothing varies,
+    /// neither between runs nor between units.
     public var detectable: Double?
 
-    /// What draws say of a difference. O(n log n).
+    /// Creates the intervals of a difference from bootstrap draws. O(n log n).
     ///
     /// - Parameters:
-    ///   - difference: what was measured.
-    ///   - draws: bootstrap draws of it.
-    ///   - noise: what chance in the runs adds, which the draws do not show.
-    ///   - bootstrap: what the draws were made by.
-    ///   - confidence: such as 0.95.
-    ///   - cells: how many cells the family interval must hold for.
+    ///   - difference: the measured difference.
+    ///   - draws: the bootstrap draws of the difference.
+    ///   - noise: the noise of the runs, which the draws do not include.
+    ///   - bootstrap: the bootstrap that made the draws.
+    ///   - confidence: the confidence level, such as 0.95.
+    ///   - cells: the number of cells that the family interval must hold for.
     init(
         _ difference: Double, draws: [Double], noise: RunNoise, bootstrap: Bootstrap, confidence: Double, cells: Int
     ) {
@@ -26,8 +26,8 @@ public struct Contrast: Sendable, Codable, Equatable {
         let variance =
             draws.reduce(0) { $0 + ($1 - centre) * ($1 - centre) } / Double(max(1, draws.count - 1))
         let extra = noise.draws(draws.count, seed: bootstrap.seed)
-        // A draw about the requests that have units says how far the difference strays, not where it lies: a few
-        // requests may have none.
+        // The draws cover the requests that have units, and a few requests may have none. The draws therefore give
+        // the spread of the difference, but not its centre.
         let draws = zip(draws, extra).map { $0 - centre + difference + $1 }
         let units = bootstrap.effectiveUnits
         let family = 1 - (1 - confidence) / Double(max(1, cells))
@@ -37,18 +37,18 @@ public struct Contrast: Sendable, Codable, Equatable {
         detectable = Self.detectable(variance: variance, units: units, noise: noise, confidence: family)
     }
 
-    /// The smallest difference that is shown four times in five: the quantile of Student's t that must be exceeded, and 0.84, standard
-    /// errors; at most a whole hit ratio, which is the most there can be. `nil` where nothing varies.
+    /// Returns the smallest difference that is shown with a probability of 80 %; `nil` if nothing varies. It is the
+    /// critical quantile of Student's t plus 0.84, in standard errors, and at most 1, the largest possible hit ratio.
     ///
-    /// The standard error is that of units and runs together, whose degrees of freedom are Satterthwaite's ("An approximate
-    /// distribution of estimates of variance components", 1946). The draws of both together would not do: t with two degrees
-    /// has no variance.
+    /// The standard error combines units and runs, with Satterthwaite's degrees of freedom ("An approximate
+    /// distribution of estimates of variance components", 1946). The variance of the combined draws cannot be used: t
+    /// with two degrees has no variance.
     ///
     /// - Parameters:
-    ///   - variance: of draws of units.
-    ///   - units: how many independent units were drawn from.
-    ///   - noise: what chance in the runs adds.
-    ///   - confidence: at which it is to show.
+    ///   - variance: the variance of draws of units.
+    ///   - units: the number of independent units that were drawn from.
+    ///   - noise: the noise of the runs.
+    ///   - confidence: the confidence level at which the difference is to be shown.
     static func detectable(variance: Double, units: Double, noise: RunNoise, confidence: Double) -> Double? {
         let parts = [
             (variance: variance, degrees: max(1, units - 1)),

@@ -1,24 +1,25 @@
 import HalcyonSupport
 
-/// The quantiles that intervals and detectable effects are made from.
+/// The quantiles for intervals and detectable effects.
 enum Distributions {
-    /// The probability that a standard normal variable is at most `x`. O(1).
+    /// Returns the probability that a standard normal variable is at most `x`. O(1).
     static func normalProbability(_ x: Double) -> Double { 0.5 * PortableMath.erfc(-x / 2.0.squareRoot()) }
 
-    /// The value that a standard normal variable exceeds with probability 1 − `probability`, to 1e-12. O(1).
+    /// Returns the quantile of the standard normal distribution at `probability`, to 1e-12. O(1).
     ///
     /// - Parameter probability: above 0 and below 1.
     static func normalQuantile(_ probability: Double) -> Double {
         bisected(probability, normalProbability)
     }
 
-    /// The probability that Student's t with `degrees` degrees of freedom is at most `x`. O(1).
+    /// Returns the probability that Student's t with `degrees` degrees of freedom is at most `x`. O(1).
     static func studentProbability(_ x: Double, degrees: Double) -> Double {
         let tail = 0.5 * betaRatio(degrees / (degrees + x * x), degrees / 2, 0.5)
         return x > 0 ? 1 - tail : tail
     }
 
-    /// The quantile of Student's t with `degrees` degrees of freedom, which need not be whole, to 1e-12. O(1).
+    /// Returns the quantile of Student's t with `degrees` degrees of freedom, which may be fractional, to 1e-12.
+    /// O(1).
     ///
     /// - Parameter probability: above 0 and below 1.
     static func studentQuantile(_ probability: Double, degrees: Double) -> Double {
@@ -36,8 +37,8 @@ enum Distributions {
         return (low + high) / 2
     }
 
-    /// The regularised incomplete beta function I_x(a, b), by its continued fraction (DLMF 8.17.22, evaluated after
-    /// Lentz).
+    /// Returns the regularised incomplete beta function I_x(a, b), by its continued fraction (DLMF 8.17.22, evaluated
+    /// by Lentz's method).
     private static func betaRatio(_ x: Double, _ a: Double, _ b: Double) -> Double {
         if x <= 0 { return 0 }
         if x >= 1 { return 1 }
@@ -67,7 +68,7 @@ enum Distributions {
     }
 
     private static func logGamma(_ x: Double) -> Double {
-        // Stirling's series, after moving the argument to where its first terms suffice.
+        // Stirling's series, after shifting the argument to a range where its first terms suffice.
         var (x, shift) = (x, 0.0)
         while x < 12 {
             shift += PortableMath.ln(x)

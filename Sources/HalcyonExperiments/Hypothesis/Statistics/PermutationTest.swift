@@ -1,29 +1,29 @@
-/// How rare what was seen would be if the labels told nothing: the single-step maximum test of Westfall and Young
-/// (Resampling-Based Multiple Testing, 1993).
+/// The single-step maximum test of Westfall and Young (Resampling-Based Multiple Testing, 1993). It states how rare
+/// the observed value would be if labels carried no information.
 ///
-/// If labels tell nothing, the labels as they are and each permutation of them are exchangeable. The same permutations
-/// serve all cells of a trace, and what was seen in one cell is held against the largest of all cells in each
-/// permutation: the probability of any false finding in the trace is then at most the level, however the cells depend
-/// on each other, with no assumption about how hit ratios are distributed. What was seen may be a mean over more seeds
-/// than a permutation's: it then strays less from the common mean than they do, which makes the test more cautious.
+/// Under that null hypothesis, the true labels and their permutations are exchangeable. The same permutations serve
+/// all cells of a trace. The observed value of a cell is compared with the largest of all cells in each permutation.
+/// The probability of any false positive in the trace is then at most the level, for any dependence between the cells
+/// and any distribution of hit ratios. The observed value may average more seeds than the value of a permutation. It
+/// then varies less around the common mean, which makes the test more conservative.
 enum PermutationTest {
-    /// What is found of one cell.
+    /// The result in one cell.
     struct Finding: Equatable {
-        /// The p-value of this cell alone: never below 1 / (permutations + 1).
+        /// The p-value of this cell alone, at least 1 / (permutations + 1).
         var pValue: Double
-        /// The p-value that holds for all cells together.
+        /// The p-value for all cells together.
         var adjusted: Double
     }
 
-    /// Tests whether what was seen is larger than under permuted labels. O(cells × permutations).
+    /// Tests whether the observed values are larger than under permuted labels. O(cells × permutations).
     ///
     /// - Parameters:
-    ///   - observed: for each cell what was seen with the labels as they are.
-    ///   - permuted: for each cell what was seen under each permutation, the same permutations in the same order.
+    ///   - observed: the value of each cell with the true labels.
+    ///   - permuted: the value of each cell under each permutation, with the same permutations in the same order.
     static func findings(observed: [Double], permuted: [[Double]]) -> [Finding] {
         let permutations = permuted.first?.count ?? 0
-        // Cells are made comparable by their own spread, in which what was seen takes part like every permutation: else
-        // it would not be exchangeable with them.
+        // Each cell is scaled by its own spread. The observed value is included in the spread like every permutation;
+        // otherwise it would not be exchangeable with them.
         let scores = zip(observed, permuted).map { seen, others -> [Double] in
             let all = [seen] + others
             let mean = all.reduce(0, +) / Double(all.count)

@@ -1,24 +1,24 @@
 import HalcyonSupport
 import HalcyonTrace
 
-/// How far the mean of a learner's runs strays when nothing but chance changes: its seeds and the labels it happened
-/// to get.
+/// The spread of the mean of a learner's runs that is due to chance alone: the seeds, and the permutations of labels.
 ///
-/// Drawing users anew leaves the runs as they are, so this must be added to every interval about runs of the learner.
+/// Drawing other users does not change the runs, so this noise is added to every interval about runs of the learner.
 struct RunNoise {
     /// The standard deviation, in hit ratio.
     let deviation: Double
-    /// The degrees of freedom that it was estimated with.
+    /// The degrees of freedom of the estimate.
     let degrees: Double
 
-    /// None.
+    /// The noise of a run without randomness.
     static let none = RunNoise(deviation: 0, degrees: .infinity)
 
-    /// Draws from Student's t with this deviation as its scale, by Bailey's polar method ("Polar generation of random
-    /// variates with the t-distribution", 1994), each with its mirror image, so that their mean is nothing. O(count).
+    /// Returns draws from Student's t, scaled by ``deviation``. They are made by Bailey's polar method ("Polar
+    /// generation of random variates with the t-distribution", 1994). Each has its mirror image, so that the mean is
+    /// 0. O(count).
     ///
     /// - Parameters:
-    ///   - count: how many.
+    ///   - count: the number of draws.
     ///   - seed: the seed of the draws.
     func draws(_ count: Int, seed: UInt64) -> [Double] {
         guard deviation > 0 else { return Array(repeating: 0, count: count) }
@@ -36,14 +36,14 @@ struct RunNoise {
             draws += [draw, -draw]
         }
         draws.removeLast(draws.count - count)
-        // The users drawn and the runs drawn must not go together.
+        // The draws of users and the draws of runs must be independent.
         for index in stride(from: count - 1, to: 0, by: -1) { draws.swapAt(index, generator.below(index + 1)) }
         return draws
     }
 
-    /// The noise of one run, pooled over arms that were run with several seeds; `nil` where none was.
+    /// Returns the noise of one run, pooled over arms with several seeds; `nil` if there is no such arm.
     ///
-    /// - Parameter ratios: for each arm, the hit ratio by seed.
+    /// - Parameter ratios: the hit ratios of each arm, by seed.
     static func ofRuns(_ ratios: [[Double]]) -> RunNoise? {
         let degrees = ratios.reduce(0) { $0 + $1.count - 1 }
         guard degrees > 0 else { return nil }
@@ -51,7 +51,7 @@ struct RunNoise {
         return RunNoise(deviation: (sum / Double(degrees)).squareRoot(), degrees: Double(degrees))
     }
 
-    /// The spread of these about their mean.
+    /// Returns the spread of values about their mean.
     ///
     /// - Parameter values: at least two.
     static func spread(_ values: [Double]) -> RunNoise {
@@ -59,7 +59,7 @@ struct RunNoise {
         return RunNoise(deviation: (squares(values) / degrees).squareRoot(), degrees: degrees)
     }
 
-    /// The same with its deviation multiplied.
+    /// Returns the noise with its deviation multiplied.
     func scaled(by factor: Double) -> RunNoise { RunNoise(deviation: deviation * factor, degrees: degrees) }
 
     private static func squares(_ values: [Double]) -> Double {
