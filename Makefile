@@ -15,7 +15,7 @@ VENV   := .build/venv
 IMAGES_VENV := .build/venv-images
 NOTEBOOKS_VENV := .build/venv-notebooks
 
-.PHONY: demo test kernels bench-kernels soak sanitize check acceptance acceptance-short bench bench-cache bench-log bench-images bench-network notebooks model-exchange lint docs release dependencies example clean
+.PHONY: demo test kernels bench-kernels soak sanitize check acceptance acceptance-short bench bench-cache bench-log bench-images bench-network notebooks model-exchange lint products api docs release dependencies example clean
 
 demo: release
 	@echo
@@ -106,6 +106,16 @@ model-exchange: release $(NOTEBOOKS_VENV)/ready
 
 lint:
 	swift format lint --strict --recursive Package.swift Sources Tests Experiments
+
+# Each product by itself, as another package builds it.
+products: dependencies
+	swift build --package-path Tests/Products --scratch-path Experiments/CustomPolicy/.build
+	@for product in Tests/Products/Sources/*; do \
+	    Experiments/CustomPolicy/.build/debug/$$(basename $$product) && echo "$$(basename $$product) runs"; done
+
+# The public interface beside that of the last tag.
+api: dependencies
+	@.ci/check-api
 
 docs: dependencies
 	HALCYON_DOCS=1 swift package --allow-writing-to-directory .build/docs generate-documentation \

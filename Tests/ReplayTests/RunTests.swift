@@ -38,6 +38,42 @@ struct RunTests {
         #expect((runs[6]["parameters"] as? [String: String])?["small"] == "0.2")
     }
 
+    @Test("several traces: a report each, in every form")
+    func severalTraces() throws {
+        _ = try folder.file("u.csv", "key\n1\n2\n1\n1\n")
+        func run(_ form: String) throws -> String {
+            let outcome = try Replay.run(
+                ["t.csv", "u.csv", "--only", "-p", "lru,fifo", "-c", "50%", "--format", form], in: folder)
+            #expect(outcome.code == 0 && outcome.errors.isEmpty)
+            return outcome.text
+        }
+        let reports = try #require(
+            JSONSerialization.jsonObject(with: Data(run("json").utf8)) as? [[String: Any]])
+        #expect(reports.compactMap { ($0["trace"] as? [String: Any])?["path"] as? String } == ["t.csv", "u.csv"])
+        let runs = try reports.map { try #require($0["runs"] as? [[String: Any]]) }
+        #expect(runs.map(\.count) == [2, 2])
+        // One object of two fits: 1 and 2 are misses, then 1, then a hit.
+        #expect(runs[1].map { $0["hits"] as? Int } == [1, 1])
+        let rows = try run("csv").split(separator: "\n")
+        #expect(rows.count == 5 && rows[1...2].allSatisfy { $0.hasPrefix("t.csv,") })
+        #expect(rows[3...4].allSatisfy { $0.hasPrefix("u.csv,") })
+        #expect(try run("jsonl").split(separator: "\n").count == 4)
+        let table = try run("table")
+        #expect(table.contains("t.csv") && table.contains("u.csv"))
+        let missing = try Replay.run(["t.csv", "no.csv", "-o", "r.json"], in: folder)
+        #expect(missing.code == 65 && missing.text.isEmpty && missing.errors.contains("no.csv"))
+        #expect(!FileManager.default.fileExists(atPath: folder.path + "/r.json"))
+    }
+
+    @Test("names of the version before are still accepted")
+    func formerNames() throws {
+        let listed = try ["--parameters", "--knobs"].map { try Replay.run(["generate", "zipf", $0], in: folder).text }
+        #expect(listed[0] == listed[1] && listed[0].contains("objects="))
+        #expect(
+            try runs("-p", "hyperbolic(cost=divides)")[0]["hits"] as? Int
+                == runs("-p", "hyperbolic(size=divides)")[0]["hits"] as? Int)
+    }
+
     @Test("hits are those of LRU by the book, with --skip, --limit and --warmup")
     func slices() throws {
         let requests = trace.requests
