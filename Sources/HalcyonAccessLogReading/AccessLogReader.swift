@@ -58,8 +58,8 @@ public final class AccessLogReader {
         }
     }
 
-    /// The next accesses as a trace has them: one without a cost, such as a look-up in vain, has the first cost that is
-    /// known of its key. O(accesses of the log) at the first call.
+    /// The next accesses as in a trace: an access without a size, such as a miss, gets the first size that is known of its
+    /// key. O(accesses of the log) at the first call.
     func nextWithCosts() throws(AccessLogError) -> [LoggedAccess] {
         do {
             return try queue.inDatabase { db in
@@ -116,7 +116,7 @@ extension AccessLogReader {
             options.prepareDatabase { db in try db.execute(sql: "PRAGMA query_only = ON") }
             let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
             if access(path, W_OK) != 0 || access(folder, W_OK) != 0 {
-                // Nobody can write there, so that nothing can change while it is being read.
+                // No process can write there, so that nothing changes while the log is read.
                 let name = path.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed) ?? path
                 options.readonly = true
                 return try DatabaseQueue(path: "file:\(name)?immutable=1", configuration: options)

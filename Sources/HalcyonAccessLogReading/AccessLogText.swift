@@ -1,8 +1,8 @@
 /// A log as the text of a trace: `time,key,size,category,user`, a line an access.
 ///
-/// An access without a size has the first one that the log knows of its key, so that an object that was looked up in vain
-/// before it was stored does not count 1 byte; 0 where it knows none. Times are seconds since 1970; where a clock was set
-/// back, they are held at the latest one before, because a trace's times do not decrease. Several categories are joined by
+/// An access without a size, such as a miss before the object is stored, gets the first size that the log knows of its key,
+/// or 0 if it knows none. Times are seconds since 1970. If a clock was set back, times are held at the latest one before,
+/// because the times of a trace do not decrease. Several categories are joined by
 /// `|`. A line break or other control character in a name, and a `|` in a category, is written as `%` and two hexadecimal
 /// digits.
 public struct AccessLogText {

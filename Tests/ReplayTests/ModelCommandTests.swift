@@ -145,7 +145,7 @@ struct ModelCommandTests {
             #expect(outcome.code == code, "\(arguments): \(outcome.errors)")
             #expect(outcome.text.isEmpty && outcome.errors.hasPrefix("replay: "), "\(arguments): \(outcome.errors)")
             #expect(outcome.errors.split(separator: "\n").count == 1, "\(arguments): \(outcome.errors)")
-            // Of a fault in the data it is told where that is.
+            // A fault in the data is reported with its place.
             let names = arguments.filter { $0.hasSuffix(".csv") || $0.hasSuffix(".safetensors") }
             if code == 65 { #expect(names.contains { outcome.errors.contains($0) }, "\(outcome.errors)") }
         }

@@ -20,7 +20,7 @@ struct OtherCommandTests {
         #expect(found["objects"] as? Int == counts.count)
         #expect(found["one_hit_wonders"] as? Int == counts.values.count { $0 == 1 })
         #expect(found["distinct_size"] as? Int == trace.distinctBytes)
-        #expect(found["requested_cost"] as? Int == trace.requests.reduce(0) { $0 + $1.size })
+        #expect(found["requested_size"] as? Int == trace.requests.reduce(0) { $0 + $1.size })
         let categories = try #require(found["categories"] as? [String: Any])
         #expect(categories["count"] as? Int == 10)
         #expect((categories["top"] as? [Any])?.count == 2)

@@ -175,7 +175,7 @@ struct RunTests {
         for key in ["label", "capacity", "hits", "requests", "bytes_fetched", "evictions"] {
             #expect(streamed.map { "\($0[key] ?? "")" } == loaded.map { "\($0[key] ?? "")" }, "\(key)")
         }
-        // Of all that is read only what is replayed is told of.
+        // The report covers the replayed requests only.
         for part in [["--skip", "10", "--limit", "700"], ["--limit", "40"], []] {
             let arguments = ["t.csv", "--only", "-p", "lru", "-c", "1KB"] + part
             func heading(_ more: String...) throws -> String? {

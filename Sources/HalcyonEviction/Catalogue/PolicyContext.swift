@@ -4,7 +4,7 @@ public struct PolicyContext: Sendable {
     public var capacity: Int
     /// The number of entries to allocate memory for in advance: the objects of the trace, or 0.
     public var entries: Int
-    /// Whether every access will size 1.
+    /// Whether every access has the size 1.
     public var usesUniformSizes: Bool
     /// The seed of everything random.
     public var seed: UInt64

@@ -26,8 +26,8 @@ public struct ExactMissRatioCurve {
         self.unit = unit
     }
 
-    /// Counts a request for `entry`. Its size, `cost`, matters in bytes only. O(log n), amortised.
-    public mutating func record(entry: UInt32, cost: UInt64) {
+    /// Counts a request for `entry`. Its size, `size`, matters in bytes only. O(log n), amortised.
+    public mutating func record(entry: UInt32, size: UInt64) {
         requests += 1
         switch unit {
         case .objects:
@@ -38,7 +38,7 @@ public struct ExactMissRatioCurve {
             }
             objectHistogram[distance] += 1
         case .bytes:
-            guard let distance = bytes.record(entry, size: cost) else { return }
+            guard let distance = bytes.record(entry, size: size) else { return }
             byteHistogram.add(1, at: distance)
         }
     }
@@ -72,7 +72,7 @@ extension MissRatioCurve {
     public static func exact(of trace: Trace, unit: SizeUnit? = nil) -> MissRatioCurve {
         var maker = ExactMissRatioCurve(unit: unit ?? trace.sizeUnit)
         for index in 0..<trace.count {
-            maker.record(entry: trace.entries[index], cost: trace.size(ofRequest: index))
+            maker.record(entry: trace.entries[index], size: trace.size(ofRequest: index))
         }
         return maker.curve()
     }

@@ -62,14 +62,14 @@ public struct SampledMissRatioCurve {
     /// The current number of objects in the sample.
     public var sampleSize: Int { members.count }
 
-    /// Counts a request for `entry`. Its size, `cost`, matters in bytes only. O(1) unless sampled.
-    public mutating func record(entry: UInt32, cost: UInt64) {
+    /// Counts a request for `entry`. Its size, `size`, matters in bytes only. O(1) unless sampled.
+    public mutating func record(entry: UInt32, size: UInt64) {
         requests += 1
         let hash = SplitMix64.mix(UInt64(entry) ^ salt)
-        if hash & (SampledMissRatioCurve.modulus - 1) < threshold { sample(entry, hash: hash, cost: cost) }
+        if hash & (SampledMissRatioCurve.modulus - 1) < threshold { sample(entry, hash: hash, size: size) }
     }
 
-    private mutating func sample(_ entry: UInt32, hash: UInt64, cost: UInt64) {
+    private mutating func sample(_ entry: UInt32, hash: UInt64, size: UInt64) {
         let id: UInt32
         if let member = members[entry] {
             id = member.id
@@ -82,9 +82,9 @@ public struct SampledMissRatioCurve {
             members[entry] = Member(id: id, hash: hash)
             seenObjects += 1
         }
-        whole.record(id, cost: cost, rate: rate)
+        whole.record(id, size: size, rate: rate)
         let part = SampledMissRatioCurve.part(of: hash)
-        split[part].record(id, cost: cost, rate: rate / Double(SampledMissRatioCurve.parts))
+        split[part].record(id, size: size, rate: rate / Double(SampledMissRatioCurve.parts))
     }
 
     private static func part(of hash: UInt64) -> Int {
@@ -139,7 +139,7 @@ extension MissRatioCurve {
         var maker = SampledMissRatioCurve(
             unit: unit ?? trace.sizeUnit, rate: rate, maximumObjects: maximumObjects, seed: seed)
         for index in 0..<trace.count {
-            maker.record(entry: trace.entries[index], cost: trace.size(ofRequest: index))
+            maker.record(entry: trace.entries[index], size: trace.size(ofRequest: index))
         }
         return maker.curve()
     }
@@ -163,7 +163,7 @@ struct SampledStack {
 
     /// Counts an access to an object that was sampled at `rate`. The access represents 1 / `rate` accesses. Its
     /// distance in the sample represents 1 / `rate` times that distance.
-    mutating func record(_ id: UInt32, cost: UInt64, rate: Double) {
+    mutating func record(_ id: UInt32, size: UInt64, rate: Double) {
         weight += 1 / rate
         let distance: Double
         switch unit {
@@ -171,8 +171,8 @@ struct SampledStack {
             guard let measured = objects.record(id) else { return }
             distance = Double(measured - 1) / rate + 1
         case .bytes:
-            guard let measured = bytes.record(id, size: cost) else { return }
-            distance = Double(measured - cost) / rate + Double(cost)
+            guard let measured = bytes.record(id, size: size) else { return }
+            distance = Double(measured - size) / rate + Double(size)
         }
         histogram.add(1 / rate, at: UInt64(min(distance.rounded(), 0x1p62)))
     }

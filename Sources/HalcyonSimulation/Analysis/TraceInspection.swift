@@ -12,7 +12,7 @@ public struct TraceInspection: Sendable, Codable, Equatable {
     /// The unit of sizes; with `objects` every object counts 1.
     public let unit: SizeUnit
     /// The total size of all requests, in ``unit``.
-    public let requestedCost: UInt64
+    public let requestedSize: UInt64
     /// The total size of all distinct objects, in ``unit``.
     public let distinctSize: UInt64
     /// The number of objects that are requested only once.
@@ -61,7 +61,7 @@ public struct TraceInspection: Sendable, Codable, Equatable {
         requests = trace.count
         objects = trace.objectCount
         unit = trace.sizeUnit
-        requestedCost = requested
+        requestedSize = requested
         distinctSize = trace.distinctSize
         oneHitWonders = counts.reduce(0) { $0 + ($1 == 1 ? 1 : 0) }
         if let first = trace.times.first, let last = trace.times.last, !trace.report.noTimes {
@@ -99,7 +99,7 @@ extension TraceInspection {
         ]
         if unit == .bytes {
             lines.append(("bytes, distinct", "\(bytes(distinctSize)) (mean \(bytes(mean(distinctSize, objects))))"))
-            lines.append(("bytes, requested", "\(bytes(requestedCost)) (mean \(bytes(mean(requestedCost, requests))))"))
+            lines.append(("bytes, requested", "\(bytes(requestedSize)) (mean \(bytes(mean(requestedSize, requests))))"))
         }
         if let span = timeSpan { lines.append(("time span", duration(span.last - span.first))) }
         if let popularity {

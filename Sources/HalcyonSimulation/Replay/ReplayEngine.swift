@@ -2,8 +2,8 @@ import HalcyonEviction
 import HalcyonPrefetch
 import HalcyonTrace
 
-/// The main loop of all replays: a ``RequestSource`` delivers blocks of requests, a ``CacheSet`` serves them, and a
-/// ``Recorder`` counts the outcomes.
+/// The main loop of all replays: a source (``TraceRequests``, ``StreamRequests``) delivers blocks of requests, a
+/// ``CacheSet`` serves them, and a ``Recorder`` counts the outcomes.
 struct JobRun {
     let resolved: ResolvedJob
     private var caches: CacheSet

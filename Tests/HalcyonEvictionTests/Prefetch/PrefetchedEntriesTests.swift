@@ -144,7 +144,7 @@ struct PrefetchedEntriesTests {
     }
 
     /// Capacity 3: a fetch takes the place of LRU's own, then of the one that waited longest when LRU has none left.
-    @Test("A fetch sizes what the policy wants least, and other fetches where it has nothing")
+    @Test("A prefetch evicts what the policy wants least, or another prefetched entry if the policy has none")
     func fetches() throws {
         var bench = try Bench(capacity: 3)
         #expect(bench.ask("abc") == "a- b- c-")

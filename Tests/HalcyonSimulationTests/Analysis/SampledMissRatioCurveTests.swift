@@ -44,7 +44,7 @@ struct SampledMissRatioCurveTests {
         let exact = MissRatioCurve.exact(of: trace)
         var maker = SampledMissRatioCurve(unit: .objects, rate: 1, maximumObjects: 512, seed: 1)
         for entry in trace.entries {
-            maker.record(entry: entry, cost: 1)
+            maker.record(entry: entry, size: 1)
             #expect(maker.sampleSize <= 512)
         }
         let sampled = maker.curve()

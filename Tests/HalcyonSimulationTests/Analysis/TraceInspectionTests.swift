@@ -28,7 +28,7 @@ struct TraceInspectionTests {
         #expect(inspection.objects == 3)
         #expect(inspection.oneHitWonders == 1)
         #expect(inspection.distinctSize == 111)
-        #expect(inspection.requestedCost == 321)
+        #expect(inspection.requestedSize == 321)
         #expect(inspection.timeSpan == TraceInspection.TimeRange(first: 0, last: 50_000_000))
         // Distances: 0 again at 2, 0 again at 1, 1 again at 3.
         #expect(inspection.reuse.reaccesses == 3)

@@ -39,7 +39,7 @@ public struct CheckedPolicy<Wrapped: EvictionPolicy & ~Copyable>: ~Copyable, Evi
         record.require(isDue, "asked for a victim for \(access.entry), which was not admitted")
         let victim = wrapped.victim(for: access)
         if victim == access.entry && record.pending == victim {
-            // The newcomer itself is refused after all.
+            // The new object itself is refused after all.
             record.pending = nil
             record.events.append(.refusal(victim))
             return victim
@@ -119,7 +119,7 @@ public final class PolicyRecord {
     public fileprivate(set) var events: [Event] = []
     /// Which rules were broken, in order.
     public fileprivate(set) var breaches: [String] = []
-    /// The residents by the verbs alone, with what each sizes.
+    /// The residents by the verbs alone, with their sizes.
     public fileprivate(set) var sizes: [EntryID: Int] = [:]
     fileprivate var pending: EntryID?
 
@@ -136,7 +136,7 @@ public final class PolicyRecord {
         events.compactMap { if case .hit(let entry) = $0 { entry } else { nil } }
     }
 
-    /// What the residents size together.
+    /// The size of all residents.
     public var used: Int { sizes.values.reduce(0, +) }
 
     /// Notes a breach unless `condition` holds.

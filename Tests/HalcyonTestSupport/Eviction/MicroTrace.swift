@@ -2,7 +2,7 @@ import HalcyonEviction
 
 /// A small made-up sequence of accesses that touches what policies trip over.
 ///
-/// A second passes between accesses; object `n` has category set `n mod 5 + 1` and sizes what ``Sizes`` says.
+/// A second passes between accesses; object `n` has category set `n mod 5 + 1` and a size by ``Sizes``.
 public struct MicroTrace: Sendable, CustomStringConvertible {
     /// Which objects follow which.
     public enum Pattern: String, Sendable, CaseIterable {
@@ -16,7 +16,7 @@ public struct MicroTrace: Sendable, CustomStringConvertible {
         case mixed
     }
 
-    /// What an object sizes.
+    /// The sizes of objects.
     public enum Sizes: String, Sendable, CaseIterable {
         /// 1 each.
         case unit
@@ -28,7 +28,7 @@ public struct MicroTrace: Sendable, CustomStringConvertible {
 
     /// Which objects follow which.
     public let pattern: Pattern
-    /// What they size.
+    /// The sizes of objects.
     public let sizes: Sizes
     /// The requests.
     public let accesses: [Access]
@@ -69,7 +69,7 @@ public struct MicroTrace: Sendable, CustomStringConvertible {
     /// The entries in order.
     public var entries: [EntryID] { accesses.map(\.entry) }
 
-    /// What a policy is told about a cache of `capacity` that serves this trace.
+    /// The context of a policy for a cache of `capacity` that serves this trace.
     public func context(
         for policy: ConfiguredPolicy, capacity: Int, seed: UInt64 = 7, roomForEntries: Bool = true
     ) -> PolicyContext {
