@@ -122,7 +122,8 @@ docs: dependencies
 	    --target HalcyonSimulation --target HalcyonExperiments --target HalcyonEviction --target HalcyonTrace \
 	    --target HalcyonLearning --target HalcyonPrefetch --target Halcyon \
 	    --target HalcyonAccessLog --target HalcyonAccessLogReading \
-	    --enable-experimental-combined-documentation --output-path .build/docs
+	    --enable-experimental-combined-documentation \
+	    --disable-parameters-and-returns-validation --warnings-as-errors --output-path .build/docs
 
 release: dependencies
 	swift build -c release --product replay

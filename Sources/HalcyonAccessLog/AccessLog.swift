@@ -18,7 +18,7 @@ import Dispatch
 /// is lost is counted in ``statistics`` and reported to ``Configuration/onEvent``. A damaged file is set aside beside the
 /// log, as `NAME.damaged`, and a new one begun; a file of another program or of a later release is left alone.
 ///
-/// Several processes may record to one file. It is read by ``HalcyonAccessLogReading/AccessLogReader``, by `replay`, and by whatever reads SQLite: see
+/// Several processes may record to one file. It is read by `AccessLogReader`, by `replay`, and by whatever reads SQLite: see
 /// <doc:Schema>.
 public final class AccessLog: Sendable {
     /// The file.
@@ -81,14 +81,14 @@ public final class AccessLog: Sendable {
 
     /// Writes what was recorded up to now, and brings the file within its bounds.
     ///
-    /// - Throws: ``HalcyonAccessLogReading/AccessLogError`` if that is not possible now; accesses keep waiting where a later attempt may succeed.
+    /// - Throws: `AccessLogError` if that is not possible now; accesses keep waiting where a later attempt may succeed.
     public func flush() async throws(AccessLogError) {
         if let error = await writer.flush() { throw error }
     }
 
     /// Writes what was recorded and closes the file. Nothing is recorded afterwards.
     ///
-    /// - Throws: ``HalcyonAccessLogReading/AccessLogError`` if it could not be written; it is then lost and counted.
+    /// - Throws: `AccessLogError` if it could not be written; it is then lost and counted.
     public func close() async throws(AccessLogError) {
         if let error = await writer.close() { throw error }
     }
@@ -98,7 +98,7 @@ public final class AccessLog: Sendable {
     /// What is deleted is overwritten in the file. A damaged file that was set aside is deleted as a whole.
     ///
     /// - Returns: the number of accesses.
-    /// - Throws: ``HalcyonAccessLogReading/AccessLogError`` if the file cannot be written; it is then as it was.
+    /// - Throws: `AccessLogError` if the file cannot be written; it is then as it was.
     @discardableResult
     public func deleteAccesses(ofUser user: String) async throws(AccessLogError) -> Int {
         try await writer.delete(.user(user))
@@ -118,11 +118,11 @@ public final class AccessLog: Sendable {
     }
 
     /// Writes what was recorded up to now to a CSV in the form of a trace, `time,key,size,category,user`; see
-    /// ``HalcyonAccessLogReading/AccessLogText``. Recording and writing go on meanwhile.
+    /// `AccessLogText`. Recording and writing go on meanwhile.
     ///
     /// - Parameter destination: the file to make or replace; it appears when it is whole.
     /// - Returns: the number of accesses.
-    /// - Throws: ``HalcyonAccessLogReading/AccessLogError`` if the log cannot be written or read, or the file not be made.
+    /// - Throws: `AccessLogError` if the log cannot be written or read, or the file not be made.
     @discardableResult
     public func export(to destination: String) async throws(AccessLogError) -> Int {
         try await flush()

@@ -27,7 +27,7 @@ public struct LoggedAccess: Sendable, Equatable {
     /// The user or profile; `nil` where unknown.
     public var user: String?
     /// The number of the session in this log: one from each opening of the log to its closing, or to
-    /// ``AccessLog/beginSession()``.
+    /// `AccessLog.beginSession()`.
     public var session: Int64
 
     /// An access.

@@ -57,7 +57,7 @@ public struct PrefetchProposal: Sendable, Equatable {
 public struct PrefetchOutlook {
     /// The number of objects that may be fetched now. Further proposals are ignored.
     public var limit: Int
-    /// The capacity that is free without an eviction, in the unit of ``Access/size``.
+    /// The capacity that is free without an eviction, in the unit of `Access.size`.
     public var room: Int
     /// The capacity of the cache. It does not admit a larger object.
     public var capacity: Int

@@ -7,7 +7,7 @@ public typealias CalibrationBin = HalcyonSupport.CalibrationBin
 /// A prefetch policy: it proposes, after each access, objects to fetch before they are requested.
 ///
 /// Like an eviction policy it sees dense integers, never keys, and it must be causal and deterministic. All caches
-/// number objects alike (``Access/object``). Each category set is defined before the first access or announcement that
+/// number objects alike (`Access.object`). Each category set is defined before the first access or announcement that
 /// carries it.
 ///
 /// The caller (the replay engine or the live prefetcher) performs these steps for each request:

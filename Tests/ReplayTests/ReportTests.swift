@@ -56,7 +56,7 @@ struct ReportTests {
     func documented() throws {
         let article = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
-            .appendingPathComponent("Sources/HalcyonSimulation/HalcyonSimulation.docc/ReplayReport.md")
+            .appendingPathComponent("Sources/HalcyonSimulation/HalcyonSimulation.docc/ReportFormat.md")
         let text = try String(contentsOf: article, encoding: .utf8)
         // Under these keys stand names of the trace's or a policy's own.
         let named: Set = ["parameters", "metrics", "categories", "users"]

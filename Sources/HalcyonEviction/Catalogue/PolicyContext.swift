@@ -15,7 +15,7 @@ public struct PolicyContext: Sendable {
     /// Whether a cache that shares its model with others adds to it what its own requests teach.
     public var adaptsModel = false
     /// Whether entries will be prefetched: the cache keeps them apart from the policy until their first request (see
-    /// ``PrefetchedEntries``), and collects its victims.
+    /// `PrefetchedEntries`), and collects its victims.
     public var prefetches = false
     /// Whether entries are given deadlines of their own, as in a live cache.
     public var entriesExpire = false

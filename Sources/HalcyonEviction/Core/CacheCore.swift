@@ -6,7 +6,7 @@
 ///
 /// `used` never exceeds `capacity`, nor `count` the `countLimit`. The core calls the policy in the order that
 /// ``EvictionPolicy`` states. Prefetched entries that were not requested since are kept apart from the policy; see
-/// ``PrefetchedEntries``.
+/// `PrefetchedEntries`.
 public struct CacheCore<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
     /// Everything but the policy. The first property: its address is that of the core.
     @usableFromInline var tables: CacheTables
@@ -162,7 +162,7 @@ public struct CacheCore<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
 
     /// Changes the capacity and the count limit, and evicts until both hold.
     ///
-    /// - Parameter now: the time, by the request's number and by the clock; its entry is ``EntryID/none``.
+    /// - Parameter now: the time, by the request's number and by the clock; its entry is `EntryID.none`.
     @inlinable
     public mutating func limit(capacity: Int, count countLimit: Int, at now: Access) {
         let changesCapacity = self.capacity != max(capacity, 0)
@@ -177,7 +177,7 @@ public struct CacheCore<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
 
     /// Evicts until at most `target` is used by at most `number` entries.
     ///
-    /// - Parameter now: the time, by the request's number and by the clock; its entry is ``EntryID/none``.
+    /// - Parameter now: the time, by the request's number and by the clock; its entry is `EntryID.none`.
     @inlinable
     public mutating func trim(to target: Int, count number: Int = .max, at now: Access) {
         while (used > target || count > number || policy.overflows) && count > 0 {

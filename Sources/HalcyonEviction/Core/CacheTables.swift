@@ -156,7 +156,7 @@ struct CacheTables: ~Copyable {
     }
 }
 
-/// What a hit would find; see ``CacheTables/standing(of:at:deadline:)``.
+/// What a hit would find; see `CacheTables.standing(of:at:deadline:)`.
 public enum HitStanding: Sendable {
     /// The entry is not resident: there is nothing to hit.
     case absent

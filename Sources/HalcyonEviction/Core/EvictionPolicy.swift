@@ -31,7 +31,7 @@ public protocol EvictionPolicy: ~Copyable {
     ///
     /// Called only while an entry is resident. By default ``victim(for:)`` for an access to no entry.
     ///
-    /// - Parameter now: the time, by the request's number and by the clock; its entry is ``EntryID/none``.
+    /// - Parameter now: the time, by the request's number and by the clock; its entry is `EntryID.none`.
     mutating func leastWanted(at now: Access) -> EntryID
 
     /// Updates the policy for an entry that is resident from now on.

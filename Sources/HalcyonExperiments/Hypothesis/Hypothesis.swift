@@ -27,7 +27,7 @@ public struct Hypothesis: Sendable {
 
     /// Creates a test. O(requests).
     ///
-    /// - Throws: ``HalcyonSimulation/ReplayError`` if an option is out of range, the warm-up leaves too few requests,
+    /// - Throws: `ReplayError` if an option is out of range, the warm-up leaves too few requests,
     ///   or a prefetch budget is in bytes where objects are counted.
     public init(
         fields: [HypothesisField], learner: HypothesisLearner, options: HypothesisOptions = HypothesisOptions()

@@ -23,8 +23,8 @@ public struct Sweep: Sendable {
     /// Creates a sweep over jobs.
     ///
     /// - Parameter trace: with per-user caches every request must have a user, see
-    ///   ``HalcyonTrace/Trace/selection(skip:limit:withUserOnly:)``.
-    /// - Throws: ``ReplayError`` if the trace is empty or has no users for per-user caches. Also if a capacity or a
+    ///   `Trace.selection(skip:limit:withUserOnly:)`.
+    /// - Throws: `ReplayError` if the trace is empty or has no users for per-user caches. Also if a capacity or a
     ///   prefetch budget is in bytes but objects are counted, or an offline policy is combined with tiers or
     ///   prefetching.
     public init(trace: Trace, jobs: [ReplayJob]) throws(ReplayError) {
@@ -41,7 +41,7 @@ public struct Sweep: Sendable {
     ///   - capacities: ignored if there are tiers.
     ///   - models: the sharing of models between per-user caches, for policies that learn.
     ///   - tiers: the two tiers that replace each cache.
-    /// - Throws: ``ReplayError`` as ``init(trace:jobs:)``.
+    /// - Throws: `ReplayError` as ``init(trace:jobs:)``.
     public init(
         trace: Trace, policies: [ConfiguredPolicy], capacities: [CapacityRequest],
         options: ReplayOptions = ReplayOptions(), mode: ReplayMode = .shared, models: ModelSharing = .shared,
@@ -55,7 +55,7 @@ public struct Sweep: Sendable {
 
     /// Creates a sweep over policies × capacities as text.
     ///
-    /// - Throws: ``HalcyonEviction/PolicyError`` or ``ReplayError``.
+    /// - Throws: `PolicyError` or `ReplayError`.
     public init(
         trace: Trace, policies: [String], capacities: [String], catalogue: PolicyCatalogue = .standard,
         options: ReplayOptions = ReplayOptions()

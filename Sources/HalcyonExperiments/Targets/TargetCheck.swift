@@ -35,7 +35,7 @@ public struct TargetCheck: Sendable {
     /// Runs all targets.
     ///
     /// - Parameter workers: the number of parallel runs; by default one per core. The result does not depend on it.
-    /// - Throws: ``HalcyonSimulation/ReplayError``, ``HalcyonEviction/PolicyError`` or ``HalcyonTrace/TraceError``.
+    /// - Throws: `ReplayError`, `PolicyError` or `TraceError`.
     public func run(workers: Int? = nil) async throws -> TargetReport {
         var outcomes: [[TargetOutcome]] = Array(repeating: [], count: file.groups.count)
         var done: Set<TraceReading> = []

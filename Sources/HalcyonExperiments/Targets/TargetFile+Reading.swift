@@ -9,7 +9,7 @@ extension TargetFile {
     /// Reads a file.
     ///
     /// - Parameter catalogue: the accepted policies.
-    /// - Throws: ``HalcyonSimulation/ReplayError/data(_:)`` with file, line and column if the file cannot be read or
+    /// - Throws: `ReplayError.data(_:)` with file, line and column if the file cannot be read or
     ///   has invalid content.
     public init(path: String, catalogue: PolicyCatalogue = .standard) throws(ReplayError) {
         let data: Data
@@ -33,7 +33,7 @@ extension TargetFile {
     /// - Parameters:
     ///   - file: the name of the file, for messages.
     ///   - catalogue: the accepted policies.
-    /// - Throws: ``HalcyonSimulation/ReplayError/data(_:)`` with file, line and column.
+    /// - Throws: `ReplayError.data(_:)` with file, line and column.
     public init(parsing text: String, file: String, catalogue: PolicyCatalogue = .standard) throws(ReplayError) {
         let root = try YAMLValue.document(in: text, file: file)
         // The schema comes first: another schema has other fields.
@@ -70,7 +70,7 @@ extension TargetFile {
     /// Refuses a file that has a target without a limit.
     ///
     /// - Parameter path: the name of the file, for the message.
-    /// - Throws: ``HalcyonSimulation/ReplayError/usage(_:)`` if a target has no floor or, with a baseline, no highest loss.
+    /// - Throws: `ReplayError.usage(_:)` if a target has no floor or, with a baseline, no highest loss.
     public func requireLimits(path: String) throws(ReplayError) {
         for group in groups {
             guard let target = group.targets.first(where: { !$0.hasLimit }) else { continue }

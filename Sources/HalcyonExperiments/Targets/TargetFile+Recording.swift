@@ -16,7 +16,7 @@ extension TargetFile {
     ///   - reason: the reason for the new values.
     ///   - date: the day, `2026-11-21`.
     ///   - path: the name of the file, for messages.
-    /// - Throws: ``HalcyonSimulation/ReplayError/usage(_:)`` if the file has a higher result version than the build,
+    /// - Throws: `ReplayError.usage(_:)` if the file has a higher result version than the build,
     ///   hits moved without a higher result version, or a limit is missed.
     public func recording(
         _ report: TargetReport, reason: String, date: String, path: String

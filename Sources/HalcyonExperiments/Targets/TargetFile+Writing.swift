@@ -30,7 +30,7 @@ extension TargetFile {
     /// - Parameters:
     ///   - file: the name of the file, for messages.
     ///   - catalogue: the accepted policies.
-    /// - Throws: ``HalcyonSimulation/ReplayError/data(_:)`` if the text cannot be read, or has a different content
+    /// - Throws: `ReplayError.data(_:)` if the text cannot be read, or has a different content
     ///   then.
     public func verifiedText(file: String, catalogue: PolicyCatalogue = .standard) throws(ReplayError) -> String {
         let text = text

@@ -1,23 +1,23 @@
 import HalcyonEviction
 
-/// An online learner that evicts the object with the least expected saving per byte (``MissCost``).
+/// An online learner that evicts the object with the least expected saving per byte (`MissCost`).
 ///
 /// A request passes through these parts, each of which owns its state:
 ///
-/// - ``ObjectHistory`` has the records of residents and of objects that left lately.
-/// - ``SampleLabeller`` takes samples and labels them: is the object requested again within the ``LabelWindow``?
-/// - ``OnlineTrainer`` trains the network (``Perceptron``) on labelled samples.
-/// - ``FeatureAssembler`` computes the network's inputs from the object, its categories and its users (``Feature``).
-/// - ``CandidateSampler`` samples the residents that are compared, and has their scores.
-/// - ``NetworkScorer`` and ``GreedyDual`` are the experts that score residents, beside LRU.
-/// - ``ExpertSelector`` selects the expert that decides.
-/// - ``RecencyGuard`` hands evictions to LRU for a while, with uniform sizes.
-/// - ``VictimExplainer`` records why one victim was chosen.
+/// - `ObjectHistory` has the records of residents and of objects that left lately.
+/// - `SampleLabeller` takes samples and labels them: is the object requested again within the `LabelWindow`?
+/// - `OnlineTrainer` trains the network (`Perceptron`) on labelled samples.
+/// - `FeatureAssembler` computes the network's inputs from the object, its categories and its users (`Feature`).
+/// - `CandidateSampler` samples the residents that are compared, and has their scores.
+/// - `NetworkScorer` and `GreedyDual` are the experts that score residents, beside LRU.
+/// - `ExpertSelector` selects the expert that decides.
+/// - `RecencyGuard` hands evictions to LRU for a while, with uniform sizes.
+/// - `VictimExplainer` records why one victim was chosen.
 ///
 /// Trainer, features and selector belong to the ``LearnedModel``, which several caches may share.
 ///
 /// The new object is compared with the candidates, too: it is refused if its score is the lowest. An untrained policy
-/// decides as ``GreedyDual``. The network takes over after ``OnlineTrainer/fewestSteps`` steps.
+/// decides as `GreedyDual`. The network takes over after `OnlineTrainer.fewestSteps` steps.
 ///
 /// The policy follows LRB (Song, Berger, Li, Lloyd: Learning relaxed Belady for content distribution network caching,
 /// 2020). It differs in the model, the label, the candidates and the selection of experts.

@@ -7,7 +7,7 @@ import HalcyonLearning
 ///
 /// A file is in the safetensors format. Its arrays are `hidden.weight` (features × hidden units), `output.weight`
 /// (hidden units), `output.bias` (1) and `calibration` (2: scale and shift). The probability is sigmoid(scale · logit
-/// + shift), the logit as in ``HalcyonLearning/PretrainedModel``.
+/// + shift), the logit as in `PretrainedModel`.
 public struct PretrainedPlanner: Sendable, Equatable {
     /// The file version that this release writes, and the only one that it reads: the network had other inputs before.
     public static let formatVersion = 4
@@ -41,7 +41,7 @@ public struct PretrainedPlanner: Sendable, Equatable {
 
     /// Reads a file. O(bytes).
     ///
-    /// - Throws: ``HalcyonLearning/ModelFileError`` if the file does not exist or is not a planner that this release
+    /// - Throws: `ModelFileError` if the file does not exist or is not a planner that this release
     ///   can use.
     public init(contentsOf path: String) throws(ModelFileError) {
         let data = try ModelFile.read(path)
@@ -50,12 +50,12 @@ public struct PretrainedPlanner: Sendable, Equatable {
 
     /// Writes a file, which replaces an older one only when it is complete. O(weights).
     ///
-    /// - Throws: ``HalcyonLearning/ModelFileError`` if that fails; an older file then remains.
+    /// - Throws: `ModelFileError` if that fails; an older file then remains.
     public func write(to path: String) throws(ModelFileError) { try ModelFile.write(try data(), to: path) }
 
     /// Returns the bytes of the file; the same for equal planners. O(weights).
     ///
-    /// - Throws: ``HalcyonLearning/ModelFileError`` if the header cannot be encoded.
+    /// - Throws: `ModelFileError` if the header cannot be encoded.
     public func data() throws(ModelFileError) -> Data {
         var file = SafeTensors(
             network: weights, inputs: Self.inputs, hidden: hidden, trainingSteps: trainingSteps, format: Self.format,
@@ -67,7 +67,7 @@ public struct PretrainedPlanner: Sendable, Equatable {
 
     /// Parses the bytes of a file. O(bytes).
     ///
-    /// - Throws: ``HalcyonLearning/ModelFileError`` if they are not a planner that this release can use.
+    /// - Throws: `ModelFileError` if they are not a planner that this release can use.
     public init(parsing data: Data) throws(ModelFileError) {
         let file = try SafeTensors(parsing: data)
         let texts = try file.texts(format: Self.format, versions: Self.formatVersion...Self.formatVersion)

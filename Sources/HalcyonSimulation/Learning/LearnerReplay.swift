@@ -3,7 +3,7 @@ import HalcyonLearning
 import HalcyonPrefetch
 import HalcyonTrace
 
-/// One replay through ``HalcyonLearning/LearnedPolicy`` whose model is kept or explained afterwards.
+/// One replay through `LearnedPolicy` whose model is kept or explained afterwards.
 ///
 /// ```swift
 /// let replay = try LearnerReplay(trace: trace, capacity: CapacityRequest(parsing: "5%"))

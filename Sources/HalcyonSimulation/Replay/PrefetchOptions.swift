@@ -19,9 +19,9 @@ public struct PrefetchOptions: Sendable, Equatable {
 
     /// Creates prefetching options for a policy as text.
     ///
-    /// - Parameter policy: the name of a policy of ``HalcyonPrefetch/PrefetchCatalogue``. The planner accepts
+    /// - Parameter policy: the name of a policy of `PrefetchCatalogue`. The planner accepts
     ///   parameters: `planner(price=0.05)`.
-    /// - Throws: ``ReplayError/usage(_:)`` for an unknown policy, ``HalcyonEviction/PolicyError`` for an unknown
+    /// - Throws: ``ReplayError/usage(_:)`` for an unknown policy, `PolicyError` for an unknown
     ///   parameter.
     public init(policy text: String, budget: PrefetchBudget, fetchLatency: Int64 = 0) throws {
         let spec = try PolicySpec(parsing: text)

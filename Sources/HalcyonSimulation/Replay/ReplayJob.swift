@@ -9,7 +9,7 @@ import HalcyonTrace
 /// let result = try job.run(over: input)
 /// ```
 ///
-/// Shared and per-user caches, tiers, prefetching, timings and streams can be combined. ``resolved(for:)`` lists the
+/// Shared and per-user caches, tiers, prefetching, timings and streams can be combined. `resolved(for:)` lists the
 /// exceptions.
 public struct ReplayJob: Sendable {
     /// The eviction policy.
@@ -54,7 +54,7 @@ public struct ReplayJob: Sendable {
 
     /// Runs the job on the current thread. O(requests), plus the time of the policy.
     ///
-    /// - Throws: ``ReplayError`` as ``resolved(for:)``.
+    /// - Throws: ``ReplayError`` as `resolved(for:)`.
     public func run(over input: ReplayInput, progress: ReplayProgress? = nil) throws(ReplayError) -> RunResult {
         try resolved(for: input).run(over: input, progress: progress).result
     }

@@ -3,7 +3,7 @@ import HalcyonTrace
 
 /// Replays a trace while reading it, for traces larger than memory.
 ///
-/// All jobs are served in one pass. Memory: that of ``HalcyonTrace/TraceStream`` for each distinct key, and that of
+/// All jobs are served in one pass. Memory: that of `TraceStream` for each distinct key, and that of
 /// the caches; none per request. Jobs that need the whole trace in advance are refused; see
 /// ``init(path:load:jobs:)``. Sizes are assumed to be uniform until one differs; see ``run(notes:)``.
 public struct StreamReplay {
@@ -38,7 +38,7 @@ public struct StreamReplay {
     /// first piece (about 1 MB of text) are checked before the first one is served.
     ///
     /// - Parameter notes: additional notes for the report.
-    /// - Throws: ``HalcyonTrace/TraceError`` if the trace cannot be read. ``ReplayError`` if it is empty, has no user
+    /// - Throws: `TraceError` if the trace cannot be read. ``ReplayError`` if it is empty, has no user
     ///   for per-user caches, or no sizes for a capacity in bytes. Also if sizes first vary after the first piece of
     ///   a source that can be read only once.
     public func run(notes: [String] = []) throws -> ReplayReport {

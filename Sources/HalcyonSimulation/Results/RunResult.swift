@@ -55,7 +55,7 @@ public struct RunResult: Sendable, Codable {
     /// The heap bytes of the metadata of all caches at the end. A model that several caches share counts once.
     public var metadataBytes: Int
     /// The part of ``metadataBytes`` that does not grow with the number of entries; see
-    /// ``HalcyonEviction/MetadataBytes/fixed``.
+    /// `MetadataBytes.fixed`.
     public var metadataFixedBytes: Int
     /// The other metadata bytes per resident, in a cache that reuses the numbers of forgotten entries, as live caches
     /// do.

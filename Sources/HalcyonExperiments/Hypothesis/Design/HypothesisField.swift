@@ -15,11 +15,11 @@ public struct HypothesisField: Sendable {
     /// Creates a field.
     ///
     /// - Parameters:
-    ///   - trace: in ``HalcyonSimulation/ReplayMode/perUser`` every request must have a user, see
-    ///     ``HalcyonTrace/Trace/selection(skip:limit:withUserOnly:)``.
+    ///   - trace: in `ReplayMode.perUser` every request must have a user, see
+    ///     `Trace.selection(skip:limit:withUserOnly:)`.
     ///   - capacities: the capacities. The default for a shared cache is 1 %, 5 % and 10 % of the distinct objects. The
     ///     default for per-user caches is 20, 60 and 100 objects of average size.
-    /// - Throws: ``HalcyonSimulation/ReplayError`` if there is no request, no user for per-user caches, no category,
+    /// - Throws: `ReplayError` if there is no request, no user for per-user caches, no category,
     ///   or only one set of categories. Also if a capacity does not suit the trace or is given twice.
     public init(mode: ReplayMode, trace: Trace, capacities: [CapacityRequest]? = nil) throws(ReplayError) {
         guard trace.count > 0 else { throw .data("There is no request to replay.") }

@@ -36,7 +36,7 @@ public struct HypothesisLearner: Sendable {
     ///
     /// - Parameter prefetch: the prefetch policy of both forms. The learner without prefetching is then the first
     ///   baseline.
-    /// - Throws: ``HalcyonEviction/PolicyError`` if there is no such policy, or it has no category groups to switch
+    /// - Throws: `PolicyError` if there is no such policy, or it has no category groups to switch
     ///   off.
     public init(
         _ text: String = "learned", baselines: [String] = HypothesisLearner.standardBaselines,
@@ -64,7 +64,7 @@ public struct HypothesisPrefetch: Sendable {
 
     /// Creates the two forms of the planner.
     ///
-    /// - Throws: ``HalcyonSimulation/ReplayError/usage(_:)`` for a policy without a form that ignores categories, and
+    /// - Throws: `ReplayError.usage(_:)` for a policy without a form that ignores categories, and
     ///   for a pretrained planner: its model may depend on categories that the controls lack.
     public init(_ options: PrefetchOptions) throws(ReplayError) {
         guard options.policy.name == PrefetchOptions.plannerName else {
