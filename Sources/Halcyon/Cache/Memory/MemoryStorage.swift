@@ -11,8 +11,8 @@ import HalcyonLearning
 /// let own = MemoryStorage<Data>(policy: SecondGlance.self)
 /// ```
 ///
-/// Who is resident and who goes is decided by a `CacheCore` under the policy given, the very one
-/// that a replay runs; a storage without category rules hands it every access as it comes. Any thread may call anything.
+/// A `CacheCore` under the given policy decides which entries are resident, as in a replay. A storage without category
+/// rules passes every access on as it comes. Any thread may call anything.
 /// Hits on several threads go on side by side, and the policy is told of them, in order, before anything
 /// else happens. No value is ever destroyed and no observer called while the lock is held. A look-up takes O(length of the
 /// key) beside what the policy takes.

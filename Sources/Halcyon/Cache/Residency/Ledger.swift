@@ -29,7 +29,7 @@ struct Ledger: ~Copyable {
 
     let policy: ConfiguredPolicy
     let seed: UInt64
-    /// Whether what is stored ahead of need waits apart from the policy; see ``HalcyonEviction/PrefetchedEntries``.
+    /// Whether prefetched entries are kept apart from the policy; see ``HalcyonEviction/PolicyContext/prefetches``.
     let prefetches: Bool
     private(set) var limits: Limits
     private(set) var rules: [String: CategoryRule] = [:]
