@@ -7,7 +7,10 @@ import HalcyonTrace
 ///
 /// The caches are those of the live storages. The set only assigns requests to caches.
 struct CacheSet {
+    /// The policy of each cache, or of its disk tier.
     private let policy: ConfiguredPolicy
+    /// The policy of each memory tier; ``policy`` without tiers.
+    private let memoryPolicy: ConfiguredPolicy
     private let isPerUser: Bool
     private let seed: UInt64
     /// The context of each cache (of its disk with two tiers), except for the number of entries, the seed and the
@@ -40,7 +43,8 @@ struct CacheSet {
         _ resolved: ResolvedJob, facts: SourceFacts, timer: RunTimer?, model: AnyObject?, prefetch: PrefetchOptions?
     ) {
         let job = resolved.job
-        policy = job.policy
+        policy = job.mainPolicy
+        memoryPolicy = job.memoryPolicy ?? job.mainPolicy
         isPerUser = job.mode == .perUser
         seed = job.options.seed
         input = facts.input
@@ -51,7 +55,7 @@ struct CacheSet {
             // A model learns from each access to its tier once, so each tier has its own.
             let context = facts.unit.context(capacity: resolved.capacity, seed: seed)
             let disk = policy.makeModel(context)
-            models = (job.tiers == nil ? disk : policy.makeModel(context), disk)
+            models = (job.tiers == nil ? disk : memoryPolicy.makeModel(context), disk)
         } else {
             models = (nil, nil)
         }
@@ -76,7 +80,7 @@ struct CacheSet {
 
     private static func columns(_ job: ReplayJob, prefetches: Bool) -> RequestColumns {
         if prefetches { return [.times, .categories, .users] }
-        let traits = job.policy.info.traits
+        let traits = job.traits
         var columns: RequestColumns = []
         if traits.contains(.usesTime) || job.tiers?.memoryLifetime != nil || job.tiers?.diskLifetime != nil {
             columns.insert(.times)
@@ -204,7 +208,7 @@ struct CacheSet {
         }
         adjust(&memory, number)
         return TieredCache(
-            memory: policy.makeCache(memory, model: models.memory, times: times),
+            memory: memoryPolicy.makeCache(memory, model: models.memory, times: times),
             disk: policy.makeCache(context, model: models.disk, times: times))
     }
 

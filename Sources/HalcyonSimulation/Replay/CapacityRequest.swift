@@ -12,7 +12,8 @@ public enum CapacityRequest: Sendable, Equatable, CustomStringConvertible {
 
     /// Reads a share (`0.5%`), a size with a unit (`64MB`, `1GiB`) or a bare whole number.
     ///
-    /// - Throws: ``ReplayError`` if `text` is none of these, or more than ``largest``.
+    /// - Throws: ``ReplayError`` if `text` is none of these, less than 1 object or byte, or more than ``largest``. A
+    ///   bare fraction (`0.1`) is refused, because other simulators read it as a share.
     public init(parsing text: String) throws(ReplayError) {
         if text.last == "%" {
             guard let percent = Double(text.dropLast()), percent > 0, percent <= 100 else {
@@ -23,13 +24,35 @@ public enum CapacityRequest: Sendable, Equatable, CustomStringConvertible {
             guard number >= 0 else {
                 throw ReplayError.usage("A capacity cannot be negative, and '\(text)' is.")
             }
+            guard number > 0 else {
+                throw ReplayError.usage(
+                    "A cache of capacity \(text) holds nothing: write a share (10%), a size with a unit (64MB) or a whole "
+                        + "number from 1 (1000).")
+            }
             self = .number(try CapacityRequest.checked(UInt64(number), text))
+        } else if let number = Double(text), number.isFinite, text.contains(".") {
+            throw CapacityRequest.fraction(text, number)
         } else if let bytes = ByteCount(argument: text) {
+            guard bytes.value > 0 else {
+                throw ReplayError.usage("The capacity \(text) is less than one byte, so the cache holds nothing.")
+            }
             self = .bytes(try CapacityRequest.checked(bytes.value, text), text: text)
         } else {
             throw ReplayError.usage(
                 "'\(text)' is not a capacity: write a share (1%), a size with a unit (64MB) or a whole number (1000).")
         }
+    }
+
+    /// The error for a bare fraction, which offers the share that other simulators take it for.
+    private static func fraction(_ text: String, _ number: Double) -> ReplayError {
+        if number > 0, number <= 1 {
+            return .usage(
+                "'\(text)' is not a capacity: write \(percentage(number * 100)) for this share of all distinct objects, or a "
+                    + "size with a unit (64MB) or a whole number (1000).")
+        }
+        return .usage(
+            "'\(text)' is not a capacity: a bare number is a whole number of objects or bytes (1000); write a share (1%) "
+                + "or a size with a unit (64MB) otherwise.")
     }
 
     /// The largest accepted capacity, 2⁵³: more than any trace holds, and exact as a floating-point number.
@@ -42,13 +65,69 @@ public enum CapacityRequest: Sendable, Equatable, CustomStringConvertible {
         return Int(amount)
     }
 
-    /// Reads several capacities, separated by commas.
+    /// Reads several capacities, separated by commas. A range such as `0.1%..20%:10` stands for 10 capacities from 0.1
+    /// to 20 %, each larger than the previous one by the same factor, rounded to three digits.
+    ///
+    /// - Throws: ``ReplayError`` as ``init(parsing:)``, and for a range that is not `from..to:count` with ends of one
+    ///   kind and a count from 2 to 1,000.
     public static func list(parsing text: String) throws(ReplayError) -> [CapacityRequest] {
         var list: [CapacityRequest] = []
-        for part in text.split(separator: ",", omittingEmptySubsequences: false) {
-            list.append(try CapacityRequest(parsing: part.trimmingSpaces))
+        for part in text.split(separator: ",", omittingEmptySubsequences: false).map(\.trimmingSpaces) {
+            if part.contains("..") {
+                list += try range(parsing: part)
+            } else {
+                list.append(try CapacityRequest(parsing: part))
+            }
         }
         return list
+    }
+
+    private static func range(parsing text: String) throws(ReplayError) -> [CapacityRequest] {
+        let malformed = ReplayError.usage(
+            "'\(text)' is not a range of capacities: write from..to:count with two shares, two sizes or two numbers and a "
+                + "count from 2 to 1000 (0.1%..20%:10).")
+        guard let dots = text.firstRange(of: ".."), let colon = text.lastIndex(of: ":"), dots.upperBound <= colon,
+            let count = Int(text[text.index(after: colon)...]), (2...1_000).contains(count)
+        else { throw malformed }
+        let from = try CapacityRequest(parsing: text[..<dots.lowerBound].trimmingSpaces)
+        let to = try CapacityRequest(parsing: text[dots.upperBound..<colon].trimmingSpaces)
+        let ends: (Double, Double)
+        switch (from, to) {
+        case (.share(let low, _), .share(let high, _)): ends = (low, high)
+        case (.bytes(let low, _), .bytes(let high, _)), (.number(let low), .number(let high)):
+            ends = (Double(low), Double(high))
+        default: throw malformed
+        }
+        guard ends.0 < ends.1 else { throw malformed }
+        var list = [from]
+        for step in 1..<count - 1 {
+            let share = Double(step) / Double(count - 1)
+            let value = ends.0 * PortableMath.pow(ends.1 / ends.0, share)
+            let next: CapacityRequest =
+                switch from {
+                case .share: try CapacityRequest(parsing: percentage(value * 100))
+                case .bytes: .bytes(Int(threeDigits(value).rounded()), text: "\(Int(threeDigits(value).rounded()))B")
+                case .number: .number(Int(threeDigits(value).rounded()))
+                }
+            // Small whole numbers may round to the same capacity.
+            if list.last != next { list.append(next) }
+        }
+        if list.last != to { list.append(to) }
+        return list
+    }
+
+    /// Returns a percentage in digits, rounded to three significant ones.
+    private static func percentage(_ percent: Double) -> String {
+        let rounded = threeDigits(percent)
+        let text = rounded == rounded.rounded() ? "\(Int(rounded))" : "\(rounded)"
+        return text + "%"
+    }
+
+    /// Returns a positive number rounded to three significant digits.
+    private static func threeDigits(_ value: Double) -> Double {
+        let digits = 2 - PortableMath.log10(value).rounded(.down)
+        let scale = PortableMath.pow(10, abs(digits)).rounded()
+        return digits >= 0 ? (value * scale).rounded() / scale : (value / scale).rounded() * scale
     }
 
     /// The capacity as requested.
@@ -61,7 +140,8 @@ public enum CapacityRequest: Sendable, Equatable, CustomStringConvertible {
 
     /// Returns the capacity in the unit of sizes.
     ///
-    /// A share is rounded down, to at least 1.
+    /// A share is rounded down, to at least 1. 29 % of 100 is 29: a product within the error of its floating-point
+    /// factors of a whole number is that number.
     ///
     /// - Parameter distinct: the total size of all distinct objects; `nil` if it is not known, in a stream.
     /// - Throws: ``ReplayError`` for a capacity in bytes if objects are counted, and for a share if `distinct` is
@@ -82,7 +162,18 @@ public enum CapacityRequest: Sendable, Equatable, CustomStringConvertible {
                     "The capacity \(text) is a share of the distinct objects, which are not known in advance in a stream: "
                         + "write a number or a size.")
             }
-            return max(1, Int(share * Double(distinct)))
+            let product = share * Double(distinct)
+            let nearest = product.rounded()
+            return max(1, Int(abs(product - nearest) <= 2 * product.ulp ? nearest : product.rounded(.down)))
+        }
+    }
+
+    /// Returns this capacity divided by a whole number, at least 1 byte or object.
+    package func divided(by divisor: Int) -> CapacityRequest {
+        switch self {
+        case .share(let share, let text): .share(share / Double(divisor), text: "\(text)/\(divisor)")
+        case .bytes(let bytes, let text): .bytes(max(1, bytes / divisor), text: "\(text)/\(divisor)")
+        case .number(let number): .number(max(1, number / divisor))
         }
     }
 }

@@ -52,6 +52,13 @@ public struct PrefetchOptions: Sendable, Equatable {
     /// Whether the policy is the planner.
     public var isPlanner: Bool { policy.name == Self.plannerName }
 
+    /// Every parameter of the policy with its value; empty for a policy without parameters.
+    public var parameters: [String: String] {
+        guard isPlanner else { return [:] }
+        let values = PlannerParameters.table.map { ($0.name, $0.read(planner)) }
+        return Dictionary(values, uniquingKeysWith: { $1 })
+    }
+
     /// Whether the policy needs the keys of the trace.
     public var needsKeys: Bool { policy.name == "next-key" }
 

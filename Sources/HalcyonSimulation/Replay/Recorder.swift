@@ -16,6 +16,8 @@ package struct Recorder {
     package private(set) var total = Tally()
     /// The number of requests whose object was not admitted.
     private(set) var refused = 0
+    /// The part of ``refused`` whose object is larger than the cache, or than its largest tier.
+    private(set) var refusedTooLarge = 0
     /// The number of requests that found their object expired or of a different size.
     private(set) var stale = 0
     /// The tallies by window.
@@ -37,11 +39,15 @@ package struct Recorder {
     private let unit: CacheUnit
     /// The hits of the block without prefetching; empty without a comparison.
     private var hitsWithout: [Bool] = []
+    /// The capacity of the cache or of its largest tier, in ``unit``.
+    private let capacity: Int
     private let countsCategories: Bool
     private let countsUsers: Bool
 
-    init(_ job: ReplayJob, facts: SourceFacts) {
+    init(_ resolved: ResolvedJob, facts: SourceFacts) {
+        let job = resolved.job
         unit = facts.unit
+        capacity = facts.unit.capacity(max(resolved.capacity, resolved.memoryCapacity ?? 0))
         warmup = facts.warmup
         countsCategories = job.options.byCategory
         // Per-user caches report how users differ.
@@ -83,7 +89,7 @@ package struct Recorder {
                 let size = block.sizes?[index] ?? unit.size
                 sum.count(outcome, size: size)
                 windows[(block.position(index) - warmup) / windowLength].count(outcome, size: size)
-                if !outcome.isHit { countMiss(outcome) }
+                if !outcome.isHit { countMiss(outcome, size: block.sizes?[index] ?? 1) }
             }
             total.add(sum)
         } else {
@@ -100,9 +106,11 @@ package struct Recorder {
     }
 
     @inline(__always)
-    private mutating func countMiss(_ outcome: AccessOutcome) {
-        refused &+= outcome == .refused ? 1 : 0
+    private mutating func countMiss(_ outcome: AccessOutcome, size: Int) {
         stale &+= outcome == .stale ? 1 : 0
+        guard outcome == .refused else { return }
+        refused &+= 1
+        refusedTooLarge &+= size > capacity ? 1 : 0
     }
 
     /// Counts consecutive requests of one window.
@@ -126,6 +134,11 @@ package struct Recorder {
             }
             self.refused &+= refused
             self.stale &+= stale
+            if refused > 0 {
+                for index in 0..<count where outcomes[index] == .refused {
+                    refusedTooLarge &+= (sizes?[index] ?? 1) > capacity ? 1 : 0
+                }
+            }
         }
         while windows.count <= window { windows.append(Tally()) }
         windows[window].add(tally)

@@ -25,12 +25,12 @@ struct JobRun {
         caches = CacheSet(resolved, facts: facts, timer: timer, model: model, prefetch: job.options.prefetch)
         if job.options.prefetch != nil, job.comparesWithoutPrefetching {
             let context = facts.unit.context(capacity: resolved.capacity, seed: job.options.seed)
-            let own = model.flatMap { _ in job.policy.makeModel(context) }
+            let own = model.flatMap { _ in job.mainPolicy.makeModel(context) }
             baseline = CacheSet(resolved, facts: facts, timer: nil, model: own, prefetch: nil)
         } else {
             baseline = nil
         }
-        recorder = Recorder(job, facts: facts)
+        recorder = Recorder(resolved, facts: facts)
     }
 
     /// The columns that the caches and the recorder read.

@@ -12,8 +12,10 @@ import HalcyonTrace
 /// Shared and per-user caches, tiers, prefetching, timings and streams can be combined. `resolved(for:)` lists the
 /// exceptions.
 public struct ReplayJob: Sendable {
-    /// The eviction policy.
+    /// The eviction policy. A tier with a policy of its own ignores it.
     public var policy: ConfiguredPolicy
+    /// The name of the run in reports. Nil by default: that of its policies.
+    public var name: String?
     /// The capacity of the cache, or of each user's cache; ignored if there are ``tiers``.
     public var capacity: CapacityRequest
     /// The kind of caches: one shared cache, or per-user caches. The default is shared.
@@ -39,6 +41,42 @@ public struct ReplayJob: Sendable {
         self.tiers = tiers
         self.options = options
     }
+
+    /// Kingfisher's image cache as an app has it, in two tiers; see ``TierOptions/kingfisher(disk:)``.
+    ///
+    /// - Parameters:
+    ///   - capacity: the capacity of the disk.
+    ///   - tiers: capacities, lifetimes and latencies of the two tiers; by default those of
+    ///     ``TierOptions/kingfisher(disk:)``.
+    public static func kingfisher(
+        capacity: CapacityRequest, mode: ReplayMode = .shared, tiers given: TierOptions? = nil,
+        options: ReplayOptions = ReplayOptions()
+    ) -> ReplayJob {
+        var tiers = given ?? .kingfisher(disk: capacity)
+        let policies = TierOptions.kingfisher(disk: capacity)
+        tiers.memoryPolicy = policies.memoryPolicy
+        tiers.diskPolicy = policies.diskPolicy
+        var job = ReplayJob(
+            policy: ConfiguredPolicy(KingfisherDisk.self), capacity: capacity, mode: mode, tiers: tiers, options: options)
+        job.name = "kingfisher"
+        return job
+    }
+
+    /// The policy of the memory tier. Nil without tiers.
+    public var memoryPolicy: ConfiguredPolicy? { tiers.map { $0.memoryPolicy ?? policy } }
+    /// The policy of the cache, or of its disk tier.
+    public var mainPolicy: ConfiguredPolicy { tiers?.diskPolicy ?? policy }
+    /// The different policies of a cache: that of the memory first.
+    package var policies: [ConfiguredPolicy] {
+        guard let memory = memoryPolicy, memory.label != mainPolicy.label else { return [mainPolicy] }
+        return [memory, mainPolicy]
+    }
+    /// The name of the run: ``name``, or that of its policies, such as `lru` or `lru/s3-fifo` for memory and disk.
+    public var label: String { name ?? policies.map(\.label).joined(separator: "/") }
+    /// The traits of its policies together.
+    package var traits: PolicyTraits { policies.reduce(into: []) { $0.formUnion($1.info.traits) } }
+    /// Whether the result depends on ``ReplayOptions/seed``.
+    public var isRandomised: Bool { traits.contains(.isRandomised) || options.prefetch?.isPlanner == true }
 
     /// Returns the jobs of policies × capacities; with tiers, one job per policy.
     public static func grid(
@@ -79,7 +117,7 @@ public struct ReplayJob: Sendable {
     /// - Throws: ``ReplayError`` for an offline policy, for shares of the distinct objects or of the requests, and
     ///   for a prefetch policy that needs all keys in advance.
     func resolvedForStream() throws(ReplayError) -> ResolvedJob {
-        if policy.info.traits.contains(.needsFuture) {
+        if let policy = policies.first(where: { $0.info.traits.contains(.needsFuture) }) {
             throw ReplayError.usage("\(policy.info.name) needs the whole trace in advance, and a stream has none.")
         }
         if options.warmup > 0 {
@@ -104,7 +142,7 @@ public struct ReplayJob: Sendable {
     }
 
     private func verifyPolicy() throws(ReplayError) {
-        guard policy.info.traits.contains(.needsFuture) else { return }
+        guard let policy = policies.first(where: { $0.info.traits.contains(.needsFuture) }) else { return }
         if options.prefetch != nil {
             throw ReplayError.usage(
                 "\(policy.info.name) knows the requests in advance, but not the prefetches: leave it out.")
@@ -139,7 +177,7 @@ public struct ReplayInput: Sendable {
         self.trace = trace
         let perUser = jobs?.contains { $0.mode == .perUser } ?? true
         users = perUser && trace.hasUsers && !trace.users.contains(Trace.noUser) ? UserRequests(trace) : nil
-        let offline = jobs?.contains { $0.mode == .shared && $0.policy.info.traits.contains(.needsFuture) } ?? true
+        let offline = jobs?.contains { $0.mode == .shared && $0.traits.contains(.needsFuture) } ?? true
         future = offline ? FutureKnowledge(entries: trace.entries, entryCount: trace.objectCount) : nil
     }
 
@@ -164,5 +202,5 @@ package struct ResolvedJob: Sendable {
     let memoryCapacity: Int?
 
     /// Whether all caches use one model, so that requests must be served in order of time.
-    var sharesModel: Bool { job.mode == .perUser && job.policy.learns && job.models != .own }
+    var sharesModel: Bool { job.mode == .perUser && job.policies.contains(where: \.learns) && job.models != .own }
 }

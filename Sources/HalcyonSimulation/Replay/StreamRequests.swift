@@ -174,12 +174,16 @@ struct StreamIdentity {
     private(set) var categorySets = DenseBitmap()
     /// The total size of all distinct objects.
     private(set) var distinctSize = 0
+    private var smallest = UInt64.max
+    /// The size of the smallest request; 0 without requests.
+    var smallestSize: Int { smallest == .max ? 0 : Int(clamping: smallest) }
 
     mutating func add(
         objects: [UInt32], sizes: [UInt64], times: [Int64], users: [UInt32], categories: [CategorySetID]
     ) {
         for index in objects.indices {
             let size = index < sizes.count ? sizes[index] : 1
+            smallest = min(smallest, size)
             if self.objects.insert(objects[index]) { distinctSize &+= Int(clamping: size) }
             add(UInt64(objects[index]))
             add(size)

@@ -1,12 +1,17 @@
+import HalcyonEviction
 import HalcyonSupport
 import HalcyonTrace
 
 /// The options of two tiers: a memory in front of a disk, as in an app's image cache.
-public struct TierOptions: Sendable, Equatable {
+public struct TierOptions: Sendable {
     /// The capacity of the memory tier.
     public var memory: CapacityRequest
     /// The capacity of the disk tier.
     public var disk: CapacityRequest
+    /// The policy of the memory tier. Nil by default: that of the job.
+    public var memoryPolicy: ConfiguredPolicy?
+    /// The policy of the disk tier. Nil by default: that of the job.
+    public var diskPolicy: ConfiguredPolicy?
     /// The lifetime of an entry in memory after its last access, in microseconds. Nil by default: the policy decides.
     public var memoryLifetime: Int64?
     /// The lifetime of an entry on disk after its last access, in microseconds. Nil by default: the policy decides.
@@ -26,22 +31,47 @@ public struct TierOptions: Sendable, Equatable {
         self.latency = latency
     }
 
-    /// Reads `memory=64MB,disk=1GB`, in either order.
+    /// Reads `memory=64MB,disk=1GB`, in either order, each optionally with a policy of its own:
+    /// `memory=64MB:kingfisher-memory,disk=1GB:kingfisher-disk`.
     ///
-    /// - Throws: ``ReplayError`` if a tier is missing, named twice or unknown, or its capacity cannot be read.
-    public init(parsing text: String) throws(ReplayError) {
-        var found: [String: CapacityRequest] = [:]
-        for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+    /// - Throws: ``ReplayError`` if a tier is missing, named twice or unknown, or its capacity cannot be read;
+    ///   `PolicyError` for an unknown policy.
+    public init(parsing text: String, catalogue: PolicyCatalogue = .classical) throws {
+        var found: [String: (capacity: CapacityRequest, policy: ConfiguredPolicy?)] = [:]
+        for part in PolicySpec.split(text) {
             let sides = part.split(separator: "=", maxSplits: 1).map(\.trimmingSpaces)
             guard sides.count == 2, ["memory", "disk"].contains(sides[0]), found[sides[0]] == nil else {
-                throw ReplayError.usage("'\(text)' does not name two tiers: write memory=64MB,disk=1GB.")
+                throw Self.malformed(text)
             }
-            found[sides[0]] = try CapacityRequest(parsing: sides[1])
+            let halves = sides[1].split(separator: ":", maxSplits: 1).map(\.trimmingSpaces)
+            let policy = halves.count == 2 ? try catalogue.policy(halves[1]) : nil
+            found[sides[0]] = (try CapacityRequest(parsing: halves.first ?? ""), policy)
         }
-        guard let memory = found["memory"], let disk = found["disk"] else {
-            throw ReplayError.usage("'\(text)' does not name two tiers: write memory=64MB,disk=1GB.")
-        }
-        self.init(memory: memory, disk: disk)
+        guard let memory = found["memory"], let disk = found["disk"] else { throw Self.malformed(text) }
+        self.init(memory: memory.capacity, disk: disk.capacity)
+        memoryPolicy = memory.policy
+        diskPolicy = disk.policy
+    }
+
+    private static func malformed(_ text: String) -> ReplayError {
+        .usage(
+            "'\(text)' does not name two tiers: write memory=64MB,disk=1GB, each with a policy of its own if needed "
+                + "(memory=64MB:lru).")
+    }
+
+    /// The size of the disk relative to the memory in ``kingfisher(disk:)``.
+    package static let kingfisherDiskPerMemory = 16
+
+    /// Kingfisher's image cache as an app has it: `kingfisher-memory` in front of `kingfisher-disk`. The memory has a
+    /// sixteenth of the disk's capacity (64 MB for 1 GB) and holds copies of what the disk holds.
+    ///
+    /// Kingfisher limits the memory to a quarter of the device's and does not limit the disk by default. Both would
+    /// exceed a trace, so the replay limits the disk to the capacity that the other policies have.
+    public static func kingfisher(disk: CapacityRequest) -> TierOptions {
+        var tiers = TierOptions(memory: disk.divided(by: kingfisherDiskPerMemory), disk: disk)
+        tiers.memoryPolicy = ConfiguredPolicy(KingfisherMemory.self)
+        tiers.diskPolicy = ConfiguredPolicy(KingfisherDisk.self)
+        return tiers
     }
 }
 

@@ -1,7 +1,8 @@
 import Foundation
 
 extension ReplayReport {
-    /// Returns the report as CSV: a header, then one row per run.
+    /// Returns the report as CSV: a header, then one row per run, each followed by one row per category and user if they
+    /// are counted.
     public func csv() -> Data { Self.csv([self]) }
 
     /// Returns several reports as one CSV.
@@ -10,9 +11,36 @@ extension ReplayReport {
         for report in reports {
             for run in report.runs {
                 text += columns.map { quoted($0.value(report, run)) }.joined(separator: ",") + "\n"
+                for part in run.breakdown ?? [] {
+                    let fields = columns.map { column in
+                        Self.field(column.name, of: part) ?? (identity.contains(column.name) ? column.value(report, run) : "")
+                    }
+                    text += fields.map(quoted).joined(separator: ",") + "\n"
+                }
             }
         }
         return Data(text.utf8)
+    }
+
+    /// The columns that a row of a category or a user shares with its run.
+    private static let identity: Set = [
+        "trace", "fingerprint", "mode", "policy", "label", "capacity", "capacity_asked", "capacity_unit", "caches",
+        "warmup_requests", "seed", "halcyon_version", "models", "result_version", "build_id", "kernels", "prefetch",
+        "prefetch_budget", "fetch_latency_us", "prefetch_kernels",
+    ]
+
+    /// Returns a column of a category or a user that its counts determine; `nil` for another column.
+    private static func field(_ column: String, of part: Breakdown) -> String? {
+        switch column {
+        case "by": part.by
+        case "name": part.name
+        case "requests": "\(part.requests)"
+        case "hits": "\(part.hits)"
+        case "object_hit_ratio": "\(part.objectHitRatio)"
+        case "byte_hit_ratio": "\(part.byteHitRatio)"
+        case "bytes_fetched": "\(part.bytesFetched)"
+        default: nil
+        }
     }
 
     private typealias Column = (name: String, value: (ReplayReport, RunResult) -> String)
@@ -42,7 +70,9 @@ extension ReplayReport {
         ] + prefetchColumns + [
             ("result_version", { report, _ in "\(report.resultVersion)" }),
             ("kernels", { $1.kernels?.name.rawValue ?? "" }),
-            ("prefetch_kernels", { $1.prefetch?.kernels?.name.rawValue ?? "" }),
+            ("prefetch_kernels", { $1.prefetch?.kernels?.name.rawValue ?? "" }), ("by", { _, _ in "" }),
+            ("name", { _, _ in "" }), ("refused_too_large", { "\($1.refusedTooLarge)" }),
+            ("build_id", { report, _ in report.buildId }),
         ]
     }
 

@@ -2,10 +2,14 @@ import Foundation
 import HalcyonPrefetch
 
 extension ReplayReport {
-    /// Returns the report as tables of runs, the best in bold, the optimum last.
+    /// Returns the report as tables of runs: by default the best in bold and the optimum last.
     ///
-    /// - Parameter emphasis: whether to set bold text, as on a terminal.
-    public func table(emphasis: Bool = false) -> String {
+    /// Runs that differ in their seed only are one row, with their mean.
+    ///
+    /// - Parameters:
+    ///   - options: the columns and the order of the rows.
+    ///   - emphasis: whether to set bold text, as on a terminal.
+    public func table(_ options: TableOptions = TableOptions(), emphasis: Bool = false) -> String {
         var text = header
         var capacities: [(capacity: Int, requested: String)] = []
         for run in runs
@@ -14,7 +18,8 @@ extension ReplayReport {
         }
         for (capacity, requested) in capacities {
             let group = runs.filter { $0.capacity == capacity && $0.capacityAsked == requested }
-            text += "\n" + title(group[0], requested: requested) + "\n" + table(of: group, emphasis: emphasis)
+            text += "\n" + title(of: group, requested: requested) + "\n"
+            text += RunTable(group, trace: trace, options: options).rendered(emphasis: emphasis)
             text += breakdown(of: group, by: "category", \.categories) + breakdown(of: group, by: "user", \.users)
             text += timings(of: group) + prefetching(of: group)
         }
@@ -38,7 +43,9 @@ extension ReplayReport {
         return text
     }
 
-    private func title(_ run: RunResult, requested: String) -> String {
+    private func title(of group: [RunResult], requested: String) -> String {
+        // Beside policies in one cache, a run in two tiers is described by a note.
+        let run = group.first { $0.tiers == nil } ?? group[0]
         var text: String
         if let tiers = run.tiers {
             text = "memory \(amount(tiers.memoryCapacity, run)), disk \(amount(tiers.diskCapacity, run))"
@@ -53,61 +60,6 @@ extension ReplayReport {
     private func amount(_ capacity: Int, _ run: RunResult) -> String {
         run.capacityUnit == .bytes ? capacity.bytesForPeople : capacity.counted("object")
     }
-
-    private func table(of group: [RunResult], emphasis: Bool) -> String {
-        let hasBytes = trace.sizeUnit == .bytes
-        let hasMissCosts = group.contains { $0.missCost != nil }
-        let hasTiers = group.contains { $0.tiers != nil }
-        let hasUsers = group.contains { $0.userDistribution != nil }
-        let lru = group.first { $0.label == "lru" }?.objectHitRatio
-        let optimum = group.first { $0.traits.contains("needs_future") }?.objectHitRatio
-        let online = group.filter { !$0.traits.contains("needs_future") }
-        let best = online.map(\.objectHitRatio).max()
-        let bestBytes = online.map(\.byteHitRatio).max()
-
-        var columns: [(String, TextTable.Alignment)] = [("policy", .left), ("hit ratio", .right)]
-        if hasBytes { columns.append(("byte hit ratio", .right)) }
-        if hasMissCosts { columns.append(("miss cost", .right)) }
-        if lru != nil && optimum != nil { columns.append(("gap closed", .right)) }
-        if hasUsers { columns += [("user p10", .right), ("user p50", .right), ("user p90", .right)] }
-        if hasTiers { columns += [("memory", .right), ("disk", .right), ("mean ms", .right), ("p99 ms", .right)] }
-        columns += [("evictions", .right), ("M req/s", .right)]
-        columns += [("fixed", .right), ("B/resident", .right), ("total", .right)]
-        var table = TextTable(columns.map { (title: $0.0, alignment: $0.1) })
-        for run in online + group.filter({ $0.traits.contains("needs_future") }) {
-            let isOnline = !run.traits.contains("needs_future")
-            var row: [TextTable.Cell] = [
-                .init(run.label + (run.prefetch.map { " + \($0.policy)" } ?? "")),
-                .init(run.objectHitRatio.percent, isBold: isOnline && run.objectHitRatio == best),
-            ]
-            if hasBytes {
-                row.append(.init(run.byteHitRatio.percent, isBold: isOnline && run.byteHitRatio == bestBytes))
-            }
-            if hasMissCosts { row.append(.init(run.missCost.map { $0.decimals(1) } ?? "-")) }
-            if let lru, let optimum {
-                row.append(.init(optimum > lru ? ((run.objectHitRatio - lru) / (optimum - lru)).percent : "-"))
-            }
-            if hasUsers {
-                let spread = run.userDistribution
-                row += [spread?.p10, spread?.p50, spread?.p90].map { .init($0.map(\.percent) ?? "-") }
-            }
-            if hasTiers, let tiers = run.tiers {
-                let requests = Double(max(1, run.requests))
-                row += [
-                    .init((Double(tiers.memoryHits) / requests).percent),
-                    .init((Double(tiers.diskHits) / requests).percent), .init(tiers.meanLatency.decimals(2)),
-                    .init(tiers.p99Latency.decimals(2)),
-                ]
-            }
-            row += [
-                .init(run.evictions.grouped), .init((run.requestsPerSecond / 1e6).decimals(2)),
-                .init(run.metadataFixedBytes.bytesForPeople), .init(run.metadataBytesPerResident.decimals(0)),
-                .init(run.metadataBytes.bytesForPeople),
-            ]
-            table.add(row)
-        }
-        return table.rendered(emphasis: emphasis)
-    }
 }
 
 extension ReplayReport {
@@ -117,7 +69,7 @@ extension ReplayReport {
         var table = TextTable(
             [(title: "policy", alignment: .left), (title: "ns", alignment: .left)]
                 + ["times", "mean", "p50", "p90", "p99", "p99.9", "max"].map { (title: $0, alignment: .right) })
-        for run in group {
+        for run in RunRow.rows(group).map(\.first) {
             for (name, times) in run.timings?.kinds ?? [] {
                 let figures = [times.p50, times.p90, times.p99, times.p999, times.max].map(\.grouped)
                 table.add(
@@ -125,7 +77,8 @@ extension ReplayReport {
                         + figures.map { .init($0) })
             }
         }
-        return "\n" + table.rendered() + "The clock's overhead of \(clock.decimals(0)) ns is subtracted.\n"
+        let seeds = group.count > RunRow.rows(group).count ? " Of several seeds, the first one is shown." : ""
+        return "\n" + table.rendered() + "The clock's overhead of \(clock.decimals(0)) ns is subtracted.\(seeds)\n"
     }
 }
 
@@ -137,16 +90,19 @@ extension ReplayReport {
     /// counted.
     func breakdown(of group: [RunResult], by what: String, _ tallies: (RunResult) -> [String: Tally]?) -> String {
         guard let first = group.first.flatMap(tallies), !first.isEmpty else { return "" }
+        let rows = RunRow.rows(group)
         let names = first.sorted { ($1.value.requests, $0.key) < ($0.value.requests, $1.key) }
         var table = TextTable(
             [(title: what, alignment: .left), (title: "requests", alignment: .right)]
-                + group.map { (title: $0.label, alignment: .right) })
+                + rows.map { (title: $0.label, alignment: .right) })
         for (name, tally) in names.prefix(Self.listed) {
-            let ratios = group.map { TextTable.Cell(tallies($0)?[name]?.objectHitRatio.percent ?? "-") }
+            let ratios = rows.map { row in
+                TextTable.Cell(row.meanIfAll { tallies($0)?[name]?.objectHitRatio }?.percent ?? "-")
+            }
             table.add([.init(name), .init(tally.requests.grouped)] + ratios)
         }
         let rest = names.count - Self.listed
-        return "\n" + table.rendered() + (rest > 0 ? "and \(rest.grouped) more, in --format json\n" : "")
+        return "\n" + table.rendered() + (rest > 0 ? "and \(rest.grouped) more, in --format json and csv\n" : "")
     }
 }
 
@@ -160,24 +116,28 @@ extension ReplayReport {
         ]
         .map { ($0, .right) }
         var table = TextTable(columns)
-        for run in group {
-            guard let prefetch = run.prefetch else { continue }
-            let requests = Double(max(1, run.requests))
+        let rows = RunRow.rows(group).filter { $0.first.prefetch != nil }
+        for row in rows {
+            func mean(_ value: (PrefetchResult, Double) -> Double) -> Double {
+                row.meanIfAll { run in run.prefetch.map { value($0, Double(max(1, run.requests))) } } ?? 0
+            }
             let shares = [
-                run.objectHitRatio, prefetch.objectHitRatioWithout, Double(prefetch.hitsOwed) / requests,
-                Double(prefetch.fetched) / requests, prefetch.precision, prefetch.coverage, prefetch.pollution,
-                prefetch.timeliness, prefetch.wastedShare,
+                row.mean { $0.objectHitRatio }, mean { prefetch, _ in prefetch.objectHitRatioWithout },
+                mean { Double($0.hitsOwed) / $1 }, mean { Double($0.fetched) / $1 },
+                mean { prefetch, _ in prefetch.precision }, mean { prefetch, _ in prefetch.coverage },
+                mean { prefetch, _ in prefetch.pollution }, mean { prefetch, _ in prefetch.timeliness },
+                mean { prefetch, _ in prefetch.wastedShare },
             ]
             table.add(
-                [.init("\(run.label) + \(prefetch.policy)")] + shares.map { .init($0.percent) }
-                    + [.init(prefetch.planningMicroseconds.decimals(1))])
+                [.init(row.label)] + shares.map { .init($0.percent) }
+                    + [.init(mean { prefetch, _ in prefetch.planningMicroseconds }.decimals(1))])
         }
         var text = "\n" + table.rendered()
         text += "Budget \(first.budget). owed: hits due to prefetching, of the requests; fetched: prefetched objects, "
         text += "of the requests; precision: used, of the fetched; coverage: misses avoided, of the misses without "
         text += "prefetching; pollution: hits lost, of the requests; timely: used, of the used and late; wasted: "
         text += "prefetched and unused, of everything fetched; µs: learning and planning per request.\n"
-        for run in group { text += calibration(of: run) }
+        for row in rows { text += calibration(of: row.first) }
         return text
     }
 

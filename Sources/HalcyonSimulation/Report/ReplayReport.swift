@@ -14,15 +14,32 @@ public struct ReplayReport: Sendable, Codable {
     /// The result version of the build that made the report. Builds with the same number give the same counts for the
     /// same trace and parameters.
     public var resultVersion = Halcyon.resultVersion
+    /// The identifier of the executable; see ``BuildInfo/identifier``.
+    public var buildId = BuildInfo.current.identifier
     /// The replayed trace.
     public var trace: TraceSummary
-    /// The runs, one for each policy and capacity: policies in the requested order, capacities within.
+    /// The runs, one for each policy, capacity and seed: policies in the requested order, capacities within, seeds
+    /// within.
     public var runs: [RunResult]
+    /// The means over seeds, one for each policy and capacity that was replayed with several seeds.
+    public var means: [SeedMean]
 
     /// Creates a report.
     public init(trace: TraceSummary, runs: [RunResult]) {
         self.trace = trace
         self.runs = MissPrices.applied(to: runs)
+        var groups: [[RunResult]] = []
+        for run in runs {
+            func isSame(_ other: RunResult) -> Bool {
+                other.capacity == run.capacity && other.capacityAsked == run.capacityAsked
+            }
+            if let place = groups.firstIndex(where: { isSame($0[0]) }) {
+                groups[place].append(run)
+            } else {
+                groups.append([run])
+            }
+        }
+        means = groups.flatMap { RunRow.rows($0).compactMap { SeedMean($0.runs) } }
     }
 
     /// Returns the report as one JSON object with sorted keys.
@@ -34,13 +51,15 @@ public struct ReplayReport: Sendable, Codable {
             let schema: String
             let halcyonVersion: String
             let resultVersion: Int
+            let buildId: String
             let trace: TraceSummary
             let run: RunResult
         }
         return try JSONReport.lines(
             runs.map {
                 Line(
-                    schema: schema, halcyonVersion: halcyonVersion, resultVersion: resultVersion, trace: trace, run: $0)
+                    schema: schema, halcyonVersion: halcyonVersion, resultVersion: resultVersion, buildId: buildId,
+                    trace: trace, run: $0)
             })
     }
 }

@@ -12,6 +12,10 @@ public struct TraceSummary: Sendable, Codable {
     public var objects: Int
     /// The total size of all distinct objects, in ``sizeUnit``.
     public var distinctSize: Int
+    /// The size of the smallest request, in ``sizeUnit``.
+    public var smallestSize: Int
+    /// Whether the trace has times. Without them, request n is taken to happen n seconds after the first.
+    public var hasTimes: Bool
     /// The unit of sizes: bytes, or objects that count 1 each.
     public var sizeUnit: SizeUnit
     /// The number of distinct users; 0 if none is known.
@@ -28,6 +32,8 @@ public struct TraceSummary: Sendable, Codable {
         self.requests = requests
         objects = identity.objects.count
         distinctSize = identity.distinctSize
+        smallestSize = identity.smallestSize
+        hasTimes = !stream.report.noTimes
         sizeUnit = stream.sizeUnit
         users = identity.users.count
         categories = identity.categoryCount(stream.categorySets)
@@ -43,6 +49,10 @@ public struct TraceSummary: Sendable, Codable {
         requests = trace.count
         objects = trace.objectCount
         distinctSize = Int(clamping: trace.distinctSize)
+        smallestSize =
+            trace.requestSizes.isEmpty
+            ? Int(clamping: trace.objectSizes.min() ?? 0) : Int(trace.requestSizes.min() ?? 0)
+        hasTimes = !trace.report.noTimes
         sizeUnit = trace.sizeUnit
         users = trace.userCount
         categories = trace.categoryCount

@@ -2,8 +2,10 @@ import HalcyonPrefetch
 
 /// The results of prefetching in a replay, compared with the same replay without prefetching.
 public struct PrefetchResult: Sendable, Codable {
-    /// The prefetch policy.
+    /// The prefetch policy, with the parameters set by the user.
     public var policy: String
+    /// Every parameter of the prefetch policy with its value.
+    public var parameters: [String: String]
     /// The matrix routines of the planner; `nil` for another prefetch policy.
     public var kernels: KernelInfo?
     /// The prefetch budget of each cache, in the notation of `--prefetch-budget`.
@@ -53,6 +55,7 @@ public struct PrefetchResult: Sendable, Codable {
         let (total, without) = (recorder.total, recorder.totalWithout)
         func share(_ part: Int, of whole: Int) -> Double { whole == 0 ? 0 : Double(part) / Double(whole) }
         self.policy = options.policy.description
+        parameters = options.parameters
         kernels = KernelInfo(options)
         budget = options.budget.description
         fetchLatency = options.fetchLatency

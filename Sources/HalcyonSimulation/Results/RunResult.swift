@@ -3,13 +3,15 @@ import HalcyonTrace
 
 /// The result of one run: one trace, one policy, one capacity.
 public struct RunResult: Sendable, Codable {
-    /// The policy's name.
+    /// The policy's name; for tiers with different policies, as ``label``.
     public var policy: String
-    /// The policy as requested, with the parameters set by the user.
+    /// The policy as requested, with the parameters set by the user. For tiers with different policies, the name of the
+    /// run, or both policies (`lru/s3-fifo`), that of the memory first.
     public var label: String
-    /// Every parameter of the policy with its value.
+    /// Every parameter of the policy with its value. For tiers with different policies, each name begins with the
+    /// tier's (`memory_expiration`).
     public var parameters: [String: String]
-    /// The names of the policy's traits.
+    /// The names of the policy's traits, or of the traits of either tier's policy.
     public var traits: [String]
     /// The capacity of the cache, or of each user's cache, in ``capacityUnit``.
     public var capacity: Int
@@ -40,6 +42,8 @@ public struct RunResult: Sendable, Codable {
     public var evictions: Int
     /// The number of requests whose object was not admitted: larger than the cache or refused by the policy.
     public var admissionsRefused: Int
+    /// The part of ``admissionsRefused`` whose object is larger than the cache, or than its largest tier.
+    public var refusedTooLarge: Int
     /// The number of requests that found their object expired or of a different size.
     public var stale: Int
     /// The number of warm-up requests, which are not counted.
@@ -72,6 +76,8 @@ public struct RunResult: Sendable, Codable {
     public var categories: [String: Tally]?
     /// The hits by user. Nil unless ``ReplayOptions/byUser`` is set.
     public var users: [String: Tally]?
+    /// The hits by category and by user as rows; nil unless either is counted.
+    public var breakdown: [Breakdown]?
     /// The distribution of the hit ratio over users. Nil in shared mode.
     public var userDistribution: UserDistribution?
     /// The hits by tier and the latencies. Nil without tiers.
@@ -134,17 +140,17 @@ extension RunResult {
         _ resolved: ResolvedJob, facts: SourceFacts, recorder: Recorder, caches: CacheSummary, seconds: Double,
         timings: RunTimings?
     ) {
-        let (job, policy, total) = (resolved.job, resolved.job.policy, recorder.total)
+        let (job, total) = (resolved.job, recorder.total)
+        let policies = job.policies
         self.init(
-            policy: policy.info.name, label: policy.label,
-            parameters: Dictionary(policy.parameters.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 }),
-            traits: policy.info.traits.nameList, capacity: resolved.capacity,
+            policy: policies.count == 1 ? policies[0].info.name : job.label, label: job.label,
+            parameters: Self.parameters(policies), traits: job.traits.nameList, capacity: resolved.capacity,
             capacityAsked: job.capacity.description, capacityUnit: facts.sizeUnit, mode: job.mode,
-            caches: caches.caches, models: job.mode == .perUser && policy.learns ? job.models : nil,
+            caches: caches.caches, models: job.mode == .perUser && policies.contains(where: \.learns) ? job.models : nil,
             requests: total.requests, hits: total.hits, objectHitRatio: total.objectHitRatio,
             byteHitRatio: total.byteHitRatio, bytesFetched: total.bytesFetched, evictions: caches.evictions,
-            admissionsRefused: recorder.refused, stale: recorder.stale, warmupRequests: recorder.warmup,
-            seed: job.options.seed, kernels: KernelInfo(policy), seconds: seconds,
+            admissionsRefused: recorder.refused, refusedTooLarge: recorder.refusedTooLarge, stale: recorder.stale, warmupRequests: recorder.warmup,
+            seed: job.options.seed, kernels: policies.lazy.compactMap { KernelInfo($0) }.first, seconds: seconds,
             requestsPerSecond: seconds > 0 ? Double(facts.requests) / seconds : 0,
             metadataBytes: caches.metadataBytes.total, metadataFixedBytes: caches.metadataBytes.fixed,
             metadataBytesPerResident: caches.bytesPerResident,
@@ -152,16 +158,32 @@ extension RunResult {
             windows: recorder.windows, timings: timings)
         if job.options.byCategory { categories = Self.byCategory(recorder.byCategorySet, facts) }
         if job.options.byUser { users = Self.named(recorder.byUser, facts.names.users) }
+        if job.options.byCategory || job.options.byUser {
+            breakdown = Breakdown.rows(by: "category", categories) + Breakdown.rows(by: "user", users)
+        }
         if job.mode == .perUser {
             userDistribution = UserDistribution(
                 recorder.byUser.filter { $0.requests > 0 }.map(\.objectHitRatio))
         }
         if let memoryCapacity = resolved.memoryCapacity {
             tiers = recorder.latency?.result(memoryCapacity: memoryCapacity, diskCapacity: resolved.capacity)
+            tiers?.memoryPolicy = job.memoryPolicy?.label ?? ""
+            tiers?.diskPolicy = job.mainPolicy.label
+            tiers?.memoryLifetime = job.tiers?.memoryLifetime
+            tiers?.diskLifetime = job.tiers?.diskLifetime
         }
         if let options = job.options.prefetch, let prefetching = caches.prefetching {
             prefetch = PrefetchResult(options, prefetching.counts, policy: prefetching.policy, recorder)
         }
+    }
+
+    /// Returns every parameter of the policy; for two tiers with different policies, with the tier in front.
+    private static func parameters(_ policies: [ConfiguredPolicy]) -> [String: String] {
+        let prefixes = policies.count == 1 ? [""] : ["memory_", "disk_"]
+        let named = zip(prefixes, policies).flatMap { prefix, policy in
+            policy.parameters.map { (prefix + $0.name, $0.value) }
+        }
+        return Dictionary(named, uniquingKeysWith: { $1 })
     }
 
     private static func byCategory(_ tallies: [Tally], _ facts: SourceFacts) -> [String: Tally] {
@@ -257,4 +279,12 @@ public struct TierResult: Sendable, Codable, Equatable {
     public var p99Latency: Double
     /// The costs that the latencies are computed from.
     public var costs: LatencyModel
+    /// The policy of the memory tier, with the parameters set by the user.
+    public var memoryPolicy = ""
+    /// The policy of the disk tier, with the parameters set by the user.
+    public var diskPolicy = ""
+    /// The lifetime of an entry in memory after its last access, in microseconds. Nil if the policy decides.
+    public var memoryLifetime: Int64?
+    /// The lifetime of an entry on disk after its last access, in microseconds. Nil if the policy decides.
+    public var diskLifetime: Int64?
 }

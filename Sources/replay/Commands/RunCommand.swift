@@ -4,7 +4,6 @@ import HalcyonEviction
 import HalcyonExperiments
 import HalcyonLearning
 import HalcyonSimulation
-import HalcyonSupport
 import HalcyonTrace
 
 /// `replay TRACE…`: replays every policy at every capacity.
@@ -39,7 +38,8 @@ struct RunCommand: AsyncParsableCommand {
         name: [.short, .long],
         help: ArgumentHelp(
             "Capacities: a share of all distinct bytes or objects (1%), a size (64MB), or a number: of bytes if the trace "
-                + "has sizes, otherwise of objects. (default: 1%,10%)", valueName: "capacity,…"))
+                + "has sizes, otherwise of objects; or a range of ten (0.1%..20%:10). (default: 1%,10%)",
+            valueName: "capacity,…"))
     var capacity: String?
 
     @Flag(help: "Replay only the given policies, without the baselines.")
@@ -57,7 +57,11 @@ struct RunCommand: AsyncParsableCommand {
 
     @OptionGroup(title: "A trained model") var pretrained: ModelArguments
 
-    @Option(help: "Two tiers in place of one cache: memory=64MB,disk=1GB.")
+    @Option(
+        help: """
+            Two tiers in place of one cache: memory=64MB,disk=1GB. A tier may have a policy of its own: \
+            memory=64MB:kingfisher-memory,disk=1GB:kingfisher-disk.
+            """)
     var tiers: String?
 
     @Option(help: "With --tiers: the lifetime of an entry in memory after its last access, such as 300s.")
@@ -85,6 +89,13 @@ struct RunCommand: AsyncParsableCommand {
     @Option(help: "The seed of all random choices.")
     var seed: UInt64 = 1
 
+    @Option(
+        help: """
+            Replay policies that draw random numbers with this number of seeds, from --seed on, and show the mean and the 95 % \
+            confidence interval.
+            """)
+    var seeds: Int = 1
+
     @Option(help: "The number of equal windows of the series over time, in JSON. (default: 10)")
     var windows: Int?
 
@@ -105,29 +116,24 @@ struct RunCommand: AsyncParsableCommand {
             "Replay while reading, for traces larger than memory. Needs online policies and capacities in numbers.")
     var stream = false
 
+    @OptionGroup(title: "The table") var table: TableArguments
+
     @OptionGroup(title: "Output") var output: OutputArguments
 
     func run() async throws {
         try await reportingFailure {
             try validateNumbers()
             try verifyFiles()
-            let policies = try chosenPolicies(from: pretrained.catalogue())
-            var jobs: [ReplayJob] = []
-            for prefetch in try prefetchOptions() {
-                var options = replayOptions
-                options.prefetch = prefetch
-                jobs += ReplayJob.grid(
-                    policies: policies, capacities: try capacities(), options: options,
-                    mode: per == .user ? .perUser : .shared, models: models ?? .shared, tiers: try tierOptions())
-            }
+            let plan = try RunPlan(self)
             var reports: [ReplayReport] = []
             for trace in traces {
-                reports.append(try stream ? streamed(trace, jobs) : await loaded(trace, jobs))
+                reports.append(try stream ? streamed(trace, plan) : await loaded(trace, plan))
             }
             let emphasis = Terminal.allowsEmphasis && output.output == nil
+            let options = try table.options()
             let data =
                 switch output.format {
-                case .table: Data(reports.map { $0.table(emphasis: emphasis) }.joined(separator: "\n").utf8)
+                case .table: Data(reports.map { $0.table(options, emphasis: emphasis) }.joined(separator: "\n").utf8)
                 case .json: try reports.count == 1 ? reports[0].json() : JSONReport.data(reports)
                 case .csv: ReplayReport.csv(reports)
                 case .jsonl: try reports.reduce(into: Data()) { $0.append(try $1.jsonLines()) }
@@ -145,18 +151,6 @@ struct RunCommand: AsyncParsableCommand {
         ).verify()
     }
 
-    private var replayOptions: ReplayOptions {
-        ReplayOptions(
-            warmup: warmup, seed: seed, windows: windows ?? 10, byCategory: by.contains(.category),
-            byUser: by.contains(.user), timings: timings)
-    }
-
-    /// Returns the options of each prefetch policy, or one `nil` without prefetching.
-    private func prefetchOptions() throws -> [PrefetchOptions?] {
-        let options = try prefetching.options()
-        return options.isEmpty ? [nil] : options
-    }
-
     private var notes: [String] { pretrained.notes + prefetching.notes }
 
     private func loadOptions(of trace: String) throws -> LoadOptions {
@@ -167,7 +161,7 @@ struct RunCommand: AsyncParsableCommand {
         return try reading.options(of: trace, names: names)
     }
 
-    private func loaded(_ trace: String, _ jobs: [ReplayJob]) async throws -> ReplayReport {
+    private func loaded(_ trace: String, _ plan: RunPlan) async throws -> ReplayReport {
         let path = ReadingArguments.path(of: trace)
         var load = try loadOptions(of: trace)
         if per == nil {
@@ -181,14 +175,14 @@ struct RunCommand: AsyncParsableCommand {
         if by.contains(.user), !requests.hasUsers {
             throw ReplayError.data("\(path) has no users for a table by user.")
         }
-        let sweep = try Sweep(trace: requests, jobs: jobs)
+        // Hashing reads every column, so it ends before the runs that are timed.
+        let summary = TraceSummary(requests, path: path, notes: notes + self.notes)
+        let sweep = try Sweep(trace: requests, jobs: try plan.jobs(for: requests, summary))
         let progress = sweep.makeProgress()
-        // The fingerprint takes a pass over all columns, so the runs start in parallel.
-        async let summary = TraceSummary(requests, path: path, notes: notes + self.notes)
         let runs = await showingProgress(progress) {
             await sweep.run(workers: threads ?? (timings ? 1 : nil), progress: progress)
         }
-        return await ReplayReport(trace: summary, runs: runs)
+        return ReplayReport(trace: summary, runs: runs)
     }
 
     /// Returns the part of a trace that per-user caches replay, and the notes for a report.
@@ -202,7 +196,7 @@ struct RunCommand: AsyncParsableCommand {
         return (part.trace, part.withoutUser > 0 ? [note] : [])
     }
 
-    private func streamed(_ trace: String, _ jobs: [ReplayJob]) throws -> ReplayReport {
+    private func streamed(_ trace: String, _ plan: RunPlan) throws -> ReplayReport {
         if windows != nil {
             throw ReplayError.usage(
                 "--windows divides the requests into equal parts, but their number is not known in a stream: leave it out."
@@ -211,40 +205,7 @@ struct RunCommand: AsyncParsableCommand {
         var load = try loadOptions(of: trace)
         load.limit = limit
         load.skip = skip
-        return try StreamReplay(path: ReadingArguments.path(of: trace), load: load, jobs: jobs).run(notes: notes)
-    }
-
-    private func chosenPolicies(from catalogue: PolicyCatalogue) throws -> [ConfiguredPolicy] {
-        var chosen = try policy.flatMap(PolicySpec.split).map { try catalogue.policy($0) }
-        if chosen.isEmpty { chosen = [try catalogue.policy("learned")] }
-        if !only {
-            for name in ["lru", "lfu", "kingfisher", "s3-fifo", "gdsf", "belady"] {
-                let baseline = try catalogue.policy(name)
-                if tiers != nil || stream || prefetching.isOn, baseline.info.traits.contains(.needsFuture) { continue }
-                if !chosen.contains(where: { $0.label == baseline.label }) { chosen.append(baseline) }
-            }
-        }
-        try pretrained.requireUse(by: chosen)
-        return chosen
-    }
-
-    private func capacities() throws(ReplayError) -> [CapacityRequest] {
-        try CapacityRequest.list(parsing: capacity ?? "1%,10%")
-    }
-
-    private func tierOptions() throws -> TierOptions? {
-        guard let tiers else {
-            if memoryExpiration != nil || diskExpiration != nil || latency != nil {
-                throw ReplayError.usage("--memory-expiration, --disk-expiration and --latency need --tiers.")
-            }
-            return nil
-        }
-        if capacity != nil { throw ReplayError.usage("--tiers states the capacities: leave out --capacity.") }
-        var options = try TierOptions(parsing: tiers)
-        options.memoryLifetime = try memoryExpiration.map { try TimeSpan(parsing: $0).microseconds }
-        options.diskLifetime = try diskExpiration.map { try TimeSpan(parsing: $0).microseconds }
-        if let latency { options.latency = try LatencyModel(parsing: latency) }
-        return options
+        return try StreamReplay(path: ReadingArguments.path(of: trace), load: load, jobs: plan.jobs()).run(notes: notes)
     }
 
     private func validateNumbers() throws {
@@ -252,6 +213,9 @@ struct RunCommand: AsyncParsableCommand {
         if skip < 0 { throw ReplayError.usage("--skip \(skip) is negative: give 0 or more.") }
         if !(0..<1).contains(warmup) {
             throw ReplayError.usage("--warmup \(warmup) is not a share: give a number from 0 to less than 1.")
+        }
+        if !(1...1_000).contains(seeds) {
+            throw ReplayError.usage("--seeds \(seeds) is out of range: give 1 to 1000.")
         }
         if models != nil, per == nil { throw ReplayError.usage("--models needs --per user.") }
         if let windows, windows < 1 || windows > 100_000 {

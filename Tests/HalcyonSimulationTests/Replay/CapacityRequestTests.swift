@@ -11,6 +11,38 @@ struct CapacityRequestTests {
         #expect(try CapacityRequest(parsing: text).resolved(unit: .objects, distinct: distinct) == expected)
     }
 
+    @Test("every whole and half percentage of whole numbers is exact: 29, 57 and 58 % of 100 are 29, 57 and 58")
+    func exactShares() throws {
+        for tenths in stride(from: 5, through: 1_000, by: 5) {
+            let request = try CapacityRequest(parsing: "\(tenths / 10).\(tenths % 10)%")
+            for distinct in [1, 7, 99, 100, 1_000, 25_535, 51_455, 123_456_789_012, 1 << 50] {
+                let (quotient, remainder) = distinct.quotientAndRemainder(dividingBy: 1_000)
+                let expected = max(1, quotient * tenths + remainder * tenths / 1_000)
+                #expect(
+                    try request.resolved(unit: .objects, distinct: distinct) == expected, "\(request) of \(distinct)")
+            }
+        }
+    }
+
+    @Test(
+        "a range is a geometric series in three digits",
+        arguments: [
+            ("0.1%..20%:10", ["0.1%", "0.18%", "0.325%", "0.585%", "1.05%", "1.9%", "3.42%", "6.16%", "11.1%", "20%"]),
+            ("1%..100%:3", ["1%", "10%", "100%"]), ("10..1000:3,5", ["10", "100", "1000", "5"]),
+            ("1..4:9", ["1", "2", "3", "4"]), ("1KB..1MB:4", ["1KB", "10000B", "100000B", "1MB"]),
+        ])
+    func ranges(text: String, expected: [String]) throws {
+        #expect(try CapacityRequest.list(parsing: text).map(\.description) == expected)
+    }
+
+    @Test(
+        "a bare fraction is refused and the share is offered",
+        arguments: [("0.1", "write 10% for"), ("0.005", "write 0.5% for"), ("1.0", "write 100% for"), ("1.5", "whole")])
+    func fractions(text: String, offer: String) throws {
+        let error = #expect(throws: ReplayError.self) { try CapacityRequest(parsing: text) }
+        #expect(error?.description.contains(offer) == true)
+    }
+
     @Test("a size has a unit, a bare number is in the unit of costs")
     func sizes() throws {
         #expect(try CapacityRequest(parsing: "64MB").resolved(unit: .bytes, distinct: nil) == 64_000_000)
@@ -22,7 +54,8 @@ struct CapacityRequestTests {
     }
 
     @Test(
-        "anything else is refused", arguments: ["", "%", "0%", "101%", "-1", "-1%", "x", "1X", "nan%", "inf%", "1%,"])
+        "anything else is refused", arguments: ["", "%", "0%", "101%", "-1", "-1%", "x", "1X", "nan%", "inf%", "1%,", "0", "0.0", "-0.5", "0.4B", "0KB", "1%..2%", "1%..2%:1",
+            "2%..1%:3", "1%..5:3", "..5:3", "1%..:3", "1%..2%:x", "1%:3..2%"])
     func refused(text: String) {
         #expect(throws: ReplayError.self) { try CapacityRequest.list(parsing: text) }
     }

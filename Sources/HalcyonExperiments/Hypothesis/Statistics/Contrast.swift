@@ -1,3 +1,5 @@
+import HalcyonSupport
+
 /// A paired difference of hit ratios, with its intervals.
 public struct Contrast: Sendable, Codable, Equatable {
     /// The difference of the hit ratios, each a mean over seeds (and permutations).

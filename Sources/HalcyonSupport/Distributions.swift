@@ -1,19 +1,17 @@
-import HalcyonSupport
-
 /// The quantiles for intervals and detectable effects.
-enum Distributions {
+package enum Distributions {
     /// Returns the probability that a standard normal variable is at most `x`. O(1).
-    static func normalProbability(_ x: Double) -> Double { 0.5 * PortableMath.erfc(-x / 2.0.squareRoot()) }
+    package static func normalProbability(_ x: Double) -> Double { 0.5 * PortableMath.erfc(-x / 2.0.squareRoot()) }
 
     /// Returns the quantile of the standard normal distribution at `probability`, to 1e-12. O(1).
     ///
     /// - Parameter probability: above 0 and below 1.
-    static func normalQuantile(_ probability: Double) -> Double {
+    package static func normalQuantile(_ probability: Double) -> Double {
         bisected(probability, normalProbability)
     }
 
     /// Returns the probability that Student's t with `degrees` degrees of freedom is at most `x`. O(1).
-    static func studentProbability(_ x: Double, degrees: Double) -> Double {
+    package static func studentProbability(_ x: Double, degrees: Double) -> Double {
         let tail = 0.5 * betaRatio(degrees / (degrees + x * x), degrees / 2, 0.5)
         return x > 0 ? 1 - tail : tail
     }
@@ -22,7 +20,7 @@ enum Distributions {
     /// O(1).
     ///
     /// - Parameter probability: above 0 and below 1.
-    static func studentQuantile(_ probability: Double, degrees: Double) -> Double {
+    package static func studentQuantile(_ probability: Double, degrees: Double) -> Double {
         bisected(probability) { studentProbability($0, degrees: degrees) }
     }
 

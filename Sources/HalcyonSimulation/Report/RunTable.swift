@@ -1,0 +1,392 @@
+import HalcyonEviction
+
+/// The columns and the order of the table of runs.
+public struct TableOptions: Sendable, Equatable {
+    /// A column of the table. The raw value is its name on the command line.
+    public enum Column: String, Sendable, CaseIterable, Codable {
+        /// The hits by requests.
+        case hitRatio = "hit-ratio"
+        /// The bytes hit by bytes requested.
+        case byteHitRatio = "byte-hit-ratio"
+        /// One minus the hit ratio.
+        case missRatio = "miss-ratio"
+        /// One minus the byte hit ratio.
+        case byteMissRatio = "byte-miss-ratio"
+        /// The total cost of the misses.
+        case missCost = "miss-cost"
+        /// The share of the gap between LRU and the optimum that is closed.
+        case gapClosed = "gap-closed"
+        /// The 10th percentile of the users' hit ratios.
+        case userP10 = "user-p10"
+        /// The median of the users' hit ratios.
+        case userP50 = "user-p50"
+        /// The 90th percentile of the users' hit ratios.
+        case userP90 = "user-p90"
+        /// The requests served from memory, by all requests.
+        case memory
+        /// The requests served from disk, by all requests.
+        case disk
+        /// The mean latency, in milliseconds.
+        case meanLatency = "mean-ms"
+        /// The 99th percentile of the latency, in milliseconds.
+        case p99Latency = "p99-ms"
+        /// The requests whose object was not admitted, by all requests.
+        case refused
+        /// The requests that found their object expired or of another size, by all requests.
+        case stale
+        /// The number of evictions.
+        case evictions
+        /// Millions of requests per second.
+        case speed
+        /// The metadata bytes that do not grow with the entries.
+        case fixed
+        /// The other metadata bytes per resident.
+        case perResident = "per-resident"
+        /// All metadata bytes of the replay.
+        case total
+    }
+
+    /// The columns to show. Nil by default: those that apply to the runs.
+    public var columns: [Column]?
+    /// The column to order the rows by: ratios of hits, speeds and counts of hits from the largest, all others from the
+    /// smallest. Nil by default: the requested order, the offline optimum last.
+    public var order: Column?
+    /// Whether the default columns have miss ratios in place of hit ratios. False by default.
+    public var showsMissRatio = false
+
+    /// Creates the default options.
+    public init() {}
+}
+
+/// The runs of one policy at one capacity that differ in their seed only: a row of the table.
+struct RunRow {
+    let runs: [RunResult]
+
+    var first: RunResult { runs[0] }
+    var label: String { first.label + (first.prefetch.map { " + \($0.policy)" } ?? "") }
+    var isOffline: Bool { first.traits.contains("needs_future") }
+
+    func mean(_ value: (RunResult) -> Double) -> Double {
+        // Equal values have exactly that mean.
+        let first = value(runs[0])
+        return first + runs.reduce(0) { $0 + (value($1) - first) } / Double(runs.count)
+    }
+
+    func meanCount(_ value: (RunResult) -> Int) -> Int { Int(mean { Double(value($0)) }.rounded()) }
+
+    /// Returns the mean of a field that every run has; `nil` if one lacks it.
+    func meanIfAll(_ value: (RunResult) -> Double?) -> Double? {
+        let values = runs.compactMap(value)
+        return values.count == runs.count ? mean { value($0) ?? 0 } : nil
+    }
+
+    /// The half-width of the 95 % confidence interval of the mean; 0 for one run.
+    func margin(_ value: (RunResult) -> Double) -> Double { Estimate(runs.map(value))?.margin ?? 0 }
+
+    /// Returns the rows of runs, in the order of their first run.
+    static func rows(_ runs: [RunResult]) -> [RunRow] {
+        var groups: [[RunResult]] = []
+        var places: [String: Int] = [:]
+        for run in runs {
+            let name = "\(run.label) + \(run.prefetch?.policy ?? "")"
+            // The same run requested twice stays two rows.
+            if let place = places[name], !groups[place].contains(where: { $0.seed == run.seed }) {
+                groups[place].append(run)
+            } else {
+                places[name] = groups.count
+                groups.append([run])
+            }
+        }
+        return groups.map { RunRow(runs: $0) }
+    }
+}
+
+/// The table of the runs at one capacity.
+struct RunTable {
+    private let rows: [RunRow]
+    private let trace: TraceSummary
+    private let options: TableOptions
+    private let references: GapReferences
+
+    init(_ runs: [RunResult], trace: TraceSummary, options: TableOptions) {
+        self.trace = trace
+        self.options = options
+        let requested = RunRow.rows(runs)
+        let references = GapReferences(requested, trace: trace)
+        self.references = references
+        if let order = options.order {
+            let keyed = requested.enumerated().map { (key: Self.key(order, of: $1, references), place: $0, row: $1) }
+            rows = keyed.sorted { ($0.key, $0.place) < ($1.key, $1.place) }.map(\.row)
+        } else {
+            rows = requested.filter { !$0.isOffline } + requested.filter(\.isOffline)
+        }
+    }
+
+    /// Returns the table, and below it the sentences that its figures need.
+    func rendered(emphasis: Bool) -> String {
+        let shown = options.columns ?? standardColumns
+        let online = rows.filter { !$0.isOffline }
+        var table = TextTable(
+            [(title: "policy", alignment: .left)] + shown.map { (title: Self.title($0), alignment: .right) })
+        for row in rows {
+            let cells = shown.map { column in
+                let best = Self.isRatio(column) ? online.map { Self.key(column, of: $0, references) }.min() : nil
+                let isBest = !row.isOffline && best == Self.key(column, of: row, references)
+                return TextTable.Cell(text(column, of: row), isBold: isBest)
+            }
+            table.add([.init(row.label)] + cells)
+        }
+        return table.rendered(emphasis: emphasis) + notes(shown).map { "  note: \($0)\n" }.joined()
+    }
+
+    private var standardColumns: [TableOptions.Column] {
+        let hasBytes = trace.sizeUnit == .bytes
+        var columns: [TableOptions.Column] = options.showsMissRatio ? [.missRatio] : [.hitRatio]
+        if hasBytes { columns.append(options.showsMissRatio ? .byteMissRatio : .byteHitRatio) }
+        if rows.contains(where: { $0.first.missCost != nil }) { columns.append(.missCost) }
+        if references.exist { columns.append(.gapClosed) }
+        if rows.contains(where: { $0.first.userDistribution != nil }) { columns += [.userP10, .userP50, .userP90] }
+        if rows.allSatisfy({ $0.first.tiers != nil }) { columns += [.memory, .disk, .meanLatency, .p99Latency] }
+        if rows.contains(where: { $0.meanCount { $0.admissionsRefused } > 0 }) { columns.append(.refused) }
+        if rows.contains(where: { $0.meanCount { $0.stale } > 0 }) { columns.append(.stale) }
+        return columns + [.evictions, .speed, .fixed, .perResident, .total]
+    }
+
+    private static func title(_ column: TableOptions.Column) -> String {
+        switch column {
+        case .hitRatio: "hit ratio"
+        case .byteHitRatio: "byte hit ratio"
+        case .missRatio: "miss ratio"
+        case .byteMissRatio: "byte miss ratio"
+        case .missCost: "miss cost"
+        case .gapClosed: "gap closed"
+        case .userP10: "user p10"
+        case .userP50: "user p50"
+        case .userP90: "user p90"
+        case .memory: "memory"
+        case .disk: "disk"
+        case .meanLatency: "mean ms"
+        case .p99Latency: "p99 ms"
+        case .refused: "refused"
+        case .stale: "stale"
+        case .evictions: "evictions"
+        case .speed: "M req/s"
+        case .fixed: "fixed"
+        case .perResident: "B/resident"
+        case .total: "total"
+        }
+    }
+
+    private static func isRatio(_ column: TableOptions.Column) -> Bool {
+        [.hitRatio, .byteHitRatio, .missRatio, .byteMissRatio].contains(column)
+    }
+
+    /// Returns the value that orders a column: the smallest is the best.
+    private static func key(_ column: TableOptions.Column, of row: RunRow, _ references: GapReferences) -> Double {
+        func tier(_ value: (TierResult) -> Double) -> Double { row.meanIfAll { $0.tiers.map(value) } ?? .infinity }
+        func user(_ value: (UserDistribution) -> Double) -> Double {
+            -(row.meanIfAll { $0.userDistribution.map(value) } ?? -.infinity)
+        }
+        return switch column {
+        case .hitRatio, .missRatio: -row.mean { $0.objectHitRatio }
+        case .byteHitRatio, .byteMissRatio: -row.mean { $0.byteHitRatio }
+        case .missCost: row.meanIfAll { $0.missCost } ?? .infinity
+        case .gapClosed: -(references.gapClosed(by: row)?.share ?? -.infinity)
+        case .userP10: user(\.p10)
+        case .userP50: user(\.p50)
+        case .userP90: user(\.p90)
+        case .memory: -tier { Double($0.memoryHits) }
+        case .disk: -tier { Double($0.diskHits) }
+        case .meanLatency: tier(\.meanLatency)
+        case .p99Latency: tier(\.p99Latency)
+        case .refused: row.mean { Double($0.admissionsRefused) }
+        case .stale: row.mean { Double($0.stale) }
+        case .evictions: row.mean { Double($0.evictions) }
+        case .speed: -row.mean { $0.requestsPerSecond }
+        case .fixed: row.mean { Double($0.metadataFixedBytes) }
+        case .perResident: row.mean { $0.metadataBytesPerResident }
+        case .total: row.mean { Double($0.metadataBytes) }
+        }
+    }
+
+    private func text(_ column: TableOptions.Column, of row: RunRow) -> String {
+        func ratio(_ isMiss: Bool, _ value: (RunResult) -> Double) -> String {
+            let mean = row.mean(value)
+            return Self.percent(isMiss ? 1 - mean : mean, margin: row.margin(value), runs: row.runs.count)
+        }
+        func share(_ value: (RunResult) -> Int) -> String {
+            row.mean { Double(value($0)) / Double(max(1, $0.requests)) }.percent
+        }
+        func user(_ value: (UserDistribution) -> Double) -> String {
+            row.meanIfAll { $0.userDistribution.map(value) }?.percent ?? "-"
+        }
+        func tier(_ value: (TierResult) -> Double) -> Double? { row.meanIfAll { $0.tiers.map(value) } }
+        return switch column {
+        case .hitRatio: ratio(false) { $0.objectHitRatio }
+        case .byteHitRatio: ratio(false) { $0.byteHitRatio }
+        case .missRatio: ratio(true) { $0.objectHitRatio }
+        case .byteMissRatio: ratio(true) { $0.byteHitRatio }
+        case .missCost: row.meanIfAll { $0.missCost }?.decimals(1) ?? "-"
+        case .gapClosed:
+            references.gapClosed(by: row).map { Self.percent($0.share, margin: $0.margin, runs: row.runs.count) } ?? "-"
+        case .userP10: user(\.p10)
+        case .userP50: user(\.p50)
+        case .userP90: user(\.p90)
+        case .memory: row.first.tiers == nil ? "-" : share { $0.tiers?.memoryHits ?? 0 }
+        case .disk: row.first.tiers == nil ? "-" : share { $0.tiers?.diskHits ?? 0 }
+        case .meanLatency: tier(\.meanLatency)?.decimals(2) ?? "-"
+        case .p99Latency: tier(\.p99Latency)?.decimals(2) ?? "-"
+        case .refused: share { $0.admissionsRefused }
+        case .stale: share { $0.stale }
+        case .evictions: row.meanCount { $0.evictions }.grouped
+        case .speed: (row.mean { $0.requestsPerSecond } / 1e6).decimals(2)
+        case .fixed: row.meanCount { $0.metadataFixedBytes }.bytesForPeople
+        case .perResident: row.mean { $0.metadataBytesPerResident }.decimals(0)
+        case .total: row.meanCount { $0.metadataBytes }.bytesForPeople
+        }
+    }
+
+    /// Returns a percentage; of several runs with its margin, and no more digits than the margin's first one, at most
+    /// two decimals.
+    static func percent(_ share: Double, margin: Double, runs: Int) -> String {
+        guard runs > 1 else { return share.percent }
+        let points = margin * 100
+        let digits = points >= 10 ? 0 : points >= 0.95 ? 0 : points >= 0.095 ? 1 : 2
+        return "\((share * 100).decimals(digits)) ± \(points.decimals(digits)) %"
+    }
+
+    // MARK: - Notes
+
+    private func notes(_ shown: [TableOptions.Column]) -> [String] {
+        var notes: [String] = []
+        if let several = rows.first(where: { $0.runs.count > 1 })?.runs.count {
+            notes.append(
+                "means of \(several) seeds, with the half-width of the 95 % confidence interval (Student's t).")
+        } else if let random = rows.first(where: { $0.first.isRandomised && !$0.isOffline }) {
+            notes.append("\(random.label) draws random numbers: --seeds 5 shows how much they matter.")
+        }
+        if shown.contains(.gapClosed) { notes += references.notes }
+        if let kingfisher = rows.first(where: { $0.first.label == "kingfisher" })?.first, let tiers = kingfisher.tiers {
+            notes.append(
+                "kingfisher has two tiers, as in an app: \(tiers.memoryPolicy) with \(amount(tiers.memoryCapacity)) in front "
+                    + "of \(tiers.diskPolicy) with \(amount(tiers.diskCapacity)).")
+        }
+        notes += rows.compactMap { refusals(of: $0) }
+        if rows.contains(where: { $0.meanCount { $0.stale } > 0 }) {
+            notes.append("stale: requests that found their object expired, or of another size.")
+        }
+        return notes + timeNotes
+    }
+
+    /// Returns the reason why a policy refused objects; `nil` if it refused none.
+    private func refusals(of row: RunRow) -> String? {
+        let run = row.first
+        guard run.admissionsRefused > 0 else { return nil }
+        let largest = max(run.capacity, run.tiers?.memoryCapacity ?? 0)
+        if trace.smallestSize > largest {
+            return "\(row.label): the capacity is smaller than every object (the smallest is \(amount(trace.smallestSize)))."
+        }
+        let byPolicy = run.admissionsRefused - run.refusedTooLarge
+        var reasons: [String] = []
+        if run.refusedTooLarge > 0 {
+            reasons.append("\(run.refusedTooLarge.grouped) because the object is larger than the cache")
+        }
+        if byPolicy > 0 { reasons.append("\(byPolicy.grouped) by the policy's admission rule") }
+        return "\(row.label) refused to keep the object of \(run.admissionsRefused.counted("request")): "
+            + reasons.joined(separator: ", ") + "."
+    }
+
+    /// The warnings about times that the trace does not have.
+    private var timeNotes: [String] {
+        if trace.hasTimes { return [] }
+        var users = rows.filter { $0.first.traits.contains("uses_time") }.map(\.label)
+        let tiers = rows.compactMap(\.first.tiers)
+        if tiers.contains(where: { $0.memoryLifetime != nil || $0.diskLifetime != nil }) { users.append("expirations") }
+        if rows.contains(where: { ($0.first.prefetch?.fetchLatency ?? 0) > 0 }) { users.append("--fetch-latency") }
+        if users.isEmpty { return [] }
+        return [
+            "the trace has no times; \(users.joined(separator: ", ")) \(users.count == 1 ? "depends" : "depend") on the "
+                + "assumed second per request."
+        ]
+    }
+
+    private func amount(_ size: Int) -> String {
+        trace.sizeUnit == .bytes ? size.bytesForPeople : size.counted("object")
+    }
+}
+
+/// The references that the column *gap closed* compares with: LRU below, the offline optimum above.
+///
+/// The references do not depend on which other policies were requested. Belady always admits. A policy that may refuse
+/// objects can have more hits than it in a small cache, so its reference is `belady(bypass=on)` if the cache holds fewer
+/// than ``smallCache`` objects of average size.
+package struct GapReferences {
+    /// The number of objects of average size from which bypassing is taken to make no difference.
+    package static let smallCache = 1_000
+
+    private let lru: RunRow?
+    private let optimum: RunRow?
+    private let bypassing: RunRow?
+    private let isSmall: Bool
+    private let refusing: [String]
+    private let sizesVary: Bool
+
+    init(_ rows: [RunRow], trace: TraceSummary) {
+        func plain(_ row: RunRow) -> Bool { row.first.prefetch == nil && row.first.tiers == nil }
+        lru = rows.first { $0.first.label == "lru" && plain($0) }
+        let belady = rows.filter { $0.first.policy == "belady" && plain($0) }
+        optimum = belady.first { $0.first.parameters["bypass"] != "on" }
+        bypassing = belady.first { $0.first.parameters["bypass"] == "on" }
+        isSmall = Self.isSmall(rows[0].first.capacity, trace)
+        refusing = rows.filter { Self.mayRefuse($0) }.map(\.label)
+        sizesVary = trace.sizeUnit == .bytes && trace.smallestSize * trace.objects != trace.distinctSize
+    }
+
+    /// Whether a cache of this capacity holds fewer than ``smallCache`` objects of average size.
+    package static func isSmall(_ capacity: Int, _ trace: TraceSummary) -> Bool {
+        Double(capacity) * Double(trace.objects) < Double(smallCache) * Double(trace.distinctSize)
+    }
+
+    /// Whether both ends of the gap were replayed.
+    var exist: Bool { lru != nil && (optimum != nil || bypassing != nil) }
+
+    /// Returns the share of the gap that a row closes, and the margin of the mean over seeds; `nil` if its reference was
+    /// not replayed, or there is no gap.
+    func gapClosed(by row: RunRow) -> (share: Double, margin: Double)? {
+        guard let low = lru?.mean({ $0.objectHitRatio }),
+            let high = (isSmall && Self.mayRefuse(row) ? bypassing : optimum)?.mean({ $0.objectHitRatio }), high > low
+        else { return nil }
+        let gap = high - low
+        return ((row.mean { $0.objectHitRatio } - low) / gap, row.margin { $0.objectHitRatio } / gap)
+    }
+
+    private static func mayRefuse(_ row: RunRow) -> Bool {
+        row.first.traits.contains("has_admission") || row.first.parameters["bypass"] == "on"
+    }
+
+    /// The sentences that name the references.
+    var notes: [String] {
+        guard lru != nil else { return [] }
+        var notes: [String] = []
+        let usesBypass = isSmall && !refusing.isEmpty
+        if usesBypass {
+            let names = refusing.filter { !$0.hasPrefix("belady") }.joined(separator: ", ")
+            notes.append(
+                bypassing == nil
+                    ? "gap closed: from lru to belady. \(names) may refuse objects and need belady(bypass=on)."
+                    : "gap closed: from lru to belady; for policies that may refuse objects"
+                        + (names.isEmpty ? "" : " (\(names))") + ", to belady(bypass=on).")
+        } else {
+            notes.append("gap closed: from lru to belady.")
+        }
+        if sizesVary {
+            notes.append("sizes vary, so belady is a mark and not the optimum.")
+        }
+        return notes
+    }
+}
+
+extension RunResult {
+    /// Whether the result depends on the seed.
+    var isRandomised: Bool { traits.contains("is_randomised") || prefetch?.parameters.isEmpty == false }
+}

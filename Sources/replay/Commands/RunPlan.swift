@@ -1,0 +1,158 @@
+import HalcyonEviction
+import HalcyonSimulation
+import HalcyonSupport
+import HalcyonTrace
+
+/// The runs that the options of `replay run` request, for each of its traces.
+struct RunPlan {
+    /// The baselines that every run without `--only` has, besides Kingfisher and the offline optimum.
+    private static let baselines = ["lru", "lfu", "s3-fifo", "gdsf"]
+    private static let kingfisher = "kingfisher"
+
+    /// A requested row of the table: a policy, or the two tiers of Kingfisher.
+    private enum Row {
+        case policy(ConfiguredPolicy)
+        case kingfisher
+        /// The policies that the tiers name.
+        case tiers
+    }
+
+    private var rows: [Row] = []
+    /// The offline references, which a loaded trace is replayed through last.
+    private let optimum: ConfiguredPolicy?
+    private let bypassingOptimum: ConfiguredPolicy?
+    private let capacities: [CapacityRequest]
+    private let tiers: TierOptions?
+    private let options: [ReplayOptions]
+    private let mode: ReplayMode
+    private let models: ModelSharing
+    private let seeds: Int
+
+    /// Reads the options.
+    ///
+    /// - Throws: `ReplayError`, `PolicyError`, `ModelFileError` or `PrefetchBudgetError` for options that do not go
+    ///   together or cannot be read.
+    init(_ command: RunCommand) throws {
+        let catalogue = try command.pretrained.catalogue()
+        capacities = try CapacityRequest.list(parsing: command.capacity ?? "1%,10%")
+        tiers = try Self.tiers(command, catalogue)
+        options = try Self.options(command)
+        mode = command.per == .user ? .perUser : .shared
+        models = command.models ?? .shared
+        seeds = command.seeds
+
+        var names = command.policy.flatMap(PolicySpec.split)
+        let namesTiers = tiers?.memoryPolicy != nil && tiers?.diskPolicy != nil
+        if namesTiers { rows.append(.tiers) }
+        if names.isEmpty, !namesTiers { names = ["learned"] }
+        for name in names { rows.append(try Self.row(name, catalogue)) }
+        if !command.only {
+            let requested = Set(rows.map(Self.label))
+            for name in Self.baselines.prefix(2) + [Self.kingfisher] + Self.baselines.dropFirst(2) {
+                let row = try Self.row(name, catalogue)
+                if !requested.contains(Self.label(row)) { rows.append(row) }
+            }
+        }
+        let serves = !command.only && tiers == nil && !command.stream && !command.prefetching.isOn
+        optimum = serves ? try catalogue.policy("belady") : nil
+        bypassingOptimum = serves ? try catalogue.policy("belady(bypass=on)") : nil
+        try command.pretrained.requireUse(by: rows.compactMap { if case .policy(let policy) = $0 { policy } else { nil } })
+    }
+
+    /// Returns the runs over a loaded trace.
+    ///
+    /// The offline optimum is one of them. Where a cache is small, the optimum that may refuse objects is another.
+    func jobs(for trace: Trace, _ summary: TraceSummary) throws(ReplayError) -> [ReplayJob] {
+        var jobs = jobs()
+        let requested = Set(jobs.map(\.label))
+        for optimum in [optimum, bypassingOptimum] {
+            guard let optimum, !requested.contains(optimum.label) else { continue }
+            for capacity in capacities {
+                if optimum.label == bypassingOptimum?.label {
+                    let size = try capacity.resolved(unit: trace.sizeUnit, distinct: summary.distinctSize)
+                    guard GapReferences.isSmall(size, summary) else { continue }
+                }
+                jobs += options.map {
+                    ReplayJob(policy: optimum, capacity: capacity, mode: mode, models: models, options: $0)
+                }
+            }
+        }
+        return jobs
+    }
+
+    /// Returns the runs without the offline optimum, for a stream.
+    func jobs() -> [ReplayJob] {
+        options.flatMap { options in
+            rows.flatMap { row in
+                (tiers.map { [$0.disk] } ?? capacities).flatMap { seeded(job(row, $0, options)) }
+            }
+        }
+    }
+
+    private func job(_ row: Row, _ capacity: CapacityRequest, _ options: ReplayOptions) -> ReplayJob {
+        switch row {
+        case .kingfisher: return .kingfisher(capacity: capacity, mode: mode, tiers: tiers, options: options)
+        case .tiers:
+            return ReplayJob(
+                policy: ConfiguredPolicy(LRU.self), capacity: capacity, mode: mode, models: models, tiers: tiers,
+                options: options)
+        case .policy(let policy):
+            var tiers = tiers
+            // Beside the named pair of policies, a policy serves both tiers.
+            if tiers?.memoryPolicy != nil, tiers?.diskPolicy != nil {
+                tiers?.memoryPolicy = nil
+                tiers?.diskPolicy = nil
+            }
+            return ReplayJob(
+                policy: policy, capacity: capacity, mode: mode, models: models, tiers: tiers, options: options)
+        }
+    }
+
+    /// Returns the job with each seed, or as it is if its result does not depend on the seed.
+    private func seeded(_ job: ReplayJob) -> [ReplayJob] {
+        guard job.isRandomised else { return [job] }
+        return (0..<seeds).map { number in
+            var seeded = job
+            seeded.options.seed = job.options.seed &+ UInt64(number)
+            return seeded
+        }
+    }
+
+    private static func row(_ name: String, _ catalogue: PolicyCatalogue) throws(PolicyError) -> Row {
+        name.trimmingSpaces.lowercased() == kingfisher ? .kingfisher : .policy(try catalogue.policy(name))
+    }
+
+    private static func label(_ row: Row) -> String {
+        switch row {
+        case .policy(let policy): policy.label
+        case .kingfisher: kingfisher
+        case .tiers: ""
+        }
+    }
+
+    /// Returns the options of each prefetch policy; without prefetching, of the one plain run.
+    private static func options(_ command: RunCommand) throws -> [ReplayOptions] {
+        let requested: [PrefetchOptions?] = try command.prefetching.options()
+        return (requested.isEmpty ? [nil] : requested).map { prefetch in
+            ReplayOptions(
+                warmup: command.warmup, seed: command.seed, windows: command.windows ?? 10,
+                byCategory: command.by.contains(.category), byUser: command.by.contains(.user),
+                timings: command.timings, prefetch: prefetch)
+        }
+    }
+
+    private static func tiers(_ command: RunCommand, _ catalogue: PolicyCatalogue) throws -> TierOptions? {
+        guard let tiers = command.tiers else {
+            if command.memoryExpiration != nil || command.diskExpiration != nil || command.latency != nil {
+                throw ReplayError.usage("--memory-expiration, --disk-expiration and --latency need --tiers.")
+            }
+            return nil
+        }
+        if command.capacity != nil { throw ReplayError.usage("--tiers states the capacities: leave out --capacity.") }
+        var options = try TierOptions(parsing: tiers, catalogue: catalogue)
+        options.memoryLifetime = try command.memoryExpiration.map { try TimeSpan(parsing: $0).microseconds }
+        options.diskLifetime = try command.diskExpiration.map { try TimeSpan(parsing: $0).microseconds }
+        if let latency = command.latency { options.latency = try LatencyModel(parsing: latency) }
+        return options
+    }
+}
