@@ -2,7 +2,7 @@
 ///
 /// Every storage of the live cache holds one, and so does every cache of a replay: both decide by the same code. All
 /// methods are O(1) beside what the policy takes. Bytes an entry beside the policy's own: 1, or 9 with variable sizes; 8
-/// more if entries expire; 12 more if the cache prefetches.
+/// more if entries expire; 16 more if the cache prefetches.
 ///
 /// `used` never exceeds `capacity`, nor `count` the `countLimit`. The core calls the policy in the order that
 /// ``EvictionPolicy`` states. Prefetched entries that were not requested since are kept apart from the policy; see

@@ -9,20 +9,20 @@
 ///
 /// An entry is protected until the prefetcher calls it unlikely (``AnyCache/reconsider(_:isLikely:)``), or has not
 /// confirmed it for a third as many requests as there are residents, at least ``shortestProtection``. All methods are
-/// O(1). Bytes: 12 an entry number.
+/// O(1). Bytes: 16 an entry number.
 @usableFromInline
 struct PrefetchedEntries: ~Copyable {
     /// The number of requests for which an entry is protected at least after it was prefetched or confirmed.
     @usableFromInline static let shortestProtection = 15
 
-    @usableFromInline static let notListed = UInt32.max
-    /// Later than any request, so that the time since then is longer than any protection.
-    @usableFromInline static let longAgo = UInt32(1) << 31
+    @usableFromInline static let notListed = Int.max
+    /// Earlier than any request, so that the time since then is longer than any protection.
+    @usableFromInline static let longAgo = Int.min / 2
 
     @usableFromInline var links = LinkArena()
     @usableFromInline var list = EntryList()
     /// The request at which an entry was prefetched or last confirmed; ``notListed`` for all others.
-    @usableFromInline var lastConfirmed = SlotArray<UInt32>(repeating: .max)
+    @usableFromInline var lastConfirmed = SlotArray<Int>(repeating: .max)
     /// The number of residents that the policy knows.
     @usableFromInline var policyCount = 0
     @usableFromInline var usedCount = 0
@@ -46,7 +46,7 @@ struct PrefetchedEntries: ~Copyable {
     @usableFromInline
     mutating func add(_ access: Access) {
         links.pushHead(access.entry, to: &list)
-        lastConfirmed[access.entry] = Self.moment(access)
+        lastConfirmed[access.entry] = access.requestNumber
     }
 
     @usableFromInline
@@ -69,7 +69,7 @@ struct PrefetchedEntries: ~Copyable {
         links.remove(access.entry, from: &list)
         if isLikely {
             links.pushHead(access.entry, to: &list)
-            lastConfirmed[access.entry] = Self.moment(access)
+            lastConfirmed[access.entry] = access.requestNumber
         } else {
             links.pushTail(access.entry, to: &list)
             lastConfirmed[access.entry] = Self.longAgo
@@ -81,13 +81,7 @@ struct PrefetchedEntries: ~Copyable {
     func unprotected(at access: Access) -> EntryID? {
         guard !list.isEmpty else { return nil }
         let protection = max(Self.shortestProtection, (policyCount + list.count) / 3)
-        let age = Int(Self.moment(access) &- lastConfirmed[list.tail])
-        return age > protection ? list.tail : nil
-    }
-
-    /// The number of a request in 31 bits.
-    private static func moment(_ access: Access) -> UInt32 {
-        UInt32(truncatingIfNeeded: access.requestNumber) & 0x7FFF_FFFF
+        return access.requestNumber &- lastConfirmed[list.tail] > protection ? list.tail : nil
     }
 }
 

@@ -4,8 +4,9 @@
 /// Finding the optimum for variable sizes is NP-hard (Chrobak, Woeginger, Makino, Xu: Caching is hard, even in the
 /// fault model, 2012). This is the greedy rule of libCacheSim 0.3.5, which frees the most size for the longest time.
 /// As there, an object that is never used again is not admitted, and an entry after its last hit is evicted first. In
-/// addition, the new object takes part: it is not admitted if its own product is the largest. With sizes, the misses
-/// are 0.4 % below those of that release on average over three traces at four sizes, and never above.
+/// addition, the new object takes part: it is not admitted if its own product is the largest. So it always may bypass,
+/// as `belady(bypass=on)`. With sizes, the misses are 0.4 % below those of that release on average over three traces at
+/// four sizes, and never above.
 ///
 /// Without ``PolicyContext/future`` no entry has a next use, and no object is admitted.
 ///

@@ -127,13 +127,13 @@ struct ChurnResistantLFU: ~Copyable {
 
     /// Records a hit on a resident.
     mutating func hit(_ entry: EntryID) {
-        frequency[entry] &+= 1
+        frequency[entry] = min(frequency[entry], .max - 1) &+ 1
         heap.update(entry, key: rank(of: entry))
     }
 
     /// Inserts an entry, with its frequency at eviction if `keepsFrequency`.
     mutating func insert(_ entry: EntryID, keepsFrequency: Bool) {
-        frequency[entry] = keepsFrequency ? frequency[entry] &+ 1 : 1
+        frequency[entry] = keepsFrequency ? min(frequency[entry], .max - 1) &+ 1 : 1
         heap.insert(entry, key: rank(of: entry))
     }
 

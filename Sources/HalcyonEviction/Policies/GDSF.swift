@@ -25,7 +25,7 @@ public struct GDSF: ~Copyable, CataloguedPolicy {
     }
 
     public mutating func hit(_ access: Access) {
-        frequency[access.entry] &+= 1
+        frequency[access.entry] = min(frequency[access.entry], .max - 1) &+ 1
         heap.update(access.entry, key: priority(of: access, frequency: frequency[access.entry]))
     }
 

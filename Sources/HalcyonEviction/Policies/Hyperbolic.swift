@@ -46,7 +46,8 @@ public struct Hyperbolic: ~Copyable, CataloguedPolicy {
     private let sample: Int
     private let sizeDivides: Bool
     private var pool: DensePool<Record>
-    private var clock: UInt32 = 0
+    /// The number of accesses, modulo 2³².
+    var clock: UInt32 = 0
     private var generator: SplitMix64
 
     public init(_ parameters: Parameters, context: PolicyContext) {
@@ -57,13 +58,33 @@ public struct Hyperbolic: ~Copyable, CataloguedPolicy {
     }
 
     public mutating func hit(_ access: Access) {
-        clock &+= 1
-        pool[access.entry].accesses &+= 1
+        tick()
+        let accesses = pool[access.entry].accesses
+        pool[access.entry].accesses = min(accesses, .max - 1) &+ 1
     }
 
     public mutating func admit(_ access: Access) -> Bool {
-        clock &+= 1
+        tick()
         return true
+    }
+
+    @inline(__always)
+    private mutating func tick() {
+        clock &+= 1
+        if WrappingClock.isSweepDue(clock) { limitAges() }
+    }
+
+    /// Halves the accesses and the age of each entry that is more than 2³¹ accesses old, which keeps its priority. No
+    /// age or count then exceeds 32 bits.
+    @inline(never)
+    private mutating func limitAges() {
+        let now = clock
+        pool.updateAll { record in
+            let age = now &- record.since
+            guard age > WrappingClock.longestAge else { return }
+            record.since = now &- age / 2
+            record.accesses = max(record.accesses / 2, 1)
+        }
     }
 
     public mutating func victim(for access: Access) -> EntryID {

@@ -54,7 +54,8 @@ public struct LHD: ~Copyable, CataloguedPolicy {
     private var victimDensity: Float = 0
     private var explorerBudget: Float
     private var capacity: Int
-    private var clock: UInt32 = 0
+    /// The number of accesses, modulo 2³².
+    var clock: UInt32 = 0
     private var untilLesson: Int
     private var lessons = 0
     private var generator: SplitMix64
@@ -143,9 +144,17 @@ public struct LHD: ~Copyable, CataloguedPolicy {
         return true
     }
 
+    /// See ``WrappingClock``.
+    @inline(never)
+    private mutating func limitAges() {
+        let now = clock
+        pool.updateAll { $0.since = WrappingClock.limited($0.since, now: now) }
+    }
+
     @inline(__always)
     private mutating func tick() {
         clock &+= 1
+        if WrappingClock.isSweepDue(clock) { limitAges() }
         untilLesson -= 1
         if untilLesson > 0 { return }
         if lessons == 1 || lessons == 5 || lessons == 25 { model.setTick(residents: pool.count) }

@@ -48,7 +48,8 @@ public struct LeCaR: ~Copyable, CataloguedPolicy {
     private var recency: ListFamily
     private var frequency: FrequencyLists
     private var evictedAt: SlotArray<UInt32>
-    private var clock: UInt32 = 0
+    /// The number of accesses, modulo 2³².
+    var clock: UInt32 = 0
     private var lruWeight: Double
     private var generator: SplitMix64
 
@@ -69,13 +70,13 @@ public struct LeCaR: ~Copyable, CataloguedPolicy {
     }
 
     public mutating func hit(_ access: Access) {
-        clock &+= 1
+        tick()
         recency.moveToHead(access.entry, of: LeCaR.residents)
         frequency.raise(access.entry)
     }
 
     public mutating func admit(_ access: Access) -> Bool {
-        clock &+= 1
+        tick()
         let ghosts = recency.list(of: access.entry)
         if ghosts == ListFamily.none { return true }
         learn(lruErred: ghosts == LeCaR.lruGhosts, age: clock &- evictedAt[access.entry])
@@ -115,6 +116,20 @@ public struct LeCaR: ~Copyable, CataloguedPolicy {
         recency.metadataBytes + frequency.metadataBytes + MetadataBytes(perNumber: evictedAt.byteCount)
     }
     public var metrics: [PolicyMetric] { [PolicyMetric("lru_weight", lruWeight)] }
+
+    @inline(__always)
+    private mutating func tick() {
+        clock &+= 1
+        if WrappingClock.isSweepDue(clock) { limitAges() }
+    }
+
+    /// See ``WrappingClock``.
+    @inline(never)
+    private mutating func limitAges() {
+        for entry in 0..<EntryID(evictedAt.capacity) {
+            evictedAt[entry] = WrappingClock.limited(evictedAt[entry], now: clock)
+        }
+    }
 
     /// Multiplies the weight of the expert that evicted the entry by e^(-rate · discount^age), and normalizes both
     /// weights.

@@ -79,6 +79,11 @@ public struct DensePool<Payload: BitwiseCopyable>: ~Copyable {
         places[entry] = .none
     }
 
+    /// Changes the payload of each entry. O(n).
+    mutating func updateAll(_ change: (inout Payload) -> Void) {
+        for place in 0..<count { change(&members[place].payload) }
+    }
+
     @inline(never)
     private mutating func grow() {
         room = GrowingMemory.room(for: count + 1, after: room)

@@ -158,8 +158,8 @@ public struct IndexedHeap<Key: Comparable & BitwiseCopyable>: ~Copyable {
 
 /// A priority with a stamp that breaks ties: the smaller stamp, from the older request, is first.
 ///
-/// 12 bytes, 16 together with an entry. The stamp is the logical time modulo 2³², so ties are in order within any 4
-/// billion requests.
+/// 12 bytes, 16 together with an entry. The stamp is the logical time modulo 2³², and stamps are compared by their
+/// difference: ties are in order if their requests are less than 2³¹ requests apart, however many came before.
 @frozen
 public struct Rank: BitwiseCopyable, Comparable, Sendable {
     /// The priority, compared first.
@@ -177,6 +177,7 @@ public struct Rank: BitwiseCopyable, Comparable, Sendable {
     /// Returns whether the left rank is first.
     @inline(__always)
     public static func < (left: Rank, right: Rank) -> Bool {
-        left.priority < right.priority || (left.priority == right.priority && left.stamp < right.stamp)
+        left.priority < right.priority
+            || (left.priority == right.priority && Int32(bitPattern: left.stamp &- right.stamp) < 0)
     }
 }

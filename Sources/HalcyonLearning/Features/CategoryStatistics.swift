@@ -37,12 +37,19 @@ struct CategoryProfiles: ~Copyable {
         profile.fast = profile.fast * FastMath.exp2(time * 0.001) + 1
         profile.slow = profile.slow * FastMath.exp2(time * 0.000_02) + 1
         let isReuse = gap != .max
-        profile.accesses &+= 1
+        profile.accesses = min(profile.accesses, .max - 1) &+ 1
         let share = max(CategoryProfiles.latest, 1 / (8 + FastMath.float(profile.accesses)))
         profile.reuse += ((isReuse ? 1 : 0) - profile.reuse) * share
         if isReuse { profile.gap += (Float(gap) - profile.gap) * share }
         profile.last = UInt32(truncatingIfNeeded: now)
         profiles[slot] = profile
+    }
+
+    /// Limits the time since the last access to each category; see `WrappingClock`. O(categories).
+    mutating func limitAges(at now: UInt32) {
+        for slot in 0..<UInt32(profiles.capacity) {
+            profiles[slot].last = WrappingClock.limited(profiles[slot].last, now: now)
+        }
     }
 
     /// Writes the mean over `members` into a row.

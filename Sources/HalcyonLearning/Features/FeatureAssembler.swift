@@ -41,7 +41,10 @@ struct FeatureAssembler: ~Copyable {
     ///   - isRepeat: whether the user of the object's last access is the same.
     mutating func note(_ access: Access, second: UInt32, gap: UInt8, isRepeat: Bool) {
         userCategory.note(access, second: second, gap: gap, isRepeat: isRepeat)
-        if uses.fleet { sharedPopularity.note(access.object, now: userCategory.clock) }
+        if uses.fleet {
+            if WrappingClock.isSweepDue(userCategory.clock) { sharedPopularity.limitAges(at: userCategory.clock) }
+            sharedPopularity.note(access.object, now: userCategory.clock)
+        }
     }
 
     /// Writes the features of an object as bytes.
@@ -186,7 +189,7 @@ struct SharedPopularity: ~Copyable {
     mutating func note(_ object: UInt32, now: Int) {
         var count = counts[object]
         count.rate = rate(count, now: now) + 1
-        count.accesses &+= 1
+        count.accesses = min(count.accesses, .max - 1) &+ 1
         count.last = UInt32(truncatingIfNeeded: now)
         counts[object] = count
     }
@@ -197,6 +200,15 @@ struct SharedPopularity: ~Copyable {
         let count = counts[object]
         row[Feature.fleetRate * stride] = rate(count, now: now)
         row[Feature.fleetAccesses * stride] = FastMath.float(count.accesses)
+    }
+
+    /// Limits the time since the last access to each object; see `WrappingClock`. O(objects).
+    @inline(never)
+    mutating func limitAges(at now: Int) {
+        let now = UInt32(truncatingIfNeeded: now)
+        for object in 0..<UInt32(counts.capacity) {
+            counts[object].last = WrappingClock.limited(counts[object].last, now: now)
+        }
     }
 
     @inline(__always)

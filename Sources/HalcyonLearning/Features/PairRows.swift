@@ -82,6 +82,14 @@ package struct PairRows<Value: BitwiseCopyable>: ~Copyable {
         change(&values(of: row)[place])
     }
 
+    /// Changes the value of every pair. O(places).
+    package mutating func updateAll(_ change: (inout Value) -> Void) {
+        for index in 0..<rows.count {
+            let row = rows[index]
+            for place in 0..<row.places where row.seconds[place] != PairRow.free { change(&values(of: row)[place]) }
+        }
+    }
+
     /// Removes the pairs of a first number.
     @inlinable
     package mutating func forget(_ first: UInt32) {

@@ -56,6 +56,7 @@ package struct UserCategoryFeatures: ~Copyable {
     ///   - isRepeat: whether the user of the object's last access is the same.
     package mutating func note(_ access: Access, second: UInt32, gap: UInt8, isRepeat: Bool) {
         clock &+= 1
+        if WrappingClock.isSweepDue(clock) { limitAges() }
         let before = current
         current = access.categories
         if uses.time {
@@ -75,6 +76,14 @@ package struct UserCategoryFeatures: ~Copyable {
         if access.user != .max {
             users.note(access, isRepeat: isRepeat, members: members, now: clock, second: second)
         }
+    }
+
+    /// Limits all ages in accesses; see `WrappingClock`.
+    @inline(never)
+    private mutating func limitAges() {
+        let now = UInt32(truncatingIfNeeded: clock)
+        users.limitAges(at: now)
+        categories.limitAges(at: now)
     }
 
     /// Returns the profile of a user, if there is one.

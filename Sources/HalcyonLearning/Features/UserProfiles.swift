@@ -93,16 +93,28 @@ package struct UserProfiles: ~Copyable {
             profile.user = access.user
             pairs.forget(slot)
         }
+        if profile.accesses == .max {
+            // Once in 2³¹ accesses of one user, the categories start again, so that no age exceeds 32 bits.
+            profile.accesses /= 2
+            pairs.forget(slot)
+        }
         profile.accesses &+= 1
         profile.weight = profile.weight * FastMath.exp2(-UserProfiles.forgetting) + 1
         if second &- profile.lastSecond > UserProfiles.idleSeconds { profile.sessionLength = 0 }
-        profile.sessionLength &+= 1
+        profile.sessionLength = min(profile.sessionLength, .max - 1) &+ 1
         profile.last = UInt32(truncatingIfNeeded: now)
         profile.lastSecond = second
         if access.categories != 0 { profile.active = access.categories }
         profiles[slot] = profile
         for category in members {
             pairs.update(slot, category) { $0.note(at: profile.accesses, isRepeat: isRepeat) }
+        }
+    }
+
+    /// Limits the time since each user's last access; see `WrappingClock`. O(users).
+    mutating func limitAges(at now: UInt32) {
+        for slot in 0..<UInt32(profiles.capacity) {
+            profiles[slot].last = WrappingClock.limited(profiles[slot].last, now: now)
         }
     }
 

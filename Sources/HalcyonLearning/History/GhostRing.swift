@@ -31,6 +31,12 @@ struct Ghost: BitwiseCopyable {
         gap3 = record.gap3
     }
 
+    /// Limits the age, and forgets a sample that no longer waits; see `WrappingClock`.
+    mutating func limitAge(at now: UInt32, isWaiting: (UInt32) -> Bool) {
+        last = WrappingClock.limited(last, now: now)
+        if !isWaiting(pending) { pending = ObjectRecord.none }
+    }
+
     /// A record for the object, which is requested again.
     var record: ObjectRecord {
         var record = ObjectRecord()
@@ -87,6 +93,11 @@ struct GhostRing: ~Copyable {
         let ghost = ring[Int(place)]
         ring[Int(place)].entry = .none
         return ghost
+    }
+
+    /// Limits the ages of all ghosts. O(n).
+    mutating func limitAges(at now: UInt32, isWaiting: (UInt32) -> Bool) {
+        for place in 0..<ring.count { ring[place].limitAge(at: now, isWaiting: isWaiting) }
     }
 
     /// Grows the ring at its end. Called when the next ghost goes to the end, so that the order is kept.

@@ -119,6 +119,14 @@ struct ObjectHistory: ~Copyable {
         return ObjectRecord.none
     }
 
+    /// Limits the ages of all records and ghosts, once in 2³⁰ requests; see `WrappingClock`. O(n).
+    ///
+    /// - Parameter isWaiting: whether a sample still waits for its label.
+    mutating func limitAges(at now: UInt32, isWaiting: (UInt32) -> Bool) {
+        for slot in 0..<used { records[slot].limitAges(at: now, isWaiting: isWaiting) }
+        ghosts.limitAges(at: now, isWaiting: isWaiting)
+    }
+
     private mutating func freeSlot() -> UInt32 {
         if free != ObjectRecord.none {
             let slot = free

@@ -2,7 +2,8 @@ import HalcyonEviction
 
 /// The history of a resident object: 64 bytes.
 ///
-/// Times are numbers of requests modulo 2³². Differences of them are right as long as they are shorter than 2³¹ requests.
+/// Times are numbers of requests modulo 2³². ``ObjectHistory/limitAges(at:isWaiting:)`` keeps their differences below
+/// 2³² (`WrappingClock`).
 struct ObjectRecord: BitwiseCopyable {
     /// No other record, no pending sample.
     static let none = UInt32.max
@@ -61,6 +62,13 @@ struct ObjectRecord: BitwiseCopyable {
     /// Returns the requests since the first access, as of request `now`.
     @inline(__always)
     func ageOfFirst(at now: Int) -> UInt32 { UInt32(truncatingIfNeeded: now) &- first }
+
+    /// Limits the ages, and forgets a sample that no longer waits; see `WrappingClock`.
+    mutating func limitAges(at now: UInt32, isWaiting: (UInt32) -> Bool) {
+        last = WrappingClock.limited(last, now: now)
+        first = WrappingClock.limited(first, now: now)
+        if !isWaiting(pending) { pending = ObjectRecord.none }
+    }
 
     /// Returns the number of the request of the last access, as of request `now`.
     @inline(__always)

@@ -201,6 +201,14 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
         let learner = learner
         learner.pointee.features.userCategory.expect(access)
         labeller.begin(now, missRatio: missRatio)
+        if WrappingClock.isSweepDue(now) { limitAges() }
+    }
+
+    /// Limits all ages in requests of this cache; see `WrappingClock`.
+    @inline(never)
+    private mutating func limitAges() {
+        let now = UInt32(truncatingIfNeeded: now)
+        history.limitAges(at: now) { labeller.isWaiting($0) }
     }
 
     /// Labels the samples of the accessed object, then counts the access in every part.

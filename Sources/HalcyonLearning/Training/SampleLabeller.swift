@@ -109,6 +109,9 @@ struct SampleLabeller: ~Copyable {
         insertions += 1
     }
 
+    /// Returns whether a sample waits for its label.
+    func isWaiting(_ number: UInt32) -> Bool { pending.isWaiting(number) }
+
     /// Changes the capacity of the cache.
     mutating func resize(to capacity: Int) { self.capacity = Double(max(capacity, 0)) }
 }
@@ -144,9 +147,11 @@ enum Sample {
 /// The samples that wait for their label, oldest first, in a bounded ring. The samples of one object are chained from its
 /// newest one.
 ///
-/// A sample keeps its number until it leaves the ring. All operations are O(1). Bytes: 54 a sample.
+/// A sample keeps its number until it leaves the ring. Numbers are modulo 2³¹, so that none equals ``none``. All
+/// operations are O(1). Bytes: 54 a sample.
 struct PendingSamples: ~Copyable {
     static let none = ObjectRecord.none
+    private static let numbers: UInt32 = 1 << 31 - 1
 
     /// A waiting sample. It is not private, because Swift 6.3 then emits an invalid module for the noncopyable struct.
     struct Slot: BitwiseCopyable {
@@ -158,13 +163,16 @@ struct PendingSamples: ~Copyable {
 
     private var slots: HeapArray<Slot>
     private var rows: HeapArray<UInt8>
-    private var first: UInt32 = 0
+    private var first: UInt32
     private var count: UInt32 = 0
     private let bound: Int
 
     /// A ring of at most `bound` samples, a power of two.
-    init(bound: Int) {
+    ///
+    /// - Parameter first: the number of the first sample.
+    init(bound: Int, first: UInt32 = 0) {
         self.bound = bound
+        self.first = first & PendingSamples.numbers
         slots = HeapArray(repeating: Slot(), count: 0)
         rows = HeapArray(repeating: 0, count: 0)
     }
@@ -176,7 +184,7 @@ struct PendingSamples: ~Copyable {
     /// called on a full ring.
     mutating func push(now: Int, older: UInt32) -> (number: UInt32, row: UnsafeMutablePointer<UInt8>) {
         if Int(count) == slots.count { enlarge() }
-        let number = first &+ count
+        let number = (first &+ count) & PendingSamples.numbers
         let place = Int(number) & (slots.count - 1)
         slots[place] = Slot(taken: UInt32(truncatingIfNeeded: now), older: older, isLabelled: false)
         count &+= 1
@@ -191,7 +199,7 @@ struct PendingSamples: ~Copyable {
         guard count > 0 else { return nil }
         let place = Int(first) & (slots.count - 1)
         guard Int(UInt32(truncatingIfNeeded: now) &- slots[place].taken) >= window else { return nil }
-        first &+= 1
+        first = (first &+ 1) & PendingSamples.numbers
         count &-= 1
         return (UnsafePointer(rows.base + place * Sample.width), slots[place].isLabelled)
     }
@@ -199,17 +207,23 @@ struct PendingSamples: ~Copyable {
     /// Marks a sample as labelled, and returns its row and the next older sample of the same object. Returns `nil` if the
     /// sample has left the ring.
     mutating func label(_ number: UInt32) -> (row: UnsafePointer<UInt8>, older: UInt32)? {
-        guard number != PendingSamples.none, number &- first < count else { return nil }
+        guard isWaiting(number) else { return nil }
         let place = Int(number) & (slots.count - 1)
         slots[place].isLabelled = true
         return (UnsafePointer(rows.base + place * Sample.width), slots[place].older)
+    }
+
+    /// Returns whether a sample is in the ring.
+    @inline(__always)
+    func isWaiting(_ number: UInt32) -> Bool {
+        number != PendingSamples.none && (number &- first) & PendingSamples.numbers < count
     }
 
     private mutating func enlarge() {
         var larger = HeapArray(repeating: Slot(), count: max(slots.count * 2, 64))
         var wider = HeapArray<UInt8>(repeating: 0, count: larger.count * Sample.width)
         for offset in 0..<count {
-            let number = Int(first &+ offset)
+            let number = Int((first &+ offset) & PendingSamples.numbers)
             let (from, to) = (number & (slots.count - 1), number & (larger.count - 1))
             larger[to] = slots[from]
             (wider.base + to * Sample.width).update(from: rows.base + from * Sample.width, count: Sample.width)

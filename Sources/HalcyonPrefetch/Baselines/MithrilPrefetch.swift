@@ -9,28 +9,28 @@ import HalcyonEviction
 /// associated with it.
 ///
 /// The requests of all users are one sequence, as for the block storage of the paper. An access is O(S); once in M R
-/// misses it is at least O(M (log M + Δ S)). A plan is O(P). Bytes: 8 an object, at most 128 MB, and 1.6 MB. Objects
+/// misses it is at least O(M (log M + Δ S)). A plan is O(P). Bytes: 8 an object, at most 128 MB, and 1.9 MB. Objects
 /// numbered 2²⁴ or more are ignored.
 ///
 /// Yang, Karimi, Sæmundsson, Wildani, Vigfusson: MITHRIL: Mining sporadic associations for cache prefetching, SoCC
 /// 2017.
 public final class MithrilPrefetch: PrefetchPolicy {
-    private let lookahead: UInt32
+    private let lookahead: Int
     private var records: MithrilRecords
     private var rules: MithrilRules
-    private var requests: UInt32 = 0
+    private var requests = 0
     private var minings = 0
     private var associations = 0
 
     /// Creates a policy that has recorded nothing.
     public init(_ context: PrefetchContext, parameters: MithrilParameters = MithrilParameters()) {
-        lookahead = UInt32(parameters.lookahead)
+        lookahead = parameters.lookahead
         records = MithrilRecords(parameters)
         rules = MithrilRules(parameters)
     }
 
     public func note(_ access: Access, isHit: Bool) {
-        requests &+= 1
+        requests += 1
         guard !isHit, access.object < BaselineBounds.objects else { return }
         records.record(access.object, at: requests)
         if records.isFull { mine() }
@@ -61,7 +61,7 @@ public final class MithrilPrefetch: PrefetchPolicy {
             var isFirst = true
             for later in order[(place + 1)...] {
                 let others = records.times(at: later)
-                if others[0] &- times[0] > lookahead { break }
+                if others[0] - times[0] > lookahead { break }
                 guard let isStrong = association(times, others), isStrong || isFirst else { continue }
                 isFirst = false
                 associations += 1
@@ -72,7 +72,7 @@ public final class MithrilPrefetch: PrefetchPolicy {
     }
 
     /// Returns whether two blocks are strongly associated; `nil` if they are not even weakly associated.
-    private func association(_ times: UnsafeBufferPointer<UInt32>, _ others: UnsafeBufferPointer<UInt32>) -> Bool? {
+    private func association(_ times: UnsafeBufferPointer<Int>, _ others: UnsafeBufferPointer<Int>) -> Bool? {
         guard times.count == others.count else { return nil }
         var isStrong = false
         for record in times.indices {

@@ -5,14 +5,14 @@ import HalcyonLearning
 ///
 /// A block is in the recording table until it has R records. It is then in the mining table until that is full or the
 /// block has more than S records. A full recording table replaces its oldest block. Recording is O(S). Bytes: 4 a
-/// block number, at most 64 MB; 4 R + 8 a row of the recording table, 4 S + 8 a row of the mining table.
+/// block number, at most 64 MB; 8 R + 8 a row of the recording table, 8 S + 8 a row of the mining table.
 struct MithrilRecords: ~Copyable {
     /// Rows of blocks with the times of their records.
     private struct Table: ~Copyable {
         let width: Int
         var blocks: HeapArray<UInt32>
         var sizes: HeapArray<UInt32>
-        var times: HeapArray<UInt32>
+        var times: HeapArray<Int>
 
         init(rows: Int, width: Int) {
             self.width = width
@@ -23,7 +23,7 @@ struct MithrilRecords: ~Copyable {
 
         var byteCount: Int { blocks.byteCount + sizes.byteCount + times.byteCount }
 
-        mutating func append(_ time: UInt32, to row: Int) {
+        mutating func append(_ time: Int, to row: Int) {
             times[row * width + Int(sizes[row])] = time
             sizes[row] += 1
         }
@@ -55,7 +55,7 @@ struct MithrilRecords: ~Copyable {
     var isFull: Bool { ready == mining.blocks.count }
 
     /// Records `block` at `time`. The mining table must not be full.
-    mutating func record(_ block: UInt32, at time: UInt32) {
+    mutating func record(_ block: UInt32, at time: Int) {
         let place = rows[block]
         if place == .none { return begin(block, at: time) }
         if place >= MithrilRecords.mined { return extend(Int(place - MithrilRecords.mined), at: time) }
@@ -67,7 +67,7 @@ struct MithrilRecords: ~Copyable {
     func block(at row: Int) -> UInt32 { mining.blocks[row] }
 
     /// Returns the recorded times of a row of the mining table.
-    func times(at row: Int) -> UnsafeBufferPointer<UInt32> {
+    func times(at row: Int) -> UnsafeBufferPointer<Int> {
         UnsafeBufferPointer(start: mining.times.base + row * mining.width, count: Int(mining.sizes[row]))
     }
 
@@ -77,7 +77,7 @@ struct MithrilRecords: ~Copyable {
         ready = 0
     }
 
-    private mutating func begin(_ block: UInt32, at time: UInt32) {
+    private mutating func begin(_ block: UInt32, at time: Int) {
         let displaced = recording.blocks[hand]
         if displaced != .none { rows[displaced] = .none }
         recording.blocks[hand] = block
@@ -101,7 +101,7 @@ struct MithrilRecords: ~Copyable {
 
     /// Adds a record to a row of the mining table. A block with more than S records is removed, and the last row takes
     /// its place.
-    private mutating func extend(_ row: Int, at time: UInt32) {
+    private mutating func extend(_ row: Int, at time: Int) {
         if Int(mining.sizes[row]) < maxSupport { return mining.append(time, to: row) }
         rows[mining.blocks[row]] = .none
         ready -= 1

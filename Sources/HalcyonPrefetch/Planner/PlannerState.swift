@@ -28,7 +28,11 @@ struct PlannerState: ~Copyable {
     private(set) var candidates = CandidateList()
     private(set) var inputs: CandidateInputs
     /// The number of accesses.
-    private var now: UInt32 = 0
+    var requests = 0
+    /// The same modulo 2³².
+    private var now: UInt32 { UInt32(truncatingIfNeeded: requests) }
+    private let fastClock = ScoreClock(halfLife: PlannerObjects.halfLives.0)
+    private let middleClock = ScoreClock(halfLife: PlannerObjects.halfLives.1)
     private var meanSize: Float = 0
     private(set) var threshold: PrefetchThreshold
     private let usesCategories: Bool
@@ -88,7 +92,7 @@ struct PlannerState: ~Copyable {
         let visit = users.visits.value(UInt32(slot), access.object)?.pointee
         let record = objects.note(
             access, now: now, seconds: seconds, isNewToUser: visit == nil, isInside: user.requests > 0)
-        meanSize += (Float(access.size) - meanSize) * max(0.001, 1 / (FastMath.float(now) + 1))
+        meanSize += (Float(access.size) - meanSize) * max(0.001, 1 / (Float(requests) + 1))
         rank(access.object, record, isInside: user.requests > 0)
         if usesCategories { rankInCategories(access, record) }
         var featureAccess = access
@@ -100,7 +104,24 @@ struct PlannerState: ~Copyable {
             successors.note(access.object, after: user.recent, and: user.earlier, now: now)
         }
         users.finish(slot, access: access, seconds: seconds)
-        now &+= 1
+        requests += 1
+        restartClocks()
+    }
+
+    /// Lowers the scores by decayed counts when their time starts again, and limits all ages once in 2³⁰ requests.
+    private mutating func restartClocks() {
+        if fastClock.restarts(at: requests) {
+            popular.lower(by: Float(ScoreClock.longest), in: Self.byFast)
+            popular.lower(by: Float(ScoreClock.longest), in: Self.byInside)
+        }
+        if middleClock.restarts(at: requests) {
+            popular.lower(by: Float(ScoreClock.longest), in: Self.byMiddle)
+            categories.lowerScores(by: Float(ScoreClock.longest))
+        }
+        guard WrappingClock.isSweepDue(requests) else { return }
+        objects.limitAges(at: now)
+        successors.limitAges(at: now)
+        evictionCost.limitAges(at: now)
     }
 
     mutating func evicted(_ object: UInt32, from user: UInt32) {
@@ -198,7 +219,7 @@ struct PlannerState: ~Copyable {
     }
 
     private mutating func rankInCategories(_ access: Access, _ record: PlannerObjects.Record) {
-        let score = FastMath.log2(record.middle) + FastMath.float(now) / PlannerObjects.halfLives.1
+        let score = FastMath.log2(record.middle) + middleClock.time(requests)
         let last = active(PlannerContext.featureUserID(access.user)).prefix(PlannerCategories.maxMembers)
         for member in habits.sets[access.categories].prefix(PlannerCategories.maxMembers) {
             for last in last { categories.note(member, after: last) }
@@ -216,13 +237,10 @@ struct PlannerState: ~Copyable {
     }
 
     private mutating func rank(_ object: UInt32, _ record: PlannerObjects.Record, isInside: Bool) {
-        let (fast, middle, _) = PlannerObjects.halfLives
-        let time = FastMath.float(now)
-        popular.raise(object, to: FastMath.log2(record.fast) + time / fast, in: Self.byFast)
-        popular.raise(object, to: FastMath.log2(record.middle) + time / middle, in: Self.byMiddle)
-        if isInside {
-            popular.raise(object, to: FastMath.log2(record.fastInside) + time / fast, in: Self.byInside)
-        }
+        let fast = fastClock.time(requests)
+        popular.raise(object, to: FastMath.log2(record.fast) + fast, in: Self.byFast)
+        popular.raise(object, to: FastMath.log2(record.middle) + middleClock.time(requests), in: Self.byMiddle)
+        if isInside { popular.raise(object, to: FastMath.log2(record.fastInside) + fast, in: Self.byInside) }
     }
 
     // MARK: - Selection
@@ -428,6 +446,9 @@ struct PlannerCategories: ~Copyable {
     mutating func note(_ object: UInt32, in category: UInt32, score: Float) {
         popular.raise(object, to: score, in: Self.slot(category))
     }
+
+    /// Lowers the popularity of all objects alike; see ``ScoreClock``.
+    mutating func lowerScores(by amount: Float) { popular.lowerAll(by: amount) }
 
     /// Records a user's transition from a category to another or the same one.
     mutating func note(_ category: UInt32, after last: UInt32) {

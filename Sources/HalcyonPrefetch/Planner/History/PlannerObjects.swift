@@ -77,11 +77,19 @@ struct PlannerObjects: ~Copyable {
         record.middleInside = record.middleInside * middle + (isInside ? 1 : 0)
         record.categories = access.categories
         record.size = UInt32(clamping: access.size)
-        record.count &+= 1
-        record.users &+= isNewToUser ? 1 : 0
+        record.count = min(record.count, .max - 1) &+ 1
+        record.users = min(record.users, .max - 1) &+ (isNewToUser ? 1 : 0)
         record.last = now
         records[place] = record
         return record
+    }
+
+    /// Limits the time since the first and the last request of each object; see `WrappingClock`. O(objects).
+    mutating func limitAges(at now: UInt32) {
+        for place in 0..<records.count {
+            records[place].first = WrappingClock.limited(records[place].first, now: now)
+            records[place].last = WrappingClock.limited(records[place].last, now: now)
+        }
     }
 
     /// Makes room for an object and returns its index.

@@ -14,6 +14,8 @@ struct PlannerUsers: ~Copyable {
     static let objectHalfLife: Float = 100
     static let evictedWidth = 16
     static let favouriteWidth = 6
+    /// The requests of a user after which the scores of its favourites are lowered; see ``ScoreClock``.
+    static let favouritePeriod = UInt32(ScoreClock.longest) * 200
 
     struct Record: BitwiseCopyable {
         /// The number of requests of the user.
@@ -70,7 +72,7 @@ struct PlannerUsers: ~Copyable {
 
     /// Updates the score of a category that the user has requested; `weight` is its decayed count.
     mutating func updateFavourite(_ category: UInt32, weight: Float, slot: Int) {
-        let time = FastMath.float(records[slot].requests) * UserProfiles.forgetting
+        let time = FastMath.float(records[slot].requests % Self.favouritePeriod) * UserProfiles.forgetting
         favourites.raise(category, to: FastMath.log2(weight) + time, in: slot)
     }
 
@@ -102,6 +104,7 @@ struct PlannerUsers: ~Copyable {
         record.pause = record.requests == 0 ? SessionContinuation.firstRequest : seconds &- record.seconds
         continuation.note(record.pause)
         record.requests &+= 1
+        if record.requests % Self.favouritePeriod == 0 { favourites.lower(by: Float(ScoreClock.longest), in: slot) }
         record.seconds = seconds
         // Repeated requests for one object are not a step.
         if record.recent != access.object {

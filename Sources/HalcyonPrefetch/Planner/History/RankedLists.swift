@@ -73,6 +73,18 @@ struct RankedLists: ~Copyable {
         for place in 0..<width { row[place].score *= factor }
     }
 
+    /// Lowers all scores of a list by the same amount, which keeps its order.
+    mutating func lower(by amount: Float, in list: Int) {
+        guard (list + 1) * width <= items.count else { return }
+        let row = row(list)
+        for place in 0..<width { row[place].score -= amount }
+    }
+
+    /// Lowers all scores of all lists by the same amount. O(lists × width).
+    mutating func lowerAll(by amount: Float) {
+        for place in 0..<items.count { items[place].score -= amount }
+    }
+
     private mutating func row(_ list: Int) -> UnsafeMutablePointer<Item> {
         let end = (list + 1) * width
         if end > items.count { items.grow(to: max(end, items.count * 2), filling: Item()) }
@@ -93,4 +105,30 @@ struct RankedLists: ~Copyable {
         }
         row[place] = item
     }
+}
+
+/// The time that scores by decayed counts add to the logarithm of a count, so that scores of different times compare.
+///
+/// A count that was `c` at request `n` has decayed to c · 2^(−(now − n) / half-life), so log₂ c + n / half-life orders
+/// counts of all times. The second term would grow without bound, and a score of 32 bits would no longer tell counts
+/// apart: after 10⁹ requests its steps are an eighth of an octave. So time starts again at 0 whenever it reaches
+/// ``longest`` half-lives, and the caller lowers all scores by as much. Scores are exact to 2⁻¹³ octaves.
+struct ScoreClock {
+    /// The half-lives after which time starts again.
+    static let longest = 1_024
+
+    private let halfLife: Int
+
+    /// Creates the clock of counts with a half-life in requests.
+    init(halfLife: Float) { self.halfLife = Int(halfLife) }
+
+    /// Returns the time of a request in half-lives since the last start, below ``longest``.
+    @inline(__always)
+    func time(_ request: Int) -> Float {
+        FastMath.float(UInt32(truncatingIfNeeded: request % (halfLife &* Self.longest))) / Float(halfLife)
+    }
+
+    /// Returns whether time starts again with a request, so that all scores must be lowered by ``longest`` before it.
+    @inline(__always)
+    func restarts(at request: Int) -> Bool { request > 0 && request % (halfLife &* Self.longest) == 0 }
 }

@@ -105,6 +105,12 @@ struct SuccessorStatistics: ~Copyable {
         pairs.updateKnown(object, next) { $0.note(probability: probability, isPositive: isPositive) }
     }
 
+    /// Limits the time since the last request of each object and each pair; see `WrappingClock`. O(objects + pairs).
+    mutating func limitAges(at now: UInt32) {
+        for place in 0..<records.count { records[place].last = WrappingClock.limited(records[place].last, now: now) }
+        pairs.updateAll { $0.last = WrappingClock.limited($0.last, now: now) }
+    }
+
     /// Loads the successors of an object into the CPU's cache.
     func prefetchIntoCPUCache(_ object: UInt32) {
         pairs.expect(object)

@@ -74,7 +74,8 @@ extension EvictionCost {
     /// Records the eviction of an entry after request `now`.
     mutating func evicted(_ object: UInt32, size: Float, now: UInt32) {
         evicted(size: size)
-        removals[object] = now
+        // One request in 2³² has the number of no removal: it counts as the one before.
+        removals[object] = min(now, .max - 1)
     }
 
     /// Records that an object with this probability was proposed after request `now`.
@@ -100,6 +101,16 @@ extension EvictionCost {
         if left == .max { return }
         removals[object] = .max
         if FastMath.float(now &- left) < meanStay { returned() }
+    }
+
+    /// Limits the time since each proposal and each eviction; see `WrappingClock`. O(objects).
+    mutating func limitAges(at now: UInt32) {
+        for object in 0..<UInt32(predictions.capacity) where predictions[object].probability >= 0 {
+            predictions[object].request = WrappingClock.limited(predictions[object].request, now: now)
+        }
+        for object in 0..<UInt32(removals.capacity) where removals[object] != .max {
+            removals[object] = WrappingClock.limited(removals[object], now: now)
+        }
     }
 
     private mutating func end(_ prediction: Prediction, _ object: UInt32, now: UInt32, isUsed: Bool) {

@@ -58,11 +58,16 @@ struct PendingPlans: ~Copyable {
     private var logits = HeapArray<Float>(repeating: 0, count: bound * CandidateList.bound)
     private var pairBiases = HeapArray<Float>(repeating: 0, count: bound * CandidateList.bound)
     private var inputs = HeapArray<Float>(repeating: 0, count: bound * CandidateList.bound * PlannerInput.width)
-    /// The number of the plan that is added next.
-    private(set) var nextNumber: UInt32 = 0
+    /// The number of the plan that is added next, modulo 2³¹, so that none equals the end of a chain.
+    private(set) var nextNumber: UInt32
     private var outcomes = HeapArray(repeating: CandidateOutcome(), count: 64)
     /// The number of outcomes found by the last ``settle(_:object:request:horizon:time:)`` or ``close(_:)``.
     private(set) var outcomeCount = 0
+
+    /// Creates an empty ring.
+    ///
+    /// - Parameter first: the number of the first plan, a multiple of ``bound``.
+    init(first: UInt32 = 0) { nextNumber = first }
 
     var byteCount: Int {
         plans.byteCount + objects.byteCount + logits.byteCount + pairBiases.byteCount + inputs.byteCount
@@ -139,7 +144,7 @@ struct PendingPlans: ~Copyable {
             plans[Self.place(chain.pointee.last)].next = nextNumber
         }
         chain.pointee.last = nextNumber
-        nextNumber &+= 1
+        nextNumber = (nextNumber &+ 1) & (1 << 31 - 1)
     }
 
     /// Finds the outcomes of a user's plans at the user's request number `request`, for `object`. Ends plans that are
