@@ -19,7 +19,7 @@ NOTEBOOKS_VENV := .build/venv-notebooks
 
 demo: release
 	@echo
-	@$(REPLAY) Traces/shop.csv --policy learned --policy w-tinylfu --capacity 1%,5%
+	@$(REPLAY) Traces/shop.csv --policy learned --policy w-tinylfu --capacity 1%,5% --seeds 5
 
 # The tests of the cache and the network by themselves: they have time limits of their own, and the others leave them no processor.
 test:

@@ -19,7 +19,7 @@ struct ReplayCommand: AsyncParsableCommand {
             replay Traces/shop.csv --policy 's3-fifo(small=0.2)' --policy arc --capacity 1%,5%,1000 --only
             replay Traces/shop.csv --policy learned --per user --capacity 20
             """,
-        version: Halcyon.version,
+        version: BuildInfo.current.sentence,
         subcommands: [
             RunCommand.self, InspectCommand.self, CurveCommand.self, ConvertCommand.self, GenerateCommand.self,
             PoliciesCommand.self, CheckCommand.self, HypothesisCommand.self, TrainCommand.self,

@@ -119,6 +119,6 @@ struct BadTraceTests {
                 #expect(try Replay.run(command, name, in: folder).code == 0)
             }
         }
-        #expect(try Replay.run("one.csv", "--only", "-p", "lru", "-c", "0", in: folder).code == 0)
+        #expect(try Replay.run("one.csv", "--only", "-p", "lru", "-c", "1", in: folder).code == 0)
     }
 }

@@ -26,16 +26,18 @@ struct ReportTests {
     func json() throws {
         let trace: Set = [
             "path", "fingerprint", "requests", "objects", "distinct_size", "size_unit", "users", "categories", "notes",
+            "smallest_size", "has_times",
         ]
         let always: Set = [
             "policy", "label", "parameters", "traits", "capacity", "capacity_asked", "capacity_unit", "mode", "caches",
             "requests", "hits", "object_hit_ratio", "byte_hit_ratio", "bytes_fetched", "evictions",
             "admissions_refused", "stale", "warmup_requests", "seed", "seconds", "requests_per_second",
             "metadata_bytes", "metadata_fixed_bytes", "metadata_bytes_per_resident", "metrics", "windows",
+            "refused_too_large",
         ]
-        let besides: [Set<String>] = [["categories", "users"], ["user_distribution", "timings"], ["tiers"]]
+        let besides: [Set<String>] = [["categories", "users", "breakdown"], ["user_distribution", "timings"], ["tiers"]]
         for (report, more) in zip(try fullReports(), besides) {
-            #expect(Set(report.keys) == ["schema", "halcyon_version", "result_version", "trace", "runs"])
+            #expect(Set(report.keys) == ["schema", "halcyon_version", "result_version", "build_id", "trace", "runs", "means"])
             #expect(report["schema"] as? String == "halcyon.replay/3")
             #expect(report["result_version"] as? Int == Halcyon.resultVersion)
             #expect(Set(try #require(report["trace"] as? [String: Any]).keys) == trace)
@@ -86,7 +88,7 @@ struct ReportTests {
         #expect(lines.count == 4)
         for line in lines {
             let object = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
-            #expect(Set(object.keys) == ["schema", "halcyon_version", "result_version", "trace", "run"])
+            #expect(Set(object.keys) == ["schema", "halcyon_version", "result_version", "build_id", "trace", "run"])
         }
     }
 
@@ -135,7 +137,9 @@ struct ReportTests {
         #expect(paragraphs.count == 3)
         #expect(paragraphs[0].hasPrefix("t.csv: 1,500 requests, "))
         for paragraph in paragraphs.dropFirst() {
-            let lines = paragraph.split(separator: "\n")
+            let all = paragraph.split(separator: "\n")
+            let lines = all.filter { !$0.hasPrefix("  note: ") }
+            #expect(all.contains("  note: gap closed: from lru to belady."))
             #expect(lines[0].hasPrefix("capacity "))
             #expect(lines[1].hasPrefix("policy  hit ratio  byte hit ratio  gap closed"))
             #expect(lines.dropFirst(2).map { $0.prefix { $0 != " " } } == ["fifo", "lru", "belady"])

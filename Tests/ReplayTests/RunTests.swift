@@ -135,6 +135,23 @@ struct RunTests {
         for user in 0..<10 {
             #expect(users["u\(user)"]?["requests"] == trace.requests.count { $0.user == user })
         }
+        let rows = try #require(run["breakdown"] as? [[String: Any]])
+        #expect(rows.count == 20)
+        for row in rows {
+            let name = try #require(row["name"] as? String)
+            let tally = try #require((row["by"] as? String == "user" ? users : categories)[name])
+            #expect(row["requests"] as? Int == tally["requests"] && row["hits"] as? Int == tally["hits"])
+        }
+        // In CSV a row each, after that of the run.
+        let csv = try Replay.run(
+            "t.csv", "--only", "-p", "lru", "-c", "3KB", "--by", "category", "--by", "user", "--format", "csv", in: folder
+        ).lines.map { $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init) }
+        let place = Dictionary(uniqueKeysWithValues: csv[0].enumerated().map { ($1, $0) })
+        let (by, name, requests) = (try #require(place["by"]), try #require(place["name"]), try #require(place["requests"]))
+        #expect(csv.count == 22 && Set(csv.map(\.count)) == [csv[0].count] && csv[1][by].isEmpty)
+        #expect(csv.dropFirst(2).filter { $0[by] == "user" }.allSatisfy { row in
+            row[requests] == users[row[name]]?["requests"].map(String.init)
+        })
         let text = try Replay.run("t.csv", "--only", "-p", "lru", "-c", "3KB", "--by", "user", in: folder).lines
         #expect(text.contains { $0.hasPrefix("user") && $0.hasSuffix("lru") })
     }
@@ -225,8 +242,48 @@ struct RunTests {
     func baselines() throws {
         let labels = try Replay.run("t.csv", "-p", "fifo,lru", "-c", "2KB", "--format", "json", in: folder).runs()
             .map { $0["label"] as? String }
-        #expect(labels == ["fifo", "lru", "lfu", "kingfisher-memory", "s3-fifo", "gdsf", "belady"])
+        #expect(labels == ["fifo", "lru", "lfu", "kingfisher", "s3-fifo", "gdsf", "belady", "belady(bypass=on)"])
         #expect(try runs("-p", "fifo", "-c", "2KB").count == 1)
+    }
+
+    @Test("the optimum that may refuse stands beside policies in caches of fewer than 1,000 objects only")
+    func bypassingOptimum() throws {
+        let text = "key\n" + (0..<3_000).map { "k\($0 % 1_500)\n" }.joined()
+        _ = try folder.file("cycle.csv", text)
+        let runs = try Replay.run("cycle.csv", "-p", "fifo", "-c", "999,1000", "--format", "json", in: folder).runs()
+        let offline = runs.filter { ($0["policy"] as? String) == "belady" }
+        #expect(offline.map { $0["label"] as? String } == ["belady", "belady", "belady(bypass=on)"])
+        #expect(offline.map { $0["capacity"] as? Int } == [999, 1_000, 999])
+    }
+
+    @Test("--seeds: a run for each seed of what draws random numbers, one of all others, and the means")
+    func seeds() throws {
+        let outcome = try Replay.run(
+            "t.csv", "--only", "-p", "random,lru", "-c", "1%", "--seeds", "3", "--seed", "7", "--format", "json",
+            in: folder)
+        let runs = try outcome.runs()
+        #expect(runs.map { $0["label"] as? String } == ["random", "random", "random", "lru"])
+        #expect(runs.map { $0["seed"] as? Int } == [7, 8, 9, 7])
+        let alone = try (7...9).map { seed in
+            try self.runs("-p", "random", "-c", "1%", "--seed", "\(seed)").first?["hits"] as? Int
+        }
+        #expect(runs.prefix(3).map { $0["hits"] as? Int } == alone)
+        let means = try #require(try outcome.json()["means"] as? [[String: Any]])
+        #expect(means.count == 1 && means[0]["label"] as? String == "random")
+        let mean = try #require((means[0]["object_hit_ratio"] as? [String: Double])?["mean"])
+        let total = alone.reduce(0) { $0 + ($1 ?? 0) }
+        #expect(abs(mean - Double(total) / Double(3 * trace.requests.count)) < 1e-12)
+    }
+
+    @Test("the named policies of two tiers are a run beside those of --policy")
+    func policiesOfTiers() throws {
+        let tiers = "memory=1KB:kingfisher-memory,disk=5KB:kingfisher-disk"
+        let alone = try runs("--tiers", tiers)
+        #expect(alone.map { $0["label"] as? String } == ["kingfisher"])
+        let both = try runs("--tiers", tiers, "-p", "lru")
+        #expect(both.map { $0["label"] as? String } == ["kingfisher", "lru"])
+        let one = try runs("--tiers", "memory=1KB:lfu,disk=5KB", "-p", "lru,fifo")
+        #expect(one.map { $0["label"] as? String } == ["lfu/lru", "lfu/fifo"])
     }
 
     @Test("rules for sizes: first, per request, unit, drawn")

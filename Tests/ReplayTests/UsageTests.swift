@@ -82,10 +82,43 @@ struct UsageTests {
             "learned(decider=heuristic) trains no network: leave the decider out, or write network."),
         Mistake(
             "explain t.csv --capacity 0",
-            "A cache with a capacity of 0 holds nothing to learn from: give a larger one."),
+            """
+            A cache of capacity 0 holds nothing: write a share (10%), a size with a unit (64MB) or a whole number from 1 (1000).
+            """),
+        Mistake(
+            "t.csv --capacity 0.1",
+            """
+            '0.1' is not a capacity: write 10% for this share of all distinct objects, or a size with a unit (64MB) or a whole \
+            number (1000).
+            """),
+        Mistake(
+            "t.csv --capacity 1.5",
+            """
+            '1.5' is not a capacity: a bare number is a whole number of objects or bytes (1000); write a share (1%) or a size \
+            with a unit (64MB) otherwise.
+            """),
+        Mistake(
+            "t.csv --capacity 1%..10%",
+            """
+            '1%..10%' is not a range of capacities: write from..to:count with two shares, two sizes or two numbers and a count \
+            from 2 to 1000 (0.1%..20%:10).
+            """),
+        Mistake("t.csv --seeds 0", "--seeds 0 is out of range: give 1 to 1000."),
+        Mistake(
+            "t.csv --sort-by colour",
+            """
+            --sort-by has no column 'colour': write hit-ratio, byte-hit-ratio, miss-ratio, byte-miss-ratio, miss-cost, \
+            gap-closed, user-p10, user-p50, user-p90, memory, disk, mean-ms, p99-ms, refused, stale, evictions, speed, fixed, \
+            per-resident, total.
+            """),
         Mistake("t.csv --models own", "--models needs --per user."),
         Mistake("t.csv --memory-expiration 5s", "--memory-expiration, --disk-expiration and --latency need --tiers."),
-        Mistake("t.csv --tiers memory=1KB", "'memory=1KB' does not name two tiers: write memory=64MB,disk=1GB."),
+        Mistake(
+            "t.csv --tiers memory=1KB",
+            """
+            'memory=1KB' does not name two tiers: write memory=64MB,disk=1GB, each with a policy of its own if needed \
+            (memory=64MB:lru).
+            """),
         Mistake("t.csv --tiers memory=1KB,disk=1MB -c 5", "--tiers states the capacities: leave out --capacity."),
         Mistake(
             "t.csv --only -p lru -c 5 --stream --prefetch next-key",

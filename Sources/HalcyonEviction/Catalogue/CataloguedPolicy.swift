@@ -42,13 +42,19 @@ public struct PolicyInfo: Sendable {
     public let source: String
     /// What it needs and honours.
     public let traits: PolicyTraits
+    /// Which objects it refuses, as the end of a sentence: `refuses an object larger than a segment`. Nil for a policy
+    /// that admits every object.
+    public let admissionRule: String?
 
-    /// A card.
-    public init(name: String, summary: String, source: String, traits: PolicyTraits = []) {
+    /// Creates the info of a policy.
+    public init(
+        name: String, summary: String, source: String, traits: PolicyTraits = [], admissionRule: String? = nil
+    ) {
         self.name = name
         self.summary = summary
         self.source = source
         self.traits = traits
+        self.admissionRule = admissionRule
     }
 }
 

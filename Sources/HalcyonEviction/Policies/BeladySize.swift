@@ -27,7 +27,8 @@ public struct BeladySize: ~Copyable, CataloguedPolicy {
     public static let info = PolicyInfo(
         name: "belady-size", summary: "offline: evicts the largest product of size and distance to the next use",
         source: "libCacheSim 0.3.5 (BeladySize), after Belady 1966",
-        traits: [.needsFuture, .usesSizes, .isRandomised, .hasAdmission])
+        traits: [.needsFuture, .usesSizes, .isRandomised, .hasAdmission],
+        admissionRule: "refuses an object that is never requested again, or whose product is the largest")
 
     struct Resident: BitwiseCopyable {
         var entry: EntryID

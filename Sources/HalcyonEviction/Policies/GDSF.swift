@@ -12,7 +12,8 @@ public struct GDSF: ~Copyable, CataloguedPolicy {
     public static let info = PolicyInfo(
         name: "gdsf", summary: "greedy dual size frequency: evicts the lowest frequency over size, with aging",
         source: "Cherkasova: Improving WWW proxies performance with greedy-dual-size-frequency caching policy, 1998",
-        traits: .usesSizes)
+        traits: [.usesSizes, .hasAdmission],
+        admissionRule: "refuses an object whose priority is below those of the remaining residents")
 
     private var heap: IndexedHeap<Rank>
     private var frequency: SlotArray<UInt32>

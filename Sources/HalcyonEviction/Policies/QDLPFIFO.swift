@@ -29,7 +29,8 @@ public struct QDLPFIFO: ~Copyable, CataloguedPolicy {
         name: "qd-lp-fifo", summary: "a small FIFO queue that filters new objects for a 2-bit clock",
         source: "Yang, Qiu, Zhang, Yue, Rashmi: FIFO can be better than LRU: the power of lazy promotion and quick "
             + "demotion, HotOS 2023",
-        traits: .hasAdmission)
+        traits: .hasAdmission,
+        admissionRule: "refuses a new object larger than its small queue (small × capacity)")
 
     private var queues: FilteredClock
     private var capacity: Int

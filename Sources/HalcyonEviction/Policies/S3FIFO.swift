@@ -61,7 +61,8 @@ public struct S3FIFO: ~Copyable, CataloguedPolicy {
     public static let info = PolicyInfo(
         name: "s3-fifo", summary: "a small FIFO queue that filters new objects for the main queue",
         source: "Yang, Zhang, Qiu, Yue, Rashmi: FIFO queues are all you need for cache eviction, SOSP 2023",
-        traits: .hasAdmission)
+        traits: .hasAdmission,
+        admissionRule: "refuses a new object larger than its small queue (small × capacity)")
 
     private var queues: FilteredClock
     private let threshold: UInt8

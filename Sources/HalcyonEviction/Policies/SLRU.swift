@@ -39,7 +39,8 @@ public struct SLRU: ~Copyable, CataloguedPolicy {
         name: "slru", summary: "LRU in segments; a hit moves an entry one segment up",
         source: "Karedla, Love, Wherry: Caching strategies to improve disk system performance, 1994; Huang et al.: An "
             + "analysis of Facebook photo caching, 2013",
-        traits: .hasAdmission)
+        traits: .hasAdmission,
+        admissionRule: "refuses an object larger than a segment (capacity / segments)")
 
     private var stack: ListFamily
     private let top: UInt8

@@ -25,7 +25,8 @@ public struct TwoQ: ~Copyable, CataloguedPolicy {
     public static let info = PolicyInfo(
         name: "2q", summary: "new objects in a FIFO queue, objects requested again after it in an LRU list",
         source: "Johnson, Shasha: 2Q: a low overhead high performance buffer management replacement algorithm, 1994",
-        traits: .hasAdmission)
+        traits: .hasAdmission,
+        admissionRule: "refuses an object larger than A1in (in × capacity)")
 
     private static let a1in: UInt8 = 0, a1out: UInt8 = 1, am: UInt8 = 2
 

@@ -21,7 +21,7 @@ extension TargetReport {
             for miss in misses(of: outcome) { text += "\(outcome.name): \(miss)\n" }
         }
         for sentence in [kernelNote, versionFault].compactMap({ $0 }) { text += sentence + "\n" }
-        return text + summary + "\n"
+        return text + summary + "\n" + "Checked by Halcyon \(BuildInfo.current.sentence).\n"
     }
 
     /// The numbers of targets that were reached, missed and moved.

@@ -35,7 +35,8 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
     public static let info = PolicyInfo(
         name: "learned", summary: "an online learner over recency, frequency, size, categories and users",
         source: "Halcyon; after Song, Berger, Li, Lloyd: Learning relaxed Belady, 2020",
-        traits: [.usesSizes, .usesCategories, .usesTime, .usesUsers, .isRandomised, .hasAdmission])
+        traits: [.usesSizes, .usesCategories, .usesTime, .usesUsers, .isRandomised, .hasAdmission],
+        admissionRule: "refuses an object that scores below every candidate for eviction")
 
     private let parameters: LearnedParameters
     private let usesUniformSizes: Bool

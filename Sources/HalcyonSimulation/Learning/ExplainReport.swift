@@ -13,6 +13,8 @@ public struct ExplainReport: Sendable, Codable {
     /// The result version of the build that made the report. Builds with the same number give the same counts for the
     /// same trace and parameters.
     public var resultVersion = Halcyon.resultVersion
+    /// The identifier of the executable; see `BuildInfo/identifier`.
+    public var buildId = BuildInfo.current.identifier
     /// The replayed trace.
     public var trace: TraceSummary
     /// The counts of the replay.

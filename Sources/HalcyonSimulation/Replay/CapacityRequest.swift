@@ -140,8 +140,7 @@ public enum CapacityRequest: Sendable, Equatable, CustomStringConvertible {
 
     /// Returns the capacity in the unit of sizes.
     ///
-    /// A share is rounded down, to at least 1. 29 % of 100 is 29: a product within the error of its floating-point
-    /// factors of a whole number is that number.
+    /// A share is rounded down, to at least 1, in exact arithmetic: 29 % of 100 is 29.
     ///
     /// - Parameter distinct: the total size of all distinct objects; `nil` if it is not known, in a stream.
     /// - Throws: ``ReplayError`` for a capacity in bytes if objects are counted, and for a share if `distinct` is
@@ -162,10 +161,23 @@ public enum CapacityRequest: Sendable, Equatable, CustomStringConvertible {
                     "The capacity \(text) is a share of the distinct objects, which are not known in advance in a stream: "
                         + "write a number or a size.")
             }
-            let product = share * Double(distinct)
-            let nearest = product.rounded()
-            return max(1, Int(abs(product - nearest) <= 2 * product.ulp ? nearest : product.rounded(.down)))
+            return max(1, Self.exact(text, of: distinct) ?? Int(share * Double(distinct)))
         }
+    }
+
+    /// Returns a percentage of a whole number, rounded down, in exact arithmetic; `nil` for a text that is not a plain
+    /// decimal number of at most 15 digits with a percent sign.
+    private static func exact(_ text: String, of distinct: Int) -> Int? {
+        let number = text.utf8.dropLast()
+        let digits = number.filter { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        let isPlain = digits.count == number.count || digits.count == number.count - 1 && number.contains(UInt8(ascii: "."))
+        guard text.utf8.last == UInt8(ascii: "%"), isPlain, digits.count <= 15 else { return nil }
+        let decimals = number.firstIndex(of: UInt8(ascii: ".")).map { number[$0...].count - 1 } ?? 0
+        let numerator = digits.reduce(UInt64(0)) { $0 * 10 + UInt64($1 - UInt8(ascii: "0")) }
+        let denominator = (0..<decimals).reduce(UInt64(100)) { product, _ in product * 10 }
+        let product = UInt64(distinct).multipliedFullWidth(by: numerator)
+        guard product.high < denominator else { return nil }
+        return Int(clamping: denominator.dividingFullWidth(product).quotient)
     }
 
     /// Returns this capacity divided by a whole number, at least 1 byte or object.

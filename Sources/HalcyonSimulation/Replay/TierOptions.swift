@@ -45,6 +45,7 @@ public struct TierOptions: Sendable {
             }
             let halves = sides[1].split(separator: ":", maxSplits: 1).map(\.trimmingSpaces)
             let policy = halves.count == 2 ? try catalogue.policy(halves[1]) : nil
+            if halves.count < 2, sides[1].contains(":") { throw Self.malformed(text) }
             found[sides[0]] = (try CapacityRequest(parsing: halves.first ?? ""), policy)
         }
         guard let memory = found["memory"], let disk = found["disk"] else { throw Self.malformed(text) }

@@ -12,6 +12,8 @@ public struct PolicyList: Sendable, Encodable {
         public let source: String
         /// The names of its traits.
         public let traits: [String]
+        /// Which objects the policy refuses. Nil for a policy that admits every object.
+        public let admissionRule: String?
         /// The parameters.
         public let parameters: [Setting]
     }
@@ -36,7 +38,7 @@ public struct PolicyList: Sendable, Encodable {
         policies = entries.map { entry in
             Item(
                 name: entry.info.name, summary: entry.info.summary, source: entry.info.source,
-                traits: entry.info.traits.nameList,
+                traits: entry.info.traits.nameList, admissionRule: entry.info.admissionRule,
                 parameters: entry.parameters.map {
                     Setting(name: $0.name, help: $0.help, accepts: $0.accepts, defaultValue: $0.defaultValue)
                 })
@@ -50,6 +52,7 @@ public struct PolicyList: Sendable, Encodable {
             text += "\(item.name): \(item.summary)\n"
             text += "    source: \(item.source)\n"
             if !item.traits.isEmpty { text += "    traits: \(item.traits.joined(separator: ", "))\n" }
+            if let rule = item.admissionRule { text += "    admission: \(rule)\n" }
             for setting in item.parameters {
                 text += "    \(setting.name)=\(setting.defaultValue): \(setting.help) (\(setting.accepts))\n"
             }

@@ -147,7 +147,8 @@ struct RunTable {
         if references.exist { columns.append(.gapClosed) }
         if rows.contains(where: { $0.first.userDistribution != nil }) { columns += [.userP10, .userP50, .userP90] }
         if rows.allSatisfy({ $0.first.tiers != nil }) { columns += [.memory, .disk, .meanLatency, .p99Latency] }
-        if rows.contains(where: { $0.meanCount { $0.admissionsRefused } > 0 }) { columns.append(.refused) }
+        // The optimum refuses by definition; its refusals alone are no reason for a column.
+        if rows.contains(where: { !$0.isOffline && $0.meanCount { $0.admissionsRefused } > 0 }) { columns.append(.refused) }
         if rows.contains(where: { $0.meanCount { $0.stale } > 0 }) { columns.append(.stale) }
         return columns + [.evictions, .speed, .fixed, .perResident, .total]
     }
@@ -271,29 +272,31 @@ struct RunTable {
                 "kingfisher has two tiers, as in an app: \(tiers.memoryPolicy) with \(amount(tiers.memoryCapacity)) in front "
                     + "of \(tiers.diskPolicy) with \(amount(tiers.diskCapacity)).")
         }
-        notes += rows.compactMap { refusals(of: $0) }
+        notes += refusals
         if rows.contains(where: { $0.meanCount { $0.stale } > 0 }) {
             notes.append("stale: requests that found their object expired, or of another size.")
         }
         return notes + timeNotes
     }
 
-    /// Returns the reason why a policy refused objects; `nil` if it refused none.
-    private func refusals(of row: RunRow) -> String? {
-        let run = row.first
-        guard run.admissionsRefused > 0 else { return nil }
-        let largest = max(run.capacity, run.tiers?.memoryCapacity ?? 0)
+    /// The reasons why objects were refused.
+    private var refusals: [String] {
+        let refusing = rows.filter { !$0.isOffline && $0.meanCount { $0.admissionsRefused } > 0 }
+        guard !refusing.isEmpty else { return [] }
+        let largest = rows.map { max($0.first.capacity, $0.first.tiers?.memoryCapacity ?? 0) }.max() ?? 0
         if trace.smallestSize > largest {
-            return "\(row.label): the capacity is smaller than every object (the smallest is \(amount(trace.smallestSize)))."
+            return [
+                "no object fits: the smallest is \(amount(trace.smallestSize)), the capacity \(amount(largest))."
+            ]
         }
-        let byPolicy = run.admissionsRefused - run.refusedTooLarge
-        var reasons: [String] = []
-        if run.refusedTooLarge > 0 {
-            reasons.append("\(run.refusedTooLarge.grouped) because the object is larger than the cache")
+        var notes = ["refused: requests whose object was not kept."]
+        let tooLarge = refusing.map { $0.meanCount { $0.refusedTooLarge } }.max() ?? 0
+        if tooLarge > 0 { notes[0] += " \(tooLarge.counted("request")) ask for an object larger than the cache." }
+        for row in refusing where row.meanCount({ $0.admissionsRefused - $0.refusedTooLarge }) > 0 {
+            let kept = row.first.hits == 0 && row.first.admissionsRefused == row.first.requests ? "no object was kept; " : ""
+            notes.append("\(row.label): \(kept)\(row.first.admissionRule ?? "refuses some objects").")
         }
-        if byPolicy > 0 { reasons.append("\(byPolicy.grouped) by the policy's admission rule") }
-        return "\(row.label) refused to keep the object of \(run.admissionsRefused.counted("request")): "
-            + reasons.joined(separator: ", ") + "."
+        return notes
     }
 
     /// The warnings about times that the trace does not have.

@@ -13,6 +13,8 @@ public struct RunResult: Sendable, Codable {
     public var parameters: [String: String]
     /// The names of the policy's traits, or of the traits of either tier's policy.
     public var traits: [String]
+    /// Which objects the policy refuses. Nil for a policy that admits every object.
+    public var admissionRule: String?
     /// The capacity of the cache, or of each user's cache, in ``capacityUnit``.
     public var capacity: Int
     /// The capacity as requested: `1%`.
@@ -144,7 +146,8 @@ extension RunResult {
         let policies = job.policies
         self.init(
             policy: policies.count == 1 ? policies[0].info.name : job.label, label: job.label,
-            parameters: Self.parameters(policies), traits: job.traits.nameList, capacity: resolved.capacity,
+            parameters: Self.parameters(policies), traits: job.traits.nameList,
+            admissionRule: policies.lazy.compactMap(\.info.admissionRule).first, capacity: resolved.capacity,
             capacityAsked: job.capacity.description, capacityUnit: facts.sizeUnit, mode: job.mode,
             caches: caches.caches, models: job.mode == .perUser && policies.contains(where: \.learns) ? job.models : nil,
             requests: total.requests, hits: total.hits, objectHitRatio: total.objectHitRatio,

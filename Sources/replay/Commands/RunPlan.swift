@@ -43,7 +43,9 @@ struct RunPlan {
 
         var names = command.policy.flatMap(PolicySpec.split)
         let namesTiers = tiers?.memoryPolicy != nil && tiers?.diskPolicy != nil
-        if namesTiers { rows.append(.tiers) }
+        let isKingfisher =
+            tiers?.memoryPolicy?.label == "kingfisher-memory" && tiers?.diskPolicy?.label == "kingfisher-disk"
+        if namesTiers { rows.append(isKingfisher ? .kingfisher : .tiers) }
         if names.isEmpty, !namesTiers { names = ["learned"] }
         for name in names { rows.append(try Self.row(name, catalogue)) }
         if !command.only {
@@ -93,6 +95,7 @@ struct RunPlan {
         switch row {
         case .kingfisher: return .kingfisher(capacity: capacity, mode: mode, tiers: tiers, options: options)
         case .tiers:
+            // Both tiers have a policy of their own, so that of the job is not used.
             return ReplayJob(
                 policy: ConfiguredPolicy(LRU.self), capacity: capacity, mode: mode, models: models, tiers: tiers,
                 options: options)

@@ -1,3 +1,4 @@
+import HalcyonSupport
 import HalcyonTrace
 import Testing
 

@@ -63,7 +63,8 @@ struct SharedReplayTests {
     func extremes() async throws {
         let trace = TinyTraces.scrambled(count: 2_000, objects: 100)
         for policy in ["lru", "belady", "s3-fifo", "arc"] {
-            #expect(try await run(trace, policy, "0").hits == 0)
+            let nothing = ReplayJob(policy: try PolicyCatalogue.standard.policy(policy), capacity: .number(0))
+            #expect(try nothing.run(over: ReplayInput(trace)).hits == 0)
             #expect(try await run(trace, policy, "\(CapacityRequest.largest)").hits == 2_000 - trace.objectCount)
         }
     }

@@ -15,6 +15,8 @@ public struct HypothesisReport: Sendable, Codable {
     /// The result version of the build that made the report. Builds with the same number give the same counts for the
     /// same trace and parameters.
     public var resultVersion = Halcyon.resultVersion
+    /// The identifier of the executable; see `BuildInfo/identifier`.
+    public var buildId = BuildInfo.current.identifier
     /// The options that the test used.
     public var options: HypothesisOptions
     /// The traces, in the requested order.
@@ -52,13 +54,15 @@ public struct HypothesisReport: Sendable, Codable {
             let schema: String
             let halcyonVersion: String
             let resultVersion: Int
+            let buildId: String
             let options: HypothesisOptions
             let result: HypothesisResult
         }
         return try JSONReport.lines(
             results.map {
                 Line(
-                    schema: schema, halcyonVersion: halcyonVersion, resultVersion: resultVersion, options: options,
+                    schema: schema, halcyonVersion: halcyonVersion, resultVersion: resultVersion, buildId: buildId,
+                    options: options,
                     result: $0)
             })
     }

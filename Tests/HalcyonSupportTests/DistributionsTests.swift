@@ -1,6 +1,6 @@
 import Testing
 
-@testable import HalcyonExperiments
+@testable import HalcyonSupport
 
 /// Against printed tables (NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.6.7.1 and 1.3.6.7.2) and closed forms.
 @Suite struct DistributionsTests {
