@@ -35,9 +35,14 @@ struct ReportTests {
             "metadata_bytes", "metadata_fixed_bytes", "metadata_bytes_per_resident", "metrics", "windows",
             "refused_too_large",
         ]
-        let besides: [Set<String>] = [["categories", "users", "breakdown"], ["user_distribution", "timings"], ["tiers"]]
+        let besides: [Set<String>] = [
+            ["categories", "users", "breakdown"], ["user_distribution", "timings"], ["tiers"],
+        ]
         for (report, more) in zip(try fullReports(), besides) {
-            #expect(Set(report.keys) == ["schema", "halcyon_version", "result_version", "build_id", "trace", "runs", "means"])
+            #expect(
+                Set(report.keys) == [
+                    "schema", "halcyon_version", "result_version", "build_id", "trace", "runs", "means",
+                ])
             #expect(report["schema"] as? String == "halcyon.replay/3")
             #expect(report["result_version"] as? Int == Halcyon.resultVersion)
             #expect(Set(try #require(report["trace"] as? [String: Any]).keys) == trace)

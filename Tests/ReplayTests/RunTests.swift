@@ -144,14 +144,18 @@ struct RunTests {
         }
         // In CSV a row each, after that of the run.
         let csv = try Replay.run(
-            "t.csv", "--only", "-p", "lru", "-c", "3KB", "--by", "category", "--by", "user", "--format", "csv", in: folder
+            "t.csv", "--only", "-p", "lru", "-c", "3KB", "--by", "category", "--by", "user", "--format", "csv",
+            in: folder
         ).lines.map { $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init) }
         let place = Dictionary(uniqueKeysWithValues: csv[0].enumerated().map { ($1, $0) })
-        let (by, name, requests) = (try #require(place["by"]), try #require(place["name"]), try #require(place["requests"]))
+        let (by, name, requests) = (
+            try #require(place["by"]), try #require(place["name"]), try #require(place["requests"])
+        )
         #expect(csv.count == 22 && Set(csv.map(\.count)) == [csv[0].count] && csv[1][by].isEmpty)
-        #expect(csv.dropFirst(2).filter { $0[by] == "user" }.allSatisfy { row in
-            row[requests] == users[row[name]]?["requests"].map(String.init)
-        })
+        #expect(
+            csv.dropFirst(2).filter { $0[by] == "user" }.allSatisfy { row in
+                row[requests] == users[row[name]]?["requests"].map(String.init)
+            })
         let text = try Replay.run("t.csv", "--only", "-p", "lru", "-c", "3KB", "--by", "user", in: folder).lines
         #expect(text.contains { $0.hasPrefix("user") && $0.hasSuffix("lru") })
     }

@@ -35,7 +35,8 @@ public struct WTinyLFU: ~Copyable, CataloguedPolicy {
         name: "w-tinylfu", summary: "a small LRU window, then admission by frequency into a segmented LRU",
         source: "Einziger, Friedman, Manes: TinyLFU: A highly efficient cache admission policy, ACM ToS 2017; Caffeine",
         traits: .hasAdmission,
-        admissionRule: "refuses an object larger than its window that is requested less often than the entries in its place")
+        admissionRule:
+            "refuses an object larger than its window that is requested less often than the entries in its place")
 
     private static let window: UInt8 = 0, probation: UInt8 = 1, protected: UInt8 = 2
 

@@ -170,7 +170,8 @@ public enum CapacityRequest: Sendable, Equatable, CustomStringConvertible {
     private static func exact(_ text: String, of distinct: Int) -> Int? {
         let number = text.utf8.dropLast()
         let digits = number.filter { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-        let isPlain = digits.count == number.count || digits.count == number.count - 1 && number.contains(UInt8(ascii: "."))
+        let isPlain =
+            digits.count == number.count || digits.count == number.count - 1 && number.contains(UInt8(ascii: "."))
         guard text.utf8.last == UInt8(ascii: "%"), isPlain, digits.count <= 15 else { return nil }
         let decimals = number.firstIndex(of: UInt8(ascii: ".")).map { number[$0...].count - 1 } ?? 0
         let numerator = digits.reduce(UInt64(0)) { $0 * 10 + UInt64($1 - UInt8(ascii: "0")) }

@@ -57,7 +57,8 @@ public struct ReplayJob: Sendable {
         tiers.memoryPolicy = policies.memoryPolicy
         tiers.diskPolicy = policies.diskPolicy
         var job = ReplayJob(
-            policy: ConfiguredPolicy(KingfisherDisk.self), capacity: capacity, mode: mode, tiers: tiers, options: options)
+            policy: ConfiguredPolicy(KingfisherDisk.self), capacity: capacity, mode: mode, tiers: tiers,
+            options: options)
         job.name = "kingfisher"
         return job
     }

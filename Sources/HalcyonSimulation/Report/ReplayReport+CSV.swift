@@ -13,7 +13,8 @@ extension ReplayReport {
                 text += columns.map { quoted($0.value(report, run)) }.joined(separator: ",") + "\n"
                 for part in run.breakdown ?? [] {
                     let fields = columns.map { column in
-                        Self.field(column.name, of: part) ?? (identity.contains(column.name) ? column.value(report, run) : "")
+                        Self.field(column.name, of: part)
+                            ?? (identity.contains(column.name) ? column.value(report, run) : "")
                     }
                     text += fields.map(quoted).joined(separator: ",") + "\n"
                 }

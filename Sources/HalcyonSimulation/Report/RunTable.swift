@@ -148,7 +148,9 @@ struct RunTable {
         if rows.contains(where: { $0.first.userDistribution != nil }) { columns += [.userP10, .userP50, .userP90] }
         if rows.allSatisfy({ $0.first.tiers != nil }) { columns += [.memory, .disk, .meanLatency, .p99Latency] }
         // The optimum refuses by definition; its refusals alone are no reason for a column.
-        if rows.contains(where: { !$0.isOffline && $0.meanCount { $0.admissionsRefused } > 0 }) { columns.append(.refused) }
+        if rows.contains(where: { !$0.isOffline && $0.meanCount { $0.admissionsRefused } > 0 }) {
+            columns.append(.refused)
+        }
         if rows.contains(where: { $0.meanCount { $0.stale } > 0 }) { columns.append(.stale) }
         return columns + [.evictions, .speed, .fixed, .perResident, .total]
     }
@@ -293,7 +295,8 @@ struct RunTable {
         let tooLarge = refusing.map { $0.meanCount { $0.refusedTooLarge } }.max() ?? 0
         if tooLarge > 0 { notes[0] += " \(tooLarge.counted("request")) ask for an object larger than the cache." }
         for row in refusing where row.meanCount({ $0.admissionsRefused - $0.refusedTooLarge }) > 0 {
-            let kept = row.first.hits == 0 && row.first.admissionsRefused == row.first.requests ? "no object was kept; " : ""
+            let kept =
+                row.first.hits == 0 && row.first.admissionsRefused == row.first.requests ? "no object was kept; " : ""
             notes.append("\(row.label): \(kept)\(row.first.admissionRule ?? "refuses some objects").")
         }
         return notes

@@ -58,7 +58,8 @@ struct RunPlan {
         let serves = !command.only && tiers == nil && !command.stream && !command.prefetching.isOn
         optimum = serves ? try catalogue.policy("belady") : nil
         bypassingOptimum = serves ? try catalogue.policy("belady(bypass=on)") : nil
-        try command.pretrained.requireUse(by: rows.compactMap { if case .policy(let policy) = $0 { policy } else { nil } })
+        try command.pretrained.requireUse(
+            by: rows.compactMap { if case .policy(let policy) = $0 { policy } else { nil } })
     }
 
     /// Returns the runs over a loaded trace.

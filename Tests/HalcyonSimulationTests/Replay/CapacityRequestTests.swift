@@ -54,8 +54,12 @@ struct CapacityRequestTests {
     }
 
     @Test(
-        "anything else is refused", arguments: ["", "%", "0%", "101%", "-1", "-1%", "x", "1X", "nan%", "inf%", "1%,", "0", "0.0", "-0.5", "0.4B", "0KB", "1%..2%", "1%..2%:1",
-            "2%..1%:3", "1%..5:3", "..5:3", "1%..:3", "1%..2%:x", "1%:3..2%"])
+        "anything else is refused",
+        arguments: [
+            "", "%", "0%", "101%", "-1", "-1%", "x", "1X", "nan%", "inf%", "1%,", "0", "0.0", "-0.5", "0.4B", "0KB",
+            "1%..2%", "1%..2%:1",
+            "2%..1%:3", "1%..5:3", "..5:3", "1%..:3", "1%..2%:x", "1%:3..2%",
+        ])
     func refused(text: String) {
         #expect(throws: ReplayError.self) { try CapacityRequest.list(parsing: text) }
     }

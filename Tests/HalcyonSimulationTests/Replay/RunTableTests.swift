@@ -9,7 +9,8 @@ import Testing
 
 @Suite("The table of runs")
 struct RunTableTests {
-    private func runs(_ trace: Trace, _ policies: [String], _ capacity: String, seeds: Range<UInt64> = 1..<2) async throws
+    private func runs(_ trace: Trace, _ policies: [String], _ capacity: String, seeds: Range<UInt64> = 1..<2)
+        async throws
         -> [RunResult]
     {
         let jobs = try policies.flatMap { name in
@@ -35,7 +36,8 @@ struct RunTableTests {
         return values
     }
 
-    @Test("the gap closed by a policy that may refuse objects is measured to the optimum that may, in small caches only")
+    @Test(
+        "the gap closed by a policy that may refuse objects is measured to the optimum that may, in small caches only")
     func references() async throws {
         // A B A B A with room for one: Belady must admit and has 0 hits; with bypassing it has 2.
         let trace = TinyTraces.unit([0, 1, 0, 1, 0])
@@ -131,9 +133,10 @@ struct RunTableTests {
         let table = lines.drop { !$0.hasPrefix("policy") }.prefix { !$0.hasPrefix("  note") }
         let ordered = runs.sorted { $0.hits > $1.hits }.map(\.policy)
         #expect(table.dropFirst().map { String($0.prefix { $0 != " " }) } == ordered)
-        #expect(table.first?.components(separatedBy: "  ").filter { !$0.isEmpty }.map { $0.trimmingSpaces } == [
-            "policy", "miss ratio", "evictions",
-        ])
+        #expect(
+            table.first?.components(separatedBy: "  ").filter { !$0.isEmpty }.map { $0.trimmingSpaces } == [
+                "policy", "miss ratio", "evictions",
+            ])
         let best = try #require(runs.map(\.objectHitRatio).max())
         #expect(table.dropFirst().first?.contains((1 - best).percent) == true)
         options = TableOptions()
