@@ -68,8 +68,8 @@ public struct PrefetchContext: Sendable {
     public var seed: UInt64
     /// The number of objects to reserve memory for; 0 if it is not known.
     public var objects: Int
-    /// Returns the object whose key is the number after an object's key, whether or not it was ever requested; `nil`
-    /// if keys are not numbers. Only ``NextKeyPrefetch`` uses it.
+    /// Returns the object whose key is the number after an object's key, whether or not it was or will ever be
+    /// requested; `nil` if the key is not a number. Only ``NextKeyPrefetch`` uses it.
     public var nextByKey: (@Sendable (UInt32) -> UInt32?)?
 
     /// The duration of a fetch in microseconds; 0 if it is not known. A fetch gains nothing for an object that is

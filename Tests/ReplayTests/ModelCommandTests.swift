@@ -159,7 +159,7 @@ struct ModelCommandTests {
         let found = try Replay.run(arguments + ["--format", "json"], in: folder)
         #expect(found.code == 0, "\(found.errors)")
         let json = try found.json()
-        #expect(json["schema"] as? String == "halcyon.explain/3")
+        #expect(json["schema"] as? String == "halcyon.explain/4")
         #expect(json["result_version"] as? Int == Halcyon.resultVersion)
         let run = try #require(json["run"] as? [String: Any])
         #expect(

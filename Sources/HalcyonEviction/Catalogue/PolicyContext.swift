@@ -48,13 +48,16 @@ public struct FutureKnowledge: Sendable {
     /// The next use of an entry that is not requested again.
     public static let never = UInt32.max
 
+    /// The most requests: 4,294,967,294.
+    public static let largestCount = Int(UInt32.max) - 1
+
     /// Finds the next use of each request in one pass from the end. O(requests + entries).
     ///
     /// - Parameters:
-    ///   - entries: the requests in order.
+    ///   - entries: the requests in order, at most ``largestCount``.
     ///   - entryCount: one more than the largest entry.
     public init(entries: [EntryID], entryCount: Int) {
-        precondition(entries.count < Int(UInt32.max), "more than 2³² requests")
+        precondition(entries.count <= FutureKnowledge.largestCount, "more requests than an offline policy can know")
         var upcoming = SlotArray<UInt32>(repeating: FutureKnowledge.never, capacity: entryCount)
         nextUse = [UInt32](unsafeUninitializedCapacity: entries.count) { buffer, count in
             for index in stride(from: entries.count - 1, through: 0, by: -1) {

@@ -35,8 +35,8 @@ public struct Hyperbolic: ~Copyable, CataloguedPolicy {
         source: "Blankstein, Sen, Freedman: Hyperbolic caching: flexible caching for web applications, ATC 2017",
         traits: [.isRandomised, .usesSizes])
 
-    /// The state of a resident.
-    private struct Record: BitwiseCopyable {
+    /// The state of a resident. Not private, because Swift 6.3 then emits invalid code for tests of this noncopyable type.
+    struct Record: BitwiseCopyable {
         var accesses: UInt32
         var since: UInt32
         /// 1 divided by the size, or 1 if size is ignored.

@@ -33,8 +33,8 @@ public struct LHD: ~Copyable, CataloguedPolicy {
         source: "Beckmann, Chen, Cidon: LHD: improving cache hit rate by maximizing hit density, NSDI 2018",
         traits: [.isRandomised, .usesSizes])
 
-    /// The state of a resident.
-    private struct Record: BitwiseCopyable {
+    /// The state of a resident. Not private, because Swift 6.3 then emits invalid code for tests of this noncopyable type.
+    struct Record: BitwiseCopyable {
         var since: UInt32
         var size: Float
         /// The ages at the last two hits, in ticks.

@@ -14,8 +14,9 @@ public struct ModelExplanation: Sendable {
         public var high: Double
     }
 
-    /// The importance of a group of features: the loss when its features are permuted among the samples, all features of
-    /// the group together (permutation importance: Breiman, Random forests, 2001).
+    /// The importance of a group of features: the loss when its features are permuted among the samples of one block of
+    /// time, all features of the group together (permutation importance: Breiman, Random forests, 2001). Each sample is
+    /// scored by the network of its time.
     public struct Group: Sendable, Codable {
         /// The name of the group.
         public var name: String
@@ -25,14 +26,26 @@ public struct ModelExplanation: Sendable {
         public var areaDrop: Estimate
     }
 
-    /// The number of samples that were held back from training and kept.
+    /// How well a network predicts the samples.
+    public struct Score: Sendable, Codable, Equatable {
+        /// The logistic loss, in nats.
+        public var loss: Double
+        /// The area under the ROC curve.
+        public var area: Double
+    }
+
+    /// The number of samples that were held back from training and kept, since the network was ready to decide.
     public var samples: Int
     /// The ratio of them that were requested again within the label window.
     public var positiveShare: Double
-    /// The logistic loss of the final network on them, in nats.
+    /// The prequential logistic loss, in nats: each sample is predicted by the network as it was when the sample's label
+    /// became known. This is what the policy could know.
     public var loss: Double
-    /// The area under the ROC curve of the final network on them.
+    /// The area under the ROC curve of the same predictions.
     public var area: Double
+    /// The predictions of the final network on the same samples. They look ahead: the final network has learned from
+    /// samples that came later.
+    public var lookAhead: Score
     /// The groups that the model uses, in their order.
     public var groups: [Group]
     /// The probabilities that the network gave when the label became known, before it learned from it, in ten bins.
@@ -68,7 +81,7 @@ public struct ModelExplanation: Sendable {
 
 extension ModelExplanation: Codable {
     private enum CodingKeys: String, CodingKey {
-        case samples, positiveShare, loss, area, groups, calibration, victim
+        case samples, positiveShare, loss, area, lookAhead, groups, calibration, victim
     }
 
     /// A bin in the report: the means are absent without samples.
@@ -87,6 +100,7 @@ extension ModelExplanation: Codable {
         positiveShare = try values.decode(Double.self, forKey: .positiveShare)
         loss = try values.decode(Double.self, forKey: .loss)
         area = try values.decode(Double.self, forKey: .area)
+        lookAhead = try values.decode(Score.self, forKey: .lookAhead)
         groups = try values.decode([Group].self, forKey: .groups)
         calibration = try values.decode([CodedBin].self, forKey: .calibration).map {
             CalibrationBin(
@@ -102,6 +116,7 @@ extension ModelExplanation: Codable {
         try values.encode(positiveShare, forKey: .positiveShare)
         try values.encode(loss, forKey: .loss)
         try values.encode(area, forKey: .area)
+        try values.encode(lookAhead, forKey: .lookAhead)
         try values.encode(groups, forKey: .groups)
         try values.encode(
             calibration.map {
@@ -126,7 +141,9 @@ extension LearnedModel {
         learner.pointee.watch = VictimWatch(number: victim)
     }
 
-    /// Explains the model as it is now; `nil` if it has learned too little or no sample was held back.
+    /// Explains the model's predictions over time; `nil` if it has learned too little or no sample was held back.
+    ///
+    /// O(samples × weights × groups).
     ///
     /// - Parameters:
     ///   - parameters: the parameters that the model was made with.
@@ -138,29 +155,40 @@ extension LearnedModel {
         let kept = learner.pointee.trainer.heldBack.inOrder()
         guard learner.pointee.trainer.isReady, !kept.isEmpty else { return nil }
         let inputs = learner.pointee.trainer.network.inputs
+        let weights = learner.pointee.trainer.network.weights
         var evaluator = NetworkEvaluator(
-            weights: learner.pointee.trainer.network.weights, inputs: inputs, hidden: parameters.hidden,
-            blas: parameters.blas)
+            weights: weights, inputs: inputs, hidden: parameters.hidden, blas: parameters.blas)
         var rows: [[Float]] = []
         for sample in kept { rows.append(evaluator.inputs(sample.row)) }
         let labels = kept.map { $0.row[Sample.outcome] & 1 == 1 }
-        let logits = evaluator.logits(rows)
-        let importance = PermutationImportance(rows: rows, labels: labels, seed: seed)
+        let networks = kept.map(\.note)
+        let final = ModelExplanation.score(evaluator.logits(rows), labels: labels)
+        let own = ModelExplanation.score(networks.map(\.logit), labels: labels)
+        let importance = PermutationImportance(rows: rows, labels: labels, networks: networks, seed: seed)
         let groups = importance.groups(
             FeatureGroups.named.filter { parameters.groups.contains($0.group) }, by: &evaluator)
-        let count = Double(rows.count)
-        let means = (0..<inputs).map { place in rows.reduce(0) { $0 + $1[place] } / Float(rows.count) }
-        let losses = zip(logits, labels).map { NetworkEvaluator.loss(logit: $0, isPositive: $1) }
         return ModelExplanation(
-            samples: rows.count, positiveShare: Double(labels.count { $0 }) / count,
-            loss: losses.reduce(0, +) / count,
-            area: RankedScores(logits, labels: labels).area(weight: losses.map { _ in 1 }),
-            groups: groups,
+            samples: rows.count, positiveShare: Double(labels.count { $0 }) / Double(rows.count), loss: own.loss,
+            area: own.area, lookAhead: final, groups: groups,
             calibration: ModelExplanation.calibration(
-                zip(kept, labels).filter { $0.0.note.isReady }
-                    .map { (NetworkEvaluator.probability($0.0.note.logit), $0.1) }),
-            victim: learner.pointee.watch.record.map {
-                VictimExplanation($0, number: victim, inputs: inputs, means: means, parameters: parameters)
+                zip(networks, labels).map { (NetworkEvaluator.probability($0.logit), $1) }),
+            victim: learner.pointee.watch.record.map { record in
+                // The means are those of the samples whose labels were known at the eviction.
+                let known = max(networks.prefix { $0.order <= record.labels }.count, 1)
+                let means = (0..<inputs).map { place in
+                    rows.prefix(known).reduce(0) { $0 + $1[place] } / Float(known)
+                }
+                return VictimExplanation(record, number: victim, inputs: inputs, means: means, parameters: parameters)
             })
+    }
+}
+
+extension ModelExplanation {
+    /// Returns the loss and the area of predictions. O(n log n).
+    static func score(_ logits: [Float], labels: [Bool]) -> Score {
+        let losses = zip(logits, labels).map { NetworkEvaluator.loss(logit: $0, isPositive: $1) }
+        return Score(
+            loss: losses.reduce(0, +) / Double(max(losses.count, 1)),
+            area: RankedScores(logits, labels: labels).area(weight: losses.map { _ in 1 }))
     }
 }

@@ -10,6 +10,9 @@ struct NetworkEvaluator: ~Copyable {
         network.load(weights)
     }
 
+    /// Replaces the weights by those of another network of the same shape.
+    mutating func load(_ weights: [Float]) { network.load(weights) }
+
     /// Returns the features of a sample's row as inputs of the network.
     func inputs(_ row: [UInt8]) -> [Float] {
         let decoded = HeapArray<Float>(repeating: 0, count: network.inputs)
@@ -34,6 +37,23 @@ struct NetworkEvaluator: ~Copyable {
             }
             network.forward(input.base, rows: end - start, logits: output.base)
             for index in 0..<(end - start) { logits.append(output[index]) }
+        }
+        return logits
+    }
+
+    /// Returns the logit of each row of inputs by the network that belongs to it. O(rows × inputs × hidden).
+    ///
+    /// - Parameter networks: the network of each row; equal ones must have equal numbers of training steps.
+    mutating func logits(_ rows: [[Float]], by networks: [HeldBackSamples.Note]) -> [Float] {
+        var logits: [Float] = []
+        logits.reserveCapacity(rows.count)
+        var start = 0
+        while start < rows.count {
+            var end = start + 1
+            while end < rows.count, networks[end].steps == networks[start].steps { end += 1 }
+            load(networks[start].weights)
+            logits += self.logits(Array(rows[start..<end]))
+            start = end
         }
         return logits
     }

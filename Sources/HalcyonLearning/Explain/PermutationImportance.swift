@@ -1,22 +1,31 @@
 import HalcyonEviction
 
-/// The permutation importance of groups of features to a network, on samples in order of time.
+/// The permutation importance of groups of features to a network that learns, on samples in order of time.
+///
+/// It is prequential: each sample is scored by the network as it was when the sample's label became known, with the
+/// features as they are and permuted. Features are exchanged among samples of one block of time only. Otherwise a network
+/// of one time would be given features of another, which may be distributed differently.
 ///
 /// Intervals are by bootstrap over blocks of consecutive samples. Neighbours in time are alike, so that a bootstrap over
 /// single samples would give intervals that are too narrow.
 struct PermutationImportance {
+    /// The most blocks of the bootstrap.
     static let blocks = 64
+    /// The fewest samples of a block within which features are permuted.
+    static let fewestPermuted = 64
     static let resamples = 200
     static let repeats = 2
 
     let rows: [[Float]]
     let labels: [Bool]
+    /// The network of each sample.
+    let networks: [HeldBackSamples.Note]
     let seed: UInt64
 
     /// Returns the importance of each group. O(groups × (samples × weights + resamples × samples)).
     func groups(_ groups: [FeatureGroups.Named], by evaluator: inout NetworkEvaluator) -> [ModelExplanation.Group] {
         var generator = SplitMix64(seed: seed)
-        let base = evaluator.logits(rows)
+        let base = evaluator.logits(rows, by: networks)
         let baseLosses = losses(base)
         let baseRanks = RankedScores(base, labels: labels)
         let weights = (0..<PermutationImportance.resamples).map { _ in resample(&generator) }
@@ -27,7 +36,7 @@ struct PermutationImportance {
             var increases = [Double](repeating: 0, count: rows.count)
             var drops = [Double](repeating: 0, count: baseAreas.count)
             for order in orders {
-                let logits = evaluator.logits(permuted(group, in: order))
+                let logits = evaluator.logits(permuted(group, in: order), by: networks)
                 for (index, loss) in losses(logits).enumerated() {
                     increases[index] += (loss - baseLosses[index]) / Double(orders.count)
                 }
@@ -67,10 +76,21 @@ struct PermutationImportance {
         return rows.indices.map { counts[$0 * blocks / rows.count] }
     }
 
-    /// Returns a random order of the samples (Fisher and Yates). The standard library's `shuffle` may change with its version.
+    /// The blocks within which features are permuted: ranges of samples.
+    var permutedBlocks: [Range<Int>] {
+        let blocks = max(1, min(PermutationImportance.blocks, rows.count / PermutationImportance.fewestPermuted))
+        return (0..<blocks).map { rows.count * $0 / blocks..<rows.count * ($0 + 1) / blocks }
+    }
+
+    /// Returns a random order of the samples of each block (Fisher and Yates). The standard library's `shuffle` may change
+    /// with its version.
     private func permutation(_ generator: inout SplitMix64) -> [Int] {
         var order = Array(rows.indices)
-        for last in order.indices.dropFirst().reversed() { order.swapAt(last, generator.next(below: last + 1)) }
+        for block in permutedBlocks {
+            for last in block.dropFirst().reversed() {
+                order.swapAt(last, block.lowerBound + generator.next(below: last - block.lowerBound + 1))
+            }
+        }
         return order
     }
 

@@ -91,7 +91,7 @@ struct VictimExplainer {
         learner.pointee.watch.record = VictimRecord(
             request: instant.request, expert: expert, victim: observation(victim),
             runnerUp: runnerUp.slot == ObjectRecord.none ? nil : observation(runnerUp),
-            candidates: compared, usesUniformSizes: usesUniformSizes)
+            candidates: compared, usesUniformSizes: usesUniformSizes, labels: learner.pointee.trainer.samples)
         kept = [:]
     }
 
@@ -146,6 +146,8 @@ struct VictimRecord {
     let candidates: Int
     /// Whether all objects have the same size; see ``MissCost/score(logit:logSize:usesUniformSizes:)``.
     let usesUniformSizes: Bool
+    /// The number of samples whose label was known.
+    let labels: Int
 }
 
 /// Waits for one eviction, counted from 1 over all caches that share a model.

@@ -8,7 +8,8 @@ public struct VictimExplanation: Sendable, Codable {
         case candidates, victim, runnerUp
     }
 
-    /// The contribution of a group of features to an object's score, compared with their means over the held-back samples.
+    /// The contribution of a group of features to an object's score, compared with their means over the held-back samples
+    /// whose labels were known at the eviction; over the first of them if none was.
     public struct Contribution: Sendable, Codable {
         /// The name of the group.
         public var group: String

@@ -38,6 +38,14 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
         traits: [.usesSizes, .usesCategories, .usesTime, .usesUsers, .isRandomised, .hasAdmission],
         admissionRule: "refuses an object that scores below every candidate for eviction")
 
+    /// The most users whose statistics are kept at a time. Users are numbered from 0, and those whose numbers are equal
+    /// modulo this bound replace each other.
+    public static let userBound = Int(UserCategoryFeatures.Bounds.cache.users)
+    /// The most categories with statistics of their own. Categories whose numbers are equal modulo this bound share them.
+    public static let categoryBound = Int(UserCategoryFeatures.Bounds.cache.categories)
+    /// The most samples that wait for their label in one cache.
+    public static let waitingSampleBound = 32_000
+
     private let parameters: LearnedParameters
     private let usesUniformSizes: Bool
     private let model: LearnedModel
@@ -434,6 +442,7 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
         }
         return [
             PolicyMetric("training_steps", Double(steps)), PolicyMetric("training_samples", Double(samples)),
+            PolicyMetric("samples_not_taken", labeller.samplesNotTaken.rounded()),
             PolicyMetric("concordance_network", Double(selector.concordance(of: .network))),
             PolicyMetric("concordance_gdsf", Double(selector.concordance(of: .greedyDual))),
             PolicyMetric("concordance_lru", Double(selector.concordance(of: .recency))),

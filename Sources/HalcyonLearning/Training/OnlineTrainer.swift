@@ -118,6 +118,7 @@ struct OnlineTrainer: ~Copyable {
         for index in 0..<freshCount where freshUsers[index] != UserCorrections.none {
             adapt(index)
         }
+        if heldBack.isWanted && heldBack.steps != steps { heldBack.follow(network.weights, steps: steps) }
         for index in 0..<freshCount {
             let row = fresh.base + index * Sample.width
             let logSize = Float(row[Sample.size]) / 8

@@ -25,6 +25,8 @@ struct SampleLabeller: ~Copyable {
     private var insertedSize = 0.0
     /// The samples that are still to be taken, with a fraction.
     private var credit = 0.0
+    /// The samples that the sampling rate asked for and the bound had no room for.
+    private(set) var samplesNotTaken = 0.0
 
     init(
         learner: UnsafeMutablePointer<Learner>, correction: UInt32, parameters: LearnedParameters, capacity: Int
@@ -78,7 +80,9 @@ struct SampleLabeller: ~Copyable {
         guard isSampling, learner.pointee.trainer.needsSamples else { return }
         let steps = learner.pointee.trainer.steps
         let settled = steps < 2_000 ? 1.0 : steps < 3_000 ? 0.5 : steps < 4_000 ? 0.25 : steps < 8_000 ? 0.1 : 0.03
-        credit += min(samplesPerRequest * settled, SampleLabeller.fittingSamples / Double(window))
+        let (wanted, fitting) = (samplesPerRequest * settled, SampleLabeller.fittingSamples / Double(window))
+        credit += min(wanted, fitting)
+        if wanted > fitting { samplesNotTaken += wanted - fitting }
         while credit >= 1 {
             credit -= 1
             let takesAccessed = includesAccessed && generator.next(below: 3) == 0
@@ -93,7 +97,10 @@ struct SampleLabeller: ~Copyable {
     mutating func take(
         _ slot: UInt32, marks: UInt8 = 0, of records: UnsafeMutablePointer<ObjectRecord>, at instant: FeatureInstant
     ) {
-        if pending.isFull { return }
+        if pending.isFull {
+            samplesNotTaken += 1
+            return
+        }
         let learner = learner
         let record = records + Int(slot)
         let (number, row) = pending.push(now: instant.request, older: record.pointee.pending)

@@ -24,8 +24,8 @@ struct CategoryPredictor: ~Copyable {
     /// The candidates of the last prediction, in no particular order.
     private(set) var candidates: [UInt32] = []
     private var weights = SlotArray<Float>(repeating: 0)
-    private var considered = SlotArray<UInt32>(repeating: 0)
-    private var round: UInt32 = 0
+    private var considered = SlotArray<Int>(repeating: 0)
+    private var round = 0
 
     private(set) var popularity: DecayedPopularity
     private var ranking = PopularityLists(width: CategoryPredictor.listed)

@@ -18,7 +18,8 @@ public final class MithrilPrefetch: PrefetchPolicy {
     private let lookahead: Int
     private var records: MithrilRecords
     private var rules: MithrilRules
-    private var requests = 0
+    /// The number of requests.
+    var requests = 0
     private var minings = 0
     private var associations = 0
 

@@ -2,7 +2,9 @@ import HalcyonEviction
 
 /// Prefetches the object whose key is the next number: the one-block lookahead of disks.
 ///
-/// Keys are known only through ``PrefetchContext/nextByKey``. If that is `nil`, nothing is prefetched. O(1), no bytes.
+/// Keys are known only through ``PrefetchContext/nextByKey``. If that is `nil`, nothing is prefetched. The policy does not
+/// know which keys will ever be requested: it proposes the next number after every request, and a number that never
+/// occurs is a wasted fetch. O(1), no bytes.
 ///
 /// Smith: Sequential program prefetching in memory hierarchies, IEEE Computer 11(12), 1978.
 public final class NextKeyPrefetch: PrefetchPolicy {

@@ -7,6 +7,8 @@ struct PlannerState: ~Copyable {
     /// The ratio of all re-requests of evicted objects to those within the mean stay of a prefetch, in one cache for
     /// all users.
     private static let laterReturns: Float = 1.5
+    /// The number of announcements above which a `Float` no longer counts each of them.
+    private static let mostAnnouncements: Float = 0x1p24
     /// The indices of the lists of ``popular``.
     private static let (byFast, byMiddle, byInside) = (0, 1, 2)
 
@@ -66,6 +68,12 @@ struct PlannerState: ~Copyable {
     mutating func announce(_ object: AnnouncedObject) {
         guard object.object < PlannerObjects.bound, objects[object.object].count == 0 else { return }
         objects.announce(object, now: now)
+        if announcements >= Self.mostAnnouncements {
+            // Their numbers stay exact in 32 bits; the order does not change.
+            announcements /= 2
+            newest.lowerAll(by: announcements)
+            categories.lowerAnnounced(by: announcements)
+        }
         announcements += 1
         newest.raise(object.object, to: announcements, in: 0)
         guard usesCategories else { return }
@@ -449,6 +457,9 @@ struct PlannerCategories: ~Copyable {
 
     /// Lowers the popularity of all objects alike; see ``ScoreClock``.
     mutating func lowerScores(by amount: Float) { popular.lowerAll(by: amount) }
+
+    /// Lowers the numbers of all announced objects alike.
+    mutating func lowerAnnounced(by amount: Float) { announced.lowerAll(by: amount) }
 
     /// Records a user's transition from a category to another or the same one.
     mutating func note(_ category: UInt32, after last: UInt32) {

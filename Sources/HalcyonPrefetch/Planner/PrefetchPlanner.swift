@@ -33,7 +33,7 @@ import HalcyonEviction
 /// - 40 a pair of user and category, and 20 a pair of a category set and its successor.
 public final class PrefetchPlanner: PrefetchPolicy {
     /// The state behind a pointer, so that an access needs no exclusivity checks.
-    private let state: UnsafeMutablePointer<PlannerState>
+    let state: UnsafeMutablePointer<PlannerState>
 
     /// Creates a planner that has learned nothing.
     public init(_ parameters: PlannerParameters = PlannerParameters(), context: PrefetchContext = PrefetchContext()) {

@@ -94,10 +94,13 @@ struct PrefetchLane {
 }
 
 /// The object whose key is the next number, for traces with numeric keys. O(1) per look-up; 4 bytes per object.
+///
+/// A prefetcher cannot know which keys will be requested. So a key that never occurs in the trace has an object, too: it
+/// is numbered after the objects of the trace. It can be fetched, takes its place until it is evicted, and is never used.
 struct NextKeys: Sendable {
     private let next: [UInt32]
 
-    /// Creates the table for a trace that was loaded with its keys; `nil` if no two keys are consecutive. O(objects).
+    /// Creates the table for a trace that was loaded with its keys; `nil` if no key is a number. O(objects).
     init?(_ trace: Trace) {
         guard trace.names.keys.count == trace.objectCount else { return nil }
         var objects: [UInt64: UInt32] = [:]
@@ -106,12 +109,25 @@ struct NextKeys: Sendable {
             numbers[object] = UInt64(trace.names.keys[UInt32(object)])
             if let number = numbers[object] { objects[number] = UInt32(object) }
         }
-        next = numbers.map { number in number.flatMap { $0 == .max ? nil : objects[$0 + 1] } ?? .max }
+        var next = [UInt32](repeating: .max, count: numbers.count)
+        var unused = trace.objectCount
+        for (object, number) in numbers.enumerated() {
+            guard let number, number < .max else { continue }
+            if let following = objects[number + 1] {
+                next[object] = following
+            } else if unused < Int(UInt32.max) {
+                next[object] = UInt32(unused)
+                objects[number + 1] = next[object]
+                unused += 1
+            }
+        }
         if next.allSatisfy({ $0 == .max }) { return nil }
+        self.next = next
     }
 
-    /// Returns the object whose key follows that of another.
+    /// Returns the object whose key follows that of another; `nil` if that key is not a number, or never occurs.
     func object(after object: UInt32) -> UInt32? {
+        guard Int(object) < next.count else { return nil }
         let following = next[Int(object)]
         return following == .max ? nil : following
     }

@@ -3,17 +3,10 @@ import HalcyonPrefetch
 
 /// A cache with prefetching: its residents, transfers in flight, prefetched and not yet used objects, and its budget.
 final class PrefetchingCache {
-    private struct Arrival {
-        var access: Access
-        var time: Int64
-        /// Whether the transfer was started after the warm-up.
-        var isCounted: Bool
-    }
-
     /// The mutable state.
     private struct Contents: ~Copyable {
         var residency = ResidencyTable()
-        var arrivals: [Arrival] = []
+        var transfers = TransferQueue()
         var victims: [EntryID] = []
         var unused = UnusedPrefetches()
         /// The unused objects to reconsider next.
@@ -78,10 +71,11 @@ final class PrefetchingCache {
         access.requestNumber = contents.pointee.requests
         contents.pointee.requests += 1
         let before = contents.pointee.residency[entry]
-        if before == .inFlight, let joined = contents.pointee.arrivals.firstIndex(where: { $0.access.entry == entry }) {
+        if before == .inFlight,
+            let joined = contents.pointee.transfers.cancel(contents.pointee.residency.transfer(of: entry))
+        {
             // The request joins the transfer and waits for it.
-            let fetch = contents.pointee.arrivals.remove(at: joined)
-            if fetch.isCounted { counts.join(size: fetch.access.size) }
+            if joined.isCounted { counts.join(size: joined.access.size) }
         }
         let outcome = times?.access { cache.access(access) } ?? cache.access(access)
         contents.pointee.residency[entry] = outcome == .refused ? .absent : .requested
@@ -128,12 +122,9 @@ final class PrefetchingCache {
             cache.reconsider(fetch(verdict.object, after: access), isLikely: verdict.isLikely)
         }
         for proposal in plan.proposals.prefix(limit) {
-            let size = objects.size(of: proposal.object)
-            // An object larger than the cache is not fetched, whichever policy proposes it.
-            guard size <= capacity, contents.pointee.spending.allows(size: size &* unit.size), !holds(proposal.object)
-            else {
-                continue
-            }
+            let isKnown = objects.knowsSize(of: proposal.object)
+            guard allows(proposal.object, isSizeKnown: isKnown), !holds(proposal.object) else { continue }
+            let size = isKnown ? objects.size(of: proposal.object) : objects.reveal(proposal.object, after: access)
             contents.pointee.spending.spend(size: size &* unit.size)
             let fetch = fetch(proposal.object, after: access)
             // The entry expired before its first request.
@@ -142,12 +133,24 @@ final class PrefetchingCache {
             if latency == 0 {
                 place(fetch, isCounted: isCounted, &counts, policy)
             } else {
-                contents.pointee.residency[fetch.entry] = .inFlight
                 let (time, isNever) = access.time.addingReportingOverflow(latency)
-                contents.pointee.arrivals.append(
-                    Arrival(access: fetch, time: isNever ? .max : time, isCounted: isCounted))
+                let number = contents.pointee.transfers.append(
+                    TransferQueue.Transfer(access: fetch, time: isNever ? .max : time, isCounted: isCounted))
+                contents.pointee.residency.started(fetch.entry, transfer: number)
             }
         }
+    }
+
+    /// Returns whether an object may be fetched.
+    ///
+    /// An object known to be larger than the cache is not fetched, whichever policy proposes it. If the size is not
+    /// known, the budget in bytes pays after the fetch, and an object that turns out to be too large is wasted.
+    private func allows(_ object: UInt32, isSizeKnown: Bool) -> Bool {
+        guard isSizeKnown else {
+            return contents.pointee.spending.objectsLeft > 0 && contents.pointee.spending.allows(size: 0)
+        }
+        let size = objects.size(of: object)
+        return size <= capacity && contents.pointee.spending.allows(size: size &* unit.size)
     }
 
     /// Returns a prefetch as an access.
@@ -160,9 +163,7 @@ final class PrefetchingCache {
     }
 
     private func arrive(by time: Int64, _ counts: inout PrefetchCounts, _ policy: (any PrefetchPolicy)?) {
-        // All transfers take the same time, so they end in the order of their start.
-        while let first = contents.pointee.arrivals.first, first.time <= time {
-            contents.pointee.arrivals.removeFirst()
+        while let first = contents.pointee.transfers.popEnded(by: time) {
             var access = first.access
             access.requestNumber = contents.pointee.requests
             access.time = first.time
@@ -208,7 +209,9 @@ final class PrefetchingCache {
 
     /// Counts the unused prefetched objects at the end as waste, including those in flight.
     func finish(_ counts: inout PrefetchCounts) {
-        for arrival in contents.pointee.arrivals where arrival.isCounted { counts.waste(size: arrival.access.size) }
+        for transfer in contents.pointee.transfers.remaining where transfer.isCounted {
+            counts.waste(size: transfer.access.size)
+        }
         for entry in 0..<contents.pointee.residency.count where contents.pointee.residency[entry] == .unused {
             counts.waste(size: objects.size(of: contents.pointee.residency.object(entry)))
         }

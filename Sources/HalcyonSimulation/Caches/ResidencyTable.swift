@@ -4,8 +4,11 @@ import HalcyonTrace
 /// The objects of one cache with prefetching, numbered densely from 0, and the state of each.
 ///
 /// Numbers per cache let a thousand small caches use memory for their own objects only. All methods are O(1). Memory:
-/// 9 bytes per object, and 8 to 16 in the hash table.
+/// 13 bytes per object, and 8 to 16 in the hash table. At most ``largestCount`` objects.
 struct ResidencyTable: ~Copyable {
+    /// The most objects: the hash table has twice as many places, a power of two below 2³².
+    static let largestCount = 1 << 30 - 1
+
     /// The state of an object.
     enum State: UInt8 {
         case absent
@@ -20,8 +23,8 @@ struct ResidencyTable: ~Copyable {
     }
 
     private var states = SlotArray<UInt8>(repeating: State.absent.rawValue)
-    /// The request at which an object was last prefetched.
-    private var fetches = SlotArray<UInt32>(repeating: 0)
+    /// The request at which an object was last prefetched; while it is in flight, the number of its transfer.
+    private var fetches = SlotArray<Int>(repeating: 0)
     private var objects = SlotArray<UInt32>(repeating: 0)
     private(set) var count: UInt32 = 0
     /// The time of the latest request, in microseconds.
@@ -69,12 +72,21 @@ struct ResidencyTable: ~Copyable {
     func object(_ number: EntryID) -> UInt32 { objects[number] }
 
     /// Returns the request at which an object was prefetched.
-    func fetch(of number: EntryID) -> Int { Int(fetches[number]) }
+    func fetch(of number: EntryID) -> Int { fetches[number] }
+
+    /// Returns the number of the transfer of an object in flight.
+    func transfer(of number: EntryID) -> Int { fetches[number] }
+
+    /// Marks an object as in flight.
+    mutating func started(_ number: EntryID, transfer: Int) {
+        self[number] = .inFlight
+        fetches[number] = transfer
+    }
 
     /// Marks an object as prefetched and resident.
     mutating func arrived(_ number: EntryID, request: Int, isCounted: Bool) {
         self[number] = isCounted ? .unused : .unusedUncounted
-        fetches[number] = UInt32(truncatingIfNeeded: request)
+        fetches[number] = request
     }
 
     /// Returns the number of an object, and assigns one if it has none.
@@ -124,17 +136,26 @@ struct ResidencyTable: ~Copyable {
 
 /// The size and the categories of each object at its last request so far.
 ///
-/// An object of a loaded trace that was not requested yet has the size of its first request, because a fetch reveals
-/// it. No policy receives this size. In a stream such an object has the size 1.
+/// A fetch reveals the size of an object, no earlier. With variable sizes, the size of an object that was neither
+/// requested nor fetched is therefore not known when a fetch of it starts (``knowsSize(of:)``); the fetch then transfers
+/// the size of the first request. An object that never occurs in the trace is as large as the object that was requested
+/// when it was first fetched. No policy receives a size that is not known. In a stream an object without a request has
+/// the size 1; only `next-key` proposes such objects, and no stream supports it.
 final class ObjectInfo {
     private var sizes: [Int]
     private var sets: [CategorySetID]
+    /// Whether the size of each object is known. Empty if all sizes are.
+    private var isKnown: [Bool]
+    private let usesUniformSizes: Bool
 
     /// - Parameter trace: the loaded trace; `nil` for a stream.
     init(_ trace: Trace?) {
-        sizes = Array(repeating: 1, count: trace?.objectCount ?? 0)
-        sets = Array(repeating: 0, count: trace?.objectCount ?? 0)
-        guard let trace, trace.uniformSize == nil else { return }
+        let count = trace?.objectCount ?? 0
+        sizes = Array(repeating: 1, count: count)
+        sets = Array(repeating: 0, count: count)
+        usesUniformSizes = trace.map { $0.uniformSize != nil } ?? true
+        isKnown = Array(repeating: false, count: usesUniformSizes ? 0 : count)
+        guard let trace, !usesUniformSizes else { return }
         for position in stride(from: trace.count - 1, through: 0, by: -1) {
             sizes[Int(trace.entries[position])] = Int(clamping: trace.size(ofRequest: position))
         }
@@ -149,6 +170,28 @@ final class ObjectInfo {
         }
         sizes[object] = access.size
         sets[object] = access.categories
+        if !usesUniformSizes { markKnown(object) }
+    }
+
+    /// Whether the size of an object was revealed by a request or a fetch; always true with uniform sizes.
+    func knowsSize(of object: UInt32) -> Bool {
+        usesUniformSizes || (Int(object) < isKnown.count && isKnown[Int(object)])
+    }
+
+    /// Records a fetch of an object whose size was not known, after a request, and returns its size.
+    func reveal(_ object: UInt32, after access: Access) -> Int {
+        let place = Int(object)
+        while sizes.count <= place {
+            sizes.append(access.size)
+            sets.append(0)
+        }
+        markKnown(place)
+        return sizes[place]
+    }
+
+    private func markKnown(_ object: Int) {
+        while isKnown.count <= object { isKnown.append(false) }
+        isKnown[object] = true
     }
 
     func size(of object: UInt32) -> Int { Int(object) < sizes.count ? sizes[Int(object)] : 1 }

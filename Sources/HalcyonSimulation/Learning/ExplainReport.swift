@@ -7,7 +7,7 @@ import HalcyonLearning
 /// The schema is an interface. Fields are added; a changed or removed field needs a new number in ``schema``.
 public struct ExplainReport: Sendable, Codable {
     /// The version of this structure.
-    public var schema = "halcyon.explain/3"
+    public var schema = "halcyon.explain/4"
     /// The version of Halcyon that made the report.
     public var halcyonVersion = Halcyon.version
     /// The result version of the build that made the report. Builds with the same number give the same counts for the
@@ -49,7 +49,10 @@ public struct ExplainReport: Sendable, Codable {
         if let note = run.kernelNote { text += "  note: \(note)\n" }
         text += "\n\(explanation.samples.counted("sample")) held out, "
         text += "\(explanation.positiveShare.percent) requested again; "
-        text += "loss \(explanation.loss.decimals(4)), area under the ROC curve \(explanation.area.decimals(4))\n\n"
+        text += "loss \(explanation.loss.decimals(4)), area under the ROC curve \(explanation.area.decimals(4))\n"
+        text += "Each sample is predicted by the network as it was when the sample's label became known. The final "
+        text += "network, which has learned from later samples too: loss \(explanation.lookAhead.loss.decimals(4)), "
+        text += "area \(explanation.lookAhead.area.decimals(4)) (looks ahead)\n\n"
         text += groupTable() + "\n" + calibrationTable()
         if let victim = explanation.victim { text += "\n" + victimText(victim) }
         return text

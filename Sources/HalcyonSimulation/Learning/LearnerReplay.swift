@@ -96,8 +96,8 @@ public struct LearnerReplay: Sendable {
             requests: outcome.result.requests)
     }
 
-    /// Replays the trace with a tenth of the labelled samples held out from training, and explains the final model's
-    /// decisions.
+    /// Replays the trace with a tenth of the labelled samples held out from training, and explains the model's
+    /// predictions: each held-out sample is predicted by the network of its time.
     ///
     /// - Parameter victim: the number of the eviction to explain, from 1; 0 for none.
     /// - Throws: ``ReplayError`` if the trace gave too little to learn from, or fewer evictions than `victim`.

@@ -179,14 +179,17 @@ package struct Recorder {
     }
 }
 
-/// The accesses by tier and the sum of their latencies.
+/// The accesses by tier and their latencies.
+///
+/// Memory: 16 bytes for each bucket of sizes, at most 1.8 MB, however many requests there are.
 package struct LatencyCounts {
     let model: LatencyModel
     let sizesAreBytes: Bool
     private var memoryHits = 0
     private var diskHits = 0
-    private var fetches: [Float] = []
+    private var fetches = 0
     private var fetchSum = 0.0
+    private var fetchedSizes = SizeCounts()
 
     init(model: LatencyModel, sizesAreBytes: Bool) {
         self.model = model
@@ -198,24 +201,31 @@ package struct LatencyCounts {
         case .hit: memoryHits += 1
         case .lowerTierHit: diskHits += 1
         case .miss, .refused, .stale:
-            let latency = model.network + (sizesAreBytes ? Double(cost) / model.bandwidth * 1000 : 0)
-            fetches.append(Float(latency))
-            fetchSum += latency
+            let size = sizesAreBytes ? cost : 0
+            fetches += 1
+            fetchSum += latency(ofFetch: size)
+            fetchedSizes.count(size)
         }
     }
 
-    /// Returns the mean and the 99th percentile. O(fetches · log fetches).
+    private func latency(ofFetch size: Int) -> Double {
+        model.network + (sizesAreBytes ? Double(size) / model.bandwidth * 1000 : 0)
+    }
+
+    /// Returns the mean and the 99th percentile. The mean is exact. The percentile is exact if the objects of its bucket
+    /// have one size, as those of uniform sizes and those below 4,096 bytes; otherwise at most 0.05 % too high.
+    /// O(buckets).
     package func result(memoryCapacity: Int, diskCapacity: Int) -> TierResult {
-        let total = memoryHits + diskHits + fetches.count
+        let total = memoryHits + diskHits + fetches
         let sum = Double(memoryHits) * model.memory + Double(diskHits) * model.disk + fetchSum
         return TierResult(
             memoryCapacity: memoryCapacity, diskCapacity: diskCapacity, memoryHits: memoryHits, diskHits: diskHits,
-            networkFetches: fetches.count, meanLatency: total == 0 ? 0 : sum / Double(total),
+            networkFetches: fetches, meanLatency: total == 0 ? 0 : sum / Double(total),
             p99Latency: total == 0 ? 0 : percentile(0.99, of: total), costs: model)
     }
 
     private func percentile(_ share: Double, of total: Int) -> Double {
-        var groups = fetches.map { (value: Double($0), count: 1) }
+        var groups = fetchedSizes.groups.map { (value: latency(ofFetch: $0.largest), count: $0.count) }
         groups.append((model.memory, memoryHits))
         groups.append((model.disk, diskHits))
         groups.sort { $0.value < $1.value }
@@ -226,4 +236,31 @@ package struct LatencyCounts {
         }
         return groups.last?.value ?? 0
     }
+}
+
+/// Counts by size, in buckets whose width is at most 1/2,048 of the sizes in them; sizes below 4,096 have a bucket each.
+struct SizeCounts {
+    private static let bits = 11
+    /// The number of sizes in each bucket, and the largest of them.
+    struct Bucket {
+        var count = 0
+        var largest = 0
+    }
+
+    private var buckets: [Bucket] = []
+
+    /// Counts a size, negative ones as 0. O(1), amortised.
+    mutating func count(_ size: Int) {
+        let size = max(size, 0)
+        let shift = max(0, Int.bitWidth - 1 - size.leadingZeroBitCount - SizeCounts.bits)
+        let bucket = shift << SizeCounts.bits + size >> shift
+        if bucket >= buckets.count {
+            buckets.append(contentsOf: repeatElement(Bucket(), count: bucket + 1 - buckets.count))
+        }
+        buckets[bucket].count += 1
+        buckets[bucket].largest = max(buckets[bucket].largest, size)
+    }
+
+    /// The buckets that are not empty, in order of size.
+    var groups: [Bucket] { buckets.filter { $0.count > 0 } }
 }

@@ -101,7 +101,8 @@ public struct ReplayJob: Sendable {
     /// Returns the job with its capacities in the unit of the trace.
     ///
     /// - Throws: ``ReplayError`` if the trace is empty or has no users for per-user caches. Also if a capacity or a
-    ///   budget is in bytes but objects are counted, or an offline policy is combined with tiers or prefetching.
+    ///   budget is in bytes but objects are counted, or an offline policy is combined with tiers or prefetching. Also
+    ///   if the trace exceeds a limit of the job (`ReplayLimits`).
     package func resolved(for input: ReplayInput) throws(ReplayError) -> ResolvedJob {
         let trace = input.trace
         guard trace.count > 0 else { throw ReplayError.data("There is no request to replay.") }
@@ -109,6 +110,7 @@ public struct ReplayJob: Sendable {
             throw ReplayError.data("Per-user caches need a user in every request.")
         }
         try verifyPolicy()
+        try input.limits.verify(self, requests: trace.count, objects: trace.objectCount)
         try options.prefetch?.verify(unit: trace.sizeUnit)
         return try resolved(unit: trace.sizeUnit, distinct: Int(clamping: trace.distinctSize))
     }
@@ -172,25 +174,36 @@ public struct ReplayInput: Sendable {
     let users: UserRequests?
     /// The next use of each request. Nil unless an offline policy serves a shared cache.
     let future: FutureKnowledge?
+    let limits: ReplayLimits
 
     /// Creates the input of these jobs; without jobs, of any job. O(requests).
-    public init(_ trace: Trace, for jobs: [ReplayJob]? = nil) {
+    public init(_ trace: Trace, for jobs: [ReplayJob]? = nil) { self.init(trace, for: jobs, limits: ReplayLimits()) }
+
+    /// Creates the input of these jobs. What a trace beyond the limits has no positions for is left out; the jobs that
+    /// need it are refused.
+    package init(_ trace: Trace, for jobs: [ReplayJob]? = nil, limits: ReplayLimits) {
         self.trace = trace
+        self.limits = limits
+        guard trace.count <= limits.positions else {
+            (users, future) = (nil, nil)
+            return
+        }
         let perUser = jobs?.contains { $0.mode == .perUser } ?? true
         users = perUser && trace.hasUsers && !trace.users.contains(Trace.noUser) ? UserRequests(trace) : nil
         let offline = jobs?.contains { $0.mode == .shared && $0.traits.contains(.needsFuture) } ?? true
         future = offline ? FutureKnowledge(entries: trace.entries, entryCount: trace.objectCount) : nil
     }
 
-    private init(trace: Trace, users: UserRequests?, future: FutureKnowledge?) {
+    private init(trace: Trace, users: UserRequests?, future: FutureKnowledge?, limits: ReplayLimits) {
         self.trace = trace
+        self.limits = limits
         self.users = users
         self.future = future
     }
 
     /// Returns the same requests with different categories.
     package func relabelled(_ trace: Trace) -> ReplayInput {
-        ReplayInput(trace: trace, users: users, future: future)
+        ReplayInput(trace: trace, users: users, future: future, limits: limits)
     }
 }
 

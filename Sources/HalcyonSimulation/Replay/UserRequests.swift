@@ -6,7 +6,7 @@ import HalcyonTrace
 /// The objects of each user are numbered densely from 0 by first request. A thousand small caches therefore use
 /// memory for their own objects only. Built once per trace, in O(requests + objects); 8 bytes per request.
 struct UserRequests: Sendable {
-    /// The positions of all requests, user by user, in order of time within each.
+    /// The positions of all requests, user by user, in order of time within each. ``ReplayLimits/positions`` are the most.
     let positions: [UInt32]
     /// The entry of each of ``positions``: the object as the user's cache numbers it.
     let entries: [EntryID]
@@ -24,7 +24,7 @@ struct UserRequests: Sendable {
         var next = starts
         var positions = [UInt32](repeating: 0, count: trace.count)
         for (position, user) in trace.users.enumerated() {
-            positions[next[Int(user)]] = UInt32(truncatingIfNeeded: position)
+            positions[next[Int(user)]] = UInt32(position)
             next[Int(user)] += 1
         }
 

@@ -13,8 +13,9 @@ struct ExplainCommand: AsyncParsableCommand {
         commandName: "explain",
         abstract: "Measure the importance of each group of features to 'learned', and explain one eviction.",
         discussion: """
-            A tenth of the labelled samples is held out from training. The importance of a group is the increase in loss
-            when its features are permuted among these samples. Intervals are by bootstrap over blocks of time.
+            A tenth of the labelled samples is held out from training. Each is predicted by the network as it was when the
+            sample's label became known. The importance of a group is the increase in loss when its features are permuted
+            among the samples of one block of time. Intervals are by bootstrap over such blocks.
             """)
 
     @OptionGroup var trace: TraceArguments

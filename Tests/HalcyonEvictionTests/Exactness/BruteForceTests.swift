@@ -21,6 +21,53 @@ struct BruteForceTests {
         try compare(name, traces: 2000, largestCost: 5)
     }
 
+    /// The most hits of any cache of equal sizes, by trying every choice: which entry to evict, and with `bypasses` whether
+    /// to admit at all.
+    private func mostHits(_ requests: [EntryID], capacity: Int, bypasses: Bool) -> Int {
+        // The most hits so far, by the set of residents.
+        var best: [Set<EntryID>: Int] = [[]: 0]
+        for entry in requests {
+            var next: [Set<EntryID>: Int] = [:]
+            func reach(_ residents: Set<EntryID>, _ hits: Int) { next[residents] = max(next[residents] ?? 0, hits) }
+            for (residents, hits) in best {
+                if residents.contains(entry) {
+                    reach(residents, hits + 1)
+                    continue
+                }
+                if bypasses || capacity == 0 { reach(residents, hits) }
+                if residents.count < capacity { reach(residents.union([entry]), hits) }
+                if residents.count == capacity {
+                    for victim in residents { reach(residents.subtracting([victim]).union([entry]), hits) }
+                }
+            }
+            best = next
+        }
+        return best.values.max() ?? 0
+    }
+
+    @Test("Belady has the most hits of all caches that admit everything, with bypass of all caches", arguments: [false, true])
+    func beladyIsOptimal(bypasses: Bool) throws {
+        let policy = try PolicyCatalogue.classical.policy(bypasses ? "belady(bypass=on)" : "belady")
+        var random = SplitMix64(seed: 17)
+        var differences = 0
+        for number in 0..<600 {
+            let (objects, capacity) = (2 + random.next(below: 6), random.next(below: 4))
+            let requests = (0..<24).map { _ in EntryID(random.next(below: objects)) }
+            let cache = policy.makeCache(
+                PolicyContext(
+                    capacity: capacity, entries: objects,
+                    future: FutureKnowledge(entries: requests, entryCount: objects)))
+            let hits = requests.enumerated().count { index, entry in
+                cache.access(Access(entry: entry, requestNumber: index)) == .hit
+            }
+            let most = mostHits(requests, capacity: capacity, bypasses: bypasses)
+            #expect(hits == most, "trace \(number), capacity \(capacity): \(requests)")
+            if bypasses, most > mostHits(requests, capacity: capacity, bypasses: false) { differences += 1 }
+        }
+        // Otherwise the test does not tell the two apart.
+        #expect(!bypasses || differences > 100)
+    }
+
     private func compare(_ name: String, traces: Int, largestCost: Int) throws {
         let reference = try #require(Self.references[name])
         let policy = try PolicyCatalogue.classical.policy(name)

@@ -12,6 +12,18 @@ struct OfflineTests {
         #expect(try worked.played(by: "belady", capacity: 2) == worked.expected)
     }
 
+    /// Capacity 1: b is never used before a again, so it is not admitted.
+    @Test("Belady with bypass: A B A B A in a cache of one object has 2 hits, without it none")
+    func bypass() throws {
+        let with = WorkedSequence("a- b! a+ b! a+")
+        #expect(try with.played(by: "belady(bypass=on)", capacity: 1) == with.expected)
+        let without = WorkedSequence("a- b-a a-b b-a a-b")
+        #expect(try without.played(by: "belady", capacity: 1) == without.expected)
+        // Capacity 2. c is used after a and b: refused. Later it is never used again: refused, although a and b are done with.
+        let longer = WorkedSequence("a- b- c! a+ b+ c!")
+        #expect(try longer.played(by: "belady(bypass=on)", capacity: 2) == longer.expected)
+    }
+
     /// Capacity 4; b has size 3, c, d and e have size 2. Accesses are numbered from 0.
     ///
     ///     2 c     a 1 × 2, b 3 × 1, c itself 2 × 3: refused.

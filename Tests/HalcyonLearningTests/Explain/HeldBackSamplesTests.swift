@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Samples held back from training")
 struct HeldBackSamplesTests {
-    @Test("Every third sample is held back, up to the bound, in the order of arrival")
+    @Test("Every third sample is held back; those since the network is ready are kept, up to the bound, in order of arrival")
     func share() {
         var samples = HeldBackSamples(every: 3, bound: 50, seed: 1)
         var held = 0
@@ -12,6 +12,7 @@ struct HeldBackSamplesTests {
             var row = [UInt8](repeating: 0, count: Sample.width)
             row[0] = UInt8(number % 251)
             row[1] = UInt8(number / 251)
+            if number % 32 == 0 { samples.follow([Float(number)], steps: number / 32) }
             if samples.takes(row, logit: Float(number), isReady: number >= 1_500) { held += 1 }
         }
         #expect(held == 1_000)
@@ -20,12 +21,13 @@ struct HeldBackSamplesTests {
         var last = -1
         for sample in kept {
             let number = Int(sample.row[0]) + 251 * Int(sample.row[1])
-            #expect(number > last && number % 3 == 2)
-            #expect(sample.note.logit == Float(number) && sample.note.isReady == (number >= 1_500))
+            #expect(number > last && number % 3 == 2 && number >= 1_500)
+            #expect(sample.note.logit == Float(number))
+            #expect(sample.note.steps == number / 32 && sample.note.weights == [Float(number / 32 * 32)])
             last = number
         }
         // The draw is from all times: it has samples of the early and of the late half.
-        #expect((10...40).contains(kept.count { $0.note.isReady }))
+        #expect((10...40).contains(kept.count { $0.note.order > 2_250 }))
     }
 
     @Test("No sample is held back by default")

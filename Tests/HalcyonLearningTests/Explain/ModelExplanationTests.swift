@@ -154,6 +154,65 @@ struct ModelExplanationTests {
         #expect(try explain("learned", victim: 1_000_000).explanation.victim == nil)
     }
 
+    /// The size decides the label, in the second half of the samples the other way round; another feature tells the halves
+    /// apart. The final network knows both. The network of the time had to learn the second rule from its own mistakes.
+    @Test("Loss, area and importance are those of the network of each sample's time, not of the final one")
+    func prequential() throws {
+        let parameters = LearnedParameters()
+        let model = LearnedModel(parameters, seed: 1)
+        model.observe(every: 10, bound: 10_000, seed: 1)
+        var random = SplitMix64(seed: 5)
+        let count = 12_800
+        var evaluator = NetworkEvaluator(
+            weights: model.learner.pointee.trainer.network.weights, inputs: Feature.width, hidden: parameters.hidden,
+            blas: parameters.blas)
+        // By hand: the loss of each held-back sample by the weights before its group is trained on.
+        var (losses, lateLosses): ([Double], [Double]) = ([], [])
+        for group in 0..<(count / OnlineTrainer.group) {
+            evaluator.load(model.learner.pointee.trainer.network.weights)
+            let isReady = model.learner.pointee.trainer.isReady
+            for place in 0..<OnlineTrainer.group {
+                let number = group * OnlineTrainer.group + place
+                let isLarge = random.next(below: 2) == 0
+                let isPositive = isLarge == (number < count / 2)
+                var row = [UInt8](repeating: 0, count: Sample.width)
+                row[Feature.size] = isLarge ? 200 : 20
+                row[Feature.userChanges] = number < count / 2 ? 10 : 90
+                row[Feature.gap1] = UInt8(random.next(below: 200))
+                if isReady, number % 10 == 9 {
+                    let logit = evaluator.logits([evaluator.inputs(row)])[0]
+                    losses.append(NetworkEvaluator.loss(logit: logit, isPositive: isPositive))
+                    if number > count / 4, number < count / 2 { lateLosses.append(losses[losses.count - 1]) }
+                }
+                model.learner.pointee.trainer.add(row, isPositive: isPositive, user: UserCorrections.none)
+            }
+        }
+        let explanation = try #require(model.explanation(parameters, seed: 1))
+        #expect(explanation.samples == losses.count && losses.count > 1_000)
+        let loss = losses.reduce(0, +) / Double(losses.count)
+        #expect(abs(explanation.loss - loss) < 1e-5, "\(explanation.loss) \(loss)")
+        // Before the second rule, the network of the time had learned the first one.
+        #expect(lateLosses.reduce(0, +) / Double(lateLosses.count) < 0.2)
+        #expect(explanation.lookAhead.loss < explanation.loss / 2, "\(explanation.lookAhead) \(explanation.loss)")
+        #expect(explanation.lookAhead.area > explanation.area + 0.02, "\(explanation.area)")
+        let size = try #require(explanation.groups.first { $0.name == "size" })
+        let recency = try #require(explanation.groups.first { $0.name == "recency" })
+        #expect(size.lossIncrease.low > 0.3 && size.areaDrop.low > 0.2, "\(size)")
+        #expect(abs(recency.lossIncrease.value) < 0.1, "\(recency)")
+    }
+
+    @Test("Features are permuted among the samples of one block of time")
+    func permutedBlocks() {
+        for count in [1, 63, 64, 127, 128, 600, 8_192] {
+            let importance = PermutationImportance(
+                rows: Array(repeating: [0], count: count), labels: Array(repeating: true, count: count), networks: [],
+                seed: 1)
+            let blocks = importance.permutedBlocks
+            #expect(blocks.flatMap { $0 } == Array(0..<count) && blocks.count <= PermutationImportance.blocks)
+            #expect(blocks.count == 1 || blocks.allSatisfy { $0.count >= PermutationImportance.fewestPermuted })
+        }
+    }
+
     @Test("Calibration has bins of a tenth, the last one closed")
     func calibration() {
         let bins = ModelExplanation.calibration([(0.05, false), (0.07, true), (0.95, true), (1, true)])

@@ -34,6 +34,36 @@ struct PendingSamplesTests {
         #expect(answer6 == nil, "empty")
     }
 
+    @Test("Numbers start again after 2³¹ samples; none of them means no sample")
+    func numbersStartAgain() {
+        /// Returns the labels of a thousand samples of ten objects, whose chains are labelled now and then.
+        func labels(first: UInt32) -> [[UInt8]] {
+            var pending = PendingSamples(bound: 256, first: first)
+            var newest = [UInt32](repeating: PendingSamples.none, count: 10)
+            var labels: [[UInt8]] = []
+            for now in 0..<1_000 {
+                while let due = pending.popDue(now: now, window: 100) {
+                    labels.append([due.row[0], due.row[1], due.isLabelled ? 1 : 0])
+                }
+                let object = now * 7 % 10
+                let (number, row) = pending.push(now: now, older: newest[object])
+                (row[0], row[1]) = (UInt8(now % 256), UInt8(object))
+                newest[object] = number
+                if now % 3 > 0 { continue }
+                var next = newest[object]
+                while let sample = pending.label(next) {
+                    labels.append([sample.row[0], sample.row[1], 2])
+                    next = sample.older
+                }
+                newest[object] = PendingSamples.none
+            }
+            return labels
+        }
+        let expected = labels(first: 0)
+        #expect(expected.count > 1_000)
+        for first: UInt32 in [1 << 31 - 1, 1 << 31 - 500, .max, .max - 300] { #expect(labels(first: first) == expected) }
+    }
+
     @Test("The ring grows to its bound and keeps its samples")
     func growth() {
         var pending = PendingSamples(bound: 256)

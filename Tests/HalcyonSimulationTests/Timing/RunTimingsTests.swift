@@ -39,6 +39,10 @@ struct RunTimingsTests {
             Setting(
                 policy: policy, mode: .perUser, models: .shared, warmup: 0.3,
                 prefetch: try? PrefetchOptions(policy: "markov", budget: PrefetchBudget(parsing: "1/request"))),
+            // The planner reconsiders what it has fetched.
+            Setting(
+                policy: policy, mode: .shared, models: .shared, warmup: 0.3,
+                prefetch: try? PrefetchOptions(policy: "planner", budget: PrefetchBudget(parsing: "2/request"))),
         ]
     }
 
