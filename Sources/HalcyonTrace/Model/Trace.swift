@@ -165,6 +165,8 @@ public struct LoadReport: Sendable, Equatable {
     public var outOfOrder = 0
     /// The number of accesses of a log after its clock was set back. They are placed at the latest time before them.
     public var heldTimes = 0
+    /// The columns of a CSV and the roles that they were given. Empty for formats whose fields are fixed.
+    public var columns = ColumnUse()
 
     /// Creates a report without observations.
     public init() {}

@@ -1,5 +1,7 @@
 import Foundation
 import HalcyonSimulation
+import HalcyonSupport
+import HalcyonTrace
 
 /// The properties of the terminal that the command runs in.
 enum Terminal {
@@ -16,10 +18,27 @@ enum Terminal {
         try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
     }
 
-    /// Writes a line to standard error.
+    /// Writes a line to standard error. Messages quote files and arguments, so control characters are escaped, and the
+    /// line is cut after ``longestLine`` characters.
     static func say(_ line: String) {
-        show(line + "\n")
+        show(line.shortened(to: longestLine) + "\n")
     }
+
+    /// States on standard error which trace was written, and what it has that the file does not keep.
+    static func sayWritten(_ trace: Trace, to path: String, format: TraceFormat) {
+        let losses = TraceWriter.losses(of: trace, in: format)
+        if !losses.isEmpty {
+            say("note: \(format.rawValue) does not keep \(losses.joined(separator: "; ")).")
+        }
+        var facts = [trace.count.counted("request"), trace.objectCount.counted("object")]
+        if trace.hasUsers { facts.append(trace.userCount.counted("user")) }
+        if trace.hasCategories { facts.append("\(trace.categoryCount.grouped) categories") }
+        if trace.sizeUnit == .bytes { facts.append("\(Int(clamping: trace.distinctSize).bytesForPeople) in distinct objects") }
+        say("\(path == "-" ? "standard output" : path): \(facts.joined(separator: ", "))")
+    }
+
+    /// The length limit of a message, in characters.
+    private static let longestLine = 2_000
 }
 
 /// Shows the progress of a replay, its rate and the remaining time while `body` runs, only on a terminal.
