@@ -40,36 +40,3 @@ enum Terminal {
     /// The length limit of a message, in characters.
     private static let longestLine = 2_000
 }
-
-/// Shows the progress of a replay, its rate and the remaining time while `body` runs, only on a terminal.
-func showingProgress<Result: Sendable>(
-    _ progress: ReplayProgress, _ body: () async throws -> Result
-) async rethrows -> Result {
-    guard Terminal.allowsProgress else { return try await body() }
-    let clock = ContinuousClock()
-    let began = clock.now
-    let painter = Task {
-        try await Task.sleep(for: .milliseconds(700))
-        while !Task.isCancelled {
-            let seconds = Double((clock.now - began).components.seconds) + 1e-3
-            Terminal.show("\r" + bar(progress, seconds: seconds) + "\u{1B}[K")
-            try await Task.sleep(for: .milliseconds(200))
-        }
-    }
-    defer {
-        painter.cancel()
-        Terminal.show("\r\u{1B}[K")
-    }
-    return try await body()
-}
-
-private func bar(_ progress: ReplayProgress, seconds: Double) -> String {
-    let done = min(progress.completed, progress.total)
-    let share = progress.total == 0 ? 1 : Double(done) / Double(progress.total)
-    let filled = Int(share * 30)
-    let rate = Double(done) / seconds
-    var line = "[" + String(repeating: "#", count: filled) + String(repeating: ".", count: 30 - filled) + "] "
-    line += "\(Int(share * 100)) %  \((rate / 1e6).decimals(1)) M requests/s"
-    if share > 0, share < 1 { line += "  \(Int(seconds / share - seconds) + 1) s left" }
-    return line
-}
