@@ -197,6 +197,12 @@ extension Trace {
         return (part(Array(kept)), withoutUser)
     }
 
+    /// Returns the requests for the objects that `isKept` accepts as a separate trace, renumbered. O(requests).
+    public func keeping(objects isKept: (UInt32) -> Bool) -> Trace {
+        let kept = (0..<objectCount).map { isKept(UInt32($0)) }
+        return part((0..<count).filter { kept[Int(entries[$0])] })
+    }
+
     private func part(_ positions: [Int]) -> Trace {
         var objects = Renumbering(count: objectCount)
         var owners = Renumbering(count: userCount)
