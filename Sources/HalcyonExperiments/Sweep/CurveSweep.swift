@@ -13,15 +13,18 @@ import HalcyonTrace
 /// }
 /// ```
 ///
-/// With a sampling rate R below 1, each policy is simulated in miniature: only the objects whose hash is below R are
-/// replayed, in caches of R times the capacity (Waldspurger, Saemundsson, Ahmad and Park, "Cache Modeling and
-/// Optimization using Miniature Simulations", USENIX ATC 2017). The estimated misses are those of the sample divided by
-/// R. That counts a surplus or lack of requests in the sample as hits, as SHARDS-adj does.
+/// With a sampling rate below 1, each policy is simulated in miniature: only the objects whose hash is below the rate
+/// are replayed, in caches scaled like the sample (Waldspurger, Saemundsson, Ahmad and Park, "Cache Modeling and
+/// Optimization using Miniature Simulations", USENIX ATC 2017). A capacity is multiplied by the sample's share of the
+/// size of all objects. The misses are divided by the sample's share of all objects, so requests that the sample has too
+/// many or too few count as hits, as in SHARDS-adj. The paper uses the nominal rate for both; with Zipf's law (10,000
+/// objects, rate 0.1, LRU) the shares have a quarter to two thirds of its error at 2,000 objects and more.
 ///
-/// The standard error is estimated from eight parts of the sample, each replayed in caches of R/8 times the capacity:
-/// the standard error of the mean of their estimates. A miss ratio is at most 1 and at least the share of first
-/// requests; estimates near these bounds are adapted to them. A miniature simulation needs 2 R times the time of a
-/// replay.
+/// The standard error is estimated from eight parts of the sample, each replayed in caches scaled like it: the standard
+/// error of the mean of their estimates. It covers the choice of the objects. It does not cover a bias that all parts
+/// share: caches of few objects differ from large ones. A miss ratio is at most 1 and at least the share of first
+/// requests; estimates near these bounds are adapted to them. A miniature simulation needs the time of a replay,
+/// multiplied by twice the rate.
 ///
 /// At rate 1 the curve equals replays at its capacities to the digit.
 public struct CurveSweep: Sendable {
@@ -36,9 +39,27 @@ public struct CurveSweep: Sendable {
     private let unit: SizeUnit
     /// The sampling rate, above 0 and at most 1.
     private let rate: Double
-    private let sampledObjects: Int
-    /// The sweep over the whole trace or sample, then those over its parts that have a request.
-    private let sweeps: [Sweep]
+    /// The whole trace or sample, then the parts of the sample that have a request.
+    private let pieces: [Piece]
+
+    /// A part of the trace with its replays.
+    private struct Piece {
+        /// The number of its objects.
+        let objects: Int
+        let sweep: Sweep
+
+        /// - Parameter distinct: the size of all objects of the whole trace.
+        init(
+            _ trace: Trace, _ policies: [ConfiguredPolicy], _ capacities: [Int], distinct: UInt64, seed: UInt64
+        ) throws(ReplayError) {
+            objects = trace.objectCount
+            let share = distinct == 0 ? 1 : Double(trace.distinctSize) / Double(distinct)
+            sweep = try Sweep(
+                trace: trace, policies: policies,
+                capacities: capacities.map { .number(share < 1 ? max(1, Int((Double($0) * share).rounded())) : $0) },
+                options: ReplayOptions(seed: seed, windows: 1))
+        }
+    }
 
     /// Creates a sweep.
     ///
@@ -66,32 +87,21 @@ public struct CurveSweep: Sendable {
         requests = trace.count
         objects = trace.objectCount
         unit = trace.sizeUnit
-        sampledObjects = sample.objectCount
-        var sweeps = [try Self.sweep(sample, policies, capacities, rate: self.rate, seed)]
+        let distinct = trace.distinctSize
+        var pieces = [try Piece(sample, policies, capacities, distinct: distinct, seed: seed)]
         if threshold < Self.modulus {
-            // The numbers of objects in the sample are new, so their parts do not depend on which were sampled.
             for part in 0..<Self.parts {
                 let piece = sample.keeping { SplitMix64.mix(UInt64($0) ^ ~salt) % UInt64(Self.parts) == part }
                 if piece.count == 0 { continue }
-                sweeps.append(
-                    try Self.sweep(piece, policies, capacities, rate: self.rate / Double(Self.parts), seed))
+                pieces.append(try Piece(piece, policies, capacities, distinct: distinct, seed: seed))
             }
         }
-        self.sweeps = sweeps
-    }
-
-    private static func sweep(
-        _ trace: Trace, _ policies: [ConfiguredPolicy], _ capacities: [Int], rate: Double, _ seed: UInt64
-    ) throws(ReplayError) -> Sweep {
-        try Sweep(
-            trace: trace, policies: policies,
-            capacities: capacities.map { .number(max(1, Int((Double($0) * rate).rounded()))) },
-            options: ReplayOptions(seed: seed, windows: 1))
+        self.pieces = pieces
     }
 
     /// Returns a progress for ``run(workers:progress:)``.
     public func makeProgress() -> ReplayProgress {
-        ReplayProgress(total: sweeps.reduce(0) { $0 + $1.makeProgress().total })
+        ReplayProgress(total: pieces.reduce(0) { $0 + $1.sweep.makeProgress().total })
     }
 
     /// Runs all replays and returns the curves in the order of the policies.
@@ -101,34 +111,42 @@ public struct CurveSweep: Sendable {
     ///   - progress: receives the number of requests served.
     public func run(workers: Int? = nil, progress: ReplayProgress? = nil) async -> [MissRatioCurve] {
         var results: [[RunResult]] = []
-        for sweep in sweeps { results.append(await sweep.run(workers: workers, progress: progress)) }
+        for piece in pieces { results.append(await piece.sweep.run(workers: workers, progress: progress)) }
         return policies.indices.map { policy in
             let points = capacities.indices.map { place in
-                point(capacities[place], misses: results.map { Self.misses($0[policy * capacities.count + place]) })
+                point(capacities[place], of: results.map { $0[policy * capacities.count + place] })
             }
             return MissRatioCurve(
                 policy: policies[policy].label, unit: unit, method: rate < 1 ? .miniature : .replayed,
-                requests: requests, measuredObjects: sampledObjects, samplingRate: rate, points: points)
+                requests: requests, measuredObjects: pieces[0].objects, samplingRate: rate, points: points)
         }
     }
 
-    private static func misses(_ run: RunResult) -> Double { Double(run.requests - run.hits) }
-
-    /// Returns the point at a capacity from the misses of the whole sample and of its parts.
-    private func point(_ capacity: Int, misses: [Double]) -> MissRatioCurve.Point {
-        let total = Double(max(1, requests))
+    /// Returns the point at a capacity from the runs over all pieces.
+    private func point(_ capacity: Int, of runs: [RunResult]) -> MissRatioCurve.Point {
+        let ratios = zip(runs, pieces).map { run, piece in
+            let share = Double(piece.objects) / Double(max(1, objects))
+            return Double(run.requests - run.hits) / share / Double(max(1, requests))
+        }
+        let whole = runs[0]
         guard rate < 1 else {
             return MissRatioCurve.Point(
-                capacity: UInt64(capacity), missRatio: misses[0] / total, standardError: nil)
+                capacity: UInt64(capacity), missRatio: Double(whole.requests - whole.hits) / Double(max(1, requests)),
+                standardError: nil)
         }
-        // A part without an object has no misses.
-        let parts = Array(misses.dropFirst()) + Array(repeating: 0, count: Self.parts - misses.count + 1)
-        let mean = parts.reduce(0, +) / Double(Self.parts)
-        let squares = parts.reduce(0) { $0 + ($1 - mean) * ($1 - mean) }
-        let partRate = rate / Double(Self.parts)
-        let error = (squares / Double(Self.parts - 1) / Double(Self.parts)).squareRoot() / partRate / total
-        let estimate = BoundedEstimate(
-            misses[0] / rate / total, error, in: min(1, Double(objects) / total)...1)
+        let parts = ratios.dropFirst()
+        var error = Double.infinity
+        if parts.count > 1 {
+            let mean = parts.reduce(0, +) / Double(parts.count)
+            let squares = parts.reduce(0) { $0 + ($1 - mean) * ($1 - mean) }
+            error = (squares / Double(parts.count - 1) / Double(parts.count)).squareRoot()
+        }
+        let bounds = min(1, Double(objects) / Double(max(1, requests)))...1
+        guard error.isFinite else {
+            return MissRatioCurve.Point(
+                capacity: UInt64(capacity), missRatio: min(max(ratios[0], bounds.lowerBound), 1), standardError: nil)
+        }
+        let estimate = BoundedEstimate(ratios[0], error, in: bounds)
         return MissRatioCurve.Point(
             capacity: UInt64(capacity), missRatio: estimate.value, standardError: estimate.standardError)
     }
