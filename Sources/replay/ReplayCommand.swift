@@ -18,6 +18,8 @@ struct ReplayCommand: AsyncParsableCommand {
             replay Traces/shop.csv --policy learned
             replay Traces/shop.csv --policy 's3-fifo(small=0.2)' --policy arc --capacity 1%,5%,1000 --only
             replay Traces/shop.csv --policy learned --per user --capacity 20
+
+            'replay run --help' lists the options for replaying a trace.
             """,
         version: BuildInfo.current.sentence,
         subcommands: [
@@ -39,20 +41,25 @@ extension ReplayCommand {
             Terminal.say("replay: \(fault)")
             exit(withError: Exit.usage)
         }
+        let arguments = CommandLineSentence.joiningNegativeNumbers(Array(CommandLine.arguments.dropFirst()))
+        let line = CommandLineSentence(
+            arguments: arguments, subcommands: configuration.subcommands.compactMap { $0.configuration.commandName })
+        if let sentence = line.misspelling {
+            Terminal.say("replay: \(sentence)")
+            exit(withError: Exit.usage)
+        }
         do {
-            var command = try parseAsRoot()
+            var command = try parseAsRoot(arguments)
             if var asynchronous = command as? AsyncParsableCommand {
                 try await asynchronous.run()
             } else {
                 try command.run()
             }
         } catch {
-            guard !(error is ExitCode), exitCode(for: error) == .validationFailure, CommandLine.arguments.count > 1
-            else {
+            guard !(error is ExitCode), exitCode(for: error) == .validationFailure, !arguments.isEmpty else {
                 exit(withError: error)
             }
-            let sentence = message(for: error)
-            Terminal.say("replay: \(sentence)\(sentence.last == "." ? "" : ".") See 'replay --help'.")
+            Terminal.say("replay: \(line.sentence(for: message(for: error)))")
             exit(withError: Exit.usage)
         }
     }

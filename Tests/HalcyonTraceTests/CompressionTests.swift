@@ -55,6 +55,32 @@ import Testing
             try Trace.load(folder.file("c.csv.gz", plain), .with { $0.compression = Compression.none }).count == 20_000)
     }
 
+    @Test(arguments: ["gz", "zst"]) func aBinaryTraceWithoutAFormatInItsNameIsRecognised(_ ending: String) throws {
+        let whole = try Trace.load(folder.file("a.csv", plain))
+        let packed = "\(folder.path)/a.oracleGeneral.\(ending)"
+        try TraceWriter.write(whole, to: packed)
+        let bytes = Array(try Data(contentsOf: URL(fileURLWithPath: packed)))
+        let format = LoadOptions.with { $0.format = .oracleGeneral }
+        // As of standard input, whose name tells nothing.
+        let nameless = try folder.file("input", bytes)
+        #expect(try Trace.load(nameless, format).entries == whole.entries)
+        var stream = try TraceStream(nameless, format)
+        var (batch, count) = (StreamBatch(), 0)
+        while try stream.next(into: &batch) { count += batch.entries.count }
+        #expect(count == whole.count)
+        let cut = fault(try folder.file("input", Array(bytes.prefix(bytes.count / 2))), format)
+        #expect(cut?.contains("ends early: the file is truncated") == true)
+    }
+
+    @Test func recordsThatStartLikeGzipDataAreRecords() throws {
+        // 0x00088b1f seconds: the magic number of gzip, deflate and no flags.
+        var record: [UInt8] = [0x1f, 0x8b, 0x08, 0x00] + [UInt8](repeating: 7, count: 8) + [1, 0, 0, 0]
+        record += [UInt8](repeating: 0xff, count: 8)
+        let nameless = try folder.file("input", Array(repeating: record, count: 40).flatMap { $0 })
+        let trace = try Trace.load(nameless, .with { $0.format = .oracleGeneral })
+        #expect(trace.count == 40 && trace.times[0] == 559_903_000_000)
+    }
+
     @Test func formatsByName() {
         #expect(TraceFormat(path: "/x.y/w.csv.gz") == .csv)
         #expect(TraceFormat(path: "cluster52.oracleGeneral.sample10.zst") == .oracleGeneral)

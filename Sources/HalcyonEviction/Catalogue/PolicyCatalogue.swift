@@ -76,7 +76,7 @@ extension PolicyCatalogue {
 /// (optimal string alignment).
 ///
 /// What stands before or after the shorter word counts half, so that `fifo` is near `s3-fifo`.
-func editDistance(_ left: String, _ right: String) -> Int {
+package func editDistance(_ left: String, _ right: String) -> Int {
     let (a, b) = (Array(left.utf8), Array(right.utf8))
     var size = Array(repeating: Array(repeating: 0, count: b.count + 1), count: a.count + 1)
     for i in 0...a.count {

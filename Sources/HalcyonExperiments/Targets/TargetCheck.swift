@@ -3,10 +3,11 @@ import HalcyonEviction
 import HalcyonLearning
 import HalcyonSimulation
 import HalcyonTrace
+import Synchronization
 
 /// A check that replays the traces of a target file and compares the results with its targets.
 ///
-/// Each trace is loaded once per size rule. Each policy runs once at each capacity, on all cores.
+/// Each trace is loaded once per size rule and column names. Each policy runs once at each capacity, on all cores.
 ///
 /// ```swift
 /// let file = try TargetFile(path: "Experiments/targets.yml")
@@ -32,11 +33,23 @@ public struct TargetCheck: Sendable {
         self.catalogue = catalogue
     }
 
+    /// Returns a progress for ``run(workers:progress:)``.
+    ///
+    /// - Throws: `PolicyError` or `ReplayError` as ``run(workers:progress:)``.
+    public func makeProgress() throws -> TargetProgress {
+        TargetProgress(
+            runs: try file.groups.reduce(0) { sum, group in
+                try sum + batches(of: group).reduce(0) { $0 + $1.policies.count * $1.capacities.count }
+            })
+    }
+
     /// Runs all targets.
     ///
-    /// - Parameter workers: the number of parallel runs; by default one per core. The result does not depend on it.
+    /// - Parameters:
+    ///   - workers: the number of parallel runs; by default one per core. The result does not depend on it.
+    ///   - progress: receives the share of the runs that are done.
     /// - Throws: `ReplayError`, `PolicyError` or `TraceError`.
-    public func run(workers: Int? = nil) async throws -> TargetReport {
+    public func run(workers: Int? = nil, progress: TargetProgress? = nil) async throws -> TargetReport {
         var outcomes: [[TargetOutcome]] = Array(repeating: [], count: file.groups.count)
         var done: Set<TraceReading> = []
         for group in file.groups {
@@ -44,7 +57,8 @@ public struct TargetCheck: Sendable {
             guard done.insert(reading).inserted else { continue }
             let trace = try reading.load(from: group.tracePath(inFileAt: path))
             for (number, group) in file.groups.enumerated() where TraceReading(group) == reading {
-                outcomes[number] = try await run(group, number: number, over: trace, workers: workers)
+                outcomes[number] = try await run(
+                    group, number: number, over: trace, workers: workers, progress: progress)
             }
         }
         return TargetReport(
@@ -53,7 +67,7 @@ public struct TargetCheck: Sendable {
     }
 
     private func run(
-        _ group: TargetGroup, number: Int, over whole: Trace, workers: Int?
+        _ group: TargetGroup, number: Int, over whole: Trace, workers: Int?, progress: TargetProgress?
     ) async throws -> [TargetOutcome] {
         let perUser = group.mode == .perUser
         if perUser, !whole.hasUsers {
@@ -68,7 +82,9 @@ public struct TargetCheck: Sendable {
             let sweep = try Sweep(
                 trace: trace, policies: batch.policies, capacities: batch.capacities, options: options,
                 mode: group.mode)
-            for result in await sweep.run(workers: workers) {
+            let runs = sweep.makeProgress()
+            progress?.start(sweep.jobs.count, runs)
+            for result in await sweep.run(workers: workers, progress: runs) {
                 results[Job(policy: result.label, capacity: result.capacityAsked)] = result
             }
         }
@@ -124,15 +140,56 @@ public struct TargetCheck: Sendable {
 private struct TraceReading: Hashable {
     let trace: String
     let sizes: String
+    let columns: String?
 
     init(_ group: TargetGroup) {
         trace = group.trace
         sizes = group.sizes
+        columns = group.columns
     }
 
     func load(from path: String) throws -> Trace {
         var options = LoadOptions()
         options.sizes = SizeRule(argument: sizes) ?? .firstRequest
+        if let columns {
+            do { options.columns = try ColumnNames(parsing: columns) } catch {
+                throw ReplayError.data("\(trace): \(error.description)")
+            }
+        }
         return try Trace.load(path, options)
+    }
+}
+
+/// The progress of a check, readable from other threads while it runs.
+public final class TargetProgress: Sendable {
+    private struct State {
+        /// The number of finished runs.
+        var finished = 0
+        /// The number of runs of the current sweep, and its progress.
+        var current: (runs: Int, progress: ReplayProgress)?
+    }
+
+    private let runs: Int
+    private let state = Mutex(State())
+
+    init(runs: Int) { self.runs = runs }
+
+    /// Counts the runs of the sweep before as finished, and follows this one.
+    fileprivate func start(_ count: Int, _ progress: ReplayProgress) {
+        state.withLock { state in
+            state.finished += state.current?.runs ?? 0
+            state.current = (count, progress)
+        }
+    }
+
+    /// The share of the runs that are done, 0…1.
+    public var share: Double {
+        state.withLock { state in
+            var done = Double(state.finished)
+            if let (count, progress) = state.current, progress.total > 0 {
+                done += Double(count) * Double(progress.completed) / Double(progress.total)
+            }
+            return runs == 0 ? 1 : min(1, done / Double(runs))
+        }
     }
 }

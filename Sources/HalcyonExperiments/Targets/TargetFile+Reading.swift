@@ -103,7 +103,9 @@ private struct TargetReader {
 
     func group(_ value: YAMLValue) throws(ReplayError) -> TargetGroup {
         let fields = try value.fields(
-            accepting: ["trace", "mode", "sizes", "limit", "warmup", "seed", "prefetch", "prefetch_budget", "targets"],
+            accepting: [
+                "trace", "mode", "sizes", "columns", "limit", "warmup", "seed", "prefetch", "prefetch_budget", "targets",
+            ],
             of: "A group")
         var group = TargetGroup(trace: try fields.required("trace").text(as: "The path of a trace"), targets: [])
         if let mode = fields["mode"] {
@@ -118,6 +120,11 @@ private struct TargetReader {
             guard SizeRule(argument: group.sizes) != nil else {
                 throw sizes.fault("'\(group.sizes.shortened)' is not a rule for sizes: write \(SizeRule.accepted).")
             }
+        }
+        if let columns = fields["columns"] {
+            let text = try columns.text(as: "Names of columns")
+            do { _ = try ColumnNames(parsing: text) } catch { throw columns.fault(error.description) }
+            group.columns = text
         }
         group.limit = try fields["limit"].map { value throws(ReplayError) in
             try value.whole(atLeast: 1, as: "a number of requests")

@@ -45,6 +45,7 @@ extension TargetFile {
         var text = lines(group.comments, indent: "  ")
         text += "  - trace: \(YAMLText.scalar(group.trace))\n    mode: \(group.mode.rawValue)\n"
         if group.sizes != "first" { text += "    sizes: \(YAMLText.scalar(group.sizes))\n" }
+        if let columns = group.columns { text += "    columns: \(YAMLText.scalar(columns))\n" }
         if let limit = group.limit { text += "    limit: \(limit)\n" }
         if group.warmup > 0 { text += "    warmup: \(group.warmup)\n" }
         if group.seed != 1 { text += "    seed: \(group.seed)\n" }

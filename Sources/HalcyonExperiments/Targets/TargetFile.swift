@@ -74,6 +74,8 @@ public struct TargetGroup: Sendable, Equatable {
     public var mode: ReplayMode
     /// The rule for the sizes of objects, as for `--sizes`. The default is `first`.
     public var sizes: String = "first"
+    /// The names of columns that differ from the usual ones, as for `--columns`. Nil by default: the usual names.
+    public var columns: String?
     /// The maximum number of requests, from the start. Nil by default: no limit.
     public var limit: Int?
     /// The share of the requests that warms up the cache and is not counted. The default is 0.

@@ -1,5 +1,6 @@
 import Foundation
 import HalcyonSimulation
+import HalcyonSupport
 import Yams
 
 /// A value of a YAML file with its position, for error messages.
@@ -139,10 +140,7 @@ struct YAMLValue {
 
 extension String {
     /// The text for messages: unprintable characters are escaped, long texts are cut.
-    var shortened: String {
-        let head = unicodeScalars.prefix(60).map { $0.value < 0x20 ? $0.escaped(asASCII: true) : String($0) }
-        return head.joined() + (unicodeScalars.count > 60 ? "…" : "")
-    }
+    var shortened: String { shortened(to: 60) }
 }
 
 /// The named values of a YAML mapping.

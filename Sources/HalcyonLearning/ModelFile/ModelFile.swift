@@ -50,6 +50,8 @@ public struct ModelFileError: Error, Sendable, Equatable, CustomStringConvertibl
         case truncated(expected: Int, found: Int)
         /// The file is a safetensors file, but not a model of Halcyon.
         case foreign(String)
+        /// The file is a model of Halcyon of another kind: its content, and the option of `replay` that takes it.
+        case misplaced(String, option: String)
         /// The file was written by a later version.
         case newer(version: Int, known: Int)
         /// The file was written by an earlier version, whose models are no longer supported.
@@ -88,6 +90,7 @@ public struct ModelFileError: Error, Sendable, Equatable, CustomStringConvertibl
         case .truncated(let expected, let found):
             "The file is truncated: it has \(found) bytes, and its header needs \(expected)."
         case .foreign(let what): "\(what): this is not a model of 'replay train'."
+        case .misplaced(let content, let option): "The file holds \(content): give it to \(option)."
         case .newer(let version, let known):
             "The model has format version \(version), and this release reads up to \(known): use a newer release."
         case .older(let version, let oldest):

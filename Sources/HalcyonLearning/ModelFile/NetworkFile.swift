@@ -28,10 +28,22 @@ extension SafeTensors {
             + values("output.bias", shape: [1])
     }
 
+    /// The formats of this package, what their files hold, and the options of `replay` that take them.
+    private static let options = [
+        (format: "halcyon.model", content: "an eviction model of 'replay train'", option: "--model"),
+        (
+            format: "halcyon.planner", content: "a prefetch planner of 'replay train --planner'",
+            option: "--prefetch-model"
+        ),
+    ]
+
     /// Returns the metadata if the file has this format, a known version and a known activation.
     package func texts(format: String, versions known: ClosedRange<Int>) throws(ModelFileError) -> ModelTexts {
         let texts = ModelTexts(metadata)
         guard metadata["format"] == format else {
+            if let found = Self.options.first(where: { $0.format == metadata["format"] }) {
+                throw ModelFileError(reason: .misplaced(found.content, option: found.option))
+            }
             throw ModelFileError(reason: .foreign("The metadata does not name the format '\(format)'"))
         }
         let version = try texts.number("format_version", in: 1...Int.max)

@@ -2,9 +2,10 @@ import Foundation
 import HalcyonSupport
 import HalcyonTrace
 
-/// The miss ratio of LRU at every capacity.
+/// The miss ratio of a policy by capacity.
 ///
-/// The curve is a step function: between two points, the ratio is that of the smaller capacity.
+/// The curve of LRU is a step function: between two points, the ratio is that of the smaller capacity. The points of a
+/// ``Method/replayed`` or ``Method/miniature`` curve are single measurements.
 public struct MissRatioCurve: Sendable, Codable, Equatable {
     /// The miss ratio from a capacity on, up to that of the next point.
     public struct Point: Sendable, Codable, Equatable {
@@ -12,8 +13,15 @@ public struct MissRatioCurve: Sendable, Codable, Equatable {
         public let capacity: UInt64
         /// The ratio of misses to requests, 0…1.
         public let missRatio: Double
-        /// The standard error of ``missRatio``. Nil for an exact curve.
+        /// The standard error of ``missRatio`` due to sampling. Nil for a curve without sampling.
         public let standardError: Double?
+
+        /// Creates a point.
+        package init(capacity: UInt64, missRatio: Double, standardError: Double?) {
+            self.capacity = capacity
+            self.missRatio = missRatio
+            self.standardError = standardError
+        }
     }
 
     /// The method that computed the curve.
@@ -22,8 +30,16 @@ public struct MissRatioCurve: Sendable, Codable, Equatable {
         case exact
         /// SHARDS over a sample of the objects.
         case sampled
+        /// One replay of all requests at each capacity.
+        case replayed
+        /// Miniature simulation: one replay of a sample of the objects at each capacity, scaled by the sampling rate.
+        case miniature
     }
 
+    /// The version of this structure.
+    public private(set) var schema = "halcyon.curve/1"
+    /// The policy with its parameters, such as `s3-fifo(small=0.2)`.
+    public let policy: String
     /// The unit of capacities: bytes or objects.
     public let unit: SizeUnit
     /// The method that computed the curve.
@@ -35,10 +51,35 @@ public struct MissRatioCurve: Sendable, Codable, Equatable {
     /// The ratio of measured to all objects: 1 for an exact curve, otherwise the last rate, which may be below the
     /// first.
     public let samplingRate: Double
-    /// The points, from the smallest capacity with hits on. Capacities increase; ratios never increase.
+    /// The points by increasing capacity. Those of LRU begin at the smallest capacity with hits, and their ratios never
+    /// increase. A sampled curve begins where a cache holds at least ``smallestSample`` sampled objects.
     public let points: [Point]
 
-    /// Returns the miss ratio at `capacity`: 1 below the first point. O(log points).
+    /// The number of sampled objects that a cache must hold for a sampled curve to state its ratio.
+    public static let smallestSample = 4
+
+    /// The number of objects from which on no curve can be computed: 2³¹, because stack positions have 32 bits.
+    public static let tooManyObjects = 1 << 31
+
+    /// Creates a curve.
+    package init(
+        policy: String = "lru", unit: SizeUnit, method: Method, requests: Int, measuredObjects: Int,
+        samplingRate: Double, points: [Point]
+    ) {
+        self.policy = policy
+        self.unit = unit
+        self.method = method
+        self.requests = requests
+        self.measuredObjects = measuredObjects
+        self.samplingRate = samplingRate
+        self.points = points
+    }
+
+    /// Whether the curve was estimated from a sample of the objects.
+    public var isSampled: Bool { method == .sampled || method == .miniature }
+
+    /// Returns the miss ratio at `capacity`: 1 below the first point, about which a sampled curve states nothing. O(log
+    /// points).
     public func missRatio(atCapacity capacity: UInt64) -> Double {
         point(atCapacity: capacity)?.missRatio ?? 1
     }
@@ -71,49 +112,181 @@ public struct MissRatioCurve: Sendable, Codable, Equatable {
             guard let point = point(atCapacity: step == count - 1 ? last.capacity : UInt64(capacity)) else { continue }
             if chosen.last?.capacity != point.capacity { chosen.append(point) }
         }
-        return MissRatioCurve(
-            unit: unit, method: method, requests: requests, measuredObjects: measuredObjects,
-            samplingRate: samplingRate, points: chosen)
+        return with(chosen)
     }
+
+    /// Returns the curve at these capacities, in ascending order; those below its first point are left out if it is
+    /// sampled.
+    package func points(at capacities: [Int]) -> MissRatioCurve {
+        with(
+            capacities.compactMap { capacity in
+                let point = point(atCapacity: UInt64(capacity))
+                if point == nil, isSampled { return nil }
+                return Point(
+                    capacity: UInt64(capacity), missRatio: point?.missRatio ?? 1, standardError: point?.standardError)
+            })
+    }
+
+    private func with(_ points: [Point]) -> MissRatioCurve {
+        MissRatioCurve(
+            policy: policy, unit: unit, method: method, requests: requests, measuredObjects: measuredObjects,
+            samplingRate: samplingRate, points: points)
+    }
+}
+
+/// An estimate with its standard error, for a figure that lies between known bounds.
+package struct BoundedEstimate {
+    /// The estimate.
+    package let value: Double
+    /// Its standard error.
+    package let standardError: Double
+
+    /// Restricts a normal distribution with this mean and standard deviation to the bounds: the mean and the standard
+    /// deviation of the truncated normal distribution. An estimate far inside the bounds does not change. An estimate
+    /// beyond a bound moves inside, and its error shrinks, because it can only be on one side.
+    package init(_ mean: Double, _ deviation: Double, in bounds: ClosedRange<Double>) {
+        guard deviation > 0 else {
+            (value, standardError) = (min(max(mean, bounds.lowerBound), bounds.upperBound), 0)
+            return
+        }
+        let low = (bounds.lowerBound - mean) / deviation
+        let high = (bounds.upperBound - mean) / deviation
+        let mass = Self.cumulative(high) - Self.cumulative(low)
+        guard mass > 1e-9 else {
+            // The tail beyond a bound falls off exponentially: its mean and its deviation are equal.
+            let tail = deviation / min(abs(low), abs(high))
+            let width = min(tail, (bounds.upperBound - bounds.lowerBound) / 2)
+            value = mean > bounds.upperBound ? bounds.upperBound - width : bounds.lowerBound + width
+            standardError = width
+            return
+        }
+        let shift = (Self.density(low) - Self.density(high)) / mass
+        let spread = 1 + (low * Self.density(low) - high * Self.density(high)) / mass - shift * shift
+        value = min(max(mean + deviation * shift, bounds.lowerBound), bounds.upperBound)
+        standardError = deviation * max(0, spread).squareRoot()
+    }
+
+    private static func density(_ x: Double) -> Double {
+        x.isFinite ? exp(-x * x / 2) / (2 * Double.pi).squareRoot() : 0
+    }
+
+    private static func cumulative(_ x: Double) -> Double { erfc(-x / 2.0.squareRoot()) / 2 }
 }
 
 extension MissRatioCurve {
     /// Returns the curve as a table.
-    public func table() -> String {
-        var text = "LRU, \(requests.counted("request")), "
-        switch method {
-        case .exact: text += "exact\n"
-        case .sampled:
-            text +=
-                "sampled: \(measuredObjects.counted("object")) measured, at a rate of "
-                + "\((samplingRate * 100).decimals(4)) % in the end\n"
+    public func table() -> String { MissRatioCurve.table([self]) }
+
+    /// Returns curves as one table: a line about each, then a row for each capacity and a column for each policy.
+    public static func table(_ curves: [MissRatioCurve]) -> String {
+        var text = curves.map(\.headline).joined()
+        let isSampled = curves.contains(where: \.isSampled)
+        if isSampled {
+            text += "\(curves.count > 1 ? "±" : "The standard error") is due to sampling: the true ratio is within two "
+                + "of them at most capacities.\n"
         }
-        if points.isEmpty {
-            return text + "No object is requested again: every request misses, whatever the capacity.\n"
-        }
-        var columns: [(title: String, alignment: TextTable.Alignment)] = [
-            ("capacity", .right), ("miss ratio", .right),
-        ]
-        if method == .sampled { columns.append(("standard error", .right)) }
+        let unit = curves.first?.unit ?? .objects
+        let capacities = Set(curves.flatMap { $0.points.map(\.capacity) }).sorted()
+        if capacities.isEmpty { return text }
+        var columns: [(title: String, alignment: TextTable.Alignment)] = [("capacity", .right)]
+        columns += curves.count == 1 ? [("miss ratio", .right)] : curves.map { ($0.policy, .right) }
+        if curves.count == 1, isSampled { columns.append(("standard error", .right)) }
         var table = TextTable(columns)
-        for point in points {
-            let capacity = Int(clamping: point.capacity)
-            var row: [TextTable.Cell] = [
-                .init(unit == .bytes ? capacity.bytesForPeople : capacity.grouped),
-                .init(point.missRatio.decimals(4)),
-            ]
-            if method == .sampled { row.append(.init(point.standardError.map { $0.decimals(4) } ?? "-")) }
+        for capacity in capacities {
+            let size = Int(clamping: capacity)
+            var row = [TextTable.Cell(unit == .bytes ? size.bytesForPeople : size.grouped)]
+            for curve in curves {
+                let point = curve.point(atCapacity: capacity).flatMap { $0.capacity == capacity ? $0 : nil }
+                let error = point?.standardError.map { $0.decimals(4) }
+                if curves.count == 1 {
+                    row.append(.init(point.map { $0.missRatio.decimals(4) } ?? "-"))
+                    if isSampled { row.append(.init(error ?? "-")) }
+                } else {
+                    let ratio = point.map { $0.missRatio.decimals(4) } ?? "-"
+                    row.append(.init(error.map { "\(ratio) ± \($0)" } ?? ratio))
+                }
+            }
             table.add(row)
         }
         return text + table.rendered()
     }
 
+    private var headline: String {
+        let method =
+            switch self.method {
+            case .exact: "exact"
+            case .sampled: "sampled (SHARDS)"
+            case .replayed: "replayed at each capacity"
+            case .miniature: "miniature simulation"
+            }
+        var text = "\(policy), \(requests.counted("request")), \(method)"
+        if isSampled {
+            text += ": \(measuredObjects.counted("object")) measured, at a rate of \((samplingRate * 100).decimals(4)) %"
+            text += self.method == .sampled ? " in the end" : ""
+        }
+        text += "\n"
+        if points.isEmpty { text += "No object is requested again: every request misses, whatever the capacity.\n" }
+        return text
+    }
+
     /// Returns the curve as CSV.
-    public func csv() -> Data {
-        var text = "capacity,miss_ratio,standard_error\n"
-        for point in points {
-            text += "\(point.capacity),\(point.missRatio),\(point.standardError.map { "\($0)" } ?? "")\n"
+    public func csv() -> Data { MissRatioCurve.csv([self]) }
+
+    /// Returns curves as one CSV, a row for each policy and capacity.
+    public static func csv(_ curves: [MissRatioCurve]) -> Data {
+        var text = "capacity,miss_ratio,standard_error,policy,method\n"
+        for curve in curves {
+            let policy = curve.policy.contains(",") ? "\"\(curve.policy)\"" : curve.policy
+            for point in curve.points {
+                let error = point.standardError.map { "\($0)" } ?? ""
+                text += "\(point.capacity),\(point.missRatio),\(error),\(policy),\(curve.method.rawValue)\n"
+            }
         }
         return Data(text.utf8)
+    }
+
+    /// Returns curves as JSON: one object for a single curve, an array for several.
+    public static func json(_ curves: [MissRatioCurve]) throws -> Data {
+        try curves.count == 1 ? JSONReport.data(curves[0]) : JSONReport.data(curves)
+    }
+
+    /// Returns one line of JSON for each point of the curves.
+    public static func jsonLines(_ curves: [MissRatioCurve]) throws -> Data {
+        struct Line: Encodable {
+            let schema: String
+            let policy: String
+            let method: Method
+            let unit: SizeUnit
+            let capacity: UInt64
+            let missRatio: Double
+            let standardError: Double?
+        }
+        return try JSONReport.lines(
+            curves.flatMap { curve in
+                curve.points.map {
+                    Line(
+                        schema: curve.schema, policy: curve.policy, method: curve.method, unit: curve.unit,
+                        capacity: $0.capacity, missRatio: $0.missRatio, standardError: $0.standardError)
+                }
+            })
+    }
+
+    /// Returns up to `count` different capacities from `low` to `high`, both included and at least 1.
+    ///
+    /// - Parameter byRatio: whether neighbours have equal ratios instead of equal differences.
+    public static func capacities(_ count: Int, from low: Int, to high: Int, byRatio: Bool) -> [Int] {
+        let (low, high) = (max(1, low), max(1, high))
+        guard count > 1, low < high else { return [high] }
+        var chosen: [Int] = []
+        for step in 0..<count {
+            let part = Double(step) / Double(count - 1)
+            let capacity =
+                byRatio
+                ? Double(low) * PortableMath.pow(Double(high) / Double(low), part)
+                : Double(low) + Double(high - low) * part
+            let rounded = step == count - 1 ? high : min(high, Int(capacity))
+            if chosen.last.map({ $0 < rounded }) ?? true { chosen.append(rounded) }
+        }
+        return chosen
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import HalcyonSupport
 import HalcyonTrace
 
 /// The content of a trace, as reported by `replay inspect`.
@@ -27,6 +28,8 @@ public struct TraceInspection: Sendable, Codable, Equatable {
     public let categories: CategoryMix?
     /// The use of users. Nil without users.
     public let users: UserMix?
+    /// The columns of a CSV with their roles, and those that were not used. Nil for formats whose fields are fixed.
+    public let columns: ColumnUse?
     /// Notices of the trace reader.
     public let notices: [String]
 
@@ -73,7 +76,11 @@ public struct TraceInspection: Sendable, Codable, Equatable {
         reuse = ReuseDistances(of: trace)
         categories = CategoryMix(of: trace, top: top)
         users = UserMix(of: trace, top: top)
-        notices = trace.report.sentences
+        columns = trace.report.columns.used.isEmpty ? nil : trace.report.columns
+        // The columns have a line of their own.
+        var report = trace.report
+        report.columns = ColumnUse()
+        notices = report.sentences
     }
 
     /// Returns the `top` largest of `counts` (by number), with their shares of `total`; ties are ordered by number.
@@ -97,6 +104,7 @@ extension TraceInspection {
             ("objects", objects.grouped),
             ("one-hit wonders", "\(oneHitWonders.grouped) (\(percent(oneHitWonders, of: objects)) of objects)"),
         ]
+        if let columns { lines.append(("columns", columns.text)) }
         if unit == .bytes {
             lines.append(("bytes, distinct", "\(bytes(distinctSize)) (mean \(bytes(mean(distinctSize, objects))))"))
             lines.append(("bytes, requested", "\(bytes(requestedSize)) (mean \(bytes(mean(requestedSize, requests))))"))
@@ -165,7 +173,7 @@ extension TraceInspection {
     }
 
     private func list(_ shares: [Share]) -> String {
-        shares.map { "\($0.name) \($0.share.percent)" }.joined(separator: ", ")
+        shares.map { "\($0.name.shortened()) \($0.share.percent)" }.joined(separator: ", ")
     }
 
     private func mean(_ total: UInt64, _ count: Int) -> UInt64 { total / UInt64(max(1, count)) }

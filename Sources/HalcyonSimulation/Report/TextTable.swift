@@ -1,4 +1,5 @@
 import Foundation
+import HalcyonSupport
 
 /// Rows of text in aligned columns.
 public struct TextTable: Sendable {
@@ -17,9 +18,9 @@ public struct TextTable: Sendable {
         /// Whether the cell is set in bold on a terminal.
         public var isBold: Bool
 
-        /// Creates a cell.
+        /// Creates a cell. Control characters of `text` are escaped.
         public init(_ text: String, isBold: Bool = false) {
-            self.text = text
+            self.text = text.escapingControls()
             self.isBold = isBold
         }
     }

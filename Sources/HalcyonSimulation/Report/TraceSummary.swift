@@ -1,3 +1,4 @@
+import HalcyonSupport
 import HalcyonTrace
 
 /// The part of a report that describes its trace.
@@ -82,6 +83,55 @@ extension LoadReport {
             sentences.append("\(unansweredReads.counted("read")) left out, of objects whose size never becomes known.")
         }
         if noTimes { sentences.append("No time is known: request n is taken to happen n seconds after the first.") }
+        if !columns.isAsUsual { sentences.append("Columns: \(columns.text).") }
         return sentences
     }
+}
+
+extension ColumnUse {
+    /// The columns by role, and the unused ones with the option that would use the first of them: `time, key=item;
+    /// not used: genre (--columns category=genre would use it)`.
+    var text: String {
+        let roles = used.map { column in
+            column.name.lowercased() == column.role.rawValue
+                ? column.role.rawValue : "\(column.role.rawValue)=\(column.name.shortened())"
+        }
+        let text = roles.joined(separator: ", ")
+        guard !unused.isEmpty else { return text }
+        let shown = unused.prefix(8).map { $0.isEmpty ? "(no name)" : $0.shortened() }.joined(separator: ", ")
+        return text + "; not used: \(shown)\(unused.count > 8 ? " and \(unused.count - 8) more" : "")\(suggestion)"
+    }
+
+    /// The option that would give an unused column a role that no column has, if there are both.
+    private var suggestion: String {
+        let free = Role.allCases.filter { role in !used.contains { $0.role == role } }
+        let named = unused.filter { !$0.isEmpty && !$0.contains(",") && unused.count(of: $0) == 1 }
+        let guess = named.lazy.compactMap { name in
+            free.first { $0.isSuggested(by: name.lowercased()) }.map { (role: $0, name: name) }
+        }.first
+        let fallback = [Role.category, .user, .size, .time].first(where: free.contains)
+        guard let choice = guess ?? fallback.flatMap({ role in named.first.map { (role: role, name: $0) } }) else {
+            return ""
+        }
+        return " (--columns \(choice.role.rawValue)=\(choice.name.shortened()) would use \(choice.name.shortened()))"
+    }
+}
+
+extension ColumnUse.Role {
+    /// Whether a column of this name, in lower case, probably has the role.
+    fileprivate func isSuggested(by name: String) -> Bool {
+        let words: [String] =
+            switch self {
+            case .time: ["time", "date", "_at", "ts"]
+            case .key: ["key", "item", "url"]
+            case .size: ["size", "bytes", "length"]
+            case .category: ["categ", "genre", "brand", "type", "topic", "class", "tag", "artist", "department"]
+            case .user: ["user", "customer", "client", "visitor", "member", "household", "session"]
+            }
+        return words.contains(where: name.contains)
+    }
+}
+
+extension [String] {
+    fileprivate func count(of text: String) -> Int { reduce(0) { $0 + ($1 == text ? 1 : 0) } }
 }

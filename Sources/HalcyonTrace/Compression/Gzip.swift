@@ -21,6 +21,33 @@ final class GzipSource: ByteSource {
         }
     }
 
+    /// Returns whether bytes are the start of gzip data: a valid header, and a deflate stream without a fault.
+    static func isStart(_ bytes: some Collection<UInt8>) -> Bool {
+        var input = Array(bytes)
+        var output = [UInt8](repeating: 0, count: 1 << 12)
+        var stream = z_stream()
+        guard inflateInit2_(&stream, 15 + 16, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else {
+            return false
+        }
+        defer { inflateEnd(&stream) }
+        return input.withUnsafeMutableBufferPointer { input in
+            output.withUnsafeMutableBufferPointer { output in
+                stream.next_in = input.baseAddress
+                stream.avail_in = UInt32(input.count)
+                while stream.avail_in > 0 {
+                    stream.next_out = output.baseAddress
+                    stream.avail_out = UInt32(output.count)
+                    switch inflate(&stream, Z_NO_FLUSH) {
+                    case Z_OK: continue
+                    case Z_STREAM_END, Z_BUF_ERROR: return true
+                    default: return false
+                    }
+                }
+                return true
+            }
+        }
+    }
+
     deinit {
         inflateEnd(stream)
         stream.deallocate()

@@ -165,6 +165,8 @@ public struct LoadReport: Sendable, Equatable {
     public var outOfOrder = 0
     /// The number of accesses of a log after its clock was set back. They are placed at the latest time before them.
     public var heldTimes = 0
+    /// The columns of a CSV and the roles that they were given. Empty for formats whose fields are fixed.
+    public var columns = ColumnUse()
 
     /// Creates a report without observations.
     public init() {}
@@ -193,6 +195,12 @@ extension Trace {
         let kept = positions.dropFirst(max(0, skip)).prefix(max(0, limit ?? .max))
         if kept.count == count { return (self, 0) }
         return (part(Array(kept)), withoutUser)
+    }
+
+    /// Returns the requests for the objects that `isKept` accepts as a separate trace, renumbered. O(requests).
+    public func keeping(objects isKept: (UInt32) -> Bool) -> Trace {
+        let kept = (0..<objectCount).map { isKept(UInt32($0)) }
+        return part((0..<count).filter { kept[Int(entries[$0])] })
     }
 
     private func part(_ positions: [Int]) -> Trace {

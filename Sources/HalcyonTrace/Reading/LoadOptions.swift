@@ -1,3 +1,5 @@
+import HalcyonSupport
+
 /// The options of a reader. Every option has a default; `LoadOptions()` reads a well-formed trace.
 public struct LoadOptions: Sendable {
     /// The format; `nil` derives it from the file's name.
@@ -28,6 +30,12 @@ public struct LoadOptions: Sendable {
     public var threads: Int?
     /// The number of bytes in the chunk that a thread parses at a time.
     var chunkBytes = 1 << 20
+    /// The number of distinct keys, category fields or users that is too many.
+    var tooManyNames = KeyTable.tooMany
+    /// The largest number of requests that are sorted by 32-bit positions.
+    var narrowSort = Int(UInt32.max)
+    /// The largest number of requests in a piece of a sorted trace.
+    var sortedPiece = 1 << 30
 
     /// Creates the default options.
     public init() {}
@@ -55,6 +63,52 @@ public struct ColumnNames: Sendable, Equatable {
         self.size = size
         self.category = category
         self.user = user
+    }
+
+    /// Reads column names as text: `key=item,time=ts,category=brand`. A role that is not named keeps the usual names.
+    ///
+    /// - Throws: ``Fault`` if a part does not name a role and a column, or a role is named twice.
+    public init(parsing text: String) throws(Fault) {
+        for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+            let sides = part.split(separator: "=", maxSplits: 1).map(String.init)
+            guard sides.count == 2, let role = ColumnUse.Role(rawValue: sides[0]) else {
+                throw Fault(
+                    description: "'\(String(part).shortened())' does not name a column: write key=…, time=…, size=…, "
+                        + "category=… or user=…, separated by commas.")
+            }
+            guard self[role] == nil else {
+                throw Fault(description: "The column of the \(role.rawValue) is named twice: name it once.")
+            }
+            self[role] = sides[1]
+        }
+    }
+
+    /// The reason why text does not name columns, as one sentence.
+    public struct Fault: Error, Sendable, Equatable, CustomStringConvertible {
+        /// The sentence.
+        public let description: String
+    }
+
+    /// The name of the column with a role; `nil` looks for the usual names.
+    public subscript(role: ColumnUse.Role) -> String? {
+        get {
+            switch role {
+            case .time: time
+            case .key: key
+            case .size: size
+            case .category: category
+            case .user: user
+            }
+        }
+        set {
+            switch role {
+            case .time: time = newValue
+            case .key: key = newValue
+            case .size: size = newValue
+            case .category: category = newValue
+            case .user: user = newValue
+            }
+        }
     }
 }
 

@@ -15,19 +15,22 @@ extension Trace {
     ///   - for the first line that cannot be parsed, unless ``LoadOptions/skipBadLines`` is set;
     ///   - for a time before the one above it, unless ``LoadOptions/sort`` is set;
     ///   - for requests with more than 2⁶² bytes together;
+    ///   - for 2³² − 1 or more distinct keys, category fields or users;
     ///   - if no request is left.
     public static func load(_ path: String, _ options: LoadOptions = LoadOptions()) throws(TraceError) -> Trace {
         let opening = try TraceOpening(path, options)
         let place = RowPlace(opening)
         let present = opening.parser.present
         let notes = opening.notes
+        let columns = opening.columns
         let threads = max(1, options.threads ?? ProcessInfo.processInfo.activeProcessorCount)
         let end = options.limit.map { $0.addingReportingOverflow(options.skip) }.map {
             $0.overflow ? Int.max : $0.partialValue
         }
         let parsed = ParallelParser.run(
-            opening, threads: threads, skipsBadLines: options.skipBadLines, wanted: options.sort ? nil : end)
+            opening, threads: threads, options, wanted: options.sort ? nil : end)
         var assembler = TraceAssembler(parsed, present: present, options: options, place: place)
+        assembler.report.columns = columns
         assembler.report.heldTimes = notes.heldTimes.load(ordering: .relaxed)
         return try assembler.trace()
     }
@@ -71,12 +74,15 @@ struct ParallelParser {
     }
 
     /// Parses until the end, the first problem, or `wanted` requests.
-    static func run(_ opening: sending TraceOpening, threads: Int, skipsBadLines: Bool, wanted: Int?) -> Result {
+    static func run(
+        _ opening: sending TraceOpening, threads: Int, _ options: LoadOptions, wanted: Int?
+    ) -> Result {
         let parser = opening.parser
         let feed = Mutex(Feed(reader: opening.reader))
         let progress = Mutex(Progress(tables: Array(repeating: NameTables(), count: threads)))
         DispatchQueue.concurrentPerform(iterations: threads) { index in
-            var worker = ChunkWorker(parser: parser, index: index, skipsBadLines: skipsBadLines)
+            var worker = ChunkWorker(
+                parser: parser, index: index, skipsBadLines: options.skipBadLines, tooManyNames: options.tooManyNames)
             var buffer: [UInt8] = []
             while let (number, chunk) = take(feed, &buffer) {
                 let rows: ChunkRows
@@ -85,7 +91,7 @@ struct ParallelParser {
                 case .failure(let error): rows = ChunkRows(failure: error)
                 }
                 let isEnough = progress.withLock { $0.add(rows, number, wanted) }
-                if rows.problem != nil || isEnough { feed.withLock { $0.isDone = true } }
+                if rows.problem != nil || isEnough || worker.tables.isOverfull { feed.withLock { $0.isDone = true } }
             }
             let tables = worker.tables
             progress.withLock { $0.tables[index] = tables }

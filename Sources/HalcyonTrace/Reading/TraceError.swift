@@ -1,3 +1,5 @@
+import HalcyonSupport
+
 /// The reason why a trace could not be read or written: one sentence with the place, what was found and what is
 /// accepted.
 public struct TraceError: Error, Sendable, Equatable, CustomStringConvertible {
@@ -31,14 +33,11 @@ public struct TraceError: Error, Sendable, Equatable, CustomStringConvertible {
     }
 }
 
-/// Returns text in quotes for a message. Unprintable characters are escaped, and long text is truncated.
+/// Returns text in quotes for a message. Unprintable characters are escaped, and text of more than 60 bytes is cut.
 func quoted(_ bytes: some Sequence<UInt8>) -> String {
     let limit = 60
     let head = Array(bytes.prefix(limit + 1))
-    var text = ""
-    for scalar in String(decoding: head.prefix(limit), as: UTF8.self).unicodeScalars {
-        text += scalar.value < 0x20 || scalar.value == 0x7f ? scalar.escaped(asASCII: true) : String(scalar)
-    }
+    let text = String(decoding: head.prefix(limit), as: UTF8.self).escapingControls()
     return "'\(text)\(head.count > limit ? "…" : "")'"
 }
 

@@ -13,6 +13,8 @@ struct TraceOpening {
     let timeUnit: TimeUnit
     /// The observations of the source while it is read.
     let notes = SourceNotes()
+    /// The columns of a CSV; empty for other formats.
+    private(set) var columns = ColumnUse()
 
     /// Opens a trace. Throws an error if the file cannot be read, is empty, or has no valid header.
     init(_ path: String, _ options: LoadOptions) throws(TraceError) {
@@ -49,7 +51,9 @@ struct TraceOpening {
                     file: path, line: 1, message: "\(quoted(line)) contains the control byte \(byte); this is not a CSV"
                 )
             }
-            let roles = try CSVHeader(line: line, delimiter: delimiter, path: path).roles(options.columns)
+            let header = CSVHeader(line: line, delimiter: delimiter, path: path)
+            let roles = try header.roles(options.columns)
+            columns = header.use(of: roles)
             parser = CSVRowParser(roles: roles, delimiter: delimiter, options: options, timeUnit: options.timeUnit)
             linesBefore = 1
         case .twitter:

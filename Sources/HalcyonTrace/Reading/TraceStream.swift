@@ -66,12 +66,14 @@ public struct TraceStream {
         present = opening.parser.present
         notes = opening.notes
         reader = opening.reader
-        worker = ChunkWorker(parser: opening.parser, index: 0, skipsBadLines: options.skipBadLines)
+        worker = ChunkWorker(
+            parser: opening.parser, index: 0, skipsBadLines: options.skipBadLines, tooManyNames: options.tooManyNames)
         sizes = StreamSizes(rule: options.sizes)
         worker.wantsHashes = sizes.needsHashes
         toSkip = max(options.skip, 0)
         toGive = max(options.limit ?? .max, 0)
         report.noTimes = !present.contains(.times)
+        report.columns = opening.columns
     }
 
     /// Returns whether the trace at `path` can be streamed again from its beginning: whether it is a regular file.
@@ -89,12 +91,14 @@ public struct TraceStream {
     /// Replaces the content of `batch` with the next requests; returns `false` at the end.
     ///
     /// - Throws: ``TraceError`` if the source cannot be read further, after all requests before the fault were
-    ///   returned; or if all requests so far have more than 2⁶² bytes.
+    ///   returned; or if all requests so far have more than 2⁶² bytes, or 2³² − 1 distinct keys, category fields or
+    ///   users.
     public mutating func next(into batch: inout StreamBatch) throws(TraceError) -> Bool {
         while toGive > 0 {
             if let failure { throw failure }
             guard let chunk = try reader.next(into: &buffer) else { break }
             var rows = worker.parse(&buffer, chunk, skip: toSkip, after: lastTime)
+            try worker.tables.verify(place.path)
             toSkip -= rows.skipped
             if let problem = rows.problem { failure = place.error(problem, linesAbove: lines) }
             lines += rows.lines

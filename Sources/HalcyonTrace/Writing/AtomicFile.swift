@@ -19,6 +19,13 @@ public final class AtomicFile {
 
     /// The temporary names of all unfinished files.
     private static let unfinished = Mutex<Set<String>>([])
+    private static let written = Mutex((files: [String](), direct: [String]()))
+
+    /// The paths of the files that this process has completed, as the caller gave them, in this order.
+    public static var completedFiles: [String] { written.withLock { $0.files } }
+
+    /// The paths that are not regular files, such as standard output, to which this process wrote without finishing.
+    public static var incompleteOutputs: [String] { written.withLock { $0.direct } }
 
     /// Creates the temporary file.
     ///
@@ -79,6 +86,11 @@ public final class AtomicFile {
     ///
     /// - Throws: ``TraceError`` if the disk is full or fails.
     public func write(_ bytes: UnsafeRawBufferPointer) throws(TraceError) {
+        if isDirect, !bytes.isEmpty {
+            AtomicFile.written.withLock { written in
+                if !written.direct.contains(name) { written.direct.append(name) }
+            }
+        }
         var rest = bytes
         while let start = rest.baseAddress, rest.count > 0 {
             let count = Foundation.write(descriptor, start, rest.count)
@@ -101,7 +113,10 @@ public final class AtomicFile {
     ///
     /// - Throws: ``TraceError`` if that fails; an existing file is then unchanged.
     public func finish() throws(TraceError) {
-        guard !isDirect else { return }
+        if isDirect {
+            AtomicFile.written.withLock { $0.direct.removeAll { $0 == name } }
+            return
+        }
         if temporary == nil {
             let beside = AtomicFile.nameBeside(path)
             guard linkat(AT_FDCWD, "/proc/self/fd/\(descriptor)", AT_FDCWD, beside, AT_SYMLINK_FOLLOW) == 0 else {
@@ -111,6 +126,7 @@ public final class AtomicFile {
         }
         guard let temporary, rename(temporary, path) == 0 else { throw fault("cannot be put in place") }
         AtomicFile.unfinished.withLock { _ = $0.remove(temporary) }
+        AtomicFile.written.withLock { $0.files.append(name) }
         self.temporary = nil
     }
 

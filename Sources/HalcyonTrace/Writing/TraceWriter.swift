@@ -24,6 +24,37 @@ public enum TraceWriter {
         }
     }
 
+    /// Returns what a trace has and a file of this format does not keep, one noun phrase each; empty if nothing is lost.
+    ///
+    /// What the reader did not use, such as unused columns, is in ``LoadReport``. O(requests).
+    public static func losses(of trace: Trace, in format: TraceFormat) -> [String] {
+        var losses: [String] = []
+        let report = trace.report
+        if format == .oracleGeneral {
+            if trace.hasCategories { losses.append(counted(trace.categoryCount, "category", "categories")) }
+            if trace.hasUsers { losses.append(counted(trace.userCount, "user", "users")) }
+            let texts = OracleGeneralKeys.textCount(of: trace)
+            if texts > 0 { losses.append("the text of \(counted(texts, "key", "keys")), each of which becomes a number") }
+            let fractions = trace.times.reduce(0) { $0 + ($1 % 1_000_000 == 0 ? 0 : 1) }
+            if fractions > 0 {
+                losses.append("the fractions of a second in \(counted(fractions, "time", "times"))")
+            }
+        }
+        if trace.sizeUnit == .objects, report.columns.used.contains(where: { $0.role == .size }), !report.noSizes {
+            losses.append("the sizes (--sizes unit)")
+        }
+        if trace.requestSizes.isEmpty, report.sizeDisagreements > 0 {
+            losses.append(
+                "the size of \(counted(report.sizeDisagreements, "request", "requests")) whose object had another size "
+                    + "before (--sizes per-request keeps it)")
+        }
+        return losses
+    }
+
+    private static func counted(_ count: Int, _ one: String, _ many: String) -> String {
+        "\(count) \(count == 1 ? one : many)"
+    }
+
     /// Writes a CSV with those of the columns `time,key,size,category,user` that the trace has.
     ///
     /// Times are seconds, with a fraction where it is needed. If the trace has no names, numbers are written instead.
@@ -118,6 +149,17 @@ public enum TraceWriter {
 
 /// The keys of a trace as 64-bit numbers.
 enum OracleGeneralKeys {
+    /// Returns the number of keys that are no decimal form of a 64-bit number, so that their text is lost.
+    static func textCount(of trace: Trace) -> Int {
+        let keys = trace.names.keys
+        return (0..<keys.count).reduce(0) { count, number in
+            let isNumber = keys.utf8(UInt32(number)).withUnsafeBufferPointer { name in
+                name.baseAddress.map { CSVNumbers.canonical($0, name.count) != nil } ?? false
+            }
+            return count + (isNumber ? 0 : 1)
+        }
+    }
+
     /// Returns the keys by object number. Throws an error if two are equal.
     static func keys(of trace: Trace, path: String) throws(TraceError) -> [UInt64] {
         guard trace.names.keys.count == trace.objectCount else { return (0..<trace.objectCount).map { UInt64($0) } }

@@ -45,7 +45,11 @@ struct CheckCommand: AsyncParsableCommand {
             let file = try TargetFile(path: targets)
             if !update { try file.requireLimits(path: targets) }
             try verifyFiles(of: file)
-            let report = try await TargetCheck(file, path: targets).run(workers: threads)
+            let check = TargetCheck(file, path: targets)
+            let progress = try check.makeProgress()
+            let report = try await showingProgress(of: { progress.share }) {
+                try await check.run(workers: threads, progress: progress)
+            }
             // Refused before anything is written.
             let recorded = update ? try recording(report, in: file) : nil
             try Output.write(Data(report.text(emphasis: Terminal.allowsEmphasis).utf8), to: nil)
@@ -70,7 +74,10 @@ struct CheckCommand: AsyncParsableCommand {
             reads: [("targets", targets)] + file.groups.map { ("trace", $0.tracePath(inFileAt: targets)) },
             writes: [("--junit", junit), ("--markdown", markdown)]
         ).verify()
-        if update { try AtomicFile.verify(targets) }
+        if update {
+            try AtomicFile.verify(targets)
+            Interruption.expect([targets])
+        }
     }
 
     /// Returns the file with the figures of `report`, and its text; `nil` for the text if nothing changes.

@@ -35,7 +35,7 @@ struct ConvertCommand: AsyncParsableCommand {
             let requests = try Trace.load(trace.path, options)
             for sentence in requests.report.sentences { Terminal.say("note: \(sentence)") }
             try TraceWriter.write(requests, to: output, format: format)
-            Terminal.say("\(output): \(requests.count.counted("request")), \(requests.objectCount.counted("object"))")
+            Terminal.sayWritten(requests, to: output, format: format)
         }
     }
 }

@@ -54,7 +54,9 @@ struct GenerateCommand: AsyncParsableCommand {
             let file = output ?? "-"
             let format = try Output.traceFormat(nil, for: file)
             try CommandFiles(writes: [("--output", file)]).verify()
-            try TraceWriter.write(try generator.generate(seed: seed), to: file, format: format)
+            let trace = try generator.generate(seed: seed)
+            try TraceWriter.write(trace, to: file, format: format)
+            Terminal.sayWritten(trace, to: file, format: format)
         }
     }
 }

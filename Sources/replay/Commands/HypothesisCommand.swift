@@ -133,7 +133,7 @@ struct HypothesisCommand: AsyncParsableCommand {
         if requested.count > 1 {
             throw ReplayError.usage("The test needs a single prefetch policy: give --prefetch once.")
         }
-        return try requested.first.map { try HypothesisPrefetch($0) }
+        return try requested.compactMap { $0 }.first.map { try HypothesisPrefetch($0) }
     }
 
     private var options: HypothesisOptions {

@@ -29,6 +29,7 @@ struct InspectCommand: AsyncParsableCommand {
             if top < 0 { throw ReplayError.usage("--top \(top) is negative: give 0 or more.") }
             try CommandFiles(reads: [("trace", trace.path)], writes: [("--output", output)]).verify()
             let requests = try Trace.load(trace.path, trace.options(names: [.categories, .users]))
+            try requests.verifyStackDistances(trace.trace)
             let inspection = TraceInspection(of: requests, top: top)
             let data = format == .json ? try JSONReport.data(inspection) : Data(inspection.text.utf8)
             try Output.write(data, to: output)

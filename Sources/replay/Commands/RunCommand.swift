@@ -157,7 +157,7 @@ struct RunCommand: AsyncParsableCommand {
         var names: NameKinds = []
         if by.contains(.category) { names.insert(.categories) }
         if by.contains(.user) { names.insert(.users) }
-        if try prefetching.options().contains(where: \.needsKeys) { names.insert(.keys) }
+        if try prefetching.options().contains(where: { $0?.needsKeys == true }) { names.insert(.keys) }
         return try reading.options(of: trace, names: names)
     }
 

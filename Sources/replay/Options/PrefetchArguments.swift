@@ -9,7 +9,7 @@ struct PrefetchArguments: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Prefetch by a policy: " + PrefetchCatalogue.entries.map(\.name).joined(separator: ", ")
-                + " or none; several may be separated by commas. The planner has parameters: planner(price=0.05). "
+                + " or none; several may be separated by commas, and 'none' among them is a run without prefetching. The planner has parameters: planner(price=0.05). "
                 + "(default: none)", valueName: "policy"))
     var prefetch: [String] = []
 
@@ -28,29 +28,35 @@ struct PrefetchArguments: ParsableArguments {
     @Option(help: "With --prefetch planner: start with a model of 'replay train --planner', and continue learning.")
     var prefetchModel: String?
 
-    /// Whether a prefetch policy was given.
-    var isOn: Bool { !names.isEmpty }
+    /// Whether a prefetch policy other than `none` was given.
+    var isOn: Bool { names.contains { $0 != "none" } }
 
-    private var names: [String] { prefetch.flatMap(PolicySpec.split).filter { $0 != "none" } }
+    private var names: [String] { prefetch.flatMap(PolicySpec.split) }
 
-    /// Returns the options of each requested prefetch policy.
-    func options() throws -> [PrefetchOptions] {
+    /// Returns the options of each requested prefetch policy; `nil` stands for `none`, a run without prefetching.
+    func options() throws -> [PrefetchOptions?] {
         if prefetch.isEmpty, prefetchBudget != nil || fetchLatency != nil || prefetchModel != nil {
             throw ReplayError.usage("--prefetch-budget, --fetch-latency and --prefetch-model need --prefetch.")
         }
         let budget = try PrefetchBudget(parsing: prefetchBudget ?? "2/request")
         let latency = try fetchLatency.map { try TimeSpan(parsing: $0).microseconds } ?? 0
-        var options = try names.map { try PrefetchOptions(policy: $0, budget: budget, fetchLatency: latency) }
+        var options: [PrefetchOptions?] = try names.map { name in
+            name == "none" ? nil : try PrefetchOptions(policy: name, budget: budget, fetchLatency: latency)
+        }
+        if options.reduce(0, { $0 + ($1 == nil ? 1 : 0) }) > 1 {
+            throw ReplayError.usage("--prefetch none is given twice: give it once.")
+        }
         guard let prefetchModel else { return options }
-        guard options.isEmpty || options.contains(where: \.isPlanner) else {
+        guard !isOn || options.contains(where: { $0?.isPlanner == true }) else {
             throw ReplayError.usage("--prefetch-model needs --prefetch planner.")
         }
         let pretrained = try PretrainedPlanner(contentsOf: prefetchModel)
-        for index in options.indices where options[index].isPlanner {
-            if let fixed = options[index].policy.settings.first(where: { ["hidden", "horizon"].contains($0.name) }) {
+        for index in options.indices {
+            guard let planner = options[index], planner.isPlanner else { continue }
+            if let fixed = planner.policy.settings.first(where: { ["hidden", "horizon"].contains($0.name) }) {
                 throw ReplayError.usage("\(fixed.name) is set by the file of --prefetch-model: leave it out.")
             }
-            options[index].pretrained = pretrained
+            options[index]?.pretrained = pretrained
         }
         return options
     }

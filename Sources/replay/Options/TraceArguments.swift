@@ -91,29 +91,11 @@ struct ReadingArguments: ParsableArguments {
             }
             options.delimiter = byte
         }
-        if let columns { options.columns = try columnNames(columns) }
-        return options
-    }
-
-    private func columnNames(_ text: String) throws(ReplayError) -> ColumnNames {
-        var names = ColumnNames()
-        for part in text.split(separator: ",") {
-            let sides = part.split(separator: "=", maxSplits: 1).map(String.init)
-            guard sides.count == 2 else { throw Self.badColumns(String(part)) }
-            switch sides[0] {
-            case "key": names.key = sides[1]
-            case "time": names.time = sides[1]
-            case "size": names.size = sides[1]
-            case "category": names.category = sides[1]
-            case "user": names.user = sides[1]
-            default: throw Self.badColumns(String(part))
+        if let columns {
+            do { options.columns = try ColumnNames(parsing: columns) } catch {
+                throw ReplayError.usage(error.description)
             }
         }
-        return names
-    }
-
-    private static func badColumns(_ part: String) -> ReplayError {
-        .usage(
-            "'\(part)' does not name a column: write key=…, time=…, size=…, category=… or user=…, separated by commas.")
+        return options
     }
 }

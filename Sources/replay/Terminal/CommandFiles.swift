@@ -31,6 +31,7 @@ struct CommandFiles {
             outputs.append(output)
         }
         for case (_, let path?) in writes { try AtomicFile.verify(path) }
+        Interruption.expect(outputs.map(\.path))
     }
 }
 

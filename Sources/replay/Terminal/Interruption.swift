@@ -1,8 +1,9 @@
 import Dispatch
 import Foundation
 import HalcyonTrace
+import Synchronization
 
-/// Deletes unfinished files on SIGINT and SIGTERM, then ends the process by the same signal.
+/// Deletes unfinished files on SIGINT and SIGTERM, says what was kept, then ends the process by the same signal.
 struct Interruption {
     private let sources: [any DispatchSourceSignal]
 
@@ -18,12 +19,36 @@ struct Interruption {
             source.setEventHandler {
                 AtomicFile.discardUnfinished()
                 if Terminal.allowsProgress { Terminal.show("\r\u{1B}[K") }
+                Terminal.say("replay: \(Self.sentence)")
                 signal(number, SIG_DFL)
                 kill(getpid(), number)
             }
             source.resume()
             return source
         }
+    }
+
+    private static let outputs = Mutex<[String]>([])
+
+    /// States the files that the command is going to write, for the sentence about an interruption.
+    static func expect(_ paths: [String]) { outputs.withLock { $0 += paths } }
+
+    /// What an interruption leaves, as one sentence.
+    private static var sentence: String {
+        let completed = AtomicFile.completedFiles
+        let incomplete = AtomicFile.incompleteOutputs
+        var facts = completed.isEmpty ? [] : ["\(list(completed)) complete"]
+        if !incomplete.isEmpty { facts.append("what went to \(incomplete.joined(separator: " and ")) is incomplete") }
+        if facts.isEmpty { facts.append("no result was written") }
+        let unchanged = outputs.withLock { outputs in
+            outputs.filter { !completed.contains($0) && FileManager.default.fileExists(atPath: $0) }
+        }
+        if !unchanged.isEmpty { facts.append("\(list(unchanged)) unchanged") }
+        return "interrupted: \(facts.joined(separator: "; "))."
+    }
+
+    private static func list(_ paths: [String]) -> String {
+        "\(paths.joined(separator: " and ")) \(paths.count == 1 ? "is" : "are")"
     }
 
     /// Stops handling the signals.

@@ -1,5 +1,7 @@
 import Foundation
 import HalcyonSimulation
+import HalcyonSupport
+import HalcyonTrace
 
 /// The properties of the terminal that the command runs in.
 enum Terminal {
@@ -16,41 +18,25 @@ enum Terminal {
         try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
     }
 
-    /// Writes a line to standard error.
+    /// Writes a line to standard error. Messages quote files and arguments, so control characters are escaped, and the
+    /// line is cut after ``longestLine`` characters.
     static func say(_ line: String) {
-        show(line + "\n")
+        show(line.shortened(to: longestLine) + "\n")
     }
-}
 
-/// Shows the progress of a replay, its rate and the remaining time while `body` runs, only on a terminal.
-func showingProgress<Result: Sendable>(
-    _ progress: ReplayProgress, _ body: () async throws -> Result
-) async rethrows -> Result {
-    guard Terminal.allowsProgress else { return try await body() }
-    let clock = ContinuousClock()
-    let began = clock.now
-    let painter = Task {
-        try await Task.sleep(for: .milliseconds(700))
-        while !Task.isCancelled {
-            let seconds = Double((clock.now - began).components.seconds) + 1e-3
-            Terminal.show("\r" + bar(progress, seconds: seconds) + "\u{1B}[K")
-            try await Task.sleep(for: .milliseconds(200))
+    /// States on standard error which trace was written, and what it has that the file does not keep.
+    static func sayWritten(_ trace: Trace, to path: String, format: TraceFormat) {
+        let losses = TraceWriter.losses(of: trace, in: format)
+        if !losses.isEmpty {
+            say("note: \(format.rawValue) does not keep \(losses.joined(separator: "; ")).")
         }
+        var facts = [trace.count.counted("request"), trace.objectCount.counted("object")]
+        if trace.hasUsers { facts.append(trace.userCount.counted("user")) }
+        if trace.hasCategories { facts.append("\(trace.categoryCount.grouped) categories") }
+        if trace.sizeUnit == .bytes { facts.append("\(Int(clamping: trace.distinctSize).bytesForPeople) in distinct objects") }
+        say("\(path == "-" ? "standard output" : path): \(facts.joined(separator: ", "))")
     }
-    defer {
-        painter.cancel()
-        Terminal.show("\r\u{1B}[K")
-    }
-    return try await body()
-}
 
-private func bar(_ progress: ReplayProgress, seconds: Double) -> String {
-    let done = min(progress.completed, progress.total)
-    let share = progress.total == 0 ? 1 : Double(done) / Double(progress.total)
-    let filled = Int(share * 30)
-    let rate = Double(done) / seconds
-    var line = "[" + String(repeating: "#", count: filled) + String(repeating: ".", count: 30 - filled) + "] "
-    line += "\(Int(share * 100)) %  \((rate / 1e6).decimals(1)) M requests/s"
-    if share > 0, share < 1 { line += "  \(Int(seconds / share - seconds) + 1) s left" }
-    return line
+    /// The length limit of a message, in characters.
+    private static let longestLine = 2_000
 }

@@ -1,3 +1,4 @@
+import HalcyonTestSupport
 import HalcyonTrace
 import Testing
 
@@ -70,6 +71,61 @@ struct SampledMissRatioCurveTests {
             let error = try #require(point.standardError)
             #expect(abs(point.missRatio - exact.missRatio(atCapacity: capacity)) <= 3 * error)
         }
+    }
+
+    @Test("no ratio is beyond its bounds, none of exactly 1 has an error, and no capacity is beyond the trace")
+    func keepsToBounds() throws {
+        for (model, rate) in [
+            (ZipfModel(requests: 5_000, objects: 1_000, alpha: 1.1), 0.02),
+            (ZipfModel(requests: 5_000, objects: 4_000, alpha: 0.3), 0.05),
+            (ZipfModel(requests: 60_000, objects: 3_000, alpha: 1.1), 0.01),
+        ] {
+            let trace = try model.generate(seed: 2, names: false)
+            let least = Double(trace.objectCount) / Double(trace.count)
+            for seed: UInt64 in 1...40 {
+                let curve = MissRatioCurve.sampled(of: trace, rate: rate, seed: seed)
+                guard curve.measuredObjects > 0 else { continue }
+                for point in curve.points {
+                    let error = try #require(point.standardError)
+                    #expect((least...1).contains(point.missRatio))
+                    #expect(point.missRatio < 1 || error == 0)
+                    #expect(error <= (1 - least) / 2)
+                    #expect(point.capacity <= UInt64(trace.objectCount))
+                    let smallest = Double(MissRatioCurve.smallestSample) / curve.samplingRate
+                    #expect(Double(point.capacity) >= min(smallest, Double(trace.objectCount)))
+                }
+                let last = try #require(curve.points.last)
+                #expect(last.capacity == UInt64(trace.objectCount))
+                #expect(last.missRatio == least && last.standardError == 0)
+            }
+        }
+    }
+
+    @Test("in bytes, the curve ends at the bytes of all objects, at which only first requests miss")
+    func endsInBytes() throws {
+        let entries = TinyTraces.scrambled(count: 4_000, objects: 900).entries
+        let objects = UInt64(Set(entries).count)
+        let trace = TinyTraces.sized(entries, sizes: (0..<objects).map { $0 * 37 % 500 + 1 })
+        let curve = MissRatioCurve.sampled(of: trace, rate: 0.3)
+        let last = try #require(curve.points.last)
+        #expect(last.capacity == trace.distinctSize)
+        #expect(last.missRatio == Double(trace.objectCount) / 4_000)
+    }
+
+    @Test("a truncated normal distribution: far inside nothing changes, beyond a bound the error shrinks")
+    func boundedEstimate() {
+        let inside = BoundedEstimate(0.5, 0.01, in: 0...1)
+        #expect(abs(inside.value - 0.5) < 1e-12 && abs(inside.standardError - 0.01) < 1e-9)
+        // Half a normal distribution: its mean is 1 - s·√(2/π), its deviation s·√(1 - 2/π).
+        let half = BoundedEstimate(1, 0.1, in: -1e3...1)
+        #expect(abs(half.value - (1 - 0.1 * 0.797_884_560_8)) < 1e-6)
+        #expect(abs(half.standardError - 0.1 * 0.602_810_275_0) < 1e-6)
+        let beyond = BoundedEstimate(1.4, 0.02, in: 0.2...1)
+        #expect(beyond.value < 1 && beyond.value > 0.998 && beyond.standardError < 0.002)
+        let below = BoundedEstimate(-3, 0.02, in: 0.2...1)
+        #expect(below.value > 0.2 && below.value < 0.201)
+        #expect(BoundedEstimate(1.2, 0, in: 0...1).value == 1)
+        #expect(BoundedEstimate(1.2, 0, in: 0...1).standardError == 0)
     }
 
     @Test("the same seed gives the same curve, and ratios never rise")

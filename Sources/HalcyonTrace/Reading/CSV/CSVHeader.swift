@@ -14,19 +14,12 @@ struct CSVHeader {
     /// Returns the role of each column. Throws an error if the key or a requested column is missing or occurs twice.
     func roles(_ wanted: ColumnNames) throws(TraceError) -> [CSVRole] {
         var roles = [CSVRole](repeating: .ignored, count: names.count)
-        let table: [(CSVRole, String, String?, [String])] = [
-            (.key, "key", wanted.key, ["key", "id", "obj_id", "object_id"]),
-            (.time, "time", wanted.time, ["time", "timestamp"]),
-            (.size, "size", wanted.size, ["size", "bytes", "obj_size"]),
-            (.category, "category", wanted.category, ["category", "categories", "tags"]),
-            (.user, "user", wanted.user, ["user", "user_id", "profile", "client"]),
-        ]
-        for (role, title, name, usual) in table {
-            guard let column = try find(title, name, usual) else { continue }
+        for role in [ColumnUse.Role.key, .time, .size, .category, .user] {
+            guard let column = try find(role.rawValue, wanted[role], role.usualNames) else { continue }
             guard roles[column] == .ignored else {
                 throw fault("column \(quoted(names[column])) is used twice; each column may have one role")
             }
-            roles[column] = role
+            roles[column] = CSVRole(role)
         }
         guard roles.contains(.key) else {
             throw fault(
@@ -34,6 +27,17 @@ struct CSVHeader {
                     + "time,key,size,category,user is needed, or the name of the key's column")
         }
         return roles
+    }
+
+    /// Returns the columns that have these roles, and the others.
+    func use(of roles: [CSVRole]) -> ColumnUse {
+        var use = ColumnUse()
+        for role in ColumnUse.Role.allCases {
+            guard let column = roles.firstIndex(of: CSVRole(role)) else { continue }
+            use.used.append(ColumnUse.Column(role: role, name: names[column]))
+        }
+        use.unused = names.indices.filter { roles[$0] == .ignored }.map { names[$0] }
+        return use
     }
 
     private func find(_ title: String, _ name: String?, _ usual: [String]) throws(TraceError) -> Int? {
@@ -103,4 +107,16 @@ enum CSVRole: Sendable, Equatable {
     case user
     /// Twitter's operation, such as `get` or `set`.
     case operation
+
+    /// Creates the role of a named column.
+    init(_ role: ColumnUse.Role) {
+        self =
+            switch role {
+            case .time: .time
+            case .key: .key
+            case .size: .size
+            case .category: .category
+            case .user: .user
+            }
+    }
 }

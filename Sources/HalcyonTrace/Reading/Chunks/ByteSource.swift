@@ -75,7 +75,9 @@ final class FileSource: ByteSource {
 
 /// Opens a file, with decompression if the caller, its name or its first bytes require that.
 ///
-/// The first bytes of a binary trace are arbitrary, so they decide only for text.
+/// The first bytes of a binary trace are arbitrary. They decide for text, and for a binary trace whose name does not
+/// imply a format, such as standard input. There, gzip data must also start a deflate stream, because its first two
+/// bytes alone can be those of a time.
 func openSource(
     _ path: String, format: TraceFormat, compression wanted: Compression?
 ) throws(TraceError) -> any ByteSource {
@@ -87,7 +89,7 @@ func openSource(
     if let wanted {
         compression = wanted
     } else if named == .none {
-        compression = format.isBinary ? .none : shown
+        compression = format.isBinary ? try compressionOfBinary(file, shown) : shown
     } else {
         compression = named
     }
@@ -100,4 +102,14 @@ func openSource(
     case .gzip: return try GzipSource(file, path: path)
     case .zstd: return try ZstdSource(file, path: path)
     }
+}
+
+/// Returns the compression of a binary trace whose name implies none and whose first bytes are those of `shown`.
+private func compressionOfBinary(_ file: FileSource, _ shown: Compression) throws(TraceError) -> Compression {
+    if TraceFormat(path: file.path) != nil { return .none }
+    if shown == .gzip {
+        let head = try file.peek(512)
+        return GzipSource.isStart(head) ? .gzip : .none
+    }
+    return shown
 }

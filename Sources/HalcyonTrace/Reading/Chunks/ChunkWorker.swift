@@ -5,10 +5,11 @@ struct ChunkWorker {
     let skipsBadLines: Bool
     /// Whether to fill ``ChunkRows/hashes``.
     var wantsHashes = false
-    var tables = NameTables()
+    var tables: NameTables
     private var scratch: RowScratch?
 
-    init(parser: any RowParser, index: Int, skipsBadLines: Bool) {
+    init(parser: any RowParser, index: Int, skipsBadLines: Bool, tooManyNames: Int = KeyTable.tooMany) {
+        tables = NameTables(tooMany: tooManyNames)
         self.parser = parser
         self.skipsBadLines = skipsBadLines
         self.index = index
@@ -120,9 +121,26 @@ struct ChunkRows: Sendable {
 
 /// The tables of names of one worker.
 struct NameTables: Sendable {
-    var keys = KeyTable()
-    var categories = KeyTable()
-    var users = KeyTable()
+    var keys: KeyTable
+    var categories: KeyTable
+    var users: KeyTable
+
+    /// Creates empty tables that each accept less than `tooMany` names.
+    init(tooMany: Int = KeyTable.tooMany) {
+        keys = KeyTable(tooMany: tooMany)
+        categories = KeyTable(tooMany: tooMany)
+        users = KeyTable(tooMany: tooMany)
+    }
+
+    /// Whether a table has too many names.
+    var isOverfull: Bool { keys.isOverfull || categories.isOverfull || users.isOverfull }
+
+    /// Throws an error if a table has too many names.
+    func verify(_ path: String) throws(TraceError) {
+        if keys.isOverfull { throw keys.fault("keys", path: path) }
+        if categories.isOverfull { throw categories.fault("category fields", path: path) }
+        if users.isOverfull { throw users.fault("users", path: path) }
+    }
 }
 
 /// The sizes of a chunk's requests in bytes, stored in 4 bytes a request if that suffices.

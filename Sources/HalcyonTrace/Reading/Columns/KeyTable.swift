@@ -22,6 +22,24 @@ struct KeyTable: Sendable {
     /// The number of distinct names.
     private(set) var count = 0
 
+    /// The number of distinct names that is too many: 2³² − 1, because the last number means no name.
+    static let tooMany = Int(UInt32.max)
+    /// ``tooMany``, or less in tests.
+    private let tooMany: Int
+
+    /// Creates an empty table that accepts less than `tooMany` names.
+    init(tooMany: Int = KeyTable.tooMany) { self.tooMany = tooMany }
+
+    /// Whether there are too many names. Tokens after the last accepted name are then not numbered.
+    var isOverfull: Bool { count >= tooMany }
+
+    /// Returns the error for a trace with too many distinct names of a kind, such as `keys`.
+    func fault(_ kind: String, path: String) -> TraceError {
+        TraceError(
+            file: path,
+            message: "has at least \(tooMany) distinct \(kind), and less are accepted; read a part of it with --limit")
+    }
+
     /// Returns the numbers of tokens whose texts are at `base`, and adds new names.
     mutating func intern(_ tokens: TokenColumn, _ rows: Range<Int>, base: UnsafePointer<UInt8>) -> NameColumn {
         var firsts: [UInt32] = []
@@ -32,6 +50,11 @@ struct KeyTable: Sendable {
                 row = internRun(
                     tokens, row..<rows.upperBound, base: base, into: start - rows.lowerBound, newAt: &firsts)
                 if row == rows.upperBound { break }
+                if isOverfull {
+                    (start + row - rows.lowerBound).initialize(
+                        repeating: KeyTable.none, count: rows.upperBound - row)
+                    break
+                }
                 grow()
             }
             initialized = rows.count
@@ -48,7 +71,7 @@ struct KeyTable: Sendable {
         var texts = StringTable()
         swap(&slots, &self.slots)
         swap(&texts, &self.texts)
-        let limit = slots.count / 4 * 3
+        let limit = min(slots.count / 4 * 3, tooMany)
         var known = count
         let bits = tokens.bits
         let kinds = tokens.kinds
@@ -135,6 +158,7 @@ struct KeyTable: Sendable {
     mutating func absorb(_ other: KeyTable) -> [UInt32] {
         var numbers = [UInt32](repeating: KeyTable.none, count: other.count)
         for slot in other.slots where slot.number != KeyTable.none {
+            if isOverfull { break }
             if count >= slots.count / 4 * 3 { grow() }
             numbers[Int(slot.number)] = add(slot, from: other)
         }

@@ -10,7 +10,7 @@ struct TraceAssembler: Sendable {
 
     init(_ parsed: ParallelParser.Result, present: PresentColumns, options: LoadOptions, place: RowPlace) {
         chunks = parsed.chunks
-        tables = parsed.tables.first ?? NameTables()
+        tables = parsed.tables.first ?? NameTables(tooMany: options.tooManyNames)
         maps = [NameMaps()]
         for other in parsed.tables.dropFirst() {
             maps.append(
@@ -26,6 +26,7 @@ struct TraceAssembler: Sendable {
     /// Returns the trace. Throws the first problem before the last requested request.
     mutating func trace() throws(TraceError) -> Trace {
         try checkOrder()
+        try tables.verify(place.path)
         if options.sort { sort() }
         cut()
         let count = chunks.reduce(0) { $0 + $1.count }
@@ -110,27 +111,55 @@ struct TraceAssembler: Sendable {
         report.outOfOrder = outOfOrder
         guard outOfOrder > 0 else { return }
         let times = chunks.flatMap(\.times)
-        var order = [UInt32](unsafeUninitializedCapacity: times.count) { numbers, count in
-            for index in times.indices { numbers.initializeElement(at: index, to: UInt32(index)) }
+        if times.count <= options.narrowSort {
+            reorder(times, by: Self.order(of: times, as: UInt32.self))
+        } else {
+            reorder(times, by: Self.order(of: times, as: Int.self))
+        }
+    }
+
+    /// Returns the positions of times in ascending order; equal times keep their order. O(n log n).
+    ///
+    /// - Parameter type: the type of positions; 32 bits for up to 2³² times.
+    static func order<Position: FixedWidthInteger & Sendable>(of times: [Int64], as type: Position.Type) -> [Position] {
+        var order = [Position](unsafeUninitializedCapacity: times.count) { numbers, count in
+            for index in times.indices { numbers.initializeElement(at: index, to: Position(index)) }
             count = times.count
         }
         times.withUnsafeBufferPointer { times in
             order.sort { (times[Int($0)], $0) < (times[Int($1)], $1) }
         }
-        var sorted = ChunkRows()
-        sorted.times = TimeColumn(order.map { times[Int($0)] })
-        sorted.keys = gathered(\.keys, maps.map(\.keys), order)
-        sorted.categories = gathered(\.categories, maps.map(\.categories), order)
-        sorted.users = gathered(\.users, maps.map(\.users), order)
+        return order
+    }
+
+    /// Replaces the chunks by pieces of all requests in another order.
+    private mutating func reorder(_ times: [Int64], by order: [some FixedWidthInteger]) {
         let sizes = chunks.flatMap { chunk in (0..<chunk.sizes.count).map { chunk.sizes[$0] } }
-        sorted.sizes = sizes.isEmpty ? .empty : .wide(order.map { sizes[Int($0)] })
-        chunks = [sorted]
+        let keys = numbers(\.keys, maps.map(\.keys))
+        let categories = numbers(\.categories, maps.map(\.categories))
+        let users = numbers(\.users, maps.map(\.users))
+        var pieces: [ChunkRows] = []
+        for start in stride(from: 0, to: order.count, by: options.sortedPiece) {
+            let part = order[start..<min(start + options.sortedPiece, order.count)]
+            func column(_ numbers: [UInt32]) -> NameColumn {
+                if numbers.isEmpty { return NameColumn() }
+                return NameColumn(
+                    numbers: part.map { numbers[Int($0)] }, firsts: (0..<part.count).map { UInt32($0) })
+            }
+            var piece = ChunkRows()
+            piece.times = TimeColumn(part.map { times[Int($0)] })
+            piece.keys = column(keys)
+            piece.categories = column(categories)
+            piece.users = column(users)
+            piece.sizes = sizes.isEmpty ? .empty : .wide(part.map { sizes[Int($0)] })
+            pieces.append(piece)
+        }
+        chunks = pieces
         maps = [NameMaps()]
     }
 
-    /// Returns a column of names of all chunks, with the numbers of the common table, in another order.
-    private func gathered(_ column: KeyPath<ChunkRows, NameColumn>, _ maps: [[UInt32]], _ order: [UInt32]) -> NameColumn
-    {
+    /// Returns a column of names of all chunks, with the numbers of the common table.
+    private func numbers(_ column: KeyPath<ChunkRows, NameColumn>, _ maps: [[UInt32]]) -> [UInt32] {
         var all: [UInt32] = []
         for chunk in chunks {
             let map = maps[chunk.worker]
@@ -140,8 +169,7 @@ struct TraceAssembler: Sendable {
                 all += chunk[keyPath: column].numbers.map { $0 == KeyTable.none ? $0 : map[Int($0)] }
             }
         }
-        if all.isEmpty { return NameColumn() }
-        return NameColumn(numbers: order.map { all[Int($0)] }, firsts: order.indices.map { UInt32($0) })
+        return all
     }
 
     /// Removes the requests outside `skip` and `limit`.

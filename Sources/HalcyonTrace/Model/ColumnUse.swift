@@ -1,0 +1,48 @@
+/// The columns of a CSV that a reader used, and those that it did not use.
+public struct ColumnUse: Sendable, Equatable, Codable {
+    /// A role that a column can have.
+    public enum Role: String, Sendable, Codable, CaseIterable {
+        /// The times of requests.
+        case time
+        /// The keys of objects.
+        case key
+        /// The sizes of objects.
+        case size
+        /// The categories of objects.
+        case category
+        /// The users who made the requests.
+        case user
+
+        /// The names that are looked for, ignoring case, unless ``ColumnNames`` names the column.
+        var usualNames: [String] {
+            switch self {
+            case .time: ["time", "timestamp"]
+            case .key: ["key", "id", "obj_id", "object_id"]
+            case .size: ["size", "bytes", "obj_size"]
+            case .category: ["category", "categories", "tags"]
+            case .user: ["user", "user_id", "profile", "client"]
+            }
+        }
+    }
+
+    /// A column and its role.
+    public struct Column: Sendable, Equatable, Codable {
+        /// The role of the column.
+        public let role: Role
+        /// The name of the column in the header.
+        public let name: String
+    }
+
+    /// The used columns, in the order of the roles.
+    public var used: [Column] = []
+    /// The names of the columns that were not used, in the order of the header.
+    public var unused: [String] = []
+
+    /// Creates a list without columns.
+    public init() {}
+
+    /// Whether no column has an unusual name and every column is used, so that nothing needs to be said.
+    public var isAsUsual: Bool {
+        unused.isEmpty && used.allSatisfy { $0.role.usualNames.contains($0.name.lowercased()) }
+    }
+}

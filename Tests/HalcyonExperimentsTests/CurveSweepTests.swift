@@ -1,0 +1,108 @@
+import HalcyonEviction
+import HalcyonLearning
+import HalcyonSimulation
+import HalcyonTestSupport
+import HalcyonTrace
+import Testing
+
+@testable import HalcyonExperiments
+
+@Suite("Miss-ratio curves of any policy")
+struct CurveSweepTests {
+    private func zipf(_ requests: Int = 20_000, _ objects: Int = 3_000) throws -> Trace {
+        try ZipfModel(requests: requests, objects: objects, alpha: 0.8).generate(seed: 3, names: false)
+    }
+
+    private func sized() throws -> Trace {
+        var model = BrowsingModel.feed
+        model.requests = 6_000
+        return try model.generate(seed: 1, names: false)
+    }
+
+    private func policies(_ names: String...) throws -> [ConfiguredPolicy] {
+        try names.map { try PolicyCatalogue.standard.policy($0) }
+    }
+
+    @Test("the curve of a policy at a capacity is its replay there, offline, learned and sized ones too")
+    func equalsReplay() async throws {
+        for trace in [try zipf(6_000, 900), try sized()] {
+            let policies = try policies("lru", "s3-fifo(small=0.2)", "belady", "learned(evictions=64)", "gdsf")
+            let capacities = [Int(trace.distinctSize) / 50, Int(trace.distinctSize) / 5, Int(trace.distinctSize)]
+            let curves = await try CurveSweep(trace: trace, policies: policies, capacities: capacities, seed: 7).run()
+            #expect(curves.map(\.policy) == policies.map(\.label))
+            let input = ReplayInput(trace)
+            for (curve, policy) in zip(curves, policies) {
+                #expect(curve.method == .replayed && curve.points.map { Int($0.capacity) } == capacities)
+                for point in curve.points {
+                    let job = ReplayJob(
+                        policy: policy, capacity: .number(Int(point.capacity)), options: ReplayOptions(seed: 7))
+                    let run = try job.run(over: input)
+                    #expect(point.missRatio == Double(run.requests - run.hits) / Double(run.requests), "\(curve.policy)")
+                    #expect(point.standardError == nil)
+                }
+            }
+        }
+    }
+
+    @Test("the replayed curve of LRU is the exact one")
+    func equalsStack() async throws {
+        let trace = try zipf(6_000, 900)
+        let capacities = [1, 2, 10, 100, 500, 899, trace.objectCount]
+        let sweep = try CurveSweep(trace: trace, policies: try policies("lru"), capacities: capacities)
+        let replayed = try #require(await sweep.run().first)
+        let exact = MissRatioCurve.exact(of: trace).points(at: capacities)
+        #expect(replayed.points == exact.points)
+    }
+
+    @Test("a sample of all objects is no sample")
+    func everything() async throws {
+        let trace = try zipf(4_000, 500)
+        let policies = try policies("arc", "belady")
+        let whole = await try CurveSweep(trace: trace, policies: policies, capacities: [5, 50, 400]).run()
+        let sampled = await try CurveSweep(trace: trace, policies: policies, capacities: [5, 50, 400], rate: 1).run()
+        #expect(whole == sampled && whole.allSatisfy { $0.method == .replayed })
+    }
+
+    @Test("a miniature is within three stated errors, at the size of all objects exact, and repeatable")
+    func miniature() async throws {
+        let trace = try zipf(60_000, 10_000)
+        let policies = try policies("lru", "s3-fifo", "belady")
+        let capacities = [500, 1_000, 2_000, 5_000, trace.objectCount]
+        let truth = await try CurveSweep(trace: trace, policies: policies, capacities: capacities).run()
+        for seed: UInt64 in [1, 2, 3] {
+            let sweep = try CurveSweep(trace: trace, policies: policies, capacities: capacities, rate: 0.1, seed: seed)
+            let curves = await sweep.run(workers: 1)
+            #expect(await sweep.run(workers: 2) == curves)
+            for (curve, exact) in zip(curves, truth) {
+                #expect(curve.method == .miniature)
+                #expect((800...1_200).contains(curve.measuredObjects))
+                for (point, right) in zip(curve.points, exact.points).dropLast() {
+                    let error = try #require(point.standardError)
+                    #expect(abs(point.missRatio - right.missRatio) <= 3 * error, "\(curve.policy) \(point)")
+                    #expect(error < 0.06)
+                }
+            }
+            let last = try #require(curves[0].points.last)
+            #expect(abs(last.missRatio - Double(trace.objectCount) / 60_000) < 1e-12)
+        }
+    }
+
+    @Test("a sample of nothing is refused")
+    func nothing() throws {
+        let trace = TinyTraces.unit([0, 1, 0])
+        let lru = try policies("lru")
+        #expect(throws: ReplayError.self) {
+            for seed: UInt64 in 1...3 {
+                _ = try CurveSweep(trace: trace, policies: lru, capacities: [1], rate: 1e-9, seed: seed)
+            }
+        }
+    }
+
+    @Test("capacities lie within the bounds, rise, and end at the upper one")
+    func capacities() {
+        #expect(MissRatioCurve.capacities(4, from: 1, to: 1_000, byRatio: true) == [1, 10, 100, 1_000])
+        #expect(MissRatioCurve.capacities(5, from: 0, to: 9, byRatio: false) == [1, 3, 5, 7, 9])
+        #expect(MissRatioCurve.capacities(20, from: 1, to: 3, byRatio: true) == [1, 2, 3])
+        #expect(MissRatioCurve.capacities(20, from: 5, to: 3, byRatio: true) == [3])
+    }
+}
