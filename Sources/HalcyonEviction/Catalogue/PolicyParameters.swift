@@ -71,7 +71,7 @@ public struct Parameter<Owner>: Sendable {
     public let accepts: String
     /// A name that is accepted besides, for one version.
     private(set) var formerName: String?
-    let read: @Sendable (Owner) -> String
+    package let read: @Sendable (Owner) -> String
     let write: @Sendable (inout Owner, String) -> Bool
 
     /// The same parameter, which also accepts the name that it had in the version before.
