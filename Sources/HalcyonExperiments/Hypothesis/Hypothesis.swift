@@ -216,7 +216,8 @@ public struct HypothesisEstimate: Sendable, Equatable {
             mostReplays > replays
             ? "; up to \(mostReplays.grouped) replays and \(Self.words(mostSeconds)) if a gain needs more permutations"
             : ""
-        return "\(replays.grouped) replays of \(requests.grouped) requests together, about \(Self.words(seconds))\(more)."
+        return
+            "\(replays.grouped) replays of \(requests.grouped) requests together, about \(Self.words(seconds))\(more)."
     }
 
     private static func words(_ seconds: Double) -> String {

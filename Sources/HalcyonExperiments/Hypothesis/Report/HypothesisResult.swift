@@ -168,7 +168,8 @@ public struct HypothesisResult: Sendable, Codable {
         prefetch = learner.prefetch.map {
             let options = $0.withCategories
             return Prefetch(
-                policy: options.policy.description, parameters: Self.parameters(options.planner), budget: options.budget.description,
+                policy: options.policy.description, parameters: Self.parameters(options.planner),
+                budget: options.budget.description,
                 fetchLatency: options.fetchLatency, kernels: KernelInfo(options))
         }
         kernels = KernelInfo(learner.withCategories)
