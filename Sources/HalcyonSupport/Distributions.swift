@@ -17,11 +17,28 @@ package enum Distributions {
     }
 
     /// Returns the quantile of Student's t with `degrees` degrees of freedom, which may be fractional, to 1e-12.
-    /// O(1).
+    /// O(1): Newton's method, kept within a bracket.
     ///
     /// - Parameter probability: above 0 and below 1.
     package static func studentQuantile(_ probability: Double, degrees: Double) -> Double {
-        bisected(probability) { studentProbability($0, degrees: degrees) }
+        // The distribution is symmetric, and its tail keeps more digits than 1 minus it.
+        let tail = min(probability, 1 - probability)
+        let sign: Double = probability < 0.5 ? -1 : 1
+        if tail == 0.5 { return 0 }
+        let scale =
+            logGamma((degrees + 1) / 2) - logGamma(degrees / 2) - 0.5 * PortableMath.ln(degrees * Double.pi)
+        var (low, high) = (0.0, 1.0)
+        while studentProbability(-high, degrees: degrees) > tail, high < 1e12 { (low, high) = (high, 2 * high) }
+        var x = low
+        for _ in 0..<200 where high - low > 1e-13 * max(1, high) {
+            let excess = studentProbability(-x, degrees: degrees) - tail
+            if excess > 0 { low = x } else { high = x }
+            let density = PortableMath.exp(scale - (degrees + 1) / 2 * PortableMath.log1p(x * x / degrees))
+            let next = x + excess / density
+            if abs(next - x) <= 1e-14 * max(1, abs(x)) { return sign * next }
+            x = next > low && next < high ? next : (low + high) / 2
+        }
+        return sign * x
     }
 
     private static func bisected(_ probability: Double, _ cumulative: (Double) -> Double) -> Double {

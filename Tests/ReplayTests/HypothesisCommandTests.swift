@@ -29,13 +29,13 @@ import Testing
         try TraceWriter.write(model.generate(seed: 1), to: file("shop.csv"))
         let options = [
             "--per", "both", "--capacity", "20,2%", "--user-capacity", "8", "--permutations", "2", "--seeds", "1",
-            "--resamples", "200", "--limit", "800", "--learner", "learned(hidden=4)", "--models", "adapted",
+            "--limit", "800", "--learner", "learned(hidden=4)", "--models", "adapted",
             "--format", "json",
         ]
         try await run([file("shop.csv")] + options + ["--output", file("found.json")])
         let data = try Data(contentsOf: URL(filePath: file("found.json")))
         let json = try #require(JSONSerialization.jsonObject(with: data) as? [String: Any])
-        #expect(json["schema"] as? String == "halcyon.hypothesis/2")
+        #expect(json["schema"] as? String == "halcyon.hypothesis/3")
         #expect(json["result_version"] as? Int == Halcyon.resultVersion)
         #expect((json["options"] as? [String: Any])?["models"] as? String == "adapted")
         #expect((json["options"] as? [String: Any])?["limit"] as? Int == 800)
@@ -54,7 +54,10 @@ import Testing
             #expect(result["requests"] as? Int == 600)
             #expect((result["kernels"] as? [String: String])?["name"] == "portable")
             // Two permutations are too few for any claim.
-            #expect(["not supported", "undecided"].contains(try #require(result["verdict"] as? String)))
+            let verdict = try #require(result["verdict"] as? String)
+            #expect(["no effect beyond the margin", "harmful", "undecided"].contains(verdict))
+            let permutations = try #require(result["permutations"] as? [[String: Any]])
+            #expect(permutations.map { $0["permute"] as? String } == ["within=popularity,age", "uniform"])
         }
     }
 
@@ -66,8 +69,8 @@ import Testing
         model.users = 60
         try TraceWriter.write(model.generate(seed: 1), to: file("shop.csv"))
         let options = [
-            file("shop.csv"), "--per", "user", "--capacity", "8", "--permutations", "2", "--seeds", "1", "--resamples",
-            "200", "--learner", "learned(hidden=4)",
+            file("shop.csv"), "--per", "user", "--capacity", "8", "--permutations", "2", "--seeds", "1", "--learner",
+            "learned(hidden=4)",
         ]
         let fetching = ["--prefetch", "planner", "--prefetch-budget", "3/request"]
         try await run(options + fetching + ["--format", "json", "--output", file("found.json")])
@@ -76,7 +79,7 @@ import Testing
         let result = try #require((json["results"] as? [[String: Any]])?.first)
         #expect((result["prefetch"] as? [String: Any])?["budget"] as? String == "3/request")
         let arms = try #require(result["arms"] as? [[String: Any]])
-        #expect(arms[3]["policy"] as? String == "learned(hidden=4)" && arms[3]["prefetch"] == nil)
+        #expect(arms[4]["policy"] as? String == "learned(hidden=4)" && arms[4]["prefetch"] == nil)
         await #expect(throws: ExitCode(64)) { try await run(options + ["--prefetch", "markov"]) }
         await #expect(throws: ExitCode(64)) { try await run(options + ["--prefetch", "planner,planner"]) }
         await #expect(throws: ExitCode(64)) { try await run(options + ["--prefetch-budget", "3/request"]) }
@@ -103,6 +106,15 @@ import Testing
         _ = try folder.file("few.csv", "key,category\na,1\nb,2\na,1\n")
         // So many permutations take long.
         let long = ["--permutations", "10000"]
+        for (text, sentence) in [
+            ("many", "--permutations many: give a number, such as 199, or a range, such as 19..199."),
+            ("19..", "--permutations 19..: give a number, such as 199, or a range, such as 19..199."),
+            ("199..19", "At most 19 permutations are fewer than the first 199."),
+            ("1", "1 permutations: give 2 to 10000, and 19 or more to find support."),
+        ] {
+            let outcome = try Replay.run(["hypothesis", "shop.csv", "--permutations", text], in: folder)
+            #expect((outcome.code, outcome.text, outcome.errors) == (64, "", "replay: \(sentence)\n"))
+        }
         for (arguments, code, sentence) in [
             (["shop.csv", "-o", "/nowhere/out"], 74, "/nowhere/out: cannot be written: No such file or directory"),
             (["shop.csv", "missing.csv", "-o", "out"], 65, "missing.csv: there is no such file"),
@@ -139,6 +151,19 @@ import Testing
                 ["shop.csv", "--per", "user", "--user-capacity", "5", "--capacity", "2"], 64,
                 "With --per user, --user-capacity states the capacities: leave out --capacity."
             ),
+            (
+                ["shop.csv", "--permute", "within=colour"], 64,
+                "'colour' in 'within=colour' is not a property of objects: give uniform, or within= and one or several of "
+                    + "popularity, age and size, such as within=popularity,age."
+            ),
+            (
+                ["shop.csv", "--permute", "uniform", "--permute", "uniform"], 64,
+                "A way to permute labels is given twice: give it once."
+            ),
+            (
+                ["shop.csv", "--permute", "within=size"], 65,
+                "shop.csv: All objects are equal in size, so there are no strata: give --permute uniform."
+            ),
         ] as [([String], Int32, String)] {
             let outcome = try Replay.run(["hypothesis"] + arguments + long, in: folder)
             #expect((outcome.code, outcome.text, outcome.errors) == (code, "", "replay: \(sentence)\n"))
@@ -161,10 +186,23 @@ import Testing
         #expect(results.map { $0["trace"] as? String } == ["b.csv", "a.csv"])
         // A cache that holds everything.
         for result in results {
-            #expect(result["smallest_detectable"] == nil && result["verdict"] as? String == "not supported")
+            #expect(
+                result["smallest_detectable"] == nil && result["verdict"] as? String == "no effect beyond the margin")
             #expect((result["with_minus_without"] as? [String: Any])?["detectable"] == nil)
             let reason = "no gain is possible with this cache, in which LRU has the hit ratio of the optimum."
-            #expect(result["sentence"] as? String == "Not supported: \(reason)")
+            #expect(result["sentence"] as? String == "No effect beyond the margin: \(reason)")
         }
+    }
+
+    @Test func anEstimateOfTheTimeComesBeforeTheRuns() throws {
+        let folder = try TemporaryFolder()
+        _ = try folder.file("shop.csv", "key,category\n" + (0..<400).map { "k\($0 % 20),c\($0 % 2)\n" }.joined())
+        let outcome = try Replay.run(
+            "hypothesis", "shop.csv", "--permutations", "2", "--seeds", "1", "--capacity", "5", in: folder)
+        #expect(outcome.code == 0)
+        // One seed with and one without, two permutations in two ways, six baselines.
+        #expect(outcome.errors.hasPrefix("shop.csv: 12 replays of 4,800 requests together, about 1 second."))
+        let verdict = "on this trace: "
+        #expect(outcome.text.contains(verdict) && outcome.text.contains("runs: 1 seed with and 1 without categories"))
     }
 }

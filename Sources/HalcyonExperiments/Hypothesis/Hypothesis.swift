@@ -23,16 +23,16 @@ public struct Hypothesis: Sendable {
     public let options: HypothesisOptions
 
     private let runners: [FieldRunner]
-    private let jobs: [HypothesisJob]
 
-    /// Creates a test. O(requests).
+    /// Creates a test. O(requests + objects · log objects).
     ///
-    /// - Throws: `ReplayError` if an option is out of range, the warm-up leaves too few requests,
-    ///   or a prefetch budget is in bytes where objects are counted.
+    /// - Throws: `ReplayError` if an option is out of range, the warm-up leaves too few requests, a prefetch budget is
+    ///   in bytes where objects are counted, or labels are to be permuted within a property that all objects share.
     public init(
         fields: [HypothesisField], learner: HypothesisLearner, options: HypothesisOptions = HypothesisOptions()
     ) throws(ReplayError) {
         try options.validate()
+        var runners: [FieldRunner] = []
         for field in fields {
             try learner.prefetch?.withCategories.verify(unit: field.trace.sizeUnit)
             let warmup = ReplayOptions(warmup: options.warmup).warmupRequests(of: field.trace.count)
@@ -41,24 +41,23 @@ public struct Hypothesis: Sendable {
                     "Only \(field.trace.count - warmup) requests are counted after the warm-up, and "
                         + "at least \(ResamplingUnits.timeBlockCount) are needed.")
             }
+            runners.append(try FieldRunner(field, learner: learner, options: options))
         }
         self.fields = fields
         self.learner = learner
         self.options = options
-        runners = fields.map { FieldRunner($0, learner: learner, options: options) }
-        jobs = fields.indices.flatMap { field in
-            fields[field].capacities.indices.flatMap { capacity in
-                Self.arms(learner, options).map { HypothesisJob(field: field, capacity: capacity, arm: $0) }
-            }
-        }
+        self.runners = runners
     }
 
-    /// The number of replays.
-    public var runCount: Int { jobs.count }
+    /// The number of replays that are run in any case.
+    public var runCount: Int { cells.count * (basicArms.count + firstArms.count) }
 
-    /// Returns a progress for ``run(workers:progress:)``.
+    /// The number of replays if all permutations are needed.
+    public var mostRunCount: Int { runCount + cells.count * laterArms.count }
+
+    /// Returns a progress for ``run(workers:progress:)``. Its total grows if more permutations are needed.
     public func makeProgress() -> ReplayProgress {
-        ReplayProgress(total: jobs.reduce(0) { $0 + fields[$1.field].trace.count })
+        ReplayProgress(total: requests(basicArms + firstArms))
     }
 
     /// Runs all replays and returns a result for each field and capacity.
@@ -67,52 +66,163 @@ public struct Hypothesis: Sendable {
     ///   - workers: the number of parallel replays; by default one per core.
     ///   - progress: receives the number of requests served.
     public func run(workers: Int? = nil, progress: ReplayProgress? = nil) async -> [HypothesisResult] {
-        let hits = await concurrentMap(jobs, workers: workers) { [runners] job in
-            runners[job.field].run(job, progress: progress)
+        var gathered = cells.map { _ in
+            var cell = CellHits()
+            cell.permuted = options.permute.map { _ in [] }
+            return cell
         }
-        return analysed(hits)
+        await run(basicArms + firstArms, into: &gathered, workers: workers, progress: progress)
+        var evidence = analysed(gathered)
+        // All cells need the same permutations, because each is compared with the largest of all cells.
+        for (before, now) in zip(options.schedule.stages, options.schedule.stages.dropFirst())
+        where evidence.contains(where: \.needsPermutations) {
+            let arms = permutedArms(scheme: 0, before..<now)
+            progress?.expect(requests(arms))
+            await run(arms, into: &gathered, workers: workers, progress: progress)
+            evidence = analysed(gathered)
+        }
+        return zip(cells, evidence).map { cell, evidence in
+            HypothesisResult(
+                evidence, field: fields[cell.field], capacity: fields[cell.field].capacities[cell.capacity],
+                learner: learner, permutations: permutationResults(evidence, runner: runners[cell.field]))
+        }
     }
 
-    private static func arms(_ learner: HypothesisLearner, _ options: HypothesisOptions) -> [HypothesisJob.Arm] {
+    /// Measures the learner and the baselines on the first requests, and returns the expected duration of
+    /// ``run(workers:progress:)``.
+    ///
+    /// The measurement runs in each mode at most 20,000 requests with each policy. The estimate is rough: a learner's
+    /// speed varies over a trace.
+    ///
+    /// - Parameter workers: the number of parallel replays; by default one per core.
+    public func estimate(workers: Int? = nil) -> HypothesisEstimate {
+        let clock = ContinuousClock()
+        var (least, most) = (0.0, 0.0)
+        for (number, runner) in runners.enumerated() {
+            let (input, share) = runner.sample(limit: 20_000)
+            func seconds(_ arm: HypothesisJob.Arm) -> Double {
+                let job = HypothesisJob(field: number, capacity: 0, arm: arm)
+                let parts = clock.measure { runner.run(job, over: input) }.components
+                return (Double(parts.seconds) + Double(parts.attoseconds) * 1e-18) / share
+            }
+            let cells = Double(fields[number].capacities.count)
+            let learner = seconds(.withCategories(seed: 0))
+            let baselines = self.learner.baselines.indices.reduce(0) { $0 + seconds(.baseline($1)) }
+            let learned = Double(basicArms.count - self.learner.baselines.count + firstArms.count)
+            least += cells * (learned * learner + baselines)
+            most += cells * Double(laterArms.count) * learner
+        }
+        let parallel = Double(max(1, min(workers ?? coreCount, runCount)))
+        return HypothesisEstimate(
+            replays: runCount, mostReplays: mostRunCount, requests: requests(basicArms + firstArms),
+            seconds: least / parallel, mostSeconds: (least + most) / parallel)
+    }
+
+    /// The cells in the order of the results.
+    private var cells: [(field: Int, capacity: Int)] {
+        fields.indices.flatMap { field in fields[field].capacities.indices.map { (field, $0) } }
+    }
+
+    /// The arms without permuted labels. They do not depend on the number of permutations and are run once.
+    private var basicArms: [HypothesisJob.Arm] {
         let seeds = 0..<options.seeds
-        let permutedSeeds = seeds.prefix(options.permutedSeeds)
         return seeds.map { .withCategories(seed: $0) } + seeds.map { .withoutCategories(seed: $0) }
-            + (0..<options.permutations).flatMap { number in permutedSeeds.map { .permuted(number: number, seed: $0) } }
             + learner.baselines.indices.map { .baseline($0) }
     }
 
-    private func analysed(_ hits: [ArmHits]) -> [HypothesisResult] {
-        let cells = fields.indices.flatMap { field in fields[field].capacities.map { (field, $0) } }
-        let runsPerCell = jobs.count / max(1, cells.count)
-        let gathered = cells.indices.map { number in
-            gather(jobs[number * runsPerCell..<(number + 1) * runsPerCell], hits)
-        }
-        let findings = PermutationTest.findings(
-            observed: gathered.map { mean($0.withCategories) }, permuted: gathered.map { $0.permuted.map(mean) })
-        return cells.indices.map { number in
-            let (field, capacity) = cells[number]
-            let evidence = CellEvidence(
-                gathered[number], units: runners[field].units, learner: learner, options: options,
-                cells: cells.count, permutation: findings[number])
-            return HypothesisResult(evidence, field: fields[field], capacity: capacity, learner: learner)
+    /// The permutations of the first stage. The ways that do not decide are run a fixed number of times.
+    private var firstArms: [HypothesisJob.Arm] {
+        options.permute.indices.flatMap { scheme in
+            permutedArms(scheme: scheme, 0..<(scheme == 0 ? options.schedule.stages[0] : options.permutations))
         }
     }
 
-    private func gather(_ slice: ArraySlice<HypothesisJob>, _ hits: [ArmHits]) -> CellHits {
-        var cell = CellHits()
-        cell.permuted = Array(repeating: [], count: options.permutations)
-        for number in slice.indices {
-            switch slice[number].arm {
-            case .withCategories: cell.withCategories.append(hits[number])
-            case .withoutCategories: cell.withoutCategories.append(hits[number])
-            case .permuted(let permutation, _): cell.permuted[permutation].append(hits[number])
-            case .baseline: cell.baselines.append(hits[number])
-            }
-        }
-        return cell
+    /// The permutations of all later stages.
+    private var laterArms: [HypothesisJob.Arm] {
+        let stages = options.schedule.stages
+        return permutedArms(scheme: 0, stages[0]..<stages[stages.count - 1])
     }
 
-    private func mean(_ runs: [ArmHits]) -> Double {
-        runs.reduce(0) { $0 + $1.hitRatio } / Double(max(1, runs.count))
+    private func permutedArms(scheme: Int, _ numbers: Range<Int>) -> [HypothesisJob.Arm] {
+        numbers.flatMap { number in
+            (0..<min(options.seeds, options.permutedSeeds)).map { .permuted(scheme: scheme, number: number, seed: $0) }
+        }
+    }
+
+    private func requests(_ arms: [HypothesisJob.Arm]) -> Int {
+        cells.reduce(0) { $0 + fields[$1.field].trace.count * arms.count }
+    }
+
+    /// Runs the same arms in all cells and adds their hits.
+    private func run(
+        _ arms: [HypothesisJob.Arm], into gathered: inout [CellHits], workers: Int?, progress: ReplayProgress?
+    ) async {
+        let jobs = cells.flatMap { cell in
+            arms.map { HypothesisJob(field: cell.field, capacity: cell.capacity, arm: $0) }
+        }
+        let hits = await concurrentMap(jobs, workers: workers) { [runners] job in
+            runners[job.field].run(job, progress: progress)
+        }
+        for (index, job) in jobs.enumerated() {
+            gathered[index / max(1, arms.count)].add(hits[index], of: job.arm)
+        }
+    }
+
+    private func analysed(_ gathered: [CellHits]) -> [CellEvidence] {
+        func mean(_ runs: [ArmHits]) -> Double { runs.reduce(0) { $0 + $1.hitRatio } / Double(max(1, runs.count)) }
+        let observed = gathered.map { mean($0.withCategories) }
+        let findings = options.permute.indices.map { scheme in
+            let permuted = gathered.map { $0.permuted[scheme].map(mean) }
+            return scheme == 0
+                ? options.schedule.findings(observed: observed, permuted: permuted)
+                : PermutationTest.findings(observed: observed, permuted: permuted)
+        }
+        return zip(cells, gathered).enumerated().map { number, pair in
+            CellEvidence(
+                pair.1, units: runners[pair.0.field].units, learner: learner, options: options, cells: cells.count,
+                permutations: findings.map { $0[number] }, schemes: runners[pair.0.field].strata.map(\.scheme))
+        }
+    }
+
+    private func permutationResults(
+        _ evidence: CellEvidence, runner: FieldRunner
+    ) -> [HypothesisResult.Permutation] {
+        runner.strata.indices.map { scheme in
+            // The share is nearly the same in each permutation.
+            let first = runner.permutation(0, scheme: scheme)
+            return HypothesisResult.Permutation(
+                evidence, scheme: scheme, strata: runner.strata[scheme],
+                shareChanged: first.shareChanged(in: runner.field.trace))
+        }
+    }
+}
+
+/// The expected duration of a test.
+public struct HypothesisEstimate: Sendable, Equatable {
+    /// The number of replays that are run in any case.
+    public var replays: Int
+    /// The number of replays if all permutations are needed.
+    public var mostReplays: Int
+    /// The number of requests of ``replays`` together.
+    public var requests: Int
+    /// The expected duration of ``replays`` in seconds.
+    public var seconds: Double
+    /// The expected duration of ``mostReplays`` in seconds.
+    public var mostSeconds: Double
+
+    /// The estimate as a sentence.
+    public var sentence: String {
+        let more =
+            mostReplays > replays
+            ? "; up to \(mostReplays.grouped) replays and \(Self.words(mostSeconds)) if a gain needs more permutations"
+            : ""
+        return
+            "\(replays.grouped) replays of \(requests.grouped) requests together, about \(Self.words(seconds))\(more)."
+    }
+
+    private static func words(_ seconds: Double) -> String {
+        if seconds < 90 { return "\(Int(seconds.rounded(.up)).counted("second"))" }
+        return seconds < 5_400
+            ? "\(Int((seconds / 60).rounded())) minutes" : "\((seconds / 3_600).decimals(1)) hours"
     }
 }

@@ -40,16 +40,21 @@ public struct ReplayOptions: Sendable, Equatable {
 /// The progress of a replay, readable from other threads while it runs.
 public final class ReplayProgress: Sendable {
     private let served = Atomic<Int>(0)
-    /// The number of requests to serve in all runs together.
-    public let total: Int
+    private let planned: Atomic<Int>
 
     /// Creates a progress of zero.
-    public init(total: Int) { self.total = total }
+    public init(total: Int) { planned = Atomic(total) }
+
+    /// The number of requests to serve in all runs together.
+    public var total: Int { planned.load(ordering: .relaxed) }
 
     /// The number of requests served so far.
     public var completed: Int { served.load(ordering: .relaxed) }
 
     func advance(by count: Int) { served.add(count, ordering: .relaxed) }
+
+    /// Adds requests of runs that are decided on later.
+    package func expect(_ count: Int) { planned.add(count, ordering: .relaxed) }
 }
 
 /// An error of a replay, as one sentence that states what would be accepted.

@@ -64,13 +64,24 @@ struct HypothesisCommand: AsyncParsableCommand {
     @Option(help: "The number of these seeds to run under each permutation of the labels, at most all.")
     var permutedSeeds: Int = HypothesisOptions().permutedSeeds
 
-    @Option(help: "The number of permutations of the labels; at least 19 to find support.")
-    var permutations: Int = HypothesisOptions().permutations
+    @Option(
+        help: ArgumentHelp(
+            """
+            How labels are permuted among the objects: uniform, or within=popularity,size,age (any of them), which \
+            permutes only among objects that are alike in these. May be repeated; the first one decides. (default: \
+            within=popularity,size,age and uniform)
+            """, valueName: "way"))
+    var permute: [String] = []
 
-    @Option(help: "The number of bootstrap draws.")
-    var resamples: Int = HypothesisOptions().resamples
+    @Option(
+        help: ArgumentHelp(
+            """
+            The number of permutations, at least 19 to find support. Of 19..199, 19 are run at first, and up to 199 \
+            while a cell shows a gain that more permutations could make significant.
+            """, valueName: "number"))
+    var permutations: String = "\(HypothesisOptions().permutations)..\(HypothesisOptions().mostPermutations)"
 
-    @Option(help: "The smallest relevant gain in hit ratio: 'not supported' means that a larger one is ruled out.")
+    @Option(help: "The smallest relevant gain in hit ratio, such as 0.005: half a point.")
     var margin: Double = HypothesisOptions().margin
 
     @Option(help: "Replay at most this number of requests of each trace.")
@@ -94,6 +105,7 @@ struct HypothesisCommand: AsyncParsableCommand {
     func run() async throws {
         try await reportingFailure {
             try validateOptions()
+            let options = try options()
             try CommandFiles(
                 reads: traces.map { ("trace", $0) } + [("prefetch model", fetching.prefetchModel)],
                 writes: [("--output", output)]
@@ -104,14 +116,15 @@ struct HypothesisCommand: AsyncParsableCommand {
             var kept: [String: Question] = [:]
             var hasUsers = false
             for path in traces {
-                let question = try question(of: path, learner)
+                let question = try question(of: path, learner, options)
                 hasUsers = hasUsers || question.hasUsers
                 if traces.count == 1 || !Self.canBeReadAgain(path) { kept[path] = question }
             }
             if !hasUsers { try refuseOptionsOfUsers() }
             var report = HypothesisReport(options: options)
             for path in traces {
-                let question = try kept[path] ?? question(of: path, learner)
+                let question = try kept[path] ?? question(of: path, learner, options)
+                Terminal.say("\(path): \(question.hypothesis.estimate(workers: threads).sentence)")
                 let progress = question.hypothesis.makeProgress()
                 let results = await showingProgress(progress) {
                     await question.hypothesis.run(workers: threads, progress: progress)
@@ -136,18 +149,31 @@ struct HypothesisCommand: AsyncParsableCommand {
         return try requested.compactMap { $0 }.first.map { try HypothesisPrefetch($0) }
     }
 
-    private var options: HypothesisOptions {
+    private func options() throws(ReplayError) -> HypothesisOptions {
         var options = HypothesisOptions()
         options.warmup = warmup
         options.seeds = seeds
         options.permutedSeeds = permutedSeeds
-        options.permutations = permutations
-        options.resamples = resamples
+        (options.permutations, options.mostPermutations) = try numbersOfPermutations()
+        if !permute.isEmpty {
+            options.permute = []
+            for way in permute { options.permute.append(try PermutationScheme(parsing: way)) }
+        }
         options.margin = margin
         options.models = models ?? .shared
         options.limit = limit
         options.seed = seed
         return options
+    }
+
+    /// The first and the maximum number of permutations: 19..199, or one number for both.
+    private func numbersOfPermutations() throws(ReplayError) -> (Int, Int) {
+        let parts = permutations.components(separatedBy: "..")
+        let numbers = parts.compactMap { Int($0) }
+        guard numbers.count == parts.count, parts.count <= 2, let first = numbers.first, let most = numbers.last else {
+            throw .usage("--permutations \(permutations): give a number, such as 199, or a range, such as 19..199.")
+        }
+        return (first, most)
     }
 
     private func validateOptions() throws(ReplayError) {
@@ -195,7 +221,9 @@ struct HypothesisCommand: AsyncParsableCommand {
         var replayed: Trace { hypothesis.fields[0].trace }
     }
 
-    private func question(of path: String, _ learner: HypothesisLearner) throws -> Question {
+    private func question(
+        of path: String, _ learner: HypothesisLearner, _ options: HypothesisOptions
+    ) throws -> Question {
         let trace = try Trace.load(ReadingArguments.path(of: path), reading.options(of: path, names: []))
         guard trace.hasUsers || per == .shared || per == nil else {
             throw ReplayError.data("\(path) has no users, which per-user caches need.")

@@ -21,7 +21,7 @@ import Testing
         options.seeds = 2
         options.permutedSeeds = 1
         options.permutations = 3
-        options.resamples = 200
+        options.mostPermutations = 3
         return options
     }
 
@@ -70,8 +70,8 @@ import Testing
             try HypothesisField(mode: .perUser, trace: trace, capacities: capacities),
         ]
         let hypothesis = try Hypothesis(fields: fields, learner: learner(), options: options)
-        // Two seeds with, two without, three permutations, two baselines; four cells.
-        #expect(hypothesis.runCount == 36)
+        // Two seeds with, two without, three permutations in two ways, two baselines; four cells.
+        #expect(hypothesis.runCount == 48 && hypothesis.mostRunCount == 48)
         let results = await hypothesis.run()
         #expect(results.map(\.mode) == [.shared, .shared, .perUser, .perUser])
         #expect(results.map(\.capacity) == [20, 60, 20, 60])
@@ -79,12 +79,15 @@ import Testing
             #expect(result.requests == 3_000)
             #expect(
                 result.arms.map(\.role).prefix(3) == ["with_categories", "without_categories", "permuted_categories"])
-            #expect(result.arms[2].hitRatios.count == 3)
+            #expect(result.arms[2].hitRatios.count == 3 && result.arms[3].hitRatios.count == 3)
+            #expect(result.arms[2].permute == .within([.popularity, .age]) && result.arms[3].permute == .uniform)
+            #expect(result.permutations.map(\.permute) == [.within([.popularity, .age]), .uniform])
+            #expect(result.withMinusPermuted == result.permutations[0].contrast)
             // The arm without categories and the baseline are both LRU, and must have been run alike.
-            #expect(result.arms[1].hitRatio == result.arms[3].hitRatio)
+            #expect(result.arms[1].hitRatio == result.arms[4].hitRatio)
             #expect(result.withMinusWithout.difference == result.withMinusBaselines[0].contrast.difference)
-            #expect(result.arms[3].gapClosed == 0)
-            #expect(result.arms[4].gapClosed == 1)
+            #expect(result.arms[4].gapClosed == 0)
+            #expect(result.arms[5].gapClosed == 1)
             #expect(result.resampling.units == "users")
             #expect(result.permutation.pValue >= 0.25)
             #expect(result.verdict != .supported)
@@ -101,7 +104,7 @@ import Testing
         let runs = await sweep.run()
         #expect(result.arms[0].hitRatio == runs[0].objectHitRatio)
         #expect(result.arms[1].hitRatio == runs[1].objectHitRatio)
-        #expect(result.arms[4].hitRatio == runs[2].objectHitRatio)
+        #expect(result.arms[5].hitRatio == runs[2].objectHitRatio)
     }
 
     @Test func threadsChangeNothing() async throws {
@@ -111,21 +114,81 @@ import Testing
         #expect(try JSONReport.data(one) == JSONReport.data(four))
     }
 
-    @Test func theLearnersOtherFormHasNoCategoryGroup() throws {
+    @Test func theLearnerWithoutLabelsIsTheSamePolicy() throws {
         let learner = try HypothesisLearner("learned(user=on,hidden=16)")
         #expect(learner.withCategories.label == "learned(user=on,hidden=16)")
-        #expect(learner.withoutCategories.label == "learned(hidden=16,category=off,user=off,session=off)")
+        #expect(learner.withoutCategories.label == "learned(user=on,hidden=16)")
         #expect(throws: PolicyError.self) { try HypothesisLearner("lru") }
     }
 
-    @Test func withoutItsGroupsTheLearnerIsBlindToLabels() throws {
+    /// A learner with its category groups on profits from one category for all: the groups contain the user's activity
+    /// and reuse. The learner without categories must have them, too, or their value counts as that of labels.
+    @Test func withoutCategoriesIsARunWithOneCategoryForAll() async throws {
         let trace = try trace(.informative)
-        let without = try HypothesisLearner().withoutCategories
-        let permuted = LabelPermutation(objects: trace.objectCount, seed: 1, number: 0).applied(to: trace)
-        let hits = try [trace, permuted].map {
-            try ReplayJob(policy: without, capacity: .number(60)).run(over: ReplayInput($0)).hits
+        let capacity = CapacityRequest.number(20)
+        let field = try HypothesisField(mode: .perUser, trace: trace, capacities: [capacity])
+        let learner = try HypothesisLearner("learned(hidden=4)", baselines: ["lru", "belady"])
+        var options = options
+        options.permute = [.uniform]
+        let found = try #require(
+            await Hypothesis(fields: [field], learner: learner, options: options).run().first?.arms[1])
+        let single = trace.withOneCategory()
+        #expect(single.objectCategories.allSatisfy { $0 == 1 } && single.categoryCount == 1)
+        let ratios = try (0..<2).map { seed in
+            try ReplayJob(
+                policy: learner.withCategories, capacity: capacity, mode: .perUser,
+                options: ReplayOptions(warmup: 0.25, seed: 1 + UInt64(seed))
+            ).run(over: ReplayInput(single)).objectHitRatio
         }
-        #expect(hits[0] == hits[1])
+        #expect(found.role == "without_categories" && found.hitRatios == ratios)
+    }
+
+    @Test func withoutLabelsTheLearnerIsBlindToThem() throws {
+        let trace = try trace(.informative)
+        let permuted = LabelPermutation(objects: trace.objectCount, seed: 1, number: 0).applied(to: trace)
+        #expect(trace.withOneCategory().fingerprint == permuted.withOneCategory().fingerprint)
+    }
+
+    /// More permutations are run only where they can decide, and all cells get them.
+    @Test func permutationsAreAddedWhileTheyCanDecide() async throws {
+        let trace = try trace(.informative)
+        let fields = [try HypothesisField(mode: .shared, trace: trace, capacities: [.number(20), .number(60)])]
+        var options = options
+        options.permute = [.uniform]
+        options.permutations = 2
+        options.mostPermutations = 45
+        // A learner that gains nothing: no interval is above zero.
+        let lru = try PolicyCatalogue.standard.policy("lru")
+        let blind = HypothesisLearner(withCategories: lru, withoutCategories: lru, baselines: [lru])
+        let none = try Hypothesis(fields: fields, learner: blind, options: options)
+        #expect(none.runCount == 14 && none.mostRunCount == 100)
+        #expect(await none.run().allSatisfy { $0.permutation.permutations == 2 })
+        // A learner that gains much, because the other form never hits: 39 permutations, of at most 45.
+        let gaining = try HypothesisLearner(
+            withCategories: PolicyCatalogue.standard.policy("category-quota"),
+            withoutCategories: PolicyCatalogue.standard.policy("mru"), baselines: [lru])
+        let progress = none.makeProgress()
+        let results = await (try Hypothesis(fields: fields, learner: gaining, options: options)).run(
+            progress: progress)
+        #expect(Set(results.map(\.permutation.permutations)).count == 1)
+        #expect([2, 39, 45].contains(results[0].permutation.permutations))
+        #expect(progress.completed == progress.total)
+    }
+
+    @Test func anEstimateIsForAllReplays() throws {
+        let fields = [try HypothesisField(mode: .shared, trace: trace(.informative), capacities: [.number(40)])]
+        var options = options
+        options.mostPermutations = 199
+        let hypothesis = try Hypothesis(fields: fields, learner: learner(), options: options)
+        let estimate = hypothesis.estimate(workers: 1)
+        #expect(estimate.replays == hypothesis.runCount && estimate.mostReplays == hypothesis.mostRunCount)
+        #expect(estimate.requests == 4_000 * hypothesis.runCount)
+        #expect(estimate.seconds > 0 && estimate.mostSeconds > estimate.seconds)
+        let example = HypothesisEstimate(
+            replays: 94, mostReplays: 454, requests: 11_280_000, seconds: 20.2, mostSeconds: 7_200)
+        #expect(
+            example.sentence == "94 replays of 11,280,000 requests together, about 21 seconds; "
+                + "up to 454 replays and 2.0 hours if a gain needs more permutations.")
     }
 
     @Test func whatCannotBeAskedIsSaid() throws {
@@ -137,6 +200,9 @@ import Testing
         var options = options
         options.permutations = 1
         #expect(throws: ReplayError.self) { try Hypothesis(fields: [], learner: learner(), options: options) }
+        options.permutations = 20
+        options.mostPermutations = 19
+        #expect(throws: ReplayError.self) { try Hypothesis(fields: [], learner: learner(), options: options) }
     }
 
     @Test func theReportIsTheInterface() async throws {
@@ -146,16 +212,60 @@ import Testing
         var report = HypothesisReport(options: options)
         report.add(results, of: TraceSummary(trace, path: "shop.csv"))
         let json = try #require(JSONSerialization.jsonObject(with: report.json()) as? [String: Any])
-        #expect(json["schema"] as? String == "halcyon.hypothesis/2")
+        #expect(json["schema"] as? String == "halcyon.hypothesis/3")
         let result = try #require((json["results"] as? [[String: Any]])?.first)
         #expect(result["trace"] as? String == "shop.csv")
         #expect(result["mode"] as? String == "shared")
         #expect(result["capacity"] as? Int == 40)
-        #expect(["supported", "not supported", "undecided"].contains(try #require(result["verdict"] as? String)))
+        let answers = [
+            "supported", "too small to matter", "no effect beyond the margin", "harmful", "undecided",
+        ]
+        #expect(answers.contains(try #require(result["verdict"] as? String)))
+        let verdict = try #require((json["verdicts"] as? [[String: Any]])?.first)
+        #expect(verdict["trace"] as? String == "shop.csv" && verdict["holm_p_value"] is Double)
+        #expect(verdict["verdict"] as? String == result["verdict"] as? String, "one cell decides alone")
+        #expect(
+            (json["options"] as? [String: Any])?["permute"] as? [String] == ["within=popularity,age,size", "uniform"])
+        let ways = try #require(result["permutations"] as? [[String: Any]])
+        #expect(ways.map { $0["permute"] as? String } == ["within=popularity,age", "uniform"])
+        #expect((ways[0]["strata"] as? Int ?? 0) > 1 && (ways[0]["smallest_stratum"] as? Int ?? 0) >= 20)
+        #expect((ways[0]["share_changed"] as? Double ?? 0) > 0.5)
         let difference = try #require(result["with_minus_permuted"] as? [String: Any])
         #expect(difference["difference"] is Double)
         #expect((difference["interval"] as? [String: Double])?.keys.sorted() == ["high", "low"])
         #expect(difference["family_interval"] is [String: Double])
-        #expect(report.table().contains(results[0].sentence))
+        let text = report.table()
+        #expect(text.contains(results[0].sentence) && text.contains(report.verdicts[0].sentence))
+        #expect(text.contains("runs: 2 seeds with and 2 without categories\n"))
+        #expect(text.contains("labels permuted within popularity and age: 3 permutations of 1 seed, p = "))
+        #expect(text.contains("labels permuted uniformly: 3 permutations of 1 seed, p = "))
+    }
+
+    @Test func everyParameterIsRecorded() throws {
+        let hits = StubHits(effect: 0.02)
+        let evidence = try #require(hits.evidence(hits.cells(1, seed: 1), options: options).first)
+        let learner = try HypothesisLearner("learned(hidden=4)", baselines: ["lru", "belady"])
+        let result = try StubHits.result(evidence, learner: learner)
+        for arm in result.arms.prefix(3) {
+            #expect(arm.parameters == Dictionary(uniqueKeysWithValues: learner.withCategories.parameters))
+            #expect(arm.parameters["hidden"] == "4" && arm.parameters["horizon"] == "0.2")
+        }
+    }
+
+    @Test func severalTracesAreAdjustedByHolm() throws {
+        let hits = StubHits(effect: 0.02)
+        var options = options
+        options.permutations = 19
+        options.mostPermutations = 19
+        let evidence = try #require(hits.evidence(hits.cells(1, seed: 1), options: options).first)
+        let result = try StubHits.result(evidence, learner: HypothesisLearner(baselines: ["lru", "belady"]))
+        var report = HypothesisReport(options: options)
+        report.add([result], of: TraceSummary(StubHits.trace, path: "a.csv"))
+        #expect(report.verdicts.map(\.holmPValue) == [0.05])
+        report.add([result], of: TraceSummary(StubHits.trace, path: "b.csv"))
+        #expect(report.verdicts.map(\.holmPValue) == [0.1, 0.1])
+        #expect(report.verdicts.allSatisfy { $0.verdict == .supported && $0.pValue == 0.05 })
+        let sentence = "p = 0.050, adjusted for the 2 traces 0.100 (Holm), which alone is not significant for all"
+        #expect(report.table().contains(sentence))
     }
 }

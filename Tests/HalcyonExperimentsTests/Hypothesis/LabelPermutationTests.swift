@@ -1,3 +1,4 @@
+import HalcyonSimulation
 import HalcyonTrace
 import Testing
 
@@ -61,6 +62,74 @@ import Testing
         // Sessions stay in a group three times of four; labels dealt out anew meet by chance, beside repeats.
         #expect(before > 0.6)
         #expect(after < 0.25)
+    }
+
+    @Test func labelsStayWithinTheirStrata() throws {
+        var model = BrowsingModel.informative
+        model.requests = 5_000
+        model.users = 20
+        let trace = try model.generate(seed: 1, names: false)
+        let strata = try LabelStrata(.within([.popularity, .age]), of: trace)
+        var stratum = [Int](repeating: -1, count: trace.objectCount)
+        for (number, members) in strata.members.enumerated() {
+            for object in members {
+                #expect(stratum[Int(object)] == -1)
+                stratum[Int(object)] = number
+            }
+        }
+        #expect(!stratum.contains(-1) && strata.fewest >= LabelStrata.fewestObjects)
+        let permutation = LabelPermutation(within: strata, objects: trace.objectCount, seed: 1, number: 0)
+        #expect(permutation.donors.sorted() == (0..<trace.objectCount).map { UInt32($0) })
+        #expect(permutation.donors.enumerated().allSatisfy { stratum[$0] == stratum[Int($1)] })
+        #expect(permutation.shareChanged(in: trace) > 0.5)
+        // In one stratum, it is the plain permutation.
+        let one = try LabelStrata(.uniform, of: trace)
+        #expect(
+            LabelPermutation(within: one, objects: trace.objectCount, seed: 3, number: 5).donors
+                == LabelPermutation(objects: trace.objectCount, seed: 3, number: 5).donors)
+    }
+
+    @Test func strataAreNestedQuantilesAsWorkedByHand() throws {
+        // 400 objects, of which object i is requested 1 + i mod 4 times: 20 strata. Popularity has 20^(2/3) = 7 bins
+        // of 57 or 58 objects, age 20^(1/3) = 2 bins in each.
+        var entries = (0..<400).map { UInt32($0) }
+        for object in 0..<400 { entries += Array(repeating: UInt32(object), count: object % 4) }
+        let trace = labelled(entries, objects: (0..<400).map { 1 + UInt32($0 % 3) })
+        let both = try LabelStrata(.within([.popularity, .age]), of: trace)
+        #expect(both.members.count == 14 && both.members.allSatisfy { (28...29).contains($0.count) })
+        let counts = both.members.map { $0.map { $0 % 4 } }
+        #expect(counts[0].allSatisfy { $0 == 0 } && counts[13].allSatisfy { $0 == 3 })
+        #expect((both.members[0].max() ?? 0) < (both.members[1].min() ?? 0))
+        // Alone, a property has all 20 strata of 20 objects.
+        let age = try LabelStrata(.within([.age]), of: trace)
+        #expect(age.members.count == 20 && age.members[3] == (60..<80).map { UInt32($0) })
+        // Sizes are equal here: they are left out, and alone refused.
+        #expect(try LabelStrata(.within([.popularity, .age, .size]), of: trace).scheme == both.scheme)
+        #expect(throws: ReplayError.self) { try LabelStrata(.within([.size]), of: trace) }
+        #expect(try LabelStrata(.uniform, of: trace).members.count == 1)
+    }
+
+    /// A label that only marks the popular objects says nothing within strata of popularity.
+    @Test func aLabelThatFollowsFromPopularityDoesNotChangeWithinIt() throws {
+        var entries = (0..<400).map { UInt32($0) }
+        for object in 0..<100 { entries += Array(repeating: UInt32(object), count: 3) }
+        let trace = labelled(entries, objects: (0..<400).map { $0 < 100 ? 1 : 2 })
+        let strata = try LabelStrata(.within([.popularity]), of: trace)
+        let within = LabelPermutation(within: strata, objects: 400, seed: 1, number: 0)
+        #expect(within.shareChanged(in: trace) == 0)
+        #expect(LabelPermutation(objects: 400, seed: 1, number: 0).shareChanged(in: trace) > 0.25)
+    }
+
+    @Test func waysToPermuteAreReadAndWritten() throws {
+        #expect(try PermutationScheme(parsing: "uniform") == .uniform)
+        let all = try PermutationScheme(parsing: "within=popularity,size,age")
+        #expect(all == .within([.popularity, .age, .size]) && all == PermutationScheme.standard[0])
+        #expect(all.description == "within=popularity,age,size")
+        #expect(all.words == "permuted within popularity, age and size")
+        #expect(PermutationScheme.within([.size]).words == "permuted within size")
+        for text in ["", "within", "within=", "within=colour", "within=size,size", "within=size,", "Uniform"] {
+            #expect(throws: ReplayError.self) { try PermutationScheme(parsing: text) }
+        }
     }
 
     /// How often a user's request has the categories of the user's last one, for another object.

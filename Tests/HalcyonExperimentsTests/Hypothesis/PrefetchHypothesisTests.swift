@@ -22,7 +22,8 @@ import Testing
         options.seeds = 1
         options.permutedSeeds = 1
         options.permutations = 2
-        options.resamples = 200
+        options.mostPermutations = 2
+        options.permute = [.uniform]
         return options
     }
 
@@ -95,13 +96,10 @@ import Testing
     @Test func theReportNamesWhatFetchedAhead() throws {
         let hits = StubHits(effect: 0.02)
         let evidence = try #require(hits.evidence(hits.cells(1, seed: 1), options: options).first)
-        let field = try HypothesisField(mode: .perUser, trace: StubHits.trace, capacities: [.number(20)])
         let plain = try HypothesisLearner(baselines: ["lru", "belady"])
         var fetching = plain
         fetching.prefetch = try prefetch()
-        let results = [plain, fetching].map {
-            HypothesisResult(evidence, field: field, capacity: .number(20), learner: $0)
-        }
+        let results = try [plain, fetching].map { try StubHits.result(evidence, learner: $0) }
         #expect(results[0].sentence == results[1].sentence && results[0].verdict == results[1].verdict)
         var report = HypothesisReport(options: options)
         report.add([results[1]], of: TraceSummary(StubHits.trace, path: "shop.csv"))
@@ -113,7 +111,11 @@ import Testing
         let prefetch = try #require(result["prefetch"] as? [String: Any])
         #expect(prefetch["policy"] as? String == "planner(sampling=0.5)")
         #expect(prefetch["budget"] as? String == "2/request" && prefetch["fetch_latency"] as? Int == 0)
+        let parameters = try #require(prefetch["parameters"] as? [String: String])
+        #expect(parameters["sampling"] == "0.5" && parameters["categories"] == "on")
+        #expect(parameters.count == PlannerParameters.table.count)
         let arms = try #require(result["arms"] as? [[String: Any]])
+        #expect((arms[1]["prefetch_parameters"] as? [String: String])?["categories"] == "off")
         let named = arms.map { $0["prefetch"] != nil }
         #expect(named == [true, true, true, false, false])
         var before = HypothesisReport(options: options)
@@ -125,13 +127,12 @@ import Testing
     @Test func theReportNamesTheKernels() throws {
         let hits = StubHits(effect: 0.02)
         let evidence = try #require(hits.evidence(hits.cells(1, seed: 1), options: options).first)
-        let field = try HypothesisField(mode: .perUser, trace: StubHits.trace, capacities: [.number(20)])
         func report(_ learner: String, _ planner: String? = nil) throws -> HypothesisReport {
             let learner = try HypothesisLearner(
                 learner, baselines: ["lru", "belady"], prefetch: planner.map { try prefetch($0) })
             var report = HypothesisReport(options: options)
             report.add(
-                [HypothesisResult(evidence, field: field, capacity: .number(20), learner: learner)],
+                [try StubHits.result(evidence, learner: learner)],
                 of: TraceSummary(StubHits.trace, path: "shop.csv"))
             return report
         }

@@ -1,4 +1,5 @@
 import HalcyonEviction
+import HalcyonSimulation
 import HalcyonTrace
 
 @testable import HalcyonExperiments
@@ -55,10 +56,12 @@ struct StubHits {
         let own = luck(&generator)
         cell.withCategories = (0..<seeds).map { _ in run(effect + features, own, &generator) }
         cell.withoutCategories = (0..<seeds).map { _ in run(0, 0, &generator) }
-        cell.permuted = (0..<permutations).map { _ in
-            let own = luck(&generator)
-            return (0..<2).map { _ in run(features, own, &generator) }
-        }
+        cell.permuted = [
+            (0..<permutations).map { _ in
+                let own = luck(&generator)
+                return (0..<2).map { _ in run(features, own, &generator) }
+            }
+        ]
         cell.baselines = [run(-0.05, 0, &generator), run(0.2, 0, &generator)]
         return cell
     }
@@ -67,12 +70,23 @@ struct StubHits {
     func evidence(_ cells: [CellHits], options: HypothesisOptions) throws -> [CellEvidence] {
         let learner = try HypothesisLearner(baselines: ["lru", "belady"])
         func mean(_ runs: [ArmHits]) -> Double { CellEvidence.mean(runs).hitRatio }
-        let findings = PermutationTest.findings(
-            observed: cells.map { mean($0.withCategories) }, permuted: cells.map { $0.permuted.map(mean) })
+        let findings = options.schedule.findings(
+            observed: cells.map { mean($0.withCategories) }, permuted: cells.map { $0.permuted[0].map(mean) })
         return cells.indices.map {
             CellEvidence(
                 cells[$0], units: Self.units, learner: learner, options: options, cells: cells.count,
-                permutation: findings[$0])
+                permutations: [findings[$0]], schemes: [.uniform])
         }
+    }
+
+    /// The result of a cell, with its report's strata.
+    static func result(
+        _ evidence: CellEvidence, mode: ReplayMode = .perUser, learner: HypothesisLearner
+    ) throws -> HypothesisResult {
+        let field = try HypothesisField(mode: mode, trace: trace, capacities: [.number(20)])
+        let strata = try LabelStrata(.uniform, of: trace)
+        return HypothesisResult(
+            evidence, field: field, capacity: .number(20), learner: learner,
+            permutations: [HypothesisResult.Permutation(evidence, scheme: 0, strata: strata, shareChanged: 0.5)])
     }
 }

@@ -7,7 +7,8 @@ import HalcyonSimulation
 public struct HypothesisLearner: Sendable {
     /// The learner that uses the categories.
     public var withCategories: ConfiguredPolicy
-    /// The same learner without category features.
+    /// The learner that is run without labels: on a trace with one category for all objects. For the learned policy, it
+    /// is the same policy. Its features of a user's activity and reuse do not depend on labels, and are the same then.
     public var withoutCategories: ConfiguredPolicy
     /// The baselines. `lru` and an offline policy define the gap.
     public var baselines: [ConfiguredPolicy]
@@ -31,23 +32,23 @@ public struct HypothesisLearner: Sendable {
         self.prefetch = prefetch
     }
 
-    /// Creates the learner that `text` names, such as `learned(horizon=1)`. Its other form has the category groups
-    /// switched off.
+    /// Creates the learner that `text` names, such as `learned(horizon=1)`.
     ///
     /// - Parameter prefetch: the prefetch policy of both forms. The learner without prefetching is then the first
     ///   baseline.
-    /// - Throws: `PolicyError` if there is no such policy, or it has no category groups to switch
-    ///   off.
+    /// - Throws: `PolicyError` if there is no such policy, or it has no category feature groups.
     public init(
         _ text: String = "learned", baselines: [String] = HypothesisLearner.standardBaselines,
         prefetch: HypothesisPrefetch? = nil, catalogue: PolicyCatalogue = .standard
     ) throws(PolicyError) {
         let spec = try PolicySpec(parsing: text)
-        var without = spec
-        without.settings.removeAll { Self.categoryGroups.contains($0.name) }
-        without.settings += Self.categoryGroups.map { PolicySpec.Setting($0, "off") }
         withCategories = try catalogue.policy(spec.description)
-        withoutCategories = try catalogue.policy(without.description)
+        withoutCategories = withCategories
+        // A policy without these groups is refused in the words of the catalogue.
+        var groups = spec
+        groups.settings.removeAll { Self.categoryGroups.contains($0.name) }
+        groups.settings += Self.categoryGroups.map { PolicySpec.Setting($0, "on") }
+        _ = try catalogue.policy(groups.description)
         var policies = prefetch == nil ? [] : [withCategories]
         for name in baselines { policies.append(try catalogue.policy(name)) }
         self.baselines = policies

@@ -6,17 +6,20 @@ public struct HypothesisOptions: Sendable, Equatable, Codable {
     public var warmup = 0.25
     /// The number of seeds of the learner to average, with and without categories. The default is 6.
     public var seeds = 6
-    /// The number of these seeds to average under each permutation of the labels, at most ``seeds``. The default is
-    /// 2.
+    /// The number of these seeds to average under each permutation of the labels, at most ``seeds``. The default is 2.
     public var permutedSeeds = 2
-    /// The number of permutations of the labels. The default is 19, the minimum for support at 95 %.
+    /// The ways to permute the labels. The verdict is by the first one; the others stand beside it. By default within
+    /// strata of popularity, age and size, and uniform.
+    public var permute = PermutationScheme.standard
+    /// The number of permutations of each way to run at first. The default is 19.
     public var permutations = 19
-    /// The number of bootstrap draws. The default is 2,000.
-    public var resamples = 2_000
+    /// The maximum number of permutations of the first way. They are run while a cell's intervals show a gain, its
+    /// p-value is not yet significant, and more permutations could make it so. The default is 199. At most
+    /// ``permutations``: a fixed number.
+    public var mostPermutations = 199
     /// The confidence of the intervals. The level of the permutation test is 1 minus this. The default is 0.95.
     public var confidence = 0.95
-    /// The smallest relevant gain in hit ratio. The hypothesis is not supported if a larger gain is ruled out. The
-    /// default is 0.005.
+    /// The smallest relevant gain in hit ratio, the margin of the verdicts. The default is 0.005.
     public var margin = 0.005
     /// The sharing of models between per-user caches. The default is shared.
     public var models = ModelSharing.shared
@@ -29,6 +32,11 @@ public struct HypothesisOptions: Sendable, Equatable, Codable {
     /// Creates the default options.
     public init() {}
 
+    /// The schedule of the permutations that the verdict is based on.
+    var schedule: PermutationSchedule {
+        PermutationSchedule(first: permutations, most: mostPermutations, level: level)
+    }
+
     /// The significance level: the largest p-value that counts as evidence.
     var level: Double { 1 - confidence }
 
@@ -40,10 +48,14 @@ public struct HypothesisOptions: Sendable, Equatable, Codable {
         if !(1...1_000).contains(permutedSeeds) {
             throw .usage("\(permutedSeeds) seeds under each permutation: give 1 to 1000.")
         }
-        if !(2...10_000).contains(permutations) {
-            throw .usage("\(permutations) permutations: give 2 to 10000, and 19 or more to find support.")
+        if permute.isEmpty { throw .usage("No way to permute labels is given: give at least one.") }
+        if Set(permute).count < permute.count { throw .usage("A way to permute labels is given twice: give it once.") }
+        for number in [permutations, mostPermutations] where !(2...10_000).contains(number) {
+            throw .usage("\(number) permutations: give 2 to 10000, and 19 or more to find support.")
         }
-        if !(200...100_000).contains(resamples) { throw .usage("\(resamples) resamples: give 200 to 100000.") }
+        if mostPermutations < permutations {
+            throw .usage("At most \(mostPermutations) permutations are fewer than the first \(permutations).")
+        }
         if !(0.5..<1).contains(confidence) {
             throw .usage("A confidence of \(confidence): give a number from 0.5 to less than 1.")
         }

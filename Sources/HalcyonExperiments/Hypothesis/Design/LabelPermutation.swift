@@ -25,6 +25,33 @@ public struct LabelPermutation: Sendable {
         self.donors = donors
     }
 
+    /// Creates one of many permutations within strata, each equally likely. O(objects).
+    ///
+    /// - Parameters:
+    ///   - strata: the strata; an object's donor is in its stratum.
+    ///   - seed: the seed of all permutations.
+    ///   - number: the number of the permutation.
+    init(within strata: LabelStrata, objects: Int, seed: UInt64, number: Int) {
+        var generator = SeededGenerator(seed: seed, stream: 0x1ABE1 &+ UInt64(number))
+        var donors = (0..<objects).map { UInt32($0) }
+        for members in strata.members {
+            var order = members
+            for index in stride(from: order.count - 1, to: 0, by: -1) {
+                order.swapAt(index, generator.below(index + 1))
+            }
+            for (object, donor) in zip(members, order) { donors[Int(object)] = donor }
+        }
+        self.donors = donors
+    }
+
+    /// Returns the share of the objects whose donor has other labels than they at its first request, 0…1. O(objects).
+    func shareChanged(in trace: Trace) -> Double {
+        let labels = trace.objectCategories
+        guard labels.count == donors.count, !donors.isEmpty else { return 0 }
+        let changed = donors.indices.count { labels[$0] != labels[Int(donors[$0])] }
+        return Double(changed) / Double(donors.count)
+    }
+
     /// Creates a permutation from its donors.
     ///
     /// - Parameter donors: the donor of each object, each object once.
@@ -57,5 +84,17 @@ public struct LabelPermutation: Sendable {
             current[Int(object)] = trace.requestCategories[position]
             return current[Int(donors[Int(object)])]
         }
+    }
+}
+
+extension Trace {
+    /// Returns the same requests with one category for all objects: what a learner knows without labels. O(objects).
+    func withOneCategory() -> Trace {
+        var sets = CategorySets()
+        let only = sets.number(of: [0])
+        return Trace(
+            entries: entries, times: times, users: users, objectSizes: objectSizes, requestSizes: requestSizes,
+            objectCategories: Array(repeating: only, count: objectCount), categorySets: sets, categoryCount: 1,
+            userCount: userCount, sizeUnit: sizeUnit, names: names, report: report)
     }
 }

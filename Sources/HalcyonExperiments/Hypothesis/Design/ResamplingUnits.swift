@@ -1,7 +1,7 @@
 import HalcyonSimulation
 import HalcyonTrace
 
-/// The units of a bootstrap: users, or time blocks if users are too few or too unequal.
+/// The units of the variance: users, or time blocks if users are too few or too unequal.
 struct ResamplingUnits: Sendable {
     /// The kind of a unit.
     enum Kind: String, Sendable, Codable {
@@ -17,7 +17,7 @@ struct ResamplingUnits: Sendable {
     static let largestShareWithoutUser = 0.1
     /// The maximum number of units. More users are divided at random into this number of groups.
     static let mostUnits = 2_000
-    /// The number of time blocks, large enough to draw several adjacent ones together.
+    /// The number of time blocks, large enough to show how long a series depends on itself.
     static let timeBlockCount = 128
 
     let kind: Kind
@@ -42,7 +42,7 @@ struct ResamplingUnits: Sendable {
         }
         let counted = trace.count - first
         let usersServe =
-            Bootstrap.effectiveUnits(requests) >= Self.fewestUsers
+            UnitVariance.effectiveUnits(requests) >= Self.fewestUsers
             && Double(counted - withUser) <= Self.largestShareWithoutUser * Double(counted)
         if usersServe {
             kind = .users

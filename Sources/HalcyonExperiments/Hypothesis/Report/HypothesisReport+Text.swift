@@ -14,11 +14,16 @@ extension HypothesisReport {
             for note in trace.notes { text += "  note: \(note)\n" }
             let kernels = results.filter { $0.trace == trace.path }.flatMap { [$0.kernels, $0.prefetch?.kernels] }
             if let note = KernelInfo.note(kernels) { text += "  note: \(note)\n" }
+            func emphasized(_ sentence: String) -> String {
+                (emphasis ? "\u{1B}[1m\(sentence)\u{1B}[0m" : sentence) + "\n"
+            }
             for result in results where result.trace == trace.path {
                 text += "\n" + Self.title(result) + "\n"
                 text += Self.table(of: result, emphasis: emphasis)
-                text += (emphasis ? "\u{1B}[1m\(result.sentence)\u{1B}[0m" : result.sentence) + "\n"
+                text += Self.runs(result)
+                text += emphasized(result.sentence)
             }
+            for verdict in verdicts where verdict.trace == trace.path { text += "\n" + emphasized(verdict.sentence) }
         }
         return text
     }
@@ -32,7 +37,7 @@ extension HypothesisReport {
         let units =
             drawn.units == ResamplingUnits.Kind.users.rawValue
             ? "\(drawn.count.grouped) users or groups of users"
-            : "\(drawn.count.grouped) time blocks, \(drawn.blockLength) adjacent ones drawn together"
+            : "\(drawn.count.grouped) time blocks, worth \(Int(drawn.effectiveCount)) independent ones"
         let ahead = result.prefetch.map { ", \($0.policy) prefetches \($0.budget)" } ?? ""
         return "capacity \(amount)\(requested)\(result.mode == .perUser ? " a user" : "")\(ahead), "
             + "\(result.requests.grouped) requests counted; intervals over \(units)"
@@ -42,14 +47,15 @@ extension HypothesisReport {
         let figures = ["hit ratio", "gap closed", "with categories less this", "interval"]
         var table = TextTable(
             [(title: "policy", alignment: .left)] + figures.map { (title: $0, alignment: TextTable.Alignment.right) })
+        let ways = result.permutations.count
         let best = result.arms.dropLast().map(\.hitRatio).max()
         for (index, arm) in result.arms.enumerated() {
             let contrast: Contrast? =
                 switch index {
                 case 0: nil
                 case 1: result.withMinusWithout
-                case 2: result.withMinusPermuted
-                default: result.withMinusBaselines[index - 3].contrast
+                case 2..<2 + ways: result.permutations[index - 2].contrast
+                default: result.withMinusBaselines[index - 2 - ways].contrast
                 }
             table.add([
                 .init(name(arm)), .init(arm.hitRatio.percent, isBold: arm.hitRatio == best),
@@ -61,6 +67,21 @@ extension HypothesisReport {
         return table.rendered(emphasis: emphasis)
     }
 
+    /// The number of runs of each arm, and how the labels were permuted.
+    private static func runs(_ result: HypothesisResult) -> String {
+        let seeds = result.arms[0].hitRatios.count.counted("seed")
+        var text = "runs: \(seeds) with and \(result.arms[1].hitRatios.count) without categories\n"
+        for way in result.permutations {
+            text += "labels \(way.permute.words): \(way.permutations.counted("permutation")) of "
+            text += "\(way.seeds.counted("seed")), p = \(way.adjustedPValue.decimals(3)); "
+            if way.permute != .uniform {
+                text += "\(way.strata.grouped) strata of at least \(way.smallestStratum.counted("object")); "
+            }
+            text += "\(way.shareChanged.percent) of the objects change labels\n"
+        }
+        return text
+    }
+
     private static func words(_ interval: Interval) -> String {
         "\(interval.low.signedHundredths) … \(interval.high.signedHundredths)"
     }
@@ -70,7 +91,7 @@ extension HypothesisReport {
         case "with_categories":
             "\(arm.policy)\(arm.prefetch.map { " + \($0)" } ?? ""), with categories"
         case "without_categories": "the same without categories"
-        case "permuted_categories": "the same, permuted categories"
+        case "permuted_categories": "the same, \(arm.permute?.words ?? "permuted")"
         default: arm.policy
         }
     }

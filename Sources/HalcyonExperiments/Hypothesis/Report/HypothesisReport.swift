@@ -9,7 +9,7 @@ import HalcyonTrace
 /// are snake case, ratios 0…1, differences of ratios in the same unit.
 public struct HypothesisReport: Sendable, Codable {
     /// The version of this structure.
-    public var schema = "halcyon.hypothesis/2"
+    public var schema = "halcyon.hypothesis/3"
     /// The version of Halcyon that made the report.
     public var halcyonVersion = Halcyon.version
     /// The result version of the build that made the report. Builds with the same number give the same counts for the
@@ -21,6 +21,8 @@ public struct HypothesisReport: Sendable, Codable {
     public var options: HypothesisOptions
     /// The traces, in the requested order.
     public var traces: [TraceSummary]
+    /// The verdict on each trace, in the requested order.
+    public var verdicts: [TraceVerdict]
     /// The results: one for each trace, mode and capacity, in the requested order.
     public var results: [HypothesisResult]
 
@@ -28,14 +30,15 @@ public struct HypothesisReport: Sendable, Codable {
     ///
     /// - Parameter options: the requested options. In ``options`` the number of permuted seeds is limited to the
     ///   number of seeds.
-    public init(options: HypothesisOptions, traces: [TraceSummary] = [], results: [HypothesisResult] = []) {
+    public init(options: HypothesisOptions) {
         self.options = options
         self.options.permutedSeeds = min(options.permutedSeeds, options.seeds)
-        self.traces = traces
-        self.results = results
+        traces = []
+        verdicts = []
+        results = []
     }
 
-    /// Adds the results of one trace.
+    /// Adds the results of one trace, and adjusts the p-values of all traces.
     public mutating func add(_ found: [HypothesisResult], of trace: TraceSummary) {
         traces.append(trace)
         results += found.map { result in
@@ -43,12 +46,13 @@ public struct HypothesisReport: Sendable, Codable {
             result.trace = trace.path
             return result
         }
+        verdicts = TraceVerdict.list(results, traces: traces.map(\.path), level: options.level)
     }
 
     /// Returns the report as one JSON object with sorted keys.
     public func json() throws -> Data { try JSONReport.data(self) }
 
-    /// Returns the results, one JSON object per line.
+    /// Returns the results, one JSON object per line, each with the verdict on its trace.
     public func jsonLines() throws -> Data {
         struct Line: Encodable {
             let schema: String
@@ -56,14 +60,14 @@ public struct HypothesisReport: Sendable, Codable {
             let resultVersion: Int
             let buildId: String
             let options: HypothesisOptions
+            let verdict: TraceVerdict?
             let result: HypothesisResult
         }
         return try JSONReport.lines(
-            results.map {
+            results.map { result in
                 Line(
                     schema: schema, halcyonVersion: halcyonVersion, resultVersion: resultVersion, buildId: buildId,
-                    options: options,
-                    result: $0)
+                    options: options, verdict: verdicts.first { $0.trace == result.trace }, result: result)
             })
     }
 }

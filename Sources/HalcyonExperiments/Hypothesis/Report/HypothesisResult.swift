@@ -1,4 +1,5 @@
 import HalcyonEviction
+import HalcyonPrefetch
 import HalcyonSimulation
 import HalcyonTrace
 
@@ -12,8 +13,14 @@ public struct HypothesisResult: Sendable, Codable {
         public var role: String
         /// The policy with the parameters set by the user.
         public var policy: String
+        /// All parameters of the policy, defaults included.
+        public var parameters: [String: String]
+        /// The way the labels are permuted, in the notation of `--permute`. Nil for the other roles.
+        public var permute: PermutationScheme?
         /// The prefetch policy. Nil without prefetching.
         public var prefetch: String?
+        /// All parameters of the planner, defaults included. Nil without prefetching.
+        public var prefetchParameters: [String: String]?
         /// The hit ratio, averaged over the runs.
         public var hitRatio: Double
         /// The hit ratio of each run: by seed, or for permuted labels by permutation, each averaged over seeds.
@@ -30,20 +37,46 @@ public struct HypothesisResult: Sendable, Codable {
         public var contrast: Contrast
     }
 
-    /// The result of the permutation test.
+    /// The comparison with one way to permute labels, and the result of its permutation test.
     public struct Permutation: Sendable, Codable {
+        /// The way, in the notation of `--permute`, without properties that are equal for all objects.
+        public var permute: PermutationScheme
+        /// The learner with categories minus its mean over these permutations.
+        public var contrast: Contrast
         /// The number of permutations.
         public var permutations: Int
+        /// The number of seeds averaged under each permutation.
+        public var seeds: Int
         /// The p-value of this cell alone, at least 1 / (permutations + 1).
         public var pValue: Double
         /// The p-value for all cells of the trace together (Westfall and Young).
         public var adjustedPValue: Double
+        /// The number of strata; 1 for uniform permutations.
+        public var strata: Int
+        /// The number of objects in the smallest stratum.
+        public var smallestStratum: Int
+        /// The share of the objects that have other labels than before, in the first permutation, 0…1.
+        public var shareChanged: Double
+
+        init(_ evidence: CellEvidence, scheme: Int, strata: LabelStrata, shareChanged: Double) {
+            permute = strata.scheme
+            contrast = evidence.overPermuted[scheme]
+            permutations = evidence.hits.permuted[scheme].count
+            seeds = evidence.hits.permuted[scheme].first?.count ?? 0
+            pValue = evidence.permutations[scheme].pValue
+            adjustedPValue = evidence.permutations[scheme].adjusted
+            self.strata = strata.members.count
+            smallestStratum = strata.fewest
+            self.shareChanged = shareChanged
+        }
     }
 
     /// The prefetching of the learner.
     public struct Prefetch: Sendable, Codable {
         /// The prefetch policy, with the parameters set by the user.
         public var policy: String
+        /// All parameters of the planner with categories, defaults included.
+        public var parameters: [String: String]
         /// The prefetch budget of each cache, in the notation of `--prefetch-budget`.
         public var budget: String
         /// The duration of a prefetch, in microseconds.
@@ -52,15 +85,15 @@ public struct HypothesisResult: Sendable, Codable {
         public var kernels: KernelInfo?
     }
 
-    /// The resampling that the intervals are based on.
+    /// The units that the intervals are based on.
     public struct Resampling: Sendable, Codable {
         /// The kind of units: `users` or `time_blocks`.
         public var units: String
         /// The number of units.
         public var count: Int
-        /// The effective number of independent units of equal weight.
+        /// The effective number of independent units of equal weight: the degrees of freedom of the units, plus one.
         public var effectiveCount: Double
-        /// The number of adjacent units drawn together.
+        /// The number of time blocks over which the differences depend on themselves; 1 for users.
         public var blockLength: Int
     }
 
@@ -68,8 +101,8 @@ public struct HypothesisResult: Sendable, Codable {
     public struct Gap: Sendable, Codable {
         /// The share, where 1 is the whole gap.
         public var share: Double
-        /// The confidence interval of the share.
-        public var interval: Interval
+        /// The confidence interval of the share (Fieller). Nil if the data do not show that there is a gap.
+        public var interval: Interval?
     }
 
     /// The file as the user named it.
@@ -84,21 +117,23 @@ public struct HypothesisResult: Sendable, Codable {
     public var capacityUnit: SizeUnit
     /// The number of counted requests, without the warm-up.
     public var requests: Int
-    /// The verdict: supported, not supported, or undecided.
+    /// The verdict.
     public var verdict: HypothesisVerdict
     /// The verdict with its reasons, as a sentence.
     public var sentence: String
     /// The smallest gain that the data would show with a probability of 80 %, over the stricter of the two controls.
     /// Nil if nothing varies.
     public var smallestDetectable: Double?
+    /// The learner with categories minus its mean over permuted labels, by the first way to permute them: the headline.
+    public var withMinusPermuted: Contrast
     /// The learner with categories minus the learner without.
     public var withMinusWithout: Contrast
-    /// The learner with categories minus its mean over permuted labels.
-    public var withMinusPermuted: Contrast
     /// The learner with categories minus each baseline.
     public var withMinusBaselines: [BaselineDifference]
-    /// The result of the permutation test.
+    /// The result of the permutation test by the first way to permute labels.
     public var permutation: Permutation
+    /// The results of all ways to permute labels, the first included.
+    public var permutations: [Permutation]
     /// The share of the gap closed. Nil without a gap, or if LRU or the optimum was not run.
     public var gapClosed: Gap?
     /// The prefetching of the learner, in all its forms. Nil without prefetching.
@@ -107,12 +142,12 @@ public struct HypothesisResult: Sendable, Codable {
     public var kernels: KernelInfo?
     /// The hit ratios of all policies.
     public var arms: [Arm]
-    /// The resampling that the intervals are based on.
+    /// The units that the intervals are based on.
     public var resampling: Resampling
 
     init(
         _ evidence: CellEvidence, field: HypothesisField, capacity request: CapacityRequest,
-        learner: HypothesisLearner
+        learner: HypothesisLearner, permutations: [Permutation]
     ) {
         mode = field.mode
         capacity = field.resolved(request)
@@ -123,18 +158,18 @@ public struct HypothesisResult: Sendable, Codable {
         sentence = HypothesisSentence(evidence, verdict: verdict).text
         smallestDetectable = evidence.smallestDetectable
         withMinusWithout = evidence.overWithout
-        withMinusPermuted = evidence.overPermuted
+        self.permutations = permutations
+        permutation = permutations[0]
+        withMinusPermuted = permutation.contrast
         withMinusBaselines = zip(learner.baselines, evidence.overBaselines).map {
             BaselineDifference(policy: $0.label, contrast: $1)
         }
-        permutation = Permutation(
-            permutations: evidence.hits.permuted.count, pValue: evidence.permutation.pValue,
-            adjustedPValue: evidence.permutation.adjusted)
         gapClosed = evidence.gapClosed.map { Gap(share: $0.share, interval: $0.interval) }
         prefetch = learner.prefetch.map {
             let options = $0.withCategories
             return Prefetch(
-                policy: options.policy.description, budget: options.budget.description,
+                policy: options.policy.description, parameters: Self.parameters(options.planner),
+                budget: options.budget.description,
                 fetchLatency: options.fetchLatency, kernels: KernelInfo(options))
         }
         kernels = KernelInfo(learner.withCategories)
@@ -144,101 +179,35 @@ public struct HypothesisResult: Sendable, Codable {
             effectiveCount: evidence.effectiveUnits, blockLength: evidence.blockLength)
     }
 
+    private static func parameters(_ planner: PlannerParameters) -> [String: String] {
+        Dictionary(
+            PlannerParameters.table.map { ($0.name, $0.read(planner)) }, uniquingKeysWith: { $1 })
+    }
+
     private static func arms(_ evidence: CellEvidence, _ learner: HypothesisLearner) -> [Arm] {
         let hits = evidence.hits
         let lru = learner.baselines.firstIndex { $0.label == "lru" }.map { hits.baselines[$0].hitRatio }
-        let planner = learner.prefetch?.withCategories.policy.description
-        func arm(_ role: String, _ policy: ConfiguredPolicy, _ ratios: [Double]) -> Arm {
+        func arm(
+            _ role: String, _ policy: ConfiguredPolicy, _ ratios: [Double], _ prefetch: PrefetchOptions? = nil,
+            permute: PermutationScheme? = nil
+        ) -> Arm {
             let mean = ratios.reduce(0, +) / Double(max(1, ratios.count))
             return Arm(
-                role: role, policy: policy.label, prefetch: role == "baseline" ? nil : planner, hitRatio: mean,
-                hitRatios: ratios,
+                role: role, policy: policy.label,
+                parameters: Dictionary(policy.parameters.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 }),
+                permute: permute, prefetch: prefetch?.policy.description,
+                prefetchParameters: prefetch.map { parameters($0.planner) }, hitRatio: mean, hitRatios: ratios,
                 gapClosed: lru.flatMap { evidence.gapClosed(by: mean, lru: $0) })
         }
-        return [
-            arm("with_categories", learner.withCategories, hits.withCategories.map(\.hitRatio)),
-            arm("without_categories", learner.withoutCategories, hits.withoutCategories.map(\.hitRatio)),
-            arm(
-                "permuted_categories", learner.withCategories,
-                hits.permuted.map { CellEvidence.mean($0).hitRatio }),
-        ] + zip(learner.baselines, hits.baselines).map { arm("baseline", $0, [$1.hitRatio]) }
-    }
-}
-
-/// The verdict on the hypothesis in one cell.
-public enum HypothesisVerdict: String, Sendable, Codable {
-    /// Categories raise the hit ratio. Both gains, over the learner without categories and over permuted labels, are
-    /// above zero for all cells together, and the permutation test is significant.
-    case supported
-    /// A relevant gain is ruled out, over the learner without categories or over permuted labels.
-    case notSupported = "not supported"
-    /// Neither supported nor ruled out.
-    case undecided
-
-    /// The verdict with a capital letter, for the start of a sentence.
-    var words: String { rawValue.prefix(1).uppercased() + rawValue.dropFirst() }
-
-    init(_ evidence: CellEvidence) {
-        let contrasts = [evidence.overWithout, evidence.overPermuted]
-        if contrasts.allSatisfy({ $0.familyInterval.low > 0 })
-            && evidence.permutation.adjusted <= evidence.options.level + 1e-9
-        {
-            self = .supported
-        } else if contrasts.contains(where: { $0.familyInterval.high < evidence.options.margin }) {
-            self = .notSupported
-        } else {
-            self = .undecided
+        let (with, without) = (learner.prefetch?.withCategories, learner.prefetch?.withoutCategories)
+        var arms = [
+            arm("with_categories", learner.withCategories, hits.withCategories.map(\.hitRatio), with),
+            arm("without_categories", learner.withoutCategories, hits.withoutCategories.map(\.hitRatio), without),
+        ]
+        for (scheme, runs) in zip(evidence.schemes, hits.permuted) {
+            let ratios = runs.map { CellEvidence.mean($0).hitRatio }
+            arms.append(arm("permuted_categories", learner.withCategories, ratios, with, permute: scheme))
         }
-    }
-}
-
-/// The sentence that states a verdict and its reasons.
-struct HypothesisSentence {
-    let text: String
-
-    init(_ evidence: CellEvidence, verdict: HypothesisVerdict) {
-        let (without, permuted) = (evidence.overWithout, evidence.overPermuted)
-        let p = "p = \(evidence.permutation.adjusted.decimals(3))"
-        let figures =
-            "\(Self.words(without)) over the same learner without them, "
-            + "\(Self.words(permuted)) over permuted labels (\(p))"
-        guard let detectable = evidence.smallestDetectable else {
-            text =
-                evidence.leavesNoGain
-                ? "\(verdict.words): no gain is possible with this cache, in which LRU has the hit ratio of the optimum."
-                : "\(verdict.words): nothing varies in any run, so no gain is detectable; measured: \(figures)."
-            return
-        }
-        let shown = Self.points(detectable)
-        switch verdict {
-        case .supported:
-            text =
-                "\(verdict.words): knowing the categories changes the hit ratio by \(figures); "
-                + "the smallest detectable gain is \(shown)."
-        case .notSupported:
-            let isByLabels = permuted.familyInterval.high < without.familyInterval.high
-            let bound = isByLabels ? permuted.familyInterval.high : without.familyInterval.high
-            let ruledOut = bound > 0 ? "a gain of \(max(bound * 100, 0.01).decimals(2)) points or more" : "any gain"
-            let control = isByLabels ? "permuted labels" : "the same learner without them"
-            text =
-                "\(verdict.words): \(ruledOut) over \(control) is ruled out, by the interval that holds for all cells; "
-                + "measured: \(figures). The smallest detectable gain is \(shown)."
-        case .undecided:
-            let fewest = Int((1 / evidence.options.level).rounded(.up)) - 1
-            let tooFew =
-                evidence.hits.permuted.count < fewest
-                ? " At least \(fewest) permutations are needed to find support." : ""
-            text =
-                "\(verdict.words): measured: \(figures). The smallest detectable gain is \(shown).\(tooFew)"
-        }
-    }
-
-    private static func points(_ gain: Double) -> String {
-        gain < 0.000_05 ? "less than 0.01 points" : "\((gain * 100).decimals(2)) points"
-    }
-
-    private static func words(_ contrast: Contrast) -> String {
-        "\(contrast.difference.signedHundredths) points "
-            + "(\(contrast.interval.low.signedHundredths) to \(contrast.interval.high.signedHundredths))"
+        return arms + zip(learner.baselines, hits.baselines).map { arm("baseline", $0, [$1.hitRatio]) }
     }
 }

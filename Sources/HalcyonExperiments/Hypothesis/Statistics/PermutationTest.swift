@@ -13,6 +13,8 @@ enum PermutationTest {
         var pValue: Double
         /// The p-value for all cells together.
         var adjusted: Double
+        /// How many permutations have a value in any cell that is at least as large as this cell's observed value.
+        var larger: Int
     }
 
     /// Tests whether the observed values are larger than under permuted labels. O(cells × permutations).
@@ -36,7 +38,7 @@ enum PermutationTest {
             let together = largest.count { $0 >= cell[0] }
             return Finding(
                 pValue: Double(1 + alone) / Double(permutations + 1),
-                adjusted: Double(1 + together) / Double(permutations + 1))
+                adjusted: Double(1 + together) / Double(permutations + 1), larger: together)
         }
     }
 }
