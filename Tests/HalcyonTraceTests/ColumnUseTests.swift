@@ -52,7 +52,7 @@ import Testing
         let full = "time,key,size,category,user\n1.5,a,1,c|d,u\n2,7,2,c,v\n3.25,a,5,c,u\n"
         #expect(
             try losses(full, in: .oracleGeneral) == [
-                "2 categories", "2 users", "the text of 1 key, each of which becomes a number",
+                "2 categories", "2 users", "the text of 1 key (a number instead)",
                 "the fractions of a second in 2 times",
                 "the size of 1 request whose object had another size before (--sizes per-request keeps it)",
             ])

@@ -284,7 +284,7 @@ extension MissRatioCurve {
                 byRatio
                 ? Double(low) * PortableMath.pow(Double(high) / Double(low), part)
                 : Double(low) + Double(high - low) * part
-            let rounded = step == count - 1 ? high : min(high, Int(capacity))
+            let rounded = step == count - 1 ? high : min(high, Int(capacity.rounded()))
             if chosen.last.map({ $0 < rounded }) ?? true { chosen.append(rounded) }
         }
         return chosen
