@@ -9,7 +9,8 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
-    private func use(_ text: String, _ options: LoadOptions = LoadOptions(), name: String = "t.csv") throws -> ColumnUse {
+    private func use(_ text: String, _ options: LoadOptions = LoadOptions(), name: String = "t.csv") throws -> ColumnUse
+    {
         let path = try folder.file(name, text)
         let loaded = try Trace.load(path, options).report.columns
         var stream = try TraceStream(path, options)
@@ -36,8 +37,9 @@ import Testing
     }
 
     @Test func namesOfColumnsAsText() throws {
-        #expect(try ColumnNames(parsing: "key=a,time=b,size=c,category=d,user=e=f")
-            == ColumnNames(key: "a", time: "b", size: "c", category: "d", user: "e=f"))
+        #expect(
+            try ColumnNames(parsing: "key=a,time=b,size=c,category=d,user=e=f")
+                == ColumnNames(key: "a", time: "b", size: "c", category: "d", user: "e=f"))
         for text in ["", "key", "key=", "=a", "key=a,", "colour=b", "key=a,key=b"] {
             #expect(throws: ColumnNames.Fault.self, "\(text)") { try ColumnNames(parsing: text) }
         }

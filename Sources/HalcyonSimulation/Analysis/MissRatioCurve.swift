@@ -182,7 +182,8 @@ extension MissRatioCurve {
         var text = curves.map(\.headline).joined()
         let isSampled = curves.contains(where: \.isSampled)
         if isSampled {
-            text += "\(curves.count > 1 ? "±" : "The standard error") is due to sampling: the true ratio is within two "
+            text +=
+                "\(curves.count > 1 ? "±" : "The standard error") is due to sampling: the true ratio is within two "
                 + "of them at most capacities.\n"
         }
         let unit = curves.first?.unit ?? .objects
@@ -221,7 +222,8 @@ extension MissRatioCurve {
             }
         var text = "\(policy), \(requests.counted("request")), \(method)"
         if isSampled {
-            text += ": \(measuredObjects.counted("object")) measured, at a rate of \((samplingRate * 100).decimals(4)) %"
+            text +=
+                ": \(measuredObjects.counted("object")) measured, at a rate of \((samplingRate * 100).decimals(4)) %"
             text += self.method == .sampled ? " in the end" : ""
         }
         text += "\n"
