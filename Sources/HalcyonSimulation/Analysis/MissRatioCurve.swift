@@ -167,10 +167,10 @@ package struct BoundedEstimate {
     }
 
     private static func density(_ x: Double) -> Double {
-        x.isFinite ? exp(-x * x / 2) / (2 * Double.pi).squareRoot() : 0
+        x.isFinite ? PortableMath.exp(-x * x / 2) / (2 * Double.pi).squareRoot() : 0
     }
 
-    private static func cumulative(_ x: Double) -> Double { erfc(-x / 2.0.squareRoot()) / 2 }
+    private static func cumulative(_ x: Double) -> Double { PortableMath.erfc(-x / 2.0.squareRoot()) / 2 }
 }
 
 extension MissRatioCurve {
