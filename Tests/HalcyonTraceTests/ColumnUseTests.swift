@@ -9,7 +9,8 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
-    private func use(_ text: String, _ options: LoadOptions = LoadOptions(), name: String = "t.csv") throws -> ColumnUse {
+    private func use(_ text: String, _ options: LoadOptions = LoadOptions(), name: String = "t.csv") throws -> ColumnUse
+    {
         let path = try folder.file(name, text)
         let loaded = try Trace.load(path, options).report.columns
         var stream = try TraceStream(path, options)
@@ -36,8 +37,9 @@ import Testing
     }
 
     @Test func namesOfColumnsAsText() throws {
-        #expect(try ColumnNames(parsing: "key=a,time=b,size=c,category=d,user=e=f")
-            == ColumnNames(key: "a", time: "b", size: "c", category: "d", user: "e=f"))
+        #expect(
+            try ColumnNames(parsing: "key=a,time=b,size=c,category=d,user=e=f")
+                == ColumnNames(key: "a", time: "b", size: "c", category: "d", user: "e=f"))
         for text in ["", "key", "key=", "=a", "key=a,", "colour=b", "key=a,key=b"] {
             #expect(throws: ColumnNames.Fault.self, "\(text)") { try ColumnNames(parsing: text) }
         }
@@ -52,7 +54,7 @@ import Testing
         let full = "time,key,size,category,user\n1.5,a,1,c|d,u\n2,7,2,c,v\n3.25,a,5,c,u\n"
         #expect(
             try losses(full, in: .oracleGeneral) == [
-                "2 categories", "2 users", "the text of 1 key, each of which becomes a number",
+                "2 categories", "2 users", "the text of 1 key (a number instead)",
                 "the fractions of a second in 2 times",
                 "the size of 1 request whose object had another size before (--sizes per-request keeps it)",
             ])

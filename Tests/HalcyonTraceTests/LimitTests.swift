@@ -25,7 +25,8 @@ import Testing
         let stable = rows.enumerated().sorted { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }
         let sorted = try folder.file("s.csv", header + stable.map { $0.element.text + "\n" }.joined())
         let expected = try Trace.load(sorted, .with { $0.names = .all })
-        for (narrow, piece) in [(Int(UInt32.max), 1 << 30), (2_999, 1 << 30), (0, 1), (0, 7), (Int(UInt32.max), 1_000)] {
+        for (narrow, piece) in [(Int(UInt32.max), 1 << 30), (2_999, 1 << 30), (0, 1), (0, 7), (Int(UInt32.max), 1_000)]
+        {
             for chunkBytes in [100, 1 << 20] {
                 let trace = try Trace.load(
                     unsorted,

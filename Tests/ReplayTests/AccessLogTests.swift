@@ -47,7 +47,9 @@ struct AccessLogTests {
         #expect(try Replay.run("convert", "access.sqlite", "out.csv", in: folder).code == 0)
         #expect(try folder.text("out.csv") == sample.csv)
         let inspections = try ["t.csv", "access.sqlite"].map { name in
-            try Replay.run("inspect", name, in: folder).lines.dropFirst().joined(separator: "\n")
+            // The columns of a CSV are listed; an access log has fixed fields.
+            try Replay.run("inspect", name, in: folder).lines.dropFirst().filter { !$0.hasPrefix("columns") }
+                .joined(separator: "\n")
         }
         #expect(inspections[0] == inspections[1] && !inspections[0].isEmpty)
         #expect(folder.contents == ["access.sqlite", "out.csv", "t.csv"])

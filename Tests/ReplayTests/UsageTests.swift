@@ -167,16 +167,16 @@ struct UsageTests {
             """
             'foo' does not name a column: write key=…, time=…, size=…, category=… or user=…, separated by commas.
             """),
-        Mistake("t.csv --bogus", "Unknown option '--bogus'. See 'replay --help'."),
+        Mistake("t.csv --bogus", "Unknown option '--bogus'. See 'replay run --help'."),
         Mistake(
             "t.csv --format xml",
             """
             The value 'xml' is invalid for '--format <format>'. Please provide one of 'table', 'json', 'csv' or \
-            'jsonl'. See 'replay --help'.
+            'jsonl'. See 'replay run --help'.
             """),
-        Mistake("curve t.csv --sample 0", "--sample 0.0 is not a share: give a number above 0 and at most 1."),
+        Mistake("curve t.csv --sample 0", "--sample 0 is not a share: give a number above 0 and at most 1."),
         Mistake("curve t.csv --sample 1e-12", "--sample selects none of the 114 objects: give a larger share."),
-        Mistake("curve t.csv --points 1", "--points 1 is no curve: give at least 2, or 0 for every point."),
+        Mistake("curve t.csv --points 1", "--points 1 is no curve: give at least 2, or 0 for every point of lru."),
         Mistake("curve t.csv --maximum-objects 5", "--maximum-objects needs --sample and at least 1."),
         Mistake("inspect t.csv --top=-1", "--top -1 is negative: give 0 or more."),
         Mistake(

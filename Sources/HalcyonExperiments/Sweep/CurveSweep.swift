@@ -21,10 +21,13 @@ import HalcyonTrace
 /// objects, rate 0.1, LRU) the shares have a quarter to two thirds of its error at 2,000 objects and more.
 ///
 /// The standard error is estimated from eight parts of the sample, each replayed in caches scaled like it: the standard
-/// error of the mean of their estimates. It covers the choice of the objects. It does not cover a bias that all parts
-/// share: caches of few objects differ from large ones. A miss ratio is at most 1 and at least the share of first
-/// requests; estimates near these bounds are adapted to them. A miniature simulation needs the time of a replay,
-/// multiplied by twice the rate.
+/// error of the mean of their estimates. A miss ratio is at most 1 and at least the share of first requests; estimates
+/// near these bounds are adapted to them. Measured with 30 seeds, rates 0.1 and 0.03, s3-fifo, sieve, belady and LRU,
+/// on Zipf's law (10,000 objects) and on `Traces/shop.csv`: the true ratio was within two standard errors in 92 to 95 %
+/// of cases, and within three in 98 to 99 %. The error does not cover a bias that all parts share: a miniature cache of
+/// 6 to 20 objects had up to 5 points more misses than the full one (belady), one of 50 objects up to 1.4.
+///
+/// A miniature simulation needs the time of a replay, multiplied by twice the rate.
 ///
 /// At rate 1 the curve equals replays at its capacities to the digit.
 public struct CurveSweep: Sendable {

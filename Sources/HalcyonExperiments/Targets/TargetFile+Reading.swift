@@ -104,7 +104,8 @@ private struct TargetReader {
     func group(_ value: YAMLValue) throws(ReplayError) -> TargetGroup {
         let fields = try value.fields(
             accepting: [
-                "trace", "mode", "sizes", "columns", "limit", "warmup", "seed", "prefetch", "prefetch_budget", "targets",
+                "trace", "mode", "sizes", "columns", "limit", "warmup", "seed", "prefetch", "prefetch_budget",
+                "targets",
             ],
             of: "A group")
         var group = TargetGroup(trace: try fields.required("trace").text(as: "The path of a trace"), targets: [])

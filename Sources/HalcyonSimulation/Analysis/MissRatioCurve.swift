@@ -167,10 +167,10 @@ package struct BoundedEstimate {
     }
 
     private static func density(_ x: Double) -> Double {
-        x.isFinite ? exp(-x * x / 2) / (2 * Double.pi).squareRoot() : 0
+        x.isFinite ? PortableMath.exp(-x * x / 2) / (2 * Double.pi).squareRoot() : 0
     }
 
-    private static func cumulative(_ x: Double) -> Double { erfc(-x / 2.0.squareRoot()) / 2 }
+    private static func cumulative(_ x: Double) -> Double { PortableMath.erfc(-x / 2.0.squareRoot()) / 2 }
 }
 
 extension MissRatioCurve {
@@ -182,7 +182,8 @@ extension MissRatioCurve {
         var text = curves.map(\.headline).joined()
         let isSampled = curves.contains(where: \.isSampled)
         if isSampled {
-            text += "\(curves.count > 1 ? "±" : "The standard error") is due to sampling: the true ratio is within two "
+            text +=
+                "\(curves.count > 1 ? "±" : "The standard error") is due to sampling: the true ratio is within two "
                 + "of them at most capacities.\n"
         }
         let unit = curves.first?.unit ?? .objects
@@ -221,7 +222,8 @@ extension MissRatioCurve {
             }
         var text = "\(policy), \(requests.counted("request")), \(method)"
         if isSampled {
-            text += ": \(measuredObjects.counted("object")) measured, at a rate of \((samplingRate * 100).decimals(4)) %"
+            text +=
+                ": \(measuredObjects.counted("object")) measured, at a rate of \((samplingRate * 100).decimals(4)) %"
             text += self.method == .sampled ? " in the end" : ""
         }
         text += "\n"
@@ -284,7 +286,7 @@ extension MissRatioCurve {
                 byRatio
                 ? Double(low) * PortableMath.pow(Double(high) / Double(low), part)
                 : Double(low) + Double(high - low) * part
-            let rounded = step == count - 1 ? high : min(high, Int(capacity))
+            let rounded = step == count - 1 ? high : min(high, Int(capacity.rounded()))
             if chosen.last.map({ $0 < rounded }) ?? true { chosen.append(rounded) }
         }
         return chosen

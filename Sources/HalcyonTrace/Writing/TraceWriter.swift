@@ -34,7 +34,7 @@ public enum TraceWriter {
             if trace.hasCategories { losses.append(counted(trace.categoryCount, "category", "categories")) }
             if trace.hasUsers { losses.append(counted(trace.userCount, "user", "users")) }
             let texts = OracleGeneralKeys.textCount(of: trace)
-            if texts > 0 { losses.append("the text of \(counted(texts, "key", "keys")), each of which becomes a number") }
+            if texts > 0 { losses.append("the text of \(counted(texts, "key", "keys")) (a number instead)") }
             let fractions = trace.times.reduce(0) { $0 + ($1 % 1_000_000 == 0 ? 0 : 1) }
             if fractions > 0 {
                 losses.append("the fractions of a second in \(counted(fractions, "time", "times"))")

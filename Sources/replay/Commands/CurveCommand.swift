@@ -58,7 +58,9 @@ struct CurveCommand: AsyncParsableCommand {
     var unit: Unit?
 
     @Option(
-        help: "The number of capacities up to the size of all objects; 0 gives every point at which the curve of LRU falls.")
+        help:
+            "The number of capacities up to the size of all objects; 0 gives every point at which the curve of LRU falls."
+    )
     var points: Int = 20
 
     @Option(help: "The spacing of these capacities: equal ratios (log) or equal differences (even).")

@@ -28,12 +28,16 @@ enum Terminal {
     static func sayWritten(_ trace: Trace, to path: String, format: TraceFormat) {
         let losses = TraceWriter.losses(of: trace, in: format)
         if !losses.isEmpty {
-            say("note: \(format.rawValue) does not keep \(losses.joined(separator: "; ")).")
+            say("note: \(format.rawValue) does not keep: \(losses.joined(separator: ", ")).")
         }
         var facts = [trace.count.counted("request"), trace.objectCount.counted("object")]
-        if trace.hasUsers { facts.append(trace.userCount.counted("user")) }
-        if trace.hasCategories { facts.append("\(trace.categoryCount.grouped) categories") }
-        if trace.sizeUnit == .bytes { facts.append("\(Int(clamping: trace.distinctSize).bytesForPeople) in distinct objects") }
+        if trace.sizeUnit == .bytes { facts.append(Int(clamping: trace.distinctSize).bytesForPeople) }
+        if format != .oracleGeneral {
+            if trace.hasUsers { facts.append(trace.userCount.counted("user")) }
+            if trace.hasCategories {
+                facts.append("\(trace.categoryCount.grouped) \(trace.categoryCount == 1 ? "category" : "categories")")
+            }
+        }
         say("\(path == "-" ? "standard output" : path): \(facts.joined(separator: ", "))")
     }
 
