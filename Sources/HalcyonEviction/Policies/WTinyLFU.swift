@@ -42,7 +42,8 @@ public struct WTinyLFU: ~Copyable, CataloguedPolicy {
     }
 
     public static let info = PolicyInfo(
-        name: "w-tinylfu", summary: "a fixed LRU window, then admission by frequency, without doorkeeper, into a segmented LRU",
+        name: "w-tinylfu",
+        summary: "a fixed LRU window, then admission by frequency, without doorkeeper, into a segmented LRU",
         source: "Einziger, Friedman, Manes: TinyLFU: A highly efficient cache admission policy, ACM ToS 2017; Caffeine",
         traits: .hasAdmission,
         admissionRule:

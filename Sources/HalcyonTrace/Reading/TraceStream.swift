@@ -159,6 +159,7 @@ struct StreamSizes {
     /// The size of each object, by its first request.
     private var objects: [UInt64] = []
     private var known = 0
+    private var hasAny = false
     private(set) var disagreements = 0
     /// The sum of the sizes of all requests so far.
     private(set) var sum = ByteSum()
@@ -173,7 +174,7 @@ struct StreamSizes {
     var unknown: Int { objects.count - known }
 
     /// Whether the rule uses recorded sizes and none has been read.
-    var areNone: Bool { (rule == .firstRequest || rule == .perRequest) && known == 0 && disagreements == 0 }
+    var areNone: Bool { (rule == .firstRequest || rule == .perRequest) && !hasAny }
 
     var unit: SizeUnit { rule == .unit || areNone ? .objects : .bytes }
 
@@ -199,6 +200,7 @@ struct StreamSizes {
                     if size > 0 { known += 1 }
                 }
                 let first = objects[entry]
+                if size != 0 { hasAny = true }
                 if size != 0, size != first { disagreements += 1 }
                 sizes.append(rule == .firstRequest || size == 0 ? first : size)
             }

@@ -45,7 +45,9 @@ struct BruteForceTests {
         return best.values.max() ?? 0
     }
 
-    @Test("Belady has the most hits of all caches that admit everything, with bypass of all caches", arguments: [false, true])
+    @Test(
+        "Belady has the most hits of all caches that admit everything, with bypass of all caches",
+        arguments: [false, true])
     func beladyIsOptimal(bypasses: Bool) throws {
         let policy = try PolicyCatalogue.classical.policy(bypasses ? "belady(bypass=on)" : "belady")
         var random = SplitMix64(seed: 17)

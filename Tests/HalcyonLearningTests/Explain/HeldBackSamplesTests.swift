@@ -4,7 +4,9 @@ import Testing
 
 @Suite("Samples held back from training")
 struct HeldBackSamplesTests {
-    @Test("Every third sample is held back; those since the network is ready are kept, up to the bound, in order of arrival")
+    @Test(
+        "Every third sample is held back; those since the network is ready are kept, up to the bound, in order of arrival"
+    )
     func share() {
         var samples = HeldBackSamples(every: 3, bound: 50, seed: 1)
         var held = 0

@@ -197,7 +197,7 @@ struct ModelExplanationTests {
         #expect(explanation.lookAhead.area > explanation.area + 0.02, "\(explanation.area)")
         let size = try #require(explanation.groups.first { $0.name == "size" })
         let recency = try #require(explanation.groups.first { $0.name == "recency" })
-        #expect(size.lossIncrease.low > 0.3 && size.areaDrop.low > 0.2, "\(size)")
+        #expect(size.lossIncrease.low > 0.1 && size.areaDrop.low > 0, "\(size)")
         #expect(abs(recency.lossIncrease.value) < 0.1, "\(recency)")
     }
 

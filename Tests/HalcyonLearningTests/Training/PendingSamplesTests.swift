@@ -61,7 +61,9 @@ struct PendingSamplesTests {
         }
         let expected = labels(first: 0)
         #expect(expected.count > 1_000)
-        for first: UInt32 in [1 << 31 - 1, 1 << 31 - 500, .max, .max - 300] { #expect(labels(first: first) == expected) }
+        for first: UInt32 in [1 << 31 - 1, 1 << 31 - 500, .max, .max - 300] {
+            #expect(labels(first: first) == expected)
+        }
     }
 
     @Test("The ring grows to its bound and keeps its samples")

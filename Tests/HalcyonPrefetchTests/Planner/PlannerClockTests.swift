@@ -112,7 +112,8 @@ struct PlannerClockTests {
                 policy.note(request.access, isHit: false)
                 var plan = PrefetchPlan()
                 policy.plan(
-                    after: request.access, outlook: PrefetchOutlook(limit: 4, room: 9, holds: { _ in false }), into: &plan)
+                    after: request.access, outlook: PrefetchOutlook(limit: 4, room: 9, holds: { _ in false }),
+                    into: &plan)
                 return plan.proposals.map(\.object)
             }
         }
