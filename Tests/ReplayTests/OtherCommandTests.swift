@@ -61,7 +61,7 @@ struct OtherCommandTests {
         #expect(
             items.allSatisfy { !($0["source"] as? String ?? "").isEmpty && !($0["summary"] as? String ?? "").isEmpty })
         let one = try Replay.run("policies", "kingfisher", in: folder)
-        #expect(one.text.hasPrefix("kingfisher-memory: "))
+        #expect(one.text.hasPrefix("kingfisher-memory: ") && one.text.contains("\nkingfisher-disk: "))
         #expect(try Replay.run("policies", "clock", in: folder).text.contains("\n    bits=1: "))
     }
 

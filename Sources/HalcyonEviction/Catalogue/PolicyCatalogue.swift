@@ -69,7 +69,7 @@ extension PolicyCatalogue {
             PolicyEntry(CategoryQuota.self),
             PolicyEntry(Belady.self),
             PolicyEntry(BeladySize.self),
-        ], aliases: ["kingfisher": "kingfisher-memory"])
+        ])
 }
 
 /// The distance of two words, doubled: the insertions, deletions, substitutions and swaps of neighbours between them

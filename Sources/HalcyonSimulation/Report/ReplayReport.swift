@@ -24,9 +24,10 @@ public struct ReplayReport: Sendable, Codable {
     /// The means over seeds, one for each policy and capacity that was replayed with several seeds.
     public var means: [SeedMean]
 
-    /// Creates a report.
+    /// Creates a report. The limits of learners that the trace exceeds are added to its notes.
     public init(trace: TraceSummary, runs: [RunResult]) {
         self.trace = trace
+        self.trace.notes += LimitNotes.sentences(for: runs, trace: trace)
         self.runs = MissPrices.applied(to: runs)
         var groups: [[RunResult]] = []
         for run in runs {

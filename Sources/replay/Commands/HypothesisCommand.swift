@@ -88,7 +88,7 @@ struct HypothesisCommand: AsyncParsableCommand {
     var limit: Int?
 
     @Option(help: "The share of the requests that warms up the cache and is not counted, from 0 to less than 1.")
-    var warmup: Double = HypothesisOptions().warmup
+    var warmup = Share(HypothesisOptions().warmup)
 
     @Option(help: "The first seed of all random choices.")
     var seed: UInt64 = HypothesisOptions().seed
@@ -151,7 +151,7 @@ struct HypothesisCommand: AsyncParsableCommand {
 
     private func options() throws(ReplayError) -> HypothesisOptions {
         var options = HypothesisOptions()
-        options.warmup = warmup
+        options.warmup = warmup.value
         options.seeds = seeds
         options.permutedSeeds = permutedSeeds
         (options.permutations, options.mostPermutations) = try numbersOfPermutations()

@@ -13,7 +13,7 @@ struct PoliciesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "policies", abstract: "List the policies, with traits, parameters and source.")
 
-    @Argument(help: "Only this policy.")
+    @Argument(help: "Only this policy; 'kingfisher' lists those of its two tiers.")
     var name: String?
 
     @Option(help: "The form of the list.")
@@ -23,8 +23,12 @@ struct PoliciesCommand: AsyncParsableCommand {
         try await reportingFailure {
             var entries = PolicyCatalogue.standard.entries
             if let name {
-                let wanted = try PolicyCatalogue.standard.policy(name).info.name
-                entries = entries.filter { $0.info.name == wanted }
+                let tiers = TierOptions.kingfisher(disk: .number(1))
+                let parts = [tiers.memoryPolicy, tiers.diskPolicy].compactMap { $0?.info.name }
+                let wanted =
+                    name.lowercased() == RunPlan.kingfisher
+                    ? parts : [try PolicyCatalogue.standard.policy(name).info.name]
+                entries = entries.filter { wanted.contains($0.info.name) }
             }
             let list = PolicyList(entries)
             try Output.write(format == .json ? try JSONReport.data(list) : Data(list.text.utf8), to: nil)

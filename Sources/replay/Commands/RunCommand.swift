@@ -30,7 +30,10 @@ struct RunCommand: AsyncParsableCommand {
     @Option(
         name: [.short, .long],
         help:
-            "A policy, with parameters if any: 's3-fifo(small=0.2)'. May be repeated; several may be separated by commas."
+            """
+            A policy, with parameters if any: 's3-fifo(small=0.2)'. May be repeated; several may be separated by commas. \
+            'kingfisher' is an app's two tiers, with a memory of a sixteenth of the capacity in front of the disk.
+            """
     )
     var policy: [String] = []
 
@@ -83,8 +86,8 @@ struct RunCommand: AsyncParsableCommand {
     @Option(help: "Skip this number of requests at the start.")
     var skip: Int = 0
 
-    @Option(help: "The share of the requests, from 0 to less than 1, that warms up the cache and is not counted.")
-    var warmup: Double = 0
+    @Option(help: "The share of the requests, such as 0.25 or 25%, that warms up the cache and is not counted.")
+    var warmup: Share = 0.0
 
     @Option(help: "The seed of all random choices.")
     var seed: UInt64 = 1
@@ -211,8 +214,8 @@ struct RunCommand: AsyncParsableCommand {
     private func validateNumbers() throws {
         if let limit, limit < 1 { throw ReplayError.usage("--limit \(limit) leaves nothing: give at least 1.") }
         if skip < 0 { throw ReplayError.usage("--skip \(skip) is negative: give 0 or more.") }
-        if !(0..<1).contains(warmup) {
-            throw ReplayError.usage("--warmup \(warmup) is not a share: give a number from 0 to less than 1.")
+        if !(0..<1).contains(warmup.value) {
+            throw ReplayError.usage("--warmup \(warmup) is not a share: give a number from 0 to less than 1, or 0% to 99%.")
         }
         if !(1...1_000).contains(seeds) {
             throw ReplayError.usage("--seeds \(seeds) is out of range: give 1 to 1000.")

@@ -7,7 +7,8 @@ import HalcyonTrace
 struct RunPlan {
     /// The baselines that every run without `--only` has, besides Kingfisher and the offline optimum.
     private static let baselines = ["lru", "lfu", "s3-fifo", "gdsf"]
-    private static let kingfisher = "kingfisher"
+    /// The name that requests Kingfisher's two tiers.
+    static let kingfisher = "kingfisher"
 
     /// A requested row of the table: a policy, or the two tiers of Kingfisher.
     private enum Row {
@@ -139,7 +140,7 @@ struct RunPlan {
         let requested: [PrefetchOptions?] = try command.prefetching.options()
         return (requested.isEmpty ? [nil] : requested).map { prefetch in
             ReplayOptions(
-                warmup: command.warmup, seed: command.seed, windows: command.windows ?? 10,
+                warmup: command.warmup.value, seed: command.seed, windows: command.windows ?? 10,
                 byCategory: command.by.contains(.category), byUser: command.by.contains(.user),
                 timings: command.timings, prefetch: prefetch)
         }

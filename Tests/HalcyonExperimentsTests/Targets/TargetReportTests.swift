@@ -1,4 +1,5 @@
 import Foundation
+import HalcyonSimulation
 import Testing
 
 @testable import HalcyonExperiments
@@ -48,6 +49,7 @@ struct TargetReportTests {
                 \(name): The hit ratio is 24.00 %, and the floor is 29.90 %.
                 \(name): The loss to lru is +1.00 points, and the highest accepted is -4.00 points.
                 3 targets on 1 trace: 1 missed, 1 moved, 1 not recorded yet.
+                Checked by Halcyon \(BuildInfo.current.sentence).
 
                 """)
     }
