@@ -70,6 +70,9 @@ struct BadTraceTests {
         }
         try check("none.csv --only -p lru", "none.csv: there is no such file")
         try check(". --only -p lru", ".: is a directory; a trace file is needed")
+        let unnamed = try Replay.run("", "--only", "-p", "lru", in: folder)
+        #expect(unnamed.code == 65)
+        #expect(unnamed.errors == "replay: the name of the trace is empty; name a file, or - for standard input\n")
         try check("t.csv --only -p lru --skip 2000", "t.csv: no request is left after the first 2000")
         try check("t.csv --only -p lru --per user", "t.csv has no users, which per-user caches need.")
         try check("t.csv --only -p lru --by user", "t.csv has no users for a table by user.")

@@ -20,7 +20,7 @@ struct YAMLValue {
     static func document(in text: String, file: String) throws(ReplayError) -> YAMLValue {
         do {
             guard let node = try compose(yaml: text, .default, .default, .utf8) else {
-                throw ReplayError.data("\(file): is empty.")
+                throw ReplayError.data("\(file): is empty; a YAML file of targets is needed.")
             }
             return YAMLValue(node, file: file)
         } catch let error as ReplayError {

@@ -32,9 +32,9 @@ struct ConvertCommand: AsyncParsableCommand {
             var options = try trace.options(names: .all)
             options.limit = limit
             options.skip = skip
-            let requests = try Trace.load(trace.path, options)
+            let requests = try await showingProgress(of: nil) { try Trace.load(trace.path, options) }
             for sentence in requests.report.sentences { Terminal.say("note: \(sentence)") }
-            try TraceWriter.write(requests, to: output, format: format)
+            try await showingProgress(of: nil) { try TraceWriter.write(requests, to: output, format: format) }
             Terminal.sayWritten(requests, to: output, format: format)
         }
     }

@@ -79,7 +79,7 @@ struct CurveCommand: AsyncParsableCommand {
             let policies = try chosenPolicies()
             try validate(policies)
             try CommandFiles(reads: [("trace", trace.path)], writes: [("--output", output.output)]).verify()
-            let requests = try loaded()
+            let requests = try await showingProgress(of: nil) { try loaded() }
             let curves = try await curves(of: policies, over: requests)
             let data =
                 switch output.format {
@@ -137,13 +137,15 @@ struct CurveCommand: AsyncParsableCommand {
         let isUniform = trace.uniformSize != nil
         let stacked = policies.filter { Self.isLRU($0) && (isUniform || policies.count == 1) }
         if policies.count == 1, stacked.count == 1, capacity == nil {
-            let curve = try lru(trace)
+            let curve = try await showingProgress(of: nil) { try lru(trace) }
             return [points > 0 ? curve.thinned(to: points) : curve]
         }
         let capacities = try capacities(of: trace)
         let replayed = policies.filter { policy in !stacked.contains { $0.label == policy.label } }
         var curves: [String: MissRatioCurve] = [:]
-        if !stacked.isEmpty { curves[LRU.info.name] = try lru(trace).points(at: capacities) }
+        if !stacked.isEmpty {
+            curves[LRU.info.name] = try await showingProgress(of: nil) { try lru(trace) }.points(at: capacities)
+        }
         if !replayed.isEmpty {
             let sweep = try CurveSweep(
                 trace: trace, policies: replayed, capacities: capacities, rate: sample?.value ?? 1, seed: seed)

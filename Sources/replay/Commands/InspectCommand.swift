@@ -28,9 +28,11 @@ struct InspectCommand: AsyncParsableCommand {
         try await reportingFailure {
             if top < 0 { throw ReplayError.usage("--top \(top) is negative: give 0 or more.") }
             try CommandFiles(reads: [("trace", trace.path)], writes: [("--output", output)]).verify()
-            let requests = try Trace.load(trace.path, trace.options(names: [.categories, .users]))
-            try requests.verifyStackDistances(trace.trace)
-            let inspection = TraceInspection(of: requests, top: top)
+            let inspection = try await showingProgress(of: nil) {
+                let requests = try Trace.load(trace.path, trace.options(names: [.categories, .users]))
+                try requests.verifyStackDistances(trace.trace)
+                return TraceInspection(of: requests, top: top)
+            }
             let data = format == .json ? try JSONReport.data(inspection) : Data(inspection.text.utf8)
             try Output.write(data, to: output)
         }

@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import HalcyonSimulation
 
@@ -15,38 +16,44 @@ func showingProgress<Result: Sendable>(
 /// Shows the share that is done and the remaining time while `body` runs.
 ///
 /// - Parameters:
-///   - share: the share that is done, 0…1, read from another thread.
+///   - share: the share that is done, 0…1, read from another thread. Nil shows only the time since the start.
 ///   - requests: the number of requests served so far, for the rate; by default no rate is shown.
 func showingProgress<Result: Sendable>(
-    of share: @escaping @Sendable () -> Double, requests: (@Sendable () -> Int)? = nil,
-    _ body: () async throws -> Result
+    of share: (@Sendable () -> Double)?, requests: (@Sendable () -> Int)? = nil, _ body: () async throws -> Result
 ) async rethrows -> Result {
     let isTerminal = Terminal.allowsProgress
     let began = ContinuousClock().now
-    let painter = Task {
-        try await Task.sleep(for: isTerminal ? .milliseconds(700) : ShownProgress.interval)
-        while !Task.isCancelled {
-            let seconds = Double((ContinuousClock().now - began).components.seconds) + 1e-3
-            let shown = ShownProgress(share: share(), requests: requests?(), seconds: seconds)
-            if isTerminal {
-                Terminal.show("\r\(shown.bar)\u{1B}[K")
-            } else {
-                Terminal.say("replay: \(shown.line)")
-            }
-            try await Task.sleep(for: isTerminal ? .milliseconds(200) : ShownProgress.interval)
+    // A timer, because `body` may occupy all threads of the concurrency runtime.
+    let queue = DispatchQueue(label: "progress", qos: .userInitiated)
+    let timer = DispatchSource.makeTimerSource(queue: queue)
+    let interval = ShownProgress.interval
+    if isTerminal {
+        timer.schedule(deadline: .now() + .milliseconds(700), repeating: .milliseconds(200))
+    } else {
+        timer.schedule(deadline: .now() + interval, repeating: interval)
+    }
+    timer.setEventHandler {
+        let seconds = Double((ContinuousClock().now - began).components.seconds) + 1e-3
+        let shown = ShownProgress(share: share?(), requests: requests?(), seconds: seconds)
+        if isTerminal {
+            Terminal.show("\r\(shown.bar)\u{1B}[K")
+        } else {
+            Terminal.say("replay: \(shown.line)")
         }
     }
+    timer.resume()
     defer {
-        painter.cancel()
-        if isTerminal { Terminal.show("\r\u{1B}[K") }
+        timer.cancel()
+        // After a line that is being written.
+        queue.sync { if isTerminal { Terminal.show("\r\u{1B}[K") } }
     }
     return try await body()
 }
 
 /// The progress of a command at one moment, as text.
 struct ShownProgress {
-    /// The share that is done, 0…1.
-    let share: Double
+    /// The share that is done, 0…1. Nil if it is not known.
+    let share: Double?
     /// The number of requests served so far. Nil if it is not known.
     let requests: Int?
     /// The seconds since the start.
@@ -54,22 +61,24 @@ struct ShownProgress {
 
     /// The time between two lines where standard error is not a terminal: 30 seconds. The environment variable
     /// `HALCYON_PROGRESS_SECONDS` sets another number, at least 0.01.
-    static var interval: Duration {
+    static var interval: Double {
         let text = ProcessInfo.processInfo.environment["HALCYON_PROGRESS_SECONDS"] ?? ""
-        guard let seconds = Double(text), (0.01...86_400).contains(seconds) else { return .seconds(30) }
-        return .milliseconds(Int(seconds * 1_000))
+        guard let seconds = Double(text), (0.01...86_400).contains(seconds) else { return 30 }
+        return seconds
     }
 
     /// The progress as a bar, for a terminal.
     var bar: String {
+        guard let share else { return line }
         let filled = Int(share * 30)
         return "[" + String(repeating: "#", count: filled) + String(repeating: ".", count: 30 - filled) + "] " + figures
     }
 
     /// The progress as a line, for a file.
-    var line: String { "\(Int(seconds)) s, \(figures)" }
+    var line: String { share == nil ? "\(Int(seconds)) s so far" : "\(Int(seconds)) s so far, \(figures)" }
 
     private var figures: String {
+        guard let share else { return "" }
         var text = "\(Int(share * 100)) %"
         if let requests { text += "  \((Double(requests) / seconds / 1e6).decimals(1)) M requests/s" }
         if share > 0, share < 1 { text += "  \(Int(seconds / share - seconds) + 1) s left" }

@@ -77,8 +77,8 @@ struct TargetFileTests {
     @Test(
         "what is wrong is one sentence with line and column",
         arguments: [
-            ("", "t.yml: is empty."),
-            ("# nothing\n", "t.yml: is empty."),
+            ("", "t.yml: is empty; a YAML file of targets is needed."),
+            ("# nothing\n", "t.yml: is empty; a YAML file of targets is needed."),
             (
                 "a: [1",
                 "t.yml:2:1: is not YAML: did not find expected ',' or ']', while parsing a flow sequence at line 1."

@@ -14,6 +14,10 @@ final class FileSource: ByteSource {
 
     /// Opens `path`. Throws an error if it is missing, a directory or unreadable.
     init(path: String) throws(TraceError) {
+        if path.isEmpty {
+            throw TraceError(
+                file: path, message: "the name of the trace is empty; name a file, or - for standard input")
+        }
         self.path = path
         descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
