@@ -34,7 +34,8 @@ public enum PrefetchCatalogue {
             name: "mithril", summary: "the objects that were repeatedly requested together", source: "Yang et al. 2017",
             make: { MithrilPrefetch($0) }),
         Entry(
-            name: "next-key", summary: "the object whose key is the next number", source: "Smith 1978",
+            name: "next-key", summary: "the object whose key is the next number, whether or not it exists",
+            source: "Smith 1978",
             make: { NextKeyPrefetch($0) }),
     ]
 

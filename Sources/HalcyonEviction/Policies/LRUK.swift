@@ -86,21 +86,21 @@ public struct LRUK: ~Copyable, CataloguedPolicy {
     /// all others.
     @inline(__always)
     private func rank(_ access: Access) -> Int {
-        let earliest = history[slot(access.entry, k - 1)]
+        let earliest = history[wide: slot(access.entry, k - 1)]
         return earliest != LRUK.unknown ? earliest : Int.min + access.requestNumber
     }
 
     @inline(__always)
-    private func slot(_ entry: EntryID, _ age: Int) -> UInt32 { UInt32(truncatingIfNeeded: Int(entry) * k + age) }
+    private func slot(_ entry: EntryID, _ age: Int) -> Int { Int(entry) &* k &+ age }
 
     private mutating func record(_ access: Access) {
         for age in stride(from: k - 1, to: 0, by: -1) {
-            history[slot(access.entry, age)] = history[slot(access.entry, age - 1)]
+            history[wide: slot(access.entry, age)] = history[wide: slot(access.entry, age - 1)]
         }
-        history[slot(access.entry, 0)] = access.requestNumber
+        history[wide: slot(access.entry, 0)] = access.requestNumber
     }
 
     private mutating func forget(_ entry: EntryID) {
-        for age in 0..<k { history[slot(entry, age)] = LRUK.unknown }
+        for age in 0..<k { history[wide: slot(entry, age)] = LRUK.unknown }
     }
 }

@@ -49,6 +49,16 @@ public struct SlotArray<Element: BitwiseCopyable>: ~Copyable {
         }
     }
 
+    /// The element at a slot whose number may exceed 32 bits.
+    @inlinable
+    public subscript(wide index: Int) -> Element {
+        @inline(__always) get { index < limit ? base[index] : fill }
+        @inline(__always) _modify {
+            if _slowPath(index >= limit) { grow(toInclude: index) }
+            yield &base[index]
+        }
+    }
+
     /// Resets every slot to `fill` and keeps the memory.
     @inlinable
     public mutating func reset() {

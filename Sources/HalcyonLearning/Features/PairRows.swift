@@ -84,10 +84,13 @@ package struct PairRows<Value: BitwiseCopyable>: ~Copyable {
 
     /// Changes the value of every pair. O(places).
     package mutating func updateAll(_ change: (inout Value) -> Void) {
-        for index in 0..<rows.count {
-            let row = rows[index]
-            for place in 0..<row.places where row.seconds[place] != PairRow.free { change(&values(of: row)[place]) }
-        }
+        for first in 0..<rows.count { updateAll(of: UInt32(truncatingIfNeeded: first), change) }
+    }
+
+    /// Changes the value of every pair of a first number. O(places of its row).
+    package mutating func updateAll(of first: UInt32, _ change: (inout Value) -> Void) {
+        let row = self[first]
+        for place in 0..<row.places where row.seconds[place] != PairRow.free { change(&values(of: row)[place]) }
     }
 
     /// Removes the pairs of a first number.

@@ -178,4 +178,15 @@ struct ClockJumpTests {
         #expect(older < newer && !(newer < older))
         #expect(Rank(0, index: 1 << 32) < older && Rank(1, index: 5) < Rank(1, index: 6))
     }
+
+    @Test("Slots beyond 32 bits are no others: the history of LRU-K has several slots an entry")
+    func wideSlots() {
+        var slots = SlotArray<Int>(repeating: -1, capacity: 8)
+        slots[wide: 3] = 5
+        let (same, wrapped, beyond) = (slots[3], slots[wide: 1 << 32 + 3], slots[wide: 9])
+        #expect(same == 5 && wrapped == -1 && beyond == -1)
+        slots[wide: 100] = 7
+        let grown = slots[100]
+        #expect(grown == 7)
+    }
 }

@@ -82,4 +82,27 @@ struct SuccessorStatisticsTests {
         #expect(wrong == 0)
         #expect(biased > 100, "\(biased) biases")
     }
+
+    @Test("Counts are halved before a Float no longer counts single successors, and keep their ratios")
+    func halving() throws {
+        var small = SuccessorStatistics()
+        var large = SuccessorStatistics()
+        small.mostFollowed = 64
+        for request in UInt32(0)..<3_000 {
+            // 2 follows 1 three times out of four, 3 once.
+            let next: UInt32 = request % 4 == 0 ? 3 : 2
+            small.note(next, after: 1, distance: 1, now: request)
+            large.note(next, after: 1, distance: 1, now: request)
+        }
+        let followed = small[1].followed
+        #expect((32...64).contains(followed))
+        for (next, share) in [(UInt32(2), Float(0.75)), (3, 0.25)] {
+            let halved = try #require(small.pairs.value(1, next)?.pointee.count)
+            #expect(abs(halved / followed - share) < 0.02)
+            let whole = try #require(large.pairs.value(1, next)?.pointee.count)
+            #expect(whole / large[1].followed == share)
+        }
+        let order = small.ever[1].prefix(2).map(\.item)
+        #expect(order == [2, 3] && Float(0x1p24) + 1 == 0x1p24)
+    }
 }

@@ -31,6 +31,14 @@ struct BookkeepingBytesTests {
         #expect(variable.metadataBytes == 4 * 17)
     }
 
+    @Test("Bytes a resident do not grow with the objects of the trace", arguments: ["lru", "s3-fifo", "arc", "sieve"])
+    func distinctObjects(policy: String) async throws {
+        let few = try await run(TinyTraces.unit(Array(0..<100)), policy, 10)
+        let many = try await run(TinyTraces.unit(Array(0..<20_000)), policy, 10)
+        #expect(abs(many.metadataBytesPerResident - few.metadataBytesPerResident) < 0.02 * few.metadataBytesPerResident)
+        #expect(many.metadataBytes > 50 * few.metadataBytes)
+    }
+
     @Test("S3-FIFO by hand: an entry that is remembered needs a number, too")
     func ghosts() async throws {
         // 20 objects once each in a cache for 10, which remembers the last 9 that left: 10 bytes of queues and one of

@@ -18,6 +18,9 @@ struct SuccessorStatistics: ~Copyable {
     static let lateWidth = 12
     static let halfLife: Float = 2_000
 
+    /// The number of successors at which all counts of an object are halved: a `Float` counts single ones up to 2²⁴.
+    var mostFollowed: Float = 0x1p23
+
     struct Record: BitwiseCopyable {
         /// The number of successors of the object.
         var followed: Float = 0
@@ -84,6 +87,7 @@ struct SuccessorStatistics: ~Copyable {
         records[place].late *= rest
         records[place].last = now
         if distance == 1 {
+            if records[place].followed >= mostFollowed { halve(object) }
             records[place].followed += 1
             records[place].late += 1
         }
@@ -95,6 +99,14 @@ struct SuccessorStatistics: ~Copyable {
         ever.add(weight, to: next, fade: 2 / Float(Self.width), in: place)
         late.scale(by: rest, in: place)
         late.add(weight, to: next, fade: 2 / Float(Self.lateWidth), in: place)
+    }
+
+    /// Halves all counts of an object, which keeps their ratios.
+    @inline(never)
+    private mutating func halve(_ object: UInt32) {
+        records[Int(object)].followed /= 2
+        pairs.updateAll(of: object) { $0.count /= 2 }
+        ever.scale(by: 0.5, in: Int(object))
     }
 
     /// Records a labelled sample of `next` after `object`, if that pair was ever counted.
