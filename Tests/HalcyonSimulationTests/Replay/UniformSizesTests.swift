@@ -248,7 +248,7 @@ struct UniformSizesTests {
         }
         for training in trained { #expect(decisions(training.run) == decisions(trained[0].run)) }
         let bench = try EqualSizes().traces().map { trace, size in
-            FieldRunner(
+            try FieldRunner(
                 try HypothesisField(mode: .perUser, trace: trace, capacities: [.number(20 * size)]),
                 learner: try HypothesisLearner(), options: HypothesisOptions())
         }
