@@ -1,6 +1,6 @@
 """Does `replay hypothesis` claim what is so, and nothing else? Asked of synthetic traces whose truth is known.
 
-    make acceptance               # 20 seeds, some MINUTES minutes of one core
+    make acceptance               # 20 seeds, some 15 minutes of one core
     python3 Experiments/acceptance.py --replay .build/release/replay --seeds 2 --requests 30000
 
 For each seed two traces are generated. In `informative`, categories contain all that drives the accesses: every cell (mode
