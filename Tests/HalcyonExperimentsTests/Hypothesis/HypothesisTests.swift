@@ -149,6 +149,18 @@ import Testing
         #expect(trace.withOneCategory().fingerprint == permuted.withOneCategory().fingerprint)
     }
 
+    /// The learner uses labels in its category groups only.
+    @Test func withoutItsGroupsTheLearnerIsBlindToLabels() throws {
+        let trace = try trace(.informative)
+        let off = HypothesisLearner.categoryGroups.map { "\($0)=off" }.joined(separator: ",")
+        let policy = try PolicyCatalogue.standard.policy("learned(\(off))")
+        let permuted = LabelPermutation(objects: trace.objectCount, seed: 1, number: 0).applied(to: trace)
+        let hits = try [trace, permuted, trace.withOneCategory()].map {
+            try ReplayJob(policy: policy, capacity: .number(60)).run(over: ReplayInput($0)).hits
+        }
+        #expect(hits[0] == hits[1] && hits[0] == hits[2])
+    }
+
     /// More permutations are run only where they can decide, and all cells get them.
     @Test func permutationsAreAddedWhileTheyCanDecide() async throws {
         let trace = try trace(.informative)

@@ -70,7 +70,7 @@ import Testing
     @Test func withoutThemThePlannerIsBlindToLabels() throws {
         let trace = try trace(requests: 2_000)
         let permuted = LabelPermutation(objects: trace.objectCount, seed: 1, number: 0).applied(to: trace)
-        let policy = try HypothesisLearner("learned(hidden=4)").withoutCategories
+        let policy = try PolicyCatalogue.standard.policy("learned(hidden=4,category=off,user=off,session=off)")
         let hits = try [trace, permuted].map { trace in
             try ReplayJob(
                 policy: policy, capacity: .number(60), options: ReplayOptions(prefetch: prefetch().withoutCategories)
