@@ -16,15 +16,24 @@ extension ReplayReport {
         where !capacities.contains(where: { $0.capacity == run.capacity && $0.requested == run.capacityAsked }) {
             capacities.append((run.capacity, run.capacityAsked))
         }
-        for (capacity, requested) in capacities {
-            let group = runs.filter { $0.capacity == capacity && $0.capacityAsked == requested }
-            text += "\n" + title(of: group, requested: requested) + "\n"
-            text += RunTable(group, trace: trace, options: options).rendered(emphasis: emphasis)
+        let groups = capacities.map { place in
+            runs.filter { $0.capacity == place.capacity && $0.capacityAsked == place.requested }
+        }
+        let tables = groups.map { RunTable($0, trace: trace, options: options) }
+        // A note that all tables share stands once, below the last one.
+        let notes = tables.map(\.notes)
+        let shared = notes.count > 1 ? notes[0].filter { note in notes.allSatisfy { $0.contains(note) } } : []
+        for (number, group) in groups.enumerated() {
+            text += "\n" + title(of: group, requested: capacities[number].requested) + "\n"
+            text += tables[number].rendered(emphasis: emphasis)
+            text += Self.lines(of: notes[number].filter { !shared.contains($0) })
             text += breakdown(of: group, by: "category", \.categories) + breakdown(of: group, by: "user", \.users)
             text += timings(of: group) + prefetching(of: group)
         }
-        return text
+        return text + (shared.isEmpty ? "" : "\n" + Self.lines(of: shared))
     }
+
+    private static func lines(of notes: [String]) -> String { notes.map { "  note: \($0)\n" }.joined() }
 
     private var header: String {
         let unit = trace.sizeUnit == .bytes ? ", \(trace.distinctSize.bytesForPeople)" : ""
@@ -34,7 +43,7 @@ extension ReplayReport {
             text += ", \(trace.categories.grouped) \(trace.categories == 1 ? "category" : "categories")"
         }
         text += "\n"
-        for note in trace.notes { text += "  note: \(note)\n" }
+        text += Self.lines(of: trace.notes)
         if let note = KernelInfo.note(runs.flatMap(\.allKernels)) { text += "  note: \(note)\n" }
         if let run = runs.first, run.warmupRequests > 0 {
             let warmup = run.warmupRequests.counted("request")

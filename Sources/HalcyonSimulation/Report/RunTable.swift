@@ -122,9 +122,10 @@ struct RunTable {
         }
     }
 
-    /// Returns the table, and below it the sentences that its figures need.
+    private var shown: [TableOptions.Column] { options.columns ?? standardColumns }
+
+    /// Returns the table; ``notes`` has the sentences that its figures need.
     func rendered(emphasis: Bool) -> String {
-        let shown = options.columns ?? standardColumns
         let online = rows.filter { !$0.isOffline }
         var table = TextTable(
             [(title: "policy", alignment: .left)] + shown.map { (title: Self.title($0), alignment: .right) })
@@ -136,7 +137,7 @@ struct RunTable {
             }
             table.add([.init(row.label)] + cells)
         }
-        return table.rendered(emphasis: emphasis) + notes(shown).map { "  note: \($0)\n" }.joined()
+        return table.rendered(emphasis: emphasis)
     }
 
     private var standardColumns: [TableOptions.Column] {
@@ -260,7 +261,8 @@ struct RunTable {
 
     // MARK: - Notes
 
-    private func notes(_ shown: [TableOptions.Column]) -> [String] {
+    /// The sentences that the figures of the table need.
+    var notes: [String] {
         var notes: [String] = []
         if let several = rows.first(where: { $0.runs.count > 1 })?.runs.count {
             notes.append(
@@ -270,9 +272,11 @@ struct RunTable {
         }
         if shown.contains(.gapClosed) { notes += references.notes }
         if let kingfisher = rows.first(where: { $0.first.label == "kingfisher" })?.first, let tiers = kingfisher.tiers {
+            let share = TierOptions.kingfisherDiskPerMemory
+            let isStandard = tiers.memoryCapacity == max(1, tiers.diskCapacity / share)
             notes.append(
-                "kingfisher has two tiers, as in an app: \(tiers.memoryPolicy) with \(amount(tiers.memoryCapacity)) in front "
-                    + "of \(tiers.diskPolicy) with \(amount(tiers.diskCapacity)).")
+                "kingfisher: two tiers, as in an app, \(tiers.memoryPolicy) in front of \(tiers.diskPolicy)"
+                    + (isStandard ? ". The disk has the stated capacity, the memory 1/\(share) of it." : "."))
         }
         notes += refusals
         if rows.contains(where: { $0.meanCount { $0.stale } > 0 }) {
