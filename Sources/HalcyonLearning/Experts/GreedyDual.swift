@@ -5,7 +5,9 @@ import HalcyonEviction
 ///
 /// The priority of an object is the clock at its last access, plus its accesses while resident times the cost of its miss
 /// over its size. An eviction moves the clock to the priority of the victim. Costs over sizes are counted in units of the
-/// first one, which keeps the digits of the sums.
+/// first one, which keeps the digits of the sums. The clock would grow without bound, and a `Float` then no longer tells
+/// priorities apart: above 2²⁴ units a single access changes nothing. So it starts again at 0 when it is 2²² times as
+/// large as what one access adds on average (``clockIsLong``), and all priorities are lowered by as much.
 ///
 /// With variable sizes a heap holds all residents by priority. An operation is then O(log residents), otherwise O(1).
 struct GreedyDual: ~Copyable {
@@ -17,6 +19,8 @@ struct GreedyDual: ~Copyable {
     /// The residents by priority; empty with uniform sizes.
     private var heap = IndexedHeap<Worth>()
     private var unit = Float.infinity
+    /// The addition of one access to a priority, as a moving mean.
+    private var meanWeight: Float = 1
     private let missCost: MissCost
     private let usesUniformSizes: Bool
 
@@ -42,6 +46,7 @@ struct GreedyDual: ~Copyable {
         let density = missCost.density(logSize: record.logSize)
         if unit == .infinity { unit = density }
         let weight = unit == density ? 1 : FastMath.exp2(density - unit)
+        meanWeight += (weight - meanWeight) * 0.001
         record.priority = clock + FastMath.float(small: UInt32(record.residentAccesses)) * weight
     }
 
@@ -69,6 +74,23 @@ struct GreedyDual: ~Copyable {
         let step = isOwnChoice ? 1 : GreedyDual.slowStep
         clock = max(clock, clock + (priority - clock) * step)
     }
+
+    /// Whether the clock must start again; see ``restart(_:)``.
+    @inline(__always)
+    var clockIsLong: Bool { clock > meanWeight * 0x1p22 }
+
+    /// Starts the clock again at 0.
+    ///
+    /// - Parameter lower: lowers the priorities of all records by a number, and returns each resident with its priority and
+    ///   the request of its last access. O(residents · log residents).
+    mutating func restart(_ lower: (Float) -> [(slot: UInt32, priority: Float, last: Int)]) {
+        let residents = lower(clock)
+        clock = 0
+        for resident in residents { update(resident.slot, priority: resident.priority, now: resident.last) }
+    }
+
+    /// Sets the clock, for tests.
+    mutating func set(clock: Float) { self.clock = clock }
 
     /// Returns a priority above the clock as a byte: eight steps an octave, from 2⁻¹⁶ to 2¹⁶.
     @inline(__always)

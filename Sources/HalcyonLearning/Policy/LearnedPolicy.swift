@@ -63,7 +63,7 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
     private var labeller: SampleLabeller
     var sampler: CandidateSampler
     private var scorer: NetworkScorer
-    private var greedyDual: GreedyDual
+    var greedyDual: GreedyDual
     private var recencyGuard: RecencyGuard
     var explainer: VictimExplainer
     private var generator: SplitMix64
@@ -281,6 +281,7 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
     private mutating func renewCandidates() {
         sampler.beginScoring()
         newObjectScore = nil
+        if greedyDual.clockIsLong { restartGreedyDual() }
         let last = expert
         let networkIsReady = learner.pointee.trainer.isReady && parameters.decider != .heuristic
         expert = selectExpert(networkIsReady: networkIsReady)
@@ -302,6 +303,24 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
         if explainer.isWaiting {
             explainer.keepCandidates(
                 sampler.candidates, scoring: sampler.scoring, of: history.records.base, at: instant)
+        }
+    }
+
+    /// Starts the clock of ``GreedyDual`` again. All scores by priorities are given anew afterwards.
+    @inline(never)
+    private mutating func restartGreedyDual() {
+        let (records, newObject, oldest, now) = (history.records.base, newObject, history.oldest, now)
+        greedyDual.restart { amount in
+            var residents: [(slot: UInt32, priority: Float, last: Int)] = []
+            var slot = oldest
+            while slot != ObjectRecord.none {
+                let record = records + Int(slot)
+                record.pointee.priority -= amount
+                residents.append((slot, record.pointee.priority, record.pointee.lastRequest(asOf: now)))
+                slot = record.pointee.newer
+            }
+            if newObject != ObjectRecord.none { records[Int(newObject)].priority -= amount }
+            return residents
         }
     }
 

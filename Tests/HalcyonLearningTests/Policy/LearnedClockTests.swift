@@ -75,6 +75,63 @@ struct LearnedClockTests {
         #expect(again.age(at: last) >= WrappingClock.longestAge && again.pending == ObjectRecord.none)
     }
 
+    /// GDSF with a clock in double precision, by a search through all residents.
+    private func hits(ofExactClock start: Double, _ accesses: [Access], capacity: Int) -> Int {
+        var (clock, used, hits) = (start, 0, 0)
+        let unit = Double(accesses[0].size)
+        var residents: [EntryID: (priority: Double, accesses: Int, size: Int, last: Int)] = [:]
+        for (now, access) in accesses.enumerated() {
+            let weight = unit / Double(access.size)
+            if var resident = residents[access.entry] {
+                hits += 1
+                resident.accesses += 1
+                (resident.priority, resident.last) = (clock + Double(resident.accesses) * weight, now)
+                residents[access.entry] = resident
+                continue
+            }
+            let priority = clock + weight
+            var isRefused = false
+            while used + access.size > capacity, !isRefused,
+                let least = residents.min(by: { ($0.value.priority, $0.value.last) < ($1.value.priority, $1.value.last) })
+            {
+                isRefused = priority < least.value.priority
+                clock = max(clock, isRefused ? priority : least.value.priority)
+                if isRefused { break }
+                residents[least.key] = nil
+                used -= least.value.size
+            }
+            if isRefused { continue }
+            residents[access.entry] = (priority, 1, access.size, now)
+            used += access.size
+        }
+        return hits
+    }
+
+    @Test("A long clock of GreedyDual starts again, and priorities stay apart", arguments: [true, false])
+    func longClock(usesUniformSizes: Bool) throws {
+        let accesses = accesses(6_000, usesUniformSizes: usesUniformSizes)
+        let capacity = usesUniformSizes ? 60 : 3_000
+        let parameters = try LearnedParameters().applying(
+            PolicySpec(parsing: "learned(decider=heuristic)").settings, policy: "learned")
+        func hits(clock: Float) -> Int {
+            let context = PolicyContext(capacity: capacity, usesUniformSizes: usesUniformSizes, seed: 1)
+            var policy = LearnedPolicy(parameters, context: context)
+            policy.greedyDual.set(clock: clock)
+            let record = PolicyRecord()
+            let cache = PolicyChecker(record).makeCache(around: policy, context: context)
+            for access in accesses { _ = cache.access(access) }
+            #expect(record.breaches.isEmpty)
+            return record.hits.count
+        }
+        let short = hits(clock: 0)
+        // 2²⁶: without a restart one access adds less than half a step. The first evictions start the clock again.
+        #expect(abs(hits(clock: 0x1p26) - short) <= short / 50)
+        if usesUniformSizes { return }
+        // With variable sizes all residents are compared, so that the decisions are those of exact priorities.
+        let exact = self.hits(ofExactClock: 0, accesses, capacity: capacity)
+        #expect(abs(short - exact) <= exact / 200, "\(short) \(exact)")
+    }
+
     @Test("A user with more than 2³² accesses does not look new")
     func manyAccesses() {
         var profiles = UserProfiles(users: 4, pairs: 64)
