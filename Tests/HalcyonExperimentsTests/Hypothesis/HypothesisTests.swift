@@ -277,7 +277,8 @@ import Testing
         report.add([result], of: TraceSummary(StubHits.trace, path: "b.csv"))
         #expect(report.verdicts.map(\.holmPValue) == [0.1, 0.1])
         #expect(report.verdicts.allSatisfy { $0.verdict == .supported && $0.pValue == 0.05 })
-        let sentence = "p = 0.050, adjusted for the 2 traces 0.100 (Holm), which alone is not significant for all"
+        let sentence =
+            "p = 0.050, and 0.100 adjusted for the 2 traces (Holm), which is not significant for all of them together."
         #expect(report.table().contains(sentence))
     }
 }

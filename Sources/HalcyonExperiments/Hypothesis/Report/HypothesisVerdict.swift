@@ -119,10 +119,9 @@ public struct TraceVerdict: Sendable, Codable, Equatable {
         var text = "\(verdict.words) on this trace: \(counts.joined(separator: ", ")) of \(cells.count.counted("cell"))"
         text += "; p = \(value.decimals(3))"
         if traces > 1 {
-            text += ", adjusted for the \(traces) traces \(adjusted.decimals(3)) (Holm)"
-            let isLost = value <= level + 1e-9 && adjusted > level + 1e-9
-            if isLost && (verdict == .supported || verdict == .tooSmall) {
-                text += ", which alone is not significant for all traces together"
+            text += ", and \(adjusted.decimals(3)) adjusted for the \(traces) traces (Holm)"
+            if value <= level + 1e-9 && adjusted > level + 1e-9 {
+                text += ", which is not significant for all of them together"
             }
         }
         if verdict == .undecided && count(.harmful) > 0 {
