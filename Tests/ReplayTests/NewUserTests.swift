@@ -281,7 +281,8 @@ struct NewUserTests {
             """
             schema: halcyon.targets/2
             groups:
-              - {trace: long.csv, targets: [{policy: lirs, capacity: 10%, floor: 0}, {policy: arc, capacity: 10%, floor: 0}]}
+              - trace: long.csv
+                targets: [{policy: lirs, capacity: 10%, floor: 0}, {policy: arc, capacity: 10%, floor: 0}]
 
             """)
         for call in [

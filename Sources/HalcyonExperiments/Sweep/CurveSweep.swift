@@ -16,8 +16,8 @@ import HalcyonTrace
 /// With a sampling rate below 1, each policy is simulated in miniature: only the objects whose hash is below the rate
 /// are replayed, in caches scaled like the sample (Waldspurger, Saemundsson, Ahmad and Park, "Cache Modeling and
 /// Optimization using Miniature Simulations", USENIX ATC 2017). A capacity is multiplied by the sample's share of the
-/// size of all objects. The misses are divided by the sample's share of all objects, so requests that the sample has too
-/// many or too few count as hits, as in SHARDS-adj. The paper uses the nominal rate for both; with Zipf's law (10,000
+/// size of all objects. The misses are divided by the sample's share of all objects, so requests that the sample has
+/// too many or too few count as hits, as in SHARDS-adj. The paper uses the nominal rate for both; with Zipf's law (10,000
 /// objects, rate 0.1, LRU) the shares have a quarter to two thirds of its error at 2,000 objects and more.
 ///
 /// The standard error is estimated from eight parts of the sample, each replayed in caches scaled like it: the standard

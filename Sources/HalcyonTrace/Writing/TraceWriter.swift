@@ -24,7 +24,7 @@ public enum TraceWriter {
         }
     }
 
-    /// Returns what a trace has and a file of this format does not keep, one noun phrase each; empty if nothing is lost.
+    /// Returns what a trace has and a file of this format does not keep, one noun phrase each; empty if it keeps all.
     ///
     /// What the reader did not use, such as unused columns, is in ``LoadReport``. O(requests).
     public static func losses(of trace: Trace, in format: TraceFormat) -> [String] {

@@ -24,10 +24,10 @@ struct CurveCommand: AsyncParsableCommand {
             replay curve Traces/shop.csv --policy lru,s3-fifo --policy belady --points 10
             replay curve Traces/shop.csv --policy learned --sample 10%
 
-            The curve of LRU is exact in one pass; with --sample it is estimated by SHARDS. The other policies are replayed at \
-            each capacity; with --sample they are simulated in miniature, and each point states the error of sampling. In bytes, \
-            where sizes vary, LRU alone is computed by byte stack distances, which come close to a cache that evicts whole \
-            objects; beside other policies it is replayed like them.
+            The curve of LRU is exact in one pass; with --sample it is estimated by SHARDS. The other policies are \
+            replayed at each capacity; with --sample they are simulated in miniature, and each point states the \
+            error of sampling. In bytes, where sizes vary, LRU alone is computed by byte stack distances, which come \
+            close to a cache that evicts whole objects; beside other policies it is replayed like them.
             """)
 
     @OptionGroup var trace: TraceArguments
@@ -59,7 +59,7 @@ struct CurveCommand: AsyncParsableCommand {
 
     @Option(
         help:
-            "The number of capacities up to the size of all objects; 0 gives every point at which the curve of LRU falls."
+            "The number of capacities up to the size of all objects; 0 gives every point of LRU's curve."
     )
     var points: Int = 20
 
@@ -188,8 +188,8 @@ struct CurveCommand: AsyncParsableCommand {
             let least = 8 * object / sample.value
             guard least < Double(distinct) else {
                 throw .usage(
-                    "--sample \(sample) leaves too few of the \(trace.objectCount.counted("object")) for a curve: give a "
-                        + "larger share.")
+                    "--sample \(sample) leaves too few of the \(trace.objectCount.counted("object")) for a curve: give "
+                        + "a larger share.")
             }
             smallest = max(smallest, Int(least.rounded(.up)))
         }

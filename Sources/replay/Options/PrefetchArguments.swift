@@ -9,7 +9,8 @@ struct PrefetchArguments: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Prefetch by a policy: " + PrefetchCatalogue.entries.map(\.name).joined(separator: ", ")
-                + " or none; several may be separated by commas, and 'none' among them is a run without prefetching. The planner has parameters: planner(price=0.05). "
+                + " or none; several may be separated by commas, and 'none' among them is a run without prefetching. "
+                + "The planner has parameters: planner(price=0.05). "
                 + "(default: none)", valueName: "policy"))
     var prefetch: [String] = []
 

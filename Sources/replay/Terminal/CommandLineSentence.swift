@@ -51,7 +51,7 @@ struct CommandLineSentence {
         return "There is no subcommand and no file '\(first)'. Did you mean 'replay \(near.name)'?"
     }
 
-    /// Returns the parser's message as a sentence that states what is accepted, followed by where the options are listed.
+    /// Returns the parser's message as a sentence that states what is accepted, and where the options are listed.
     func sentence(for message: String) -> String {
         let sentence = Self.refusedValue(message) ?? Self.missingValue(message) ?? message
         return "\(sentence)\(sentence.last == "." || sentence.last == "?" ? "" : ".") See '\(help)'."

@@ -92,7 +92,9 @@ struct LearnedClockTests {
             let priority = clock + weight
             var isRefused = false
             while used + access.size > capacity, !isRefused,
-                let least = residents.min(by: { ($0.value.priority, $0.value.last) < ($1.value.priority, $1.value.last) })
+                let least = residents.min(by: {
+                    ($0.value.priority, $0.value.last) < ($1.value.priority, $1.value.last)
+                })
             {
                 isRefused = priority < least.value.priority
                 clock = max(clock, isRefused ? priority : least.value.priority)
