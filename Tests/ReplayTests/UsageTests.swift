@@ -49,8 +49,10 @@ struct UsageTests {
             The capacity 1MB is in bytes, but in this trace every object counts 1: write a share (1%) or a number of \
             objects.
             """),
-        Mistake("t.csv --warmup 1", "--warmup 1.0 is not a share: give a number from 0 to less than 1."),
-        Mistake("t.csv --warmup nan", "--warmup nan is not a share: give a number from 0 to less than 1."),
+        Mistake("t.csv --warmup 1", "--warmup 1 is not a share: give a number from 0 to less than 1."),
+        Mistake(
+            "t.csv --warmup nan",
+            "--warmup nan cannot be read: give a share, such as 0.5 or 50%. See 'replay run --help'."),
         Mistake("t.csv --windows 0", "--windows 0 is out of range: give 1 to 100000."),
         Mistake("t.csv --threads 0", "--threads 0 is too small: give at least 1."),
         Mistake("t.csv --limit 0", "--limit 0 leaves nothing: give at least 1."),

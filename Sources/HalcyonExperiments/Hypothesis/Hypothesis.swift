@@ -180,6 +180,9 @@ public struct Hypothesis: Sendable {
         return zip(cells, gathered).enumerated().map { number, pair in
             CellEvidence(
                 pair.1, units: runners[pair.0.field].units, learner: learner, options: options, cells: cells.count,
+                optimum: learner.optimum(
+                    inSmallCache: fields[pair.0.field].isSmall(
+                        fields[pair.0.field].capacities[pair.0.capacity])),
                 permutations: findings.map { $0[number] }, schemes: runners[pair.0.field].strata.map(\.scheme))
         }
     }

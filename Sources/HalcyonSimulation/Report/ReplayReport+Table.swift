@@ -1,5 +1,6 @@
 import Foundation
 import HalcyonPrefetch
+import HalcyonSupport
 
 extension ReplayReport {
     /// Returns the report as tables of runs: by default the best in bold and the optimum last.
@@ -37,7 +38,8 @@ extension ReplayReport {
 
     private var header: String {
         let unit = trace.sizeUnit == .bytes ? ", \(trace.distinctSize.bytesForPeople)" : ""
-        var text = "\(trace.path): \(trace.requests.counted("request")), \(trace.objects.counted("object"))\(unit)"
+        var text =
+            "\(trace.path.escapingControls()): \(trace.requests.counted("request")), \(trace.objects.counted("object"))\(unit)"
         if trace.users > 0 { text += ", \(trace.users.counted("user"))" }
         if trace.categories > 0 {
             text += ", \(trace.categories.grouped) \(trace.categories == 1 ? "category" : "categories")"

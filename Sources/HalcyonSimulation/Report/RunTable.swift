@@ -347,14 +347,15 @@ package struct GapReferences {
         let belady = rows.filter { $0.first.policy == "belady" && plain($0) }
         optimum = belady.first { $0.first.parameters["bypass"] != "on" }
         bypassing = belady.first { $0.first.parameters["bypass"] == "on" }
-        isSmall = Self.isSmall(rows[0].first.capacity, trace)
+        isSmall = Self.isSmall(
+            rows[0].first.capacity, objects: trace.objects, distinctSize: trace.distinctSize)
         refusing = rows.filter { Self.mayRefuse($0) }.map(\.label)
-        sizesVary = trace.sizeUnit == .bytes && trace.smallestSize * trace.objects != trace.distinctSize
+        sizesVary = trace.sizesVary
     }
 
     /// Whether a cache of this capacity holds fewer than ``smallCache`` objects of average size.
-    package static func isSmall(_ capacity: Int, _ trace: TraceSummary) -> Bool {
-        Double(capacity) * Double(trace.objects) < Double(smallCache) * Double(trace.distinctSize)
+    package static func isSmall(_ capacity: Int, objects: Int, distinctSize: Int) -> Bool {
+        Double(capacity) * Double(objects) < Double(smallCache) * Double(distinctSize)
     }
 
     /// Whether both ends of the gap were replayed.

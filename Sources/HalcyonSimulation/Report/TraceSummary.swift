@@ -26,6 +26,9 @@ public struct TraceSummary: Sendable, Codable {
     /// The notes of the loader that affect the meaning of the figures, one sentence each.
     public var notes: [String]
 
+    /// Whether two objects have different sizes.
+    package var sizesVary: Bool { sizeUnit == .bytes && smallestSize * objects != distinctSize }
+
     /// Creates the summary of a stream that was read to its end.
     init(_ stream: TraceStream, path: String, requests: Int, identity: StreamIdentity, notes: [String]) {
         self.path = path

@@ -130,7 +130,7 @@ struct RunCommand: AsyncParsableCommand {
             let plan = try RunPlan(self)
             var reports: [ReplayReport] = []
             for trace in traces {
-                reports.append(try stream ? streamed(trace, plan) : await loaded(trace, plan))
+                reports.append(stream ? try await streamed(trace, plan) : try await loaded(trace, plan))
             }
             let emphasis = Terminal.allowsEmphasis && output.output == nil
             let options = try table.options()
@@ -199,7 +199,7 @@ struct RunCommand: AsyncParsableCommand {
         return (part.trace, part.withoutUser > 0 ? [note] : [])
     }
 
-    private func streamed(_ trace: String, _ plan: RunPlan) throws -> ReplayReport {
+    private func streamed(_ trace: String, _ plan: RunPlan) async throws -> ReplayReport {
         if windows != nil {
             throw ReplayError.usage(
                 "--windows divides the requests into equal parts, but their number is not known in a stream: leave it out."
@@ -208,14 +208,15 @@ struct RunCommand: AsyncParsableCommand {
         var load = try loadOptions(of: trace)
         load.limit = limit
         load.skip = skip
-        return try StreamReplay(path: ReadingArguments.path(of: trace), load: load, jobs: plan.jobs()).run(notes: notes)
+        let replay = try StreamReplay(path: ReadingArguments.path(of: trace), load: load, jobs: plan.jobs())
+        return try await showingProgress(of: nil) { try replay.run(notes: notes) }
     }
 
     private func validateNumbers() throws {
         if let limit, limit < 1 { throw ReplayError.usage("--limit \(limit) leaves nothing: give at least 1.") }
         if skip < 0 { throw ReplayError.usage("--skip \(skip) is negative: give 0 or more.") }
         if !(0..<1).contains(warmup.value) {
-            throw ReplayError.usage("--warmup \(warmup) is not a share: give a number from 0 to less than 1, or 0% to 99%.")
+            throw ReplayError.usage("--warmup \(warmup) is not a share: give a number from 0 to less than 1.")
         }
         if !(1...1_000).contains(seeds) {
             throw ReplayError.usage("--seeds \(seeds) is out of range: give 1 to 1000.")

@@ -74,7 +74,10 @@ struct RunPlan {
             for capacity in capacities {
                 if optimum.label == bypassingOptimum?.label {
                     let size = try capacity.resolved(unit: trace.sizeUnit, distinct: summary.distinctSize)
-                    guard GapReferences.isSmall(size, summary) else { continue }
+                    guard GapReferences.isSmall(size, objects: summary.objects, distinctSize: summary.distinctSize)
+                    else {
+                        continue
+                    }
                 }
                 jobs += options.map {
                     ReplayJob(policy: optimum, capacity: capacity, mode: mode, models: models, options: $0)

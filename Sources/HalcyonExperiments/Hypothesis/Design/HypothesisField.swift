@@ -57,6 +57,11 @@ public struct HypothesisField: Sendable {
         (try? capacity.resolved(unit: trace.sizeUnit, distinct: distinct)) ?? 0
     }
 
+    /// Whether a cache of this capacity holds few objects, so that the right to refuse one matters.
+    func isSmall(_ capacity: CapacityRequest) -> Bool {
+        GapReferences.isSmall(resolved(capacity), objects: trace.objectCount, distinctSize: distinct)
+    }
+
     private static func labelsDiffer(_ trace: Trace) -> Bool {
         let labels = trace.requestCategories.isEmpty ? trace.objectCategories : trace.requestCategories
         return labels.contains { $0 != labels[0] }

@@ -19,7 +19,19 @@ public struct HypothesisLearner: Sendable {
     /// The feature groups of the learned policy that depend on categories.
     public static let categoryGroups = ["category", "user", "session"]
     /// The default baselines.
-    public static let standardBaselines = ["lru", "lfu", "kingfisher-memory", "s3-fifo", "gdsf", "belady"]
+    public static let standardBaselines = [
+        "lru", "lfu", "kingfisher-disk", "s3-fifo", "gdsf", "belady", "belady(bypass=on)",
+    ]
+
+    /// Returns the index of the baseline that is the upper end of the gap: an offline policy. For a learner that may
+    /// refuse objects, in a small cache, it is one that may refuse them, too, if there is one.
+    func optimum(inSmallCache isSmall: Bool) -> Int? {
+        let offline = baselines.indices.filter { baselines[$0].info.traits.contains(.needsFuture) }
+        let mayRefuse = isSmall && withCategories.info.traits.contains(.hasAdmission)
+        return offline.first { index in
+            baselines[index].parameters.contains { $0.name == "bypass" && $0.value == "on" } == mayRefuse
+        } ?? offline.first
+    }
 
     /// Creates a learner from its two forms.
     public init(

@@ -20,6 +20,10 @@ extension HypothesisReport {
             for result in results where result.trace == trace.path {
                 text += "\n" + Self.title(result) + "\n"
                 text += Self.table(of: result, emphasis: emphasis)
+                if let reference = result.gapReference {
+                    let isMark = trace.sizesVary ? "; sizes vary, so it is a mark and not the optimum" : ""
+                    text += "gap closed: from lru to \(reference)\(isMark)\n"
+                }
                 text += Self.runs(result)
                 text += emphasized(result.sentence)
             }

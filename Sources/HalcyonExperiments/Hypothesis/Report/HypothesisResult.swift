@@ -134,6 +134,8 @@ public struct HypothesisResult: Sendable, Codable {
     public var permutation: Permutation
     /// The results of all ways to permute labels, the first included.
     public var permutations: [Permutation]
+    /// The offline policy at the upper end of the gap, whose lower end is LRU. Nil if LRU or it was not run.
+    public var gapReference: String?
     /// The share of the gap closed. Nil without a gap, or if LRU or the optimum was not run.
     public var gapClosed: Gap?
     /// The prefetching of the learner, in all its forms. Nil without prefetching.
@@ -164,11 +166,12 @@ public struct HypothesisResult: Sendable, Codable {
         withMinusBaselines = zip(learner.baselines, evidence.overBaselines).map {
             BaselineDifference(policy: $0.label, contrast: $1)
         }
+        gapReference = evidence.gapReference
         gapClosed = evidence.gapClosed.map { Gap(share: $0.share, interval: $0.interval) }
         prefetch = learner.prefetch.map {
             let options = $0.withCategories
             return Prefetch(
-                policy: options.policy.description, parameters: Self.parameters(options.planner),
+                policy: options.policy.description, parameters: options.parameters,
                 budget: options.budget.description,
                 fetchLatency: options.fetchLatency, kernels: KernelInfo(options))
         }
@@ -177,11 +180,6 @@ public struct HypothesisResult: Sendable, Codable {
         resampling = Resampling(
             units: evidence.units.kind.rawValue, count: evidence.units.weights.count,
             effectiveCount: evidence.effectiveUnits, blockLength: evidence.blockLength)
-    }
-
-    private static func parameters(_ planner: PlannerParameters) -> [String: String] {
-        Dictionary(
-            PlannerParameters.table.map { ($0.name, $0.read(planner)) }, uniquingKeysWith: { $1 })
     }
 
     private static func arms(_ evidence: CellEvidence, _ learner: HypothesisLearner) -> [Arm] {
@@ -196,7 +194,7 @@ public struct HypothesisResult: Sendable, Codable {
                 role: role, policy: policy.label,
                 parameters: Dictionary(policy.parameters.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 }),
                 permute: permute, prefetch: prefetch?.policy.description,
-                prefetchParameters: prefetch.map { parameters($0.planner) }, hitRatio: mean, hitRatios: ratios,
+                prefetchParameters: prefetch?.parameters, hitRatio: mean, hitRatios: ratios,
                 gapClosed: lru.flatMap { evidence.gapClosed(by: mean, lru: $0) })
         }
         let (with, without) = (learner.prefetch?.withCategories, learner.prefetch?.withoutCategories)

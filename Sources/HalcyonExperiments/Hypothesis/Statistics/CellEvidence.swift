@@ -12,6 +12,8 @@ struct CellEvidence {
     let gapClosed: GapShare?
     /// The optimum's hit ratio minus LRU's. Nil if either was not run.
     let gap: Double?
+    /// The offline policy at the upper end of the gap. Nil without a gap.
+    let gapReference: String?
     /// Whether LRU has the hit ratio of the optimum, which rules out any gain without prefetching.
     let leavesNoGain: Bool
     /// The result of the permutation test, for each way to permute labels.
@@ -27,11 +29,12 @@ struct CellEvidence {
     ///
     /// - Parameters:
     ///   - cells: the number of cells that are tested together.
+    ///   - optimum: the index of the baseline at the upper end of the gap; `nil` if there is none.
     ///   - permutations: the results of the permutation tests of this cell.
     ///   - schemes: the ways to permute labels, without properties that are equal for all objects.
     init(
         _ hits: CellHits, units: ResamplingUnits, learner: HypothesisLearner, options: HypothesisOptions, cells: Int,
-        permutations: [PermutationTest.Finding], schemes: [PermutationScheme]
+        optimum: Int?, permutations: [PermutationTest.Finding], schemes: [PermutationScheme]
     ) {
         let with = Self.mean(hits.withCategories)
         let without = Self.mean(hits.withoutCategories)
@@ -63,10 +66,10 @@ struct CellEvidence {
         overBaselines = hits.baselines.map { contrast(Self.mean([$0]), seeds) }
 
         let lru = learner.baselines.firstIndex { $0.label == "lru" }
-        let optimum = learner.baselines.firstIndex { $0.info.traits.contains(.needsFuture) }
         if let lru, let optimum {
             let (low, high) = (hits.baselines[lru], hits.baselines[optimum])
             gap = high.hitRatio - low.hitRatio
+            gapReference = learner.baselines[optimum].label
             gapClosed = GapShare(
                 gain: with.hitRatio - low.hitRatio, gap: high.hitRatio - low.hitRatio,
                 gains: zip(with.byUnit, low.byUnit).map { $0 - $1 },
@@ -74,6 +77,7 @@ struct CellEvidence {
                 confidence: options.confidence)
         } else {
             gap = nil
+            gapReference = nil
             gapClosed = nil
         }
         leavesNoGain = gap == 0 && learner.prefetch == nil
