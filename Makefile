@@ -71,7 +71,7 @@ acceptance: release
 
 # The same in short: two seeds, smaller traces, a cache for each user. Then with the traces named the wrong way round,
 # which must be missed in both respects: a check that cannot fail would say nothing.
-SHORT := --requests 30000
+SHORT := --requests 30000 --per user
 acceptance-short: release
 	@$(PYTHON) Experiments/acceptance.py --replay $(REPLAY) $(SHORT) --seeds 2
 	@$(PYTHON) Experiments/acceptance.py --replay $(REPLAY) $(SHORT) --seeds 1 --informative uninformative \

@@ -74,7 +74,7 @@ struct StubHits {
             observed: cells.map { mean($0.withCategories) }, permuted: cells.map { $0.permuted[0].map(mean) })
         return cells.indices.map {
             CellEvidence(
-                cells[$0], units: Self.units, learner: learner, options: options, cells: cells.count,
+                cells[$0], units: Self.units, learner: learner, options: options, cells: cells.count, optimum: 1,
                 permutations: [findings[$0]], schemes: [.uniform])
         }
     }
