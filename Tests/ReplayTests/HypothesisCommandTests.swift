@@ -200,8 +200,8 @@ import Testing
         let outcome = try Replay.run(
             "hypothesis", "shop.csv", "--permutations", "2", "--seeds", "1", "--capacity", "5", in: folder)
         #expect(outcome.code == 0)
-        // One seed with and one without, two permutations in two ways, six baselines.
-        #expect(outcome.errors.hasPrefix("shop.csv: 12 replays of 4,800 requests together, about 1 second."))
+        // One seed with and one without, two permutations in two ways, seven baselines.
+        #expect(outcome.errors.hasPrefix("shop.csv: 13 replays of 5,200 requests together, about "))
         let verdict = "on this trace: "
         #expect(outcome.text.contains(verdict) && outcome.text.contains("runs: 1 seed with and 1 without categories"))
     }

@@ -275,8 +275,10 @@ struct RunTable {
             let share = TierOptions.kingfisherDiskPerMemory
             let isStandard = tiers.memoryCapacity == max(1, tiers.diskCapacity / share)
             notes.append(
-                "kingfisher: two tiers, as in an app, \(tiers.memoryPolicy) in front of \(tiers.diskPolicy)"
-                    + (isStandard ? ". The disk has the stated capacity, the memory 1/\(share) of it." : "."))
+                isStandard
+                    ? "kingfisher: \(tiers.memoryPolicy) (1/\(share) of the capacity) in front of \(tiers.diskPolicy) (the "
+                        + "capacity), as in an app."
+                    : "kingfisher: \(tiers.memoryPolicy) in front of \(tiers.diskPolicy), as in an app.")
         }
         notes += refusals
         if rows.contains(where: { $0.meanCount { $0.stale } > 0 }) {
@@ -379,14 +381,11 @@ package struct GapReferences {
     var notes: [String] {
         guard lru != nil else { return [] }
         var notes: [String] = []
-        let usesBypass = isSmall && !refusing.isEmpty
-        if usesBypass {
-            let names = refusing.filter { !$0.hasPrefix("belady") }.joined(separator: ", ")
+        let names = refusing.filter { !$0.hasPrefix("belady") }
+        if isSmall, !names.isEmpty {
             notes.append(
-                bypassing == nil
-                    ? "gap closed: from lru to belady. \(names) may refuse objects and need belady(bypass=on)."
-                    : "gap closed: from lru to belady; for policies that may refuse objects"
-                        + (names.isEmpty ? "" : " (\(names))") + ", to belady(bypass=on).")
+                "gap closed: from lru to belady; of \(names.joined(separator: ", ")), which may refuse objects, "
+                    + (bypassing == nil ? "only beside belady(bypass=on)." : "to belady(bypass=on)."))
         } else {
             notes.append("gap closed: from lru to belady.")
         }

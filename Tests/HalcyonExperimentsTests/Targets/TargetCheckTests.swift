@@ -190,7 +190,7 @@ struct TargetCheckTests {
         let report = try await fixture.check(text)
         let before = try TargetFile(parsing: text, file: "targets.yml")
         let after = try before.recording(report, reason: "LRU is LRU", date: "2026-11-21", path: "targets.yml")
-        #expect(before.resultVersion == nil && after.resultVersion == Halcyon.resultVersion)
+        #expect(before.resultVersion == nil && after.resultVersion == report.resultVersion)
         // Limits that the file has stay as they are.
         #expect(
             after.groups[0].targets[0] == Target(policy: "lru", capacity: "40", hits: fixture.lruHits(40), floor: 0.01))

@@ -45,7 +45,7 @@ struct RunTableTests {
         #expect(small.map(\.hits).prefix(3) == [0, 0, 2])
         let summary = TraceSummary(trace, path: "t")
         let text = ReplayReport(trace: summary, runs: small).table()
-        #expect(text.contains("for policies that may refuse objects (w-tinylfu), to belady(bypass=on)."))
+        #expect(text.contains("of w-tinylfu, which may refuse objects, to belady(bypass=on)."))
         #expect(try column("gap closed", text)["belady(bypass=on)"] == "100.00 %")
         // LRU admits every object, and Belady leaves no gap to it here.
         #expect(try column("gap closed", text)["lru"] == "-")
