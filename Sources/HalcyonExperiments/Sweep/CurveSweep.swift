@@ -119,9 +119,12 @@ public struct CurveSweep: Sendable {
             let points = capacities.indices.map { place in
                 point(capacities[place], of: results.map { $0[policy * capacities.count + place] })
             }
-            return MissRatioCurve(
+            var curve = MissRatioCurve(
                 policy: policies[policy].label, unit: unit, method: rate < 1 ? .miniature : .replayed,
                 requests: requests, measuredObjects: pieces[0].objects, samplingRate: rate, points: points)
+            let run = results[0][policy * capacities.count]
+            (curve.parameters, curve.seed, curve.kernels) = (run.parameters, run.seed, run.kernels)
+            return curve
         }
     }
 

@@ -306,7 +306,7 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
         }
     }
 
-    /// Starts the clock of ``GreedyDual`` again. All scores by priorities are given anew afterwards.
+    /// Starts the clock of ``GreedyDual`` again. The caller then scores all candidates again.
     @inline(never)
     private mutating func restartGreedyDual() {
         let (records, newObject, oldest, now) = (history.records.base, newObject, history.oldest, now)

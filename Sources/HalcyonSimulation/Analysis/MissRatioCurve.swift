@@ -38,6 +38,18 @@ public struct MissRatioCurve: Sendable, Codable, Equatable {
 
     /// The version of this structure.
     public private(set) var schema = "halcyon.curve/1"
+    /// The version of Halcyon that made the curve.
+    public private(set) var halcyonVersion = BuildInfo.current.halcyonVersion
+    /// The result version of the build that made the curve.
+    public private(set) var resultVersion = BuildInfo.current.resultVersion
+    /// The identifier of the executable; see ``BuildInfo/identifier``.
+    public private(set) var buildId = BuildInfo.current.identifier
+    /// Every parameter of the policy with its value; empty for LRU by stack distances.
+    public var parameters: [String: String] = [:]
+    /// The seed of the policy's random choices. Nil for LRU by stack distances.
+    public var seed: UInt64?
+    /// The matrix routines that the policy computed with. Nil for a policy without a parameter `kernels`.
+    public var kernels: KernelInfo?
     /// The policy with its parameters, such as `s3-fifo(small=0.2)`.
     public let policy: String
     /// The unit of capacities: bytes or objects.
@@ -256,6 +268,9 @@ extension MissRatioCurve {
     public static func jsonLines(_ curves: [MissRatioCurve]) throws -> Data {
         struct Line: Encodable {
             let schema: String
+            let halcyonVersion: String
+            let resultVersion: Int
+            let buildId: String
             let policy: String
             let method: Method
             let unit: SizeUnit
@@ -267,7 +282,8 @@ extension MissRatioCurve {
             curves.flatMap { curve in
                 curve.points.map {
                     Line(
-                        schema: curve.schema, policy: curve.policy, method: curve.method, unit: curve.unit,
+                        schema: curve.schema, halcyonVersion: curve.halcyonVersion, resultVersion: curve.resultVersion,
+                        buildId: curve.buildId, policy: curve.policy, method: curve.method, unit: curve.unit,
                         capacity: $0.capacity, missRatio: $0.missRatio, standardError: $0.standardError)
                 }
             })

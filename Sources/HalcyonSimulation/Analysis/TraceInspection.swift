@@ -6,6 +6,12 @@ import HalcyonTrace
 ///
 /// Shares are between 0 and 1. A figure is nil if the trace has no data for it (no users, no categories).
 public struct TraceInspection: Sendable, Codable, Equatable {
+    /// The version of this structure.
+    public private(set) var schema = "halcyon.inspection/1"
+    /// The version of Halcyon that inspected the trace.
+    public private(set) var halcyonVersion = BuildInfo.current.halcyonVersion
+    /// The identifier of the executable; see ``BuildInfo/identifier``.
+    public private(set) var buildId = BuildInfo.current.identifier
     /// The number of requests.
     public let requests: Int
     /// The number of distinct objects.

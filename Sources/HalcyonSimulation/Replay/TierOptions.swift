@@ -66,7 +66,7 @@ public struct TierOptions: Sendable {
     /// Kingfisher's image cache as an app has it: `kingfisher-memory` in front of `kingfisher-disk`. The memory has a
     /// sixteenth of the disk's capacity (64 MB for 1 GB) and holds copies of what the disk holds.
     ///
-    /// Kingfisher limits the memory to a quarter of the device's and does not limit the disk by default. Both would
+    /// Kingfisher limits the memory to a quarter of the system's and does not limit the disk by default. Both would
     /// exceed a trace, so the replay limits the disk to the capacity that the other policies have.
     public static func kingfisher(disk: CapacityRequest) -> TierOptions {
         var tiers = TierOptions(memory: disk.divided(by: kingfisherDiskPerMemory), disk: disk)

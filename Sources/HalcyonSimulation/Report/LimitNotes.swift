@@ -26,20 +26,34 @@ public enum LimitNotes {
         return sentences
     }
 
-    private static func sentences(learnerOf run: RunResult, users: Int, categories: Int) -> [String] {
-        guard run.policy == LearnedPolicy.info.name else { return [] }
+    /// Returns a sentence for each limit of the tables of a learned policy that a trace exceeds, before any run.
+    ///
+    /// - Parameters:
+    ///   - label: the policy with the parameters set by the user.
+    ///   - sharesModel: whether one model sees all users.
+    public static func sentences(
+        learner label: String, sharesModel: Bool, users: Int, categories: Int
+    ) -> [String] {
+        guard label.prefix(while: { $0 != "(" }) == LearnedPolicy.info.name else { return [] }
         var sentences: [String] = []
         // A model of one user's cache sees one user.
-        if run.models != .own, users > LearnedPolicy.userBound {
+        if sharesModel, users > LearnedPolicy.userBound {
             sentences.append(
-                "\(run.label) keeps the statistics of at most \(LearnedPolicy.userBound.grouped) users at a time, and "
+                "\(label) keeps the statistics of at most \(LearnedPolicy.userBound.grouped) users at a time, and "
                     + "the trace has \(users.grouped): users whose numbers share a place replace each other.")
         }
         if categories > LearnedPolicy.categoryBound {
             sentences.append(
-                "\(run.label) distinguishes \(LearnedPolicy.categoryBound.grouped) categories, and the trace has "
+                "\(label) distinguishes \(LearnedPolicy.categoryBound.grouped) categories, and the trace has "
                     + "\(categories.grouped): some share statistics.")
         }
+        return sentences
+    }
+
+    private static func sentences(learnerOf run: RunResult, users: Int, categories: Int) -> [String] {
+        guard run.policy == LearnedPolicy.info.name else { return [] }
+        var sentences = sentences(
+            learner: run.label, sharesModel: run.models != .own, users: users, categories: categories)
         let (taken, notTaken) = (
             run.metrics["training_samples"] ?? 0, Int(clamping: Int64(run.metrics["samples_not_taken"] ?? 0))
         )

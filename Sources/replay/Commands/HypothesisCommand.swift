@@ -229,8 +229,11 @@ struct HypothesisCommand: AsyncParsableCommand {
             throw ReplayError.data("\(path) has no users, which per-user caches need.")
         }
         do {
-            let (fields, notes) = try fields(of: trace)
+            var (fields, notes) = try fields(of: trace)
             let hypothesis = try Hypothesis(fields: fields, learner: learner, options: options)
+            notes += LimitNotes.sentences(
+                learner: learner.withCategories.label, sharesModel: options.models != .own, users: trace.userCount,
+                categories: trace.categoryCount)
             return Question(hasUsers: trace.hasUsers, notes: notes, hypothesis: hypothesis)
         } catch ReplayError.data(let sentence) {
             throw ReplayError.data("\(path): \(sentence)")
