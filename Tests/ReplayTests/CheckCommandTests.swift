@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import HalcyonTestSupport
+import HalcyonEviction
 import Testing
 
 @testable import replay
@@ -16,7 +17,7 @@ struct CheckCommandTests {
     }
 
     /// A file with one target, LRU of 2 objects with these fields.
-    func targets(_ fields: String, version: Int = 1) throws -> String {
+    func targets(_ fields: String, version: Int = Halcyon.resultVersion) throws -> String {
         try folder.file(
             "targets.yml",
             "schema: halcyon.targets/2\nresult_version: \(version)\n"
@@ -97,22 +98,22 @@ struct CheckCommandTests {
         "--update refuses what moved without a new result version, and what misses a limit; no file is changed",
         arguments: [
             (
-                ", hits: 3, floor: 0", 1,
-                "tiny.csv, shared: lru at 2 has 2 hits, and 3 were recorded with result version 1, which this build has "
-                    + "too: raise the result version (Halcyon.resultVersion) first."
+                ", hits: 3, floor: 0", Halcyon.resultVersion,
+                "tiny.csv, shared: lru at 2 has 2 hits, and 3 were recorded with result version \(Halcyon.resultVersion), which this build "
+                    + "has too: raise the result version (Halcyon.resultVersion) first."
             ),
             (
                 ", hits: 2, floor: 0", 999,
-                "targets.yml was recorded with result version 999, and this build has 1: use a build with result version "
+                "targets.yml was recorded with result version 999, and this build has \(Halcyon.resultVersion): use a build with result version "
                     + "999 or higher."
             ),
             (
-                ", hits: 2, floor: 0.5", 1,
+                ", hits: 2, floor: 0.5", Halcyon.resultVersion,
                 "--update lowers no floor: tiny.csv, shared: lru at 2 has a hit ratio of 0.333333, and the floor is "
                     + "0.500000; lower it by hand in targets.yml if that is meant."
             ),
             (
-                ", hits: 2, baseline: lru, highest_loss: -0.1", 1,
+                ", hits: 2, baseline: lru, highest_loss: -0.1", Halcyon.resultVersion,
                 "--update raises no highest loss: tiny.csv, shared: lru at 2 has a loss of 0.000000, and the highest "
                     + "accepted is -0.100000; raise it by hand in targets.yml if that is meant."
             ),
