@@ -6,7 +6,7 @@
 # kernels: the bits of the matrix routines, on this processor and emulated arm64.   bench-kernels: their speed beside OpenBLAS.
 # model-exchange: models to Python's safetensors and back.
 # check: exact hits and floors of Experiments/targets.yml.   notebooks: executes Notebooks/, results in .build/notebooks.
-# acceptance: does the test of the hypothesis claim what is so, and nothing else? 20 seeds, some 15 minutes of one core.
+# acceptance: does the test of the hypothesis claim what is so, and nothing else? 20 seeds, some 30 minutes of one core.
 # lint: format and spelling of the code.   docs: the API documentation.   Missing system packages are installed on the way.
 
 REPLAY := .build/release/replay

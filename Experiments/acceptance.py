@@ -1,6 +1,6 @@
 """Does `replay hypothesis` claim what is so, and nothing else? Asked of synthetic traces whose truth is known.
 
-    make acceptance               # 20 seeds, some 15 minutes of one core
+    make acceptance               # 20 seeds, some 30 minutes of one core
     python3 Experiments/acceptance.py --replay .build/release/replay --seeds 2 --requests 30000
 
 For each seed two traces are generated. In `informative`, categories contain all that drives the accesses: every cell (mode
@@ -35,8 +35,7 @@ def command(arguments):
 def verdicts(options, model, seed, folder):
     """The cells that the test found in one generated trace, and the seconds it took."""
     trace = str(folder / f"{model}-{seed}.csv")
-    size = [] if options.requests is None else ["--set", f"requests={options.requests}"]
-    command([options.replay, "generate", model, "--seed", str(seed), *size, "--output", trace])
+    command([options.replay, "generate", model, "--seed", str(seed), "--set", f"requests={options.requests}", "--output", trace])
     arguments = [options.replay, "hypothesis", trace, "--per", options.per, "--format", "json"]
     if options.per != "user":
         arguments += ["--capacity", options.capacity]
@@ -68,7 +67,7 @@ def main():
     parser.add_argument("--replay", default=".build/release/replay", help="the built command")
     parser.add_argument("--seeds", type=int, default=20, help="how many seeds")
     parser.add_argument("--first-seed", type=int, default=1, help="the first of them")
-    parser.add_argument("--requests", type=int, help="requests of each trace; by default the preset's 50,000")
+    parser.add_argument("--requests", type=int, default=100_000, help="requests of each trace; by default 100,000")
     parser.add_argument("--informative", default="informative", help="the preset whose categories tell much")
     parser.add_argument("--uninformative", default="uninformative", help="the preset whose categories tell nothing")
     parser.add_argument("--per", choices=["shared", "user", "both"], default="both", help="which caches")
