@@ -1,7 +1,7 @@
 /// A logical time modulo 2³², for records that have 32 bits for the time of an event.
 ///
 /// The age of an event is `now &- event`, which is right up to 2³² − 1. Without more, an older event would look recent
-/// again. The owner of the records therefore calls ``limited(_:now:)`` on each of them whenever ``isSweepDue(_:)``,
+/// again. The owner of the records therefore calls ``limited(_:now:)`` on each of them whenever `isSweepDue` says so,
 /// once in 2³⁰ steps. Then no age exceeds 2³¹ + 2³⁰, and an older event counts as 2³¹ steps old.
 public enum WrappingClock {
     /// The largest age that a sweep leaves.
