@@ -100,7 +100,7 @@ struct CommandLineSentence {
         ]
         for name in [
             "limit", "skip", "windows", "threads", "top", "points", "victim", "maximum-objects", "seeds",
-            "permuted-seeds", "permutations", "resamples",
+            "permuted-seeds", "permutations",
         ] { accepted[name] = number }
         for name in ["warmup", "sample", "margin"] { accepted[name] = Share.accepted }
         return accepted
