@@ -165,8 +165,8 @@ public enum CapacityRequest: Sendable, Equatable, CustomStringConvertible {
         }
     }
 
-    /// Returns a percentage of a whole number, rounded down, in exact arithmetic; `nil` for a text that is not a plain
-    /// decimal number of at most 15 digits with a percent sign.
+    /// Returns a percentage of a whole number, rounded down, in exact arithmetic. The result is `nil` for a text
+    /// that is not a plain decimal number of at most 15 digits with a percent sign.
     private static func exact(_ text: String, of distinct: Int) -> Int? {
         let number = text.utf8.dropLast()
         let digits = number.filter { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }

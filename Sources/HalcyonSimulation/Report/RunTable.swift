@@ -329,9 +329,9 @@ struct RunTable {
 
 /// The references that the column *gap closed* compares with: LRU below, the offline optimum above.
 ///
-/// The references do not depend on which other policies were requested. Belady always admits. A policy that may refuse
-/// objects can have more hits than it in a small cache, so its reference is `belady(bypass=on)` if the cache holds fewer
-/// than ``smallCache`` objects of average size.
+/// The references do not depend on which other policies were requested. Belady always admits. In a small cache,
+/// a policy that may refuse objects can have more hits. Its reference is therefore `belady(bypass=on)` if the cache holds
+/// fewer than ``smallCache`` objects of average size.
 package struct GapReferences {
     /// The number of objects of average size from which bypassing is taken to make no difference.
     package static let smallCache = 1_000

@@ -178,7 +178,7 @@ struct PrefetchReplayTests {
         // 1, 5; then 2 and 6 after 1 and 5, or 9 after 8.
         #expect(later.fetched == 4 && later.used == 2)
         #expect(never.fetched == 3 && never.used == 0 && never.wastedSize == 3)
-        // Keys far apart are numbers, too: each has a next one, which is fetched in vain.
+        // Keys far apart are numbers, too: each has a next one, whose fetch is wasted.
         var names = TraceNames()
         for key in ["10", "20", "30", "x"] { names.keys.append(utf8: Array(key.utf8)) }
         let apart = Trace(
