@@ -22,8 +22,8 @@ import HalcyonTrace
 ///
 /// The standard error is estimated from eight parts of the sample, each replayed in caches scaled like it: the standard
 /// error of the mean of their estimates. A miss ratio is at most 1 and at least the share of first requests; estimates
-/// near these bounds are adapted to them. This was measured with 30 seeds, rates 0.1 and 0.03, s3-fifo, sieve, belady and LRU,
-/// on Zipf's law (10,000 objects) and on `Traces/shop.csv`. The true ratio was within two standard errors in 92 to 95 %
+/// near these bounds are adapted to them. This was measured with 30 seeds, rates 0.1 and 0.03, s3-fifo, sieve, belady
+/// and LRU, on Zipf's law (10,000 objects) and on `Traces/shop.csv`. The true ratio was within two standard errors in 92 to 95 %
 /// of cases, and within three in 98 to 99 %. The error does not cover a bias that all parts share. A miniature cache of
 /// 6 to 20 objects had up to 5 points more misses than the full one (belady), one of 50 objects up to 1.4.
 ///
