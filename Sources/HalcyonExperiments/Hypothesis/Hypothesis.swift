@@ -26,8 +26,9 @@ public struct Hypothesis: Sendable {
 
     /// Creates a test. O(requests + objects · log objects).
     ///
-    /// - Throws: `ReplayError` if an option is out of range, the warm-up leaves too few requests, a prefetch budget is
-    ///   in bytes where objects are counted, or labels are to be permuted within a property that all objects share.
+    /// - Throws: `ReplayError` if an option is out of range or the warm-up leaves too few requests. Also if a prefetch
+    ///   budget is in bytes but objects are counted, or if all objects share the property within which labels are to be
+    ///   permuted.
     public init(
         fields: [HypothesisField], learner: HypothesisLearner, options: HypothesisOptions = HypothesisOptions()
     ) throws(ReplayError) {

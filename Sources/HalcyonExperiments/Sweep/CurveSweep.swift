@@ -14,18 +14,19 @@ import HalcyonTrace
 /// ```
 ///
 /// With a sampling rate below 1, each policy is simulated in miniature. Only the objects whose hash is below the rate
-/// are replayed, in caches scaled like the sample. Source: Waldspurger, Saemundsson, Ahmad and Park, "Cache Modeling and
-/// Optimization using Miniature Simulations", USENIX ATC 2017. A capacity is multiplied by the sample's share of the
-/// size of all objects. The misses are divided by the sample's share of all objects, so requests that the sample has
-/// too many or too few count as hits, as in SHARDS-adj. The paper uses the nominal rate for both. With Zipf's law (10,000
-/// objects, rate 0.1, LRU) the shares have a quarter to two thirds of its error at 2,000 objects and more.
+/// are replayed, in caches scaled like the sample. Source: Waldspurger, Saemundsson, Ahmad and Park, "Cache Modeling
+/// and Optimization using Miniature Simulations", USENIX ATC 2017. A capacity is multiplied by the sample's share of
+/// the size of all objects. The misses are divided by the sample's share of all objects, so requests that the sample
+/// has too many or too few count as hits, as in SHARDS-adj. The paper uses the nominal rate for both. With Zipf's law
+/// (10,000 objects, rate 0.1, LRU) the shares have a quarter to two thirds of its error at 2,000 objects and more.
 ///
 /// The standard error is estimated from eight parts of the sample, each replayed in caches scaled like it: the standard
 /// error of the mean of their estimates. A miss ratio is at most 1 and at least the share of first requests; estimates
 /// near these bounds are adapted to them. This was measured with 30 seeds, rates 0.1 and 0.03, s3-fifo, sieve, belady
-/// and LRU, on Zipf's law (10,000 objects) and on `Traces/shop.csv`. The true ratio was within two standard errors in 92 to 95 %
-/// of cases, and within three in 98 to 99 %. The error does not cover a bias that all parts share. A miniature cache of
-/// 6 to 20 objects had up to 5 points more misses than the full one (belady), one of 50 objects up to 1.4.
+/// and LRU, on Zipf's law (10,000 objects) and on `Traces/shop.csv`. The true ratio was within two standard errors in
+/// 92 to 95 % of cases, and within three in 98 to 99 %. The error does not cover a bias that all parts share. A
+/// miniature cache of 6 to 20 objects had up to 5 points more misses than the full one (belady), one of 50 objects up
+/// to 1.4.
 ///
 /// A miniature simulation needs the time of a replay, multiplied by twice the rate.
 ///

@@ -76,6 +76,19 @@ public struct Sweep: Sendable {
     public func run(workers: Int? = nil, progress: ReplayProgress? = nil) async -> [RunResult] {
         await concurrentMap(resolved, workers: workers) { $0.run(over: input, progress: progress).result }
     }
+
+    /// Runs all jobs and returns a report with their results in order.
+    ///
+    /// - Parameters:
+    ///   - summary: the summary of the trace. Creating it hashes every column of the trace. It is complete before the
+    ///     first run, so hashing takes no time from runs that are timed.
+    ///   - workers: the number of parallel runs; by default one per core.
+    ///   - progress: receives the number of requests served.
+    public func report(
+        on summary: TraceSummary, workers: Int? = nil, progress: ReplayProgress? = nil
+    ) async -> ReplayReport {
+        ReplayReport(trace: summary, runs: await run(workers: workers, progress: progress))
+    }
 }
 
 /// The default number of parallel runs: one for each core that this process may use.

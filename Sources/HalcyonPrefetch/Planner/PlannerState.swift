@@ -8,7 +8,7 @@ struct PlannerState: ~Copyable {
     /// all users.
     private static let laterReturns: Float = 1.5
     /// The number of announcements above which a `Float` no longer counts each of them.
-    private static let mostAnnouncements: Float = 0x1p24
+    static let mostAnnouncements: Float = 0x1p24
     /// The indices of the lists of ``popular``.
     private static let (byFast, byMiddle, byInside) = (0, 1, 2)
 
@@ -39,9 +39,10 @@ struct PlannerState: ~Copyable {
     private(set) var threshold: PrefetchThreshold
     private let usesCategories: Bool
     private let latency: Int64
-    /// The objects that were announced last, newest first, and the number of announcements.
-    private var newest = RankedLists(width: PlannerCategories.announcedWidth)
-    private var announcements: Float = 0
+    /// The objects that were announced last, newest first.
+    private(set) var newest = RankedLists(width: PlannerCategories.announcedWidth)
+    /// The number of announcements, which is halved at ``mostAnnouncements``.
+    var announcements: Float = 0
 
     init(_ parameters: PlannerParameters, _ context: PrefetchContext) {
         self.parameters = parameters

@@ -178,14 +178,12 @@ struct RunCommand: AsyncParsableCommand {
         if by.contains(.user), !requests.hasUsers {
             throw ReplayError.data("\(path) has no users for a table by user.")
         }
-        // Hashing reads every column, so it ends before the runs that are timed.
         let summary = TraceSummary(requests, path: path, notes: notes + self.notes)
         let sweep = try Sweep(trace: requests, jobs: try plan.jobs(for: requests, summary))
         let progress = sweep.makeProgress()
-        let runs = await showingProgress(progress) {
-            await sweep.run(workers: threads ?? (timings ? 1 : nil), progress: progress)
+        return await showingProgress(progress) {
+            await sweep.report(on: summary, workers: threads ?? (timings ? 1 : nil), progress: progress)
         }
-        return ReplayReport(trace: summary, runs: runs)
     }
 
     /// Returns the part of a trace that per-user caches replay, and the notes for a report.

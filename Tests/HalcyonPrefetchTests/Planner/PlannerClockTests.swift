@@ -101,6 +101,65 @@ struct PlannerClockTests {
         #expect(Float(start) / 500 + 0.05 == Float(start) / 500, "what single precision loses")
     }
 
+    /// What a planner did in 12,000 requests whose announcements are counted from a number.
+    private struct Announcements {
+        /// The proposals after each request.
+        var plans: [[UInt32]] = []
+        /// The list of the newest objects after each announcement.
+        var newest: [[UInt32]] = []
+        /// The final list of the only category.
+        var ofCategory: [UInt32] = []
+        /// The final count.
+        var count: Float = 0
+    }
+
+    /// Twelve objects are requested all the time. After every tenth request a new object is announced, and the fifth
+    /// request after that is for it.
+    private func announcing(from count: Float) -> Announcements {
+        let planner = PrefetchPlanner(context: PrefetchContext(seed: 9))
+        planner.define(categorySet: 1, members: [1])
+        planner.state.pointee.announcements = count
+        var random = SplitMix64(seed: 4)
+        var result = Announcements()
+        var held: Set<UInt32> = []
+        for index in 0..<12_000 {
+            let new = UInt32(100 + index / 10)
+            if index % 10 == 0 {
+                planner.announce(AnnouncedObject(object: new, categories: 1))
+                result.newest.append(planner.state.pointee.newest[0].map(\.item))
+            }
+            let access = Access(
+                entry: index % 10 == 5 ? new : UInt32(random.next(below: 12)), requestNumber: index,
+                time: Int64(index) * 1_000_000, size: 1, categories: 1, user: UInt32(index / 40))
+            planner.note(access, isHit: false)
+            var plan = PrefetchPlan()
+            planner.plan(
+                after: access, outlook: PrefetchOutlook(limit: 2, room: .max) { held.contains($0) }, into: &plan)
+            result.plans.append(plan.proposals.map(\.object))
+            held.formUnion(plan.proposals.map(\.object).filter { $0 >= 100 })
+        }
+        result.ofCategory = planner.state.pointee.categories.announced[1].map(\.item)
+        result.count = planner.state.pointee.announcements
+        return result
+    }
+
+    /// A `Float` that counts to 2²⁴ stays there, and all later objects would tie.
+    @Test(
+        "Announced objects stay in order, newest first, when their count passes 2²⁴",
+        arguments: [0, PlannerState.mostAnnouncements - 600, PlannerState.mostAnnouncements] as [Float])
+    func announcements(from count: Float) {
+        let result = announcing(from: count)
+        let width = PlannerCategories.announcedWidth
+        for (number, list) in result.newest.enumerated() {
+            let latest = (0..<width).map { $0 <= number ? UInt32(100 + number - $0) : .max }
+            #expect(list == latest, "announcement \(number)")
+        }
+        #expect(result.ofCategory == result.newest.last)
+        #expect(result.count == count + 1_200 || count > 0 && result.count < count, "the count is halved at its limit")
+        #expect(result.plans.suffix(6_000).count { $0.contains { $0 >= 100 } } > 500)
+        #expect(count == 0 || result.plans == announcing(from: 0).plans)
+    }
+
     @Test("Mithril plans the same when its clock passes 2³²")
     func mithril() {
         func plans(from start: Int) -> [[UInt32]] {

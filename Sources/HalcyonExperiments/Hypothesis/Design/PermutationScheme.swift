@@ -87,9 +87,9 @@ public enum PermutationScheme: Sendable, Hashable, Codable, CustomStringConverti
 
 /// The strata of a trace's objects: groups of objects that are alike in some properties.
 ///
-/// Strata are nested quantiles of the whole trace: objects are sorted by their number of requests and divided into
-/// bins of equal numbers of objects, each bin by the first request, and each of these by size. There are as many
-/// strata as leave at least ``fewestObjects`` in each. With S = objects / 20, a property of weight w has
+/// Strata are nested quantiles of the whole trace. Objects are sorted by their number of requests and divided into
+/// bins of equal numbers of objects. Each bin is divided by the first request, and each of these by size. There are as
+/// many strata as leave at least ``fewestObjects`` in each. With S = objects / 20, a property of weight w has
 /// S^(w / sum of weights) bins, rounded down. Properties that are equal for all objects are left out.
 ///
 /// The strata use the whole trace, requests after a decision included. This is sound for a control: they decide only

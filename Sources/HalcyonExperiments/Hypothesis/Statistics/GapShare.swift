@@ -1,8 +1,8 @@
 /// The share of the gap from LRU to the optimum that the learner closes, with Fieller's interval.
 ///
 /// The share is a ratio of two differences that vary together. Fieller's interval holds the shares θ for which gain
-/// − θ · gap does not differ from 0, so it is right for few units, too, and need not be symmetric. Source: Fieller,
-/// "Some problems in interval estimation", 1954.
+/// − θ · gap does not differ from 0. It is therefore right for few units, too, and need not be symmetric. Source:
+/// Fieller, "Some problems in interval estimation", 1954.
 struct GapShare {
     /// The share, where 1 is the whole gap.
     let share: Double

@@ -1,12 +1,14 @@
 /// The numbers of permutations at which a sequential permutation test looks at its p-value.
 ///
 /// Permutations are drawn in stages. After the first stage, the test stops unless a cell needs the result and could
-/// still have it. Significance is tested at one or two looks, whose numbers are fixed in advance, each at its share of
-/// the level (Bonferroni): the p-value is the smallest p-value of the looks so far, times the number of looks. For any
-/// dependence between the looks, it is at most x with a probability of at most x under the null hypothesis. To stop
-/// between looks, for any reason, only takes chances of significance away. This is more conservative than a rule that
-/// stops after a fixed number of larger values (Besag and Clifford, "Sequential Monte Carlo p-values", 1991), and holds
-/// for the largest of several cells, whose scale changes with the number of permutations.
+/// still have it. Significance is tested at one or two looks, whose numbers are fixed in advance. Each look has its
+/// share of the level (Bonferroni): the p-value is the smallest p-value of the looks so far, times the number of looks.
+/// For any dependence between the looks, it is at most x with a probability of at most x under the null hypothesis. To
+/// stop between looks, for any reason, only takes chances of significance away.
+///
+/// This is more conservative than a rule that stops after a fixed number of larger values (Besag and Clifford,
+/// "Sequential Monte Carlo p-values", 1991). It also holds for the largest of several cells, whose scale changes with
+/// the number of permutations.
 struct PermutationSchedule: Equatable {
     /// The number of permutations after each stage.
     let stages: [Int]

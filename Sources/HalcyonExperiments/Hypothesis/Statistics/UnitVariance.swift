@@ -35,9 +35,9 @@ struct UnitVariance {
     }
 
     /// Creates the variance over adjacent time blocks that depend on each other. It is the mean square of the first
-    /// cosine transforms of the series, which are nearly independent and normal, so that Student's t has as many
-    /// degrees of freedom as there are transforms. Source: Lazarus, Lewis, Stock and Watson, "HAR inference:
-    /// recommendations for practice", 2018, which recommends 10 for 128 blocks.
+    /// cosine transforms of the series. These are nearly independent and normal, so Student's t has as many degrees of
+    /// freedom as there are transforms. Source: Lazarus, Lewis, Stock and Watson, "HAR inference: recommendations for
+    /// practice", 2018, which recommends 10 for 128 blocks.
     ///
     /// - Parameters:
     ///   - weights: the requests of each block; all equal, but for the last.
