@@ -5,7 +5,7 @@
     python3 Experiments/held_out.py git curl > git_curl.csv
     replay git_curl.csv --policy learned --sizes unit
 
-What there is, the repository that it comes from, and the commit that learner.md and foresight.md were measured at:
+What there is, the repository that it comes from, and the commit that the figures of log.md were measured at:
 
     coop      github.com/GiulioRossetti/tbp-next-basket                  a4c0845b  100 customers of a supermarket chain
     places    github.com/xlwang233/LLM-Mob                               9ace25f7  535 people's stays, no categories
