@@ -130,7 +130,7 @@ struct SuiteFileTests {
             ("policies: lru(x=1), capacities: 1", "5:25: lru has no parameter 'x': it has none at all."),
             (
                 "policies: {policy: s3-fifo, grid: {small: [2]}}, capacities: 1",
-                "5:49: s3-fifo: 'small' cannot be '2': write a number from 0 to 1."
+                "5:49: s3-fifo cannot take small=2: small is a number from 0.0 to 1.0."
             ),
             ("policies: lru, capacities: 1, modes: phone", "5:52: 'phone' is not a mode: write shared or per_user."),
             (
