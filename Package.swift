@@ -75,7 +75,6 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
-        // Only recording needs digests of keys, and so the time to build swift-crypto.
         .target(
             name: "HalcyonAccessLog",
             dependencies: [
@@ -103,6 +102,7 @@ let package = Package(
             dependencies: [
                 "HalcyonEviction", "HalcyonLearning", "HalcyonPrefetch", "HalcyonSimulation", "HalcyonSupport",
                 "HalcyonTrace", .product(name: "Yams", package: "Yams"),
+                .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),
         .executableTarget(

@@ -12,19 +12,7 @@ extension TargetFile {
     /// - Throws: `ReplayError.data(_:)` with file, line and column if the file cannot be read or
     ///   has invalid content.
     public init(path: String, catalogue: PolicyCatalogue = .standard) throws(ReplayError) {
-        let data: Data
-        do {
-            data = try Data(contentsOf: URL(fileURLWithPath: path))
-        } catch {
-            var isFolder: ObjCBool = false
-            let exists = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
-            throw ReplayError.data(
-                "\(path): \(isFolder.boolValue ? "is a folder" : exists ? "cannot be read" : "does not exist"); "
-                    + "a YAML file of targets is needed.")
-        }
-        guard let text = String(validating: data, as: UTF8.self) else {
-            throw ReplayError.data("\(path): is not UTF-8 text; a YAML file of targets is needed.")
-        }
+        let text = try YAMLValue.text(ofFile: path, content: "targets")
         try self.init(parsing: text, file: path, catalogue: catalogue)
     }
 
@@ -35,7 +23,7 @@ extension TargetFile {
     ///   - catalogue: the accepted policies.
     /// - Throws: `ReplayError.data(_:)` with file, line and column.
     public init(parsing text: String, file: String, catalogue: PolicyCatalogue = .standard) throws(ReplayError) {
-        let root = try YAMLValue.document(in: text, file: file)
+        let root = try YAMLValue.document(in: text, file: file, content: "targets")
         // The schema comes first: another schema has other fields.
         let schema = try root.fields(of: "A file of targets").required("schema")
         let found = try schema.text(as: "The schema")

@@ -72,6 +72,9 @@ public enum JSONReport {
         try ended(encoder([.prettyPrinted]).encode(value))
     }
 
+    /// Returns one object without spaces and line breaks.
+    package static func compact(_ value: some Encodable) throws -> Data { try encoder([]).encode(value) }
+
     /// Returns one object per line.
     public static func lines(_ values: some Sequence<some Encodable>) throws -> Data {
         let encoder = encoder([])

@@ -183,7 +183,7 @@ extension RunResult {
     }
 
     /// Returns every parameter of the policy; for two tiers with different policies, with the tier in front.
-    private static func parameters(_ policies: [ConfiguredPolicy]) -> [String: String] {
+    package static func parameters(_ policies: [ConfiguredPolicy]) -> [String: String] {
         let prefixes = policies.count == 1 ? [""] : ["memory_", "disk_"]
         let named = zip(prefixes, policies).flatMap { prefix, policy in
             policy.parameters.map { (prefix + $0.name, $0.value) }
@@ -246,7 +246,7 @@ public struct Tally: Sendable, Equatable, Codable {
         hitSize &+= amount &* hit
     }
 
-    mutating func add(_ other: Tally) {
+    package mutating func add(_ other: Tally) {
         requests += other.requests
         hits += other.hits
         size += other.size

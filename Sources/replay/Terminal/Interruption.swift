@@ -37,7 +37,12 @@ struct Interruption {
     private static var sentence: String {
         let completed = AtomicFile.completedFiles
         let incomplete = AtomicFile.incompleteOutputs
-        var facts = completed.isEmpty ? [] : ["\(list(completed)) complete"]
+        var facts =
+            completed.isEmpty
+            ? []
+            : [
+                completed.count > 4 ? "\(completed.count) files are complete" : "\(list(completed)) complete"
+            ]
         if !incomplete.isEmpty { facts.append("what went to \(incomplete.joined(separator: " and ")) is incomplete") }
         if facts.isEmpty { facts.append("no result was written") }
         let unchanged = outputs.withLock { outputs in

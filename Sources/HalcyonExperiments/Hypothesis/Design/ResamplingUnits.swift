@@ -3,13 +3,7 @@ import HalcyonTrace
 
 /// The units of the variance: users, or time blocks if users are too few or too unequal.
 struct ResamplingUnits: Sendable {
-    /// The kind of a unit.
-    enum Kind: String, Sendable, Codable {
-        /// A user, or a random group of users if there are very many.
-        case users
-        /// A block of consecutive requests.
-        case timeBlocks = "time_blocks"
-    }
+    typealias Kind = UnitCounts.Kind
 
     /// The minimum effective number of users of equal weight.
     static let fewestUsers = 30.0
@@ -31,19 +25,8 @@ struct ResamplingUnits: Sendable {
     /// Creates the units of a trace. O(requests).
     init(_ trace: Trace, warmup: Double, seed: UInt64) {
         var options = ReplayOptions(warmup: warmup, windows: 1)
-        let first = options.warmupRequests(of: trace.count)
-        var requests = [Double](repeating: 0, count: trace.userCount)
-        var withUser = 0
-        if trace.hasUsers {
-            for user in trace.users[first...] where user != Trace.noUser {
-                requests[Int(user)] += 1
-                withUser += 1
-            }
-        }
-        let counted = trace.count - first
-        let usersServe =
-            UnitVariance.effectiveUnits(requests) >= Self.fewestUsers
-            && Double(counted - withUser) <= Self.largestShareWithoutUser * Double(counted)
+        let (requests, usersServe) = Self.users(trace, warmup: warmup)
+        let counted = trace.count - options.warmupRequests(of: trace.count)
         if usersServe {
             kind = .users
             options.byUser = true
@@ -59,6 +42,30 @@ struct ResamplingUnits: Sendable {
             weights = stride(from: 0, to: counted, by: length).map { Double(min(length, counted - $0)) }
         }
         replayOptions = options
+    }
+
+    /// Returns the kind of the units of a trace. O(requests).
+    static func kind(of trace: Trace, warmup: Double) -> Kind {
+        users(trace, warmup: warmup).serve ? .users : .timeBlocks
+    }
+
+    /// Returns the counted requests of each user, and whether the users serve as units: whether there are enough, and
+    /// few requests without a user. O(requests).
+    private static func users(_ trace: Trace, warmup: Double) -> (requests: [Double], serve: Bool) {
+        let first = ReplayOptions(warmup: warmup).warmupRequests(of: trace.count)
+        var requests = [Double](repeating: 0, count: trace.userCount)
+        var withUser = 0
+        if trace.hasUsers {
+            for user in trace.users[first...] where user != Trace.noUser {
+                requests[Int(user)] += 1
+                withUser += 1
+            }
+        }
+        let counted = trace.count - first
+        let serve =
+            UnitVariance.effectiveUnits(requests) >= fewestUsers
+            && Double(counted - withUser) <= largestShareWithoutUser * Double(counted)
+        return (requests, serve)
     }
 
     /// Returns the hits of each unit in a replay under ``replayOptions``. O(users).

@@ -14,13 +14,35 @@ struct YAMLValue {
         self.file = file
     }
 
+    /// Returns the text of a file.
+    ///
+    /// - Parameter content: what the file is to hold, for messages: `targets`.
+    /// - Throws: ``HalcyonSimulation/ReplayError`` if it cannot be read or is not UTF-8.
+    static func text(ofFile path: String, content: String) throws(ReplayError) -> String {
+        let data: Data
+        do {
+            data = try Data(contentsOf: URL(fileURLWithPath: path))
+        } catch {
+            var isFolder: ObjCBool = false
+            let exists = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
+            throw ReplayError.data(
+                "\(path): \(isFolder.boolValue ? "is a folder" : exists ? "cannot be read" : "does not exist"); "
+                    + "a YAML file of \(content) is needed.")
+        }
+        guard let text = String(validating: data, as: UTF8.self) else {
+            throw ReplayError.data("\(path): is not UTF-8 text; a YAML file of \(content) is needed.")
+        }
+        return text
+    }
+
     /// Returns the single document in `text`.
     ///
+    /// - Parameter content: what the file is to hold, for messages: `targets`.
     /// - Throws: ``HalcyonSimulation/ReplayError`` if the text is empty, not YAML, or several documents.
-    static func document(in text: String, file: String) throws(ReplayError) -> YAMLValue {
+    static func document(in text: String, file: String, content: String) throws(ReplayError) -> YAMLValue {
         do {
             guard let node = try compose(yaml: text, .default, .default, .utf8) else {
-                throw ReplayError.data("\(file): is empty; a YAML file of targets is needed.")
+                throw ReplayError.data("\(file): is empty; a YAML file of \(content) is needed.")
             }
             return YAMLValue(node, file: file)
         } catch let error as ReplayError {
@@ -108,6 +130,28 @@ struct YAMLValue {
             throw fault("'\(text.shortened)' is not \(what): write a whole number of at least \(least).")
         }
         return value
+    }
+
+    /// Whether the value is a list.
+    var isList: Bool { if case .sequence = node { true } else { false } }
+    /// Whether the value is a mapping.
+    var isMapping: Bool { if case .mapping = node { true } else { false } }
+
+    /// Returns the values of a list, or the one value that is not a list.
+    func listOrOne() -> [YAMLValue] {
+        guard case .sequence(let sequence) = node else { return [self] }
+        return sequence.map { YAMLValue($0, file: file) }
+    }
+
+    /// Returns `true` or `false`.
+    ///
+    /// - Throws: ``HalcyonSimulation/ReplayError`` for another text.
+    func truth(as what: String) throws(ReplayError) -> Bool {
+        switch try text(as: what) {
+        case "true", "yes", "on": return true
+        case "false", "no", "off": return false
+        case let text: throw fault("'\(text.shortened)' is neither true nor false.")
+        }
     }
 
     private var kind: String {

@@ -1,0 +1,128 @@
+import Crypto
+import Foundation
+import HalcyonEviction
+import HalcyonSimulation
+import HalcyonTrace
+
+/// Everything that decides the result of a cell: the requests, the job and the build's result version.
+///
+/// Two cells with equal identities have equal results, whichever machine runs them. ``hash`` names a cell. Fractions
+/// are stored as text, so that every language writes the same bytes.
+public struct CellIdentity: Sendable, Hashable, Codable {
+    /// Two tiers as requested.
+    public struct Tiers: Sendable, Hashable, Codable {
+        /// The capacity of the memory.
+        public var memory: String
+        /// The capacity of the disk.
+        public var disk: String
+        /// The policy of the memory, with the parameters set by the user.
+        public var memoryPolicy: String
+        /// The policy of the disk, with the parameters set by the user.
+        public var diskPolicy: String
+        /// The lifetime of an entry in memory after its last access, in microseconds. Nil if the policy decides.
+        public var memoryLifetimeUs: Int64?
+        /// The lifetime of an entry on disk after its last access, in microseconds. Nil if the policy decides.
+        public var diskLifetimeUs: Int64?
+        /// The latencies, in the notation of `--latency`.
+        public var latency: String
+    }
+
+    /// Prefetching as requested.
+    public struct Prefetch: Sendable, Hashable, Codable {
+        /// The name of the prefetch policy.
+        public var policy: String
+        /// Every parameter of the policy with its value.
+        public var parameters: [String: String]
+        /// The prefetch budget of each cache, in the notation of `--prefetch-budget`.
+        public var budget: String
+        /// The duration of a prefetch, in microseconds.
+        public var latencyUs: Int64
+    }
+
+    /// The hash of the requests; see `Trace.fingerprint`.
+    public var fingerprint: String
+    /// The labels of the requests, in the notation of ``LabelControl``.
+    public var labels: String
+    /// The name of the policy, or of the pair of policies of two tiers.
+    public var policy: String
+    /// Every parameter of the policy with its value; see `RunResult.parameters`.
+    public var parameters: [String: String]
+    /// The capacity as requested. Nil with tiers.
+    public var capacity: String?
+    /// The tiers. Nil without.
+    public var tiers: Tiers?
+    /// The kind of caches.
+    public var mode: ReplayMode
+    /// The sharing of models between per-user caches. Nil in shared mode and for a policy that does not learn.
+    public var models: ModelSharing?
+    /// The prefetching. Nil without.
+    public var prefetch: Prefetch?
+    /// The seed. Nil if the run draws no random numbers.
+    public var seed: UInt64?
+    /// The share of the requests that is not counted, 0…1.
+    public var warmup: String
+    /// The result version of the build; see `BuildInfo.resultVersion`.
+    public var resultVersion: Int
+    /// The matrix routines, if results depend on the processor. Nil for portable ones.
+    public var kernels: String?
+    /// The part of the users that is replayed, such as `1/4`. Nil for all users.
+    public var users: String?
+
+    /// Creates the identity of a job.
+    ///
+    /// - Parameters:
+    ///   - job: without a pretrained model, which has no identity here.
+    ///   - labels: the labels of the requests.
+    ///   - fingerprint: that of the requests with the labels of the trace.
+    init(_ job: ReplayJob, labels: LabelControl, fingerprint: String) {
+        self.fingerprint = fingerprint
+        self.labels = labels.description
+        policy = job.name ?? job.policies.map(\.info.name).joined(separator: "/")
+        parameters = RunResult.parameters(job.policies)
+        mode = job.mode
+        models = job.mode == .perUser && job.policies.contains(where: \.learns) ? job.models : nil
+        if let tiers = job.tiers {
+            self.tiers = Tiers(
+                memory: tiers.memory.description, disk: tiers.disk.description,
+                memoryPolicy: job.memoryPolicy?.label ?? "", diskPolicy: job.mainPolicy.label,
+                memoryLifetimeUs: tiers.memoryLifetime, diskLifetimeUs: tiers.diskLifetime,
+                latency: tiers.latency.text)
+        } else {
+            capacity = job.capacity.description
+        }
+        prefetch = job.options.prefetch.map {
+            Prefetch(
+                policy: $0.policy.name, parameters: $0.parameters, budget: $0.budget.description,
+                latencyUs: $0.fetchLatency)
+        }
+        seed = job.isRandomised ? job.options.seed : nil
+        warmup = Self.text(job.options.warmup)
+        resultVersion = Halcyon.resultVersion
+        let kernels =
+            job.policies.compactMap { KernelInfo($0) }
+            + [job.options.prefetch.flatMap { KernelInfo($0) }]
+            .compactMap { $0 }
+        self.kernels = kernels.first(where: \.dependsOnProcessor)?.implementation
+    }
+
+    /// The name of the cell: the first 32 hexadecimal digits of the SHA-256 digest of ``canonicalJSON``.
+    public var hash: String {
+        SHA256.hash(data: canonicalJSON).prefix(16).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+
+    /// The identity as JSON with sorted keys and without spaces; values that are absent are left out.
+    public var canonicalJSON: Data {
+        // Every value is text, a whole number or a mapping of these, which are always encodable.
+        (try? JSONReport.compact(self)) ?? Data()
+    }
+
+    /// The whole number or fraction as text, the shortest that reads as the same number.
+    private static func text(_ value: Double) -> String { value == value.rounded() ? "\(Int(value))" : "\(value)" }
+}
+
+extension LatencyModel {
+    /// The latencies in the notation of `--latency`.
+    fileprivate var text: String {
+        "memory=\(memory),disk=\(disk),network=\(network),bandwidth=\(UInt64(bandwidth))B"
+    }
+}

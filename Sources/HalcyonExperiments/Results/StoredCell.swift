@@ -1,0 +1,189 @@
+import Foundation
+import HalcyonSimulation
+import HalcyonTrace
+
+/// The result of a cell as it is stored: what decides it, its counts, and the counts by resampling unit.
+///
+/// The bytes of a stored cell depend on nothing else: not on the machine, the number of threads or the time.
+public struct StoredCell: Sendable, Codable, Equatable {
+    /// The replayed trace.
+    public struct TraceFacts: Sendable, Codable, Equatable {
+        /// The number of requests, warm-up included.
+        public var requests: Int
+        /// The number of distinct objects.
+        public var objects: Int
+        /// The number of distinct users.
+        public var users: Int
+        /// The number of distinct categories.
+        public var categories: Int
+        /// The total size of all distinct objects, in ``sizeUnit``.
+        public var distinctSize: Int
+        /// The unit of sizes.
+        public var sizeUnit: SizeUnit
+        /// The name that the suite gives the trace.
+        public var name: String
+    }
+
+    /// Whole numbers that are summed over counted requests. Those that do not apply are absent.
+    public struct Counts: Sendable, Codable, Equatable {
+        /// The counted requests.
+        public var requests = 0
+        /// The requests that found their object.
+        public var hits = 0
+        /// The total size of the requests.
+        public var size = 0
+        /// The total size of the hits.
+        public var hitSize = 0
+        /// The entries evicted to make room.
+        public var evictions = 0
+        /// The requests whose object was not admitted.
+        public var refused = 0
+        /// The part of ``refused`` whose object is larger than the cache.
+        public var refusedTooLarge = 0
+        /// The requests that found their object expired or of a different size.
+        public var stale = 0
+        /// The requests that were not counted.
+        public var warmupRequests = 0
+        /// The prefetched objects.
+        public var prefetched: Int?
+        /// The prefetched objects that were requested while resident.
+        public var prefetchesUsed: Int?
+        /// The prefetched objects that were requested while in flight.
+        public var prefetchesLate: Int?
+        /// The total size of the prefetched objects.
+        public var prefetchedSize: Int?
+        /// The total size of the prefetched objects that were not used.
+        public var prefetchWastedSize: Int?
+        /// The requests served from memory.
+        public var memoryHits: Int?
+        /// The requests served from disk.
+        public var diskHits: Int?
+        /// The requests fetched from the network.
+        public var networkFetches: Int?
+    }
+
+    /// The latencies of accesses to two tiers, in milliseconds, as text.
+    public struct Latency: Sendable, Codable, Equatable {
+        /// The mean.
+        public var meanMs: String
+        /// The 99th percentile.
+        public var p99Ms: String
+    }
+
+    /// The hits over time: in windows of equal length, but for the last.
+    public struct Series: Sendable, Codable, Equatable {
+        /// The number of requests in a window.
+        public var window: Int
+        /// The hits of each window.
+        public var hits: [Int]
+    }
+
+    /// The version of this structure.
+    public static let schema = "halcyon.cell/1"
+
+    /// The version of this structure.
+    public var schema = StoredCell.schema
+    /// What decides the result.
+    public var identity: CellIdentity
+    /// The replayed trace.
+    public var trace: TraceFacts
+    /// The name of the run in tables: the policy with the parameters set by the user.
+    public var label: String
+    /// The capacity of the cache, of each user's cache or of its disk tier, in the unit of sizes.
+    public var capacity: Int
+    /// The capacity of the memory tier. Nil without tiers.
+    public var memoryCapacity: Int?
+    /// The sums over all counted requests.
+    public var counts: Counts
+    /// The latencies. Nil without tiers.
+    public var latency: Latency?
+    /// The sums by resampling unit.
+    public var units: UnitCounts
+    /// The hits over time.
+    public var series: Series
+
+    /// The ratio of hits to requests, 0…1; 0 without requests.
+    public var objectHitRatio: Double { counts.requests == 0 ? 0 : Double(counts.hits) / Double(counts.requests) }
+    /// The ratio of bytes hit to bytes requested, 0…1; 0 without requests.
+    public var byteHitRatio: Double { counts.size == 0 ? 0 : Double(counts.hitSize) / Double(counts.size) }
+
+    /// Creates the stored form of a run.
+    init(
+        _ outcome: ReplayOutcome, identity: CellIdentity, trace: TraceFacts, units: UnitCounts
+    ) {
+        let (result, recorder) = (outcome.result, outcome.recorder)
+        self.identity = identity
+        self.trace = trace
+        label = result.label
+        capacity = result.capacity
+        memoryCapacity = result.tiers?.memoryCapacity
+        counts = Counts(
+            requests: result.requests, hits: result.hits, size: recorder.total.size, hitSize: recorder.total.hitSize,
+            evictions: result.evictions, refused: result.admissionsRefused, refusedTooLarge: result.refusedTooLarge,
+            stale: result.stale, warmupRequests: result.warmupRequests,
+            prefetched: result.prefetch?.fetched, prefetchesUsed: result.prefetch?.used,
+            prefetchesLate: result.prefetch?.late, prefetchedSize: result.prefetch?.fetchedSize,
+            prefetchWastedSize: result.prefetch?.wastedSize, memoryHits: result.tiers?.memoryHits,
+            diskHits: result.tiers?.diskHits, networkFetches: result.tiers?.networkFetches)
+        latency = result.tiers.map { Latency(meanMs: "\($0.meanLatency)", p99Ms: "\($0.p99Latency)") }
+        self.units = units
+        series = Series(window: recorder.windowLength, hits: recorder.windows.map(\.hits))
+    }
+
+    /// The bytes of the stored file: one line.
+    ///
+    /// - Throws: `EncodingError`, which no value of this type can cause.
+    public func json() throws -> Data { try JSONReport.lines([self]) }
+}
+
+/// How and where a cell was run. It does not decide the result and is stored beside it.
+public struct CellProvenance: Sendable, Codable, Equatable {
+    /// The version of this structure.
+    public static let schema = "halcyon.provenance/1"
+
+    /// The version of this structure.
+    public var schema = CellProvenance.schema
+    /// The name of the cell.
+    public var cell: String
+    /// The version of Halcyon.
+    public var halcyonVersion = BuildInfo.current.halcyonVersion
+    /// The identifier of the executable; see `BuildInfo.identifier`.
+    public var buildId = BuildInfo.current.identifier
+    /// Whether the build was optimised.
+    public var isOptimised = BuildInfo.current.isOptimised
+    /// The name of the machine.
+    public var host: String
+    /// The operating system.
+    public var system: String
+    /// The number of processor cores.
+    public var cores: Int
+    /// The matrix routines that were used.
+    public var kernels: [String]
+    /// The suite that the cell was run for.
+    public var suite: String
+    /// When the run ended, in universal time: `2026-11-24T20:15:00Z`.
+    public var finishedAt: String
+    /// The duration of the run, in seconds.
+    public var seconds: Double
+    /// The requests per second, warm-up included.
+    public var requestsPerSecond: Double
+    /// The heap bytes of the metadata of all caches at the end.
+    public var metadataBytes: Int
+    /// The time for learning and planning of prefetches, in microseconds per request. Nil without prefetching.
+    public var planningMicroseconds: Double?
+
+    /// Creates the provenance of a run that has just ended.
+    init(_ result: RunResult, cell: String, suite: String) {
+        self.cell = cell
+        self.suite = suite
+        host = ProcessInfo.processInfo.hostName
+        system = ProcessInfo.processInfo.operatingSystemVersionString
+        cores = ProcessInfo.processInfo.processorCount
+        kernels = result.allKernels.map { "\($0.name.rawValue): \($0.implementation)" }
+        finishedAt = Date().formatted(.iso8601)
+        seconds = result.seconds
+        requestsPerSecond = result.requestsPerSecond
+        metadataBytes = result.metadataBytes
+        planningMicroseconds = result.prefetch?.planningMicroseconds
+    }
+}

@@ -1,0 +1,74 @@
+import HalcyonSimulation
+import HalcyonTrace
+
+/// The counts of a run by resampling unit: users in groups, or blocks of time.
+///
+/// Runs over the same requests have the same units, so that their differences by unit can be compared. Users are
+/// grouped by a fixed hash of their number, whatever part of them is replayed.
+public struct UnitCounts: Sendable, Codable, Equatable {
+    /// The kind of a unit.
+    public enum Kind: String, Sendable, Codable {
+        /// A user, or a group of users.
+        case users
+        /// A block of consecutive requests.
+        case timeBlocks = "time_blocks"
+    }
+
+    /// The kind of the units.
+    public var kind: Kind
+    /// The counted requests of each unit.
+    public var requests: [Int]
+    /// The hits of each unit.
+    public var hits: [Int]
+    /// The size of each unit's requests. Nil if every object has size 1.
+    public var sizes: [Int]?
+    /// The size of each unit's hits. Nil if every object has size 1.
+    public var hitSizes: [Int]?
+}
+
+/// How runs over a trace are counted by unit.
+struct UnitPlan: Sendable {
+    /// The number of groups of users. Their variance has 99 degrees of freedom if groups are alike.
+    static let groups = 100
+    /// The number of blocks of time.
+    static let blocks = ResamplingUnits.timeBlockCount
+
+    let kind: UnitCounts.Kind
+    private let sizesMatter: Bool
+
+    /// Decides on the units: users, if enough of them send requests, otherwise blocks of time. O(requests).
+    init(_ trace: Trace, warmup: Double) {
+        kind = ResamplingUnits.kind(of: trace, warmup: warmup)
+        sizesMatter = trace.sizeUnit == .bytes
+    }
+
+    /// The options that a run needs for its counts by unit.
+    func options(_ options: ReplayOptions) -> ReplayOptions {
+        var options = options
+        options.windows = Self.blocks
+        options.byUser = kind == .users
+        return options
+    }
+
+    /// Returns the counts of a run under ``options(_:)``. O(users).
+    func counts(_ recorder: Recorder) -> UnitCounts {
+        var tallies = recorder.windows
+        if kind == .users {
+            tallies = Array(repeating: Tally(), count: Self.groups)
+            for (user, tally) in recorder.byUser.enumerated() where tally.requests > 0 {
+                tallies[Self.group(ofUser: user)].add(tally)
+            }
+        }
+        return UnitCounts(
+            kind: kind, requests: tallies.map(\.requests), hits: tallies.map(\.hits),
+            sizes: sizesMatter ? tallies.map(\.size) : nil, hitSizes: sizesMatter ? tallies.map(\.hitSize) : nil)
+    }
+
+    /// Returns the group of a user, by the mixing function of SplitMix64 (Steele, Lea and Flood, 2014).
+    static func group(ofUser user: Int) -> Int {
+        var bits = UInt64(user) &+ 0x9e37_79b9_7f4a_7c15
+        bits = (bits ^ bits >> 30) &* 0xbf58_476d_1ce4_e5b9
+        bits = (bits ^ bits >> 27) &* 0x94d0_49bb_1331_11eb
+        return Int((bits ^ bits >> 31) % UInt64(groups))
+    }
+}

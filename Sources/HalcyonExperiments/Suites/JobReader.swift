@@ -1,0 +1,115 @@
+import HalcyonEviction
+import HalcyonLearning
+import HalcyonPrefetch
+import HalcyonSimulation
+import HalcyonSupport
+import HalcyonTrace
+
+/// Reads the parts of a replay from YAML. Suites and targets use it, so that both accept the same jobs.
+struct JobReader {
+    /// The accepted policies.
+    let catalogue: PolicyCatalogue
+
+    /// Reads a kind of caches: `shared` or `per_user`.
+    func mode(_ value: YAMLValue) throws(ReplayError) -> ReplayMode {
+        let name = try value.text(as: "A mode")
+        guard let mode = ReplayMode(rawValue: name) else {
+            throw value.fault("'\(name.shortened)' is not a mode: write shared or per_user.")
+        }
+        return mode
+    }
+
+    /// Reads how the models of per-user caches are shared.
+    func models(_ value: YAMLValue) throws(ReplayError) -> ModelSharing {
+        let name = try value.text(as: "A sharing of models")
+        guard let models = ModelSharing(rawValue: name) else {
+            let accepted = ModelSharing.allCases.map(\.rawValue).joined(separator: ", ")
+            throw value.fault("'\(name.shortened)' is not a sharing of models: write one of \(accepted).")
+        }
+        return models
+    }
+
+    /// Reads a policy as text: `s3-fifo(small=0.2)`.
+    func policy(_ value: YAMLValue) throws(ReplayError) -> ConfiguredPolicy {
+        let text = try value.text(as: "A policy")
+        do { return try catalogue.policy(text) } catch { throw value.fault(error.description) }
+    }
+
+    /// Reads a capacity: `1%`, `64MB` or `20`.
+    func capacity(_ value: YAMLValue) throws(ReplayError) -> CapacityRequest {
+        let text = try value.text(as: "A capacity")
+        do { return try CapacityRequest(parsing: text) } catch { throw value.fault(error.description) }
+    }
+
+    /// Reads capacities, each perhaps a range: `0.1%..20%:10`.
+    func capacities(_ value: YAMLValue) throws(ReplayError) -> [CapacityRequest] {
+        let text = try value.text(as: "A capacity")
+        do { return try CapacityRequest.list(parsing: text) } catch { throw value.fault(error.description) }
+    }
+
+    /// Reads the share of the requests that warms up a cache.
+    func warmup(_ value: YAMLValue) throws(ReplayError) -> Double {
+        try value.number(in: 0...0.999_999, as: "a share of the requests")
+    }
+
+    /// Reads a prefetch policy with its limits.
+    ///
+    /// - Parameters:
+    ///   - value: the name of the policy.
+    ///   - budget: the prefetch budget; `nil` for 2 a request.
+    ///   - latency: the duration of a prefetch; `nil` for none.
+    func prefetch(
+        _ value: YAMLValue, budget: YAMLValue?, latency: YAMLValue?
+    ) throws(ReplayError) -> PrefetchOptions {
+        let name = try value.text(as: "A prefetch policy")
+        let limits: PrefetchBudget
+        let text = try budget?.text(as: "A budget") ?? "2/request"
+        do { limits = try PrefetchBudget(parsing: text) } catch { throw (budget ?? value).fault("\(error)") }
+        let duration = try latency.map { value throws(ReplayError) in try span(value) } ?? 0
+        do { return try PrefetchOptions(policy: name, budget: limits, fetchLatency: duration) } catch {
+            throw value.fault("\(error)")
+        }
+    }
+
+    /// Reads two tiers: `{memory: 64MB, disk: 1GB, memory_policy: lru, memory_lifetime: 300s, latency: "network=150"}`.
+    func tiers(_ value: YAMLValue) throws(ReplayError) -> TierOptions {
+        let fields = try value.fields(
+            accepting: [
+                "memory", "disk", "memory_policy", "disk_policy", "memory_lifetime", "disk_lifetime", "latency",
+            ],
+            of: "Two tiers")
+        var tiers = TierOptions(
+            memory: try capacity(fields.required("memory")), disk: try capacity(fields.required("disk")))
+        tiers.memoryPolicy = try fields["memory_policy"].map { value throws(ReplayError) in try policy(value) }
+        tiers.diskPolicy = try fields["disk_policy"].map { value throws(ReplayError) in try policy(value) }
+        tiers.memoryLifetime = try fields["memory_lifetime"].map { value throws(ReplayError) in try span(value) }
+        tiers.diskLifetime = try fields["disk_lifetime"].map { value throws(ReplayError) in try span(value) }
+        if let value = fields["latency"] {
+            let text = try value.text(as: "Latencies")
+            do { tiers.latency = try LatencyModel(parsing: text) } catch { throw value.fault(error.description) }
+        }
+        return tiers
+    }
+
+    /// Reads seeds: a number n of seeds stands for 1 to n, a list for its numbers.
+    func seeds(_ value: YAMLValue) throws(ReplayError) -> [UInt64] {
+        guard value.isList else {
+            let count: Int = try value.whole(atLeast: 1, as: "a number of seeds")
+            guard count <= 1_000 else { throw value.fault("\(count) seeds: give 1 to 1000.") }
+            return (1...UInt64(count)).map { $0 }
+        }
+        var seeds: [UInt64] = []
+        for item in try value.list(as: "Seeds") {
+            let seed: UInt64 = try item.whole(atLeast: 0, as: "a seed")
+            if seeds.contains(seed) { throw item.fault("the seed \(seed) is given twice; give it once.") }
+            seeds.append(seed)
+        }
+        if seeds.isEmpty { throw value.fault("at least one seed is needed.") }
+        return seeds
+    }
+
+    private func span(_ value: YAMLValue) throws(ReplayError) -> Int64 {
+        let text = try value.text(as: "A duration")
+        do { return try TimeSpan(parsing: text).microseconds } catch { throw value.fault(error.description) }
+    }
+}

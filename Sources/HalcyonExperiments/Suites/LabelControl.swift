@@ -1,0 +1,72 @@
+import Foundation
+import HalcyonSimulation
+import HalcyonTrace
+
+/// The category labels of a run: those of the trace, or a control that tells nothing about them.
+public enum LabelControl: Sendable, Hashable, CustomStringConvertible {
+    /// The labels of the trace.
+    case given
+    /// One category for all objects: what a policy knows without labels.
+    case without
+    /// The labels permuted among the objects, by one of many permutations that are numbered from 1.
+    case permuted(PermutationScheme, number: Int)
+
+    /// The seed of all permutations, so that a number stands for the same permutation in every suite.
+    private static let seed: UInt64 = 1
+
+    /// Reads `given`, `without` or a permutation such as `permuted uniform #1`.
+    ///
+    /// - Throws: `ReplayError.usage(_:)` for other text.
+    public init(parsing text: String) throws(ReplayError) {
+        switch text {
+        case "given": self = .given
+        case "without": self = .without
+        default:
+            let parts = text.split(separator: "#", maxSplits: 1)
+            guard parts.count == 2, let number = Int(parts[1]), number > 0, let scheme = try Self.scheme(parts[0])
+            else {
+                throw .usage(
+                    "'\(text.shortened)' does not name labels: write given, without, or a permutation such as "
+                        + "permuted uniform #1.")
+            }
+            self = .permuted(scheme, number: number)
+        }
+    }
+
+    /// Reads the labels of a suite. A permutation has no number there and stands for permutations 1 to `permutations`.
+    ///
+    /// - Throws: `ReplayError.usage(_:)` for other text.
+    static func controls(parsing text: String, permutations: Int) throws(ReplayError) -> [LabelControl] {
+        guard let scheme = try scheme(text[...]) else { return [try LabelControl(parsing: text)] }
+        return (1...max(1, permutations)).map { .permuted(scheme, number: $0) }
+    }
+
+    /// Returns the scheme in `permuted SCHEME`; `nil` if the text does not begin so.
+    private static func scheme(_ text: Substring) throws(ReplayError) -> PermutationScheme? {
+        guard !text.contains("#"), text.hasPrefix("permuted ") else { return nil }
+        return try PermutationScheme(parsing: text.dropFirst("permuted ".count).trimmingCharacters(in: .whitespaces))
+    }
+
+    /// The notation that ``init(parsing:)`` reads.
+    public var description: String {
+        switch self {
+        case .given: "given"
+        case .without: "without"
+        case .permuted(let scheme, let number): "permuted \(scheme) #\(number)"
+        }
+    }
+
+    /// Returns the trace with these labels. O(requests).
+    ///
+    /// - Throws: `ReplayError.data(_:)` if the trace has no categories, or strata cannot be made.
+    func applied(to trace: Trace) throws(ReplayError) -> Trace {
+        if self == .given { return trace }
+        guard trace.hasCategories else {
+            throw .data("The trace has no categories, so labels '\(self)' mean nothing: leave them out.")
+        }
+        guard case .permuted(let scheme, let number) = self else { return trace.withOneCategory() }
+        let strata = try LabelStrata(scheme, of: trace)
+        return LabelPermutation(within: strata, objects: trace.objectCount, seed: Self.seed, number: number)
+            .applied(to: trace)
+    }
+}

@@ -1,0 +1,159 @@
+import HalcyonEviction
+import HalcyonLearning
+import HalcyonSimulation
+import HalcyonTrace
+
+/// Experiments as a file: traces × policies × capacities × modes × prefetching × seeds × labels.
+///
+/// ```yaml
+/// schema: halcyon.suite/1
+/// description: Which policy hits most on the bundled traces.
+/// traces:
+///   - {path: ../../Traces/shop.csv}
+///   - {path: "${HALCYON_TRACES}/web.csv", limit: 300000, split: test}
+/// experiments:
+///   - name: shared
+///     policies: [lru, learned, {policy: s3-fifo, grid: {small: [0.05, 0.1]}}]
+///     capacities: [1%, 10%]
+///     seeds: 5
+/// ```
+///
+/// Paths are relative to the folder of the file; `${NAME}` is an environment variable. `replay sweep` runs a suite.
+public struct Suite: Sendable {
+    /// The version of the file's structure.
+    public static let schema = "halcyon.suite/1"
+
+    /// The name: that of the file without its extension.
+    public var name: String
+    /// The file as the caller named it. Traces are relative to its folder.
+    public var path: String
+    /// What the suite is to show, in one or two sentences.
+    public var description: String
+    /// The traces in the order of the file.
+    public var traces: [TraceReference]
+    /// The experiments in the order of the file.
+    public var experiments: [SuiteExperiment]
+
+    /// Creates a suite.
+    public init(
+        name: String, path: String, description: String = "", traces: [TraceReference], experiments: [SuiteExperiment]
+    ) {
+        self.name = name
+        self.path = path
+        self.description = description
+        self.traces = traces
+        self.experiments = experiments
+    }
+
+    /// Returns the jobs of all experiments on a trace with their labels: every combination once.
+    ///
+    /// - Parameter trace: the name of the trace.
+    func jobs(onTrace trace: String) -> [SuiteJob] {
+        experiments.filter { $0.traces.isEmpty || $0.traces.contains(trace) }.flatMap(\.jobs)
+    }
+}
+
+/// A part of a suite: all combinations of its lists.
+public struct SuiteExperiment: Sendable {
+    /// A row of an experiment: a policy, or Kingfisher's two tiers.
+    public enum Row: Sendable {
+        /// An eviction policy.
+        case policy(ConfiguredPolicy)
+        /// Kingfisher's image cache as an app has it; see `ReplayJob.kingfisher(capacity:)`.
+        case kingfisher
+        /// The policies that the tiers name.
+        case tiers
+    }
+
+    /// The name, for messages.
+    public var name: String
+    /// The names of its traces; empty for all.
+    public var traces: [String] = []
+    /// The kinds of caches. The default is shared.
+    public var modes: [ReplayMode] = [.shared]
+    /// The policies.
+    public var rows: [Row]
+    /// The capacities of caches without tiers.
+    public var capacities: [CapacityRequest] = []
+    /// The tiers that replace each cache; if there are any, ``capacities`` are not used.
+    public var tiers: [TierOptions] = []
+    /// The sharing of models between per-user caches, for policies that learn. The default is shared.
+    public var models: [ModelSharing] = [.shared]
+    /// The prefetching; `nil` stands for none.
+    public var prefetch: [PrefetchOptions?] = [nil]
+    /// The seeds of runs that draw random numbers. The default is 1.
+    public var seeds: [UInt64] = [1]
+    /// The labels. Runs that do not look at categories have those of the trace only.
+    public var labels: [LabelControl] = [.given]
+    /// The share of the requests that is not counted, 0…1. The default is 0.
+    public var warmup = 0.0
+
+    /// Creates an experiment with the default of each list.
+    public init(name: String, rows: [Row]) {
+        self.name = name
+        self.rows = rows
+    }
+
+    /// The jobs in the order of modes, policies, tiers or capacities, models, prefetching, labels and seeds.
+    var jobs: [SuiteJob] {
+        modes.flatMap { mode in
+            rows.flatMap { row in
+                places.flatMap { place in
+                    models.enumerated().flatMap { number, models in
+                        prefetch.flatMap { prefetch in
+                            seeded(row, mode, place, models, isFirst: number == 0, prefetch)
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    private typealias Place = (capacity: CapacityRequest, tiers: TierOptions?)
+
+    private var places: [Place] {
+        tiers.isEmpty ? capacities.map { ($0, nil) } : tiers.map { ($0.disk, $0) }
+    }
+
+    private func seeded(
+        _ row: Row, _ mode: ReplayMode, _ place: Place, _ models: ModelSharing, isFirst: Bool,
+        _ prefetch: PrefetchOptions?
+    ) -> [SuiteJob] {
+        let options = ReplayOptions(warmup: warmup, windows: 1, prefetch: prefetch)
+        var job: ReplayJob
+        switch row {
+        case .kingfisher:
+            job = .kingfisher(capacity: place.capacity, mode: mode, tiers: place.tiers, options: options)
+        case .tiers:
+            job = ReplayJob(
+                policy: ConfiguredPolicy(LRU.self), capacity: place.capacity, mode: mode, tiers: place.tiers,
+                options: options)
+        case .policy(let policy):
+            job = ReplayJob(
+                policy: policy, capacity: place.capacity, mode: mode, tiers: place.tiers, options: options)
+        }
+        let sharesModels = mode == .perUser && job.policies.contains(where: \.learns)
+        if !sharesModels, !isFirst { return [] }
+        if sharesModels { job.models = models }
+        let labels = job.usesLabels ? labels : labels.contains(.given) ? [.given] : []
+        let seeds = job.isRandomised ? seeds : Array(seeds.prefix(1))
+        return labels.flatMap { labels in
+            seeds.map { seed in
+                var seeded = job
+                seeded.options.seed = job.isRandomised ? seed : 1
+                return SuiteJob(job: seeded, labels: labels)
+            }
+        }
+    }
+}
+
+/// A job of a suite: a replay and the labels of its requests.
+struct SuiteJob: Sendable {
+    var job: ReplayJob
+    var labels: LabelControl
+}
+
+extension ReplayJob {
+    /// Whether the result depends on the categories of the requests.
+    var usesLabels: Bool { traits.contains(.usesCategories) || options.prefetch?.isPlanner == true }
+}

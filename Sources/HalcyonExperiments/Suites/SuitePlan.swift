@@ -1,0 +1,119 @@
+import HalcyonEviction
+import HalcyonSimulation
+import HalcyonTrace
+
+/// The cells of a suite, before they are run.
+public struct SuitePlan: Sendable, Encodable {
+    /// A cell of the plan.
+    public struct Cell: Sendable, Encodable {
+        /// The name of the cell.
+        public var hash: String
+        /// The name of the trace.
+        public var trace: String
+        /// The name of the run in tables.
+        public var label: String
+        /// The capacity, or the capacities of the tiers, as requested.
+        public var capacity: String
+        /// The kind of caches.
+        public var mode: ReplayMode
+        /// The sharing of models between per-user caches. Nil in shared mode and for a policy that does not learn.
+        public var models: ModelSharing?
+        /// The prefetch policy. Nil without.
+        public var prefetch: String?
+        /// The labels of the requests.
+        public var labels: String
+        /// The seed. Nil if the run draws no random numbers.
+        public var seed: UInt64?
+        /// The requests to serve.
+        public var requests: Int
+        /// The expected duration on one core, in seconds: rough.
+        public var estimatedSeconds: Double
+        /// The expected memory besides that of the trace, in bytes: rough.
+        public var estimatedBytes: Int
+        /// Whether the result is stored already.
+        public var stored: Bool
+
+        let job: SuiteJob
+        let identity: CellIdentity
+
+        enum CodingKeys: String, CodingKey {
+            case hash, trace, label, capacity, mode, models, prefetch, labels, seed, requests, estimatedSeconds,
+                estimatedBytes, stored
+        }
+    }
+
+    /// A cell or a trace that cannot be run.
+    public struct Failure: Sendable, Encodable, Equatable {
+        /// The name of the trace.
+        public var trace: String
+        /// The name of the run, with its capacity. Nil if no cell of the trace can be run.
+        public var cell: String?
+        /// The reason, in one sentence.
+        public var sentence: String
+    }
+
+    /// The version of this structure.
+    public var schema = "halcyon.plan/1"
+    /// The name of the suite.
+    public var suite: String
+    /// The cells by trace, those with the longest expected duration first.
+    public var cells: [Cell]
+    /// What cannot be run.
+    public var failures: [Failure]
+
+    /// The cells whose results are not stored.
+    public var missing: [Cell] { cells.filter { !$0.stored } }
+
+    /// The plan as one JSON object.
+    public func json() throws -> String { String(decoding: try JSONReport.data(self), as: UTF8.self) }
+}
+
+/// Estimates what a cell costs.
+struct CellCosts {
+    private var rates: [String: [Double]] = [:]
+
+    /// Learns the speed of runs from those of a store. O(cells).
+    init(_ store: ResultStore) {
+        guard let hashes = try? store.hashes() else { return }
+        for hash in hashes {
+            guard let provenance = try? store.provenance(hash), provenance.requestsPerSecond > 0,
+                let cell = try? store.cell(hash)
+            else { continue }
+            let identity = cell.identity
+            rates[Self.key(identity), default: []].append(provenance.requestsPerSecond)
+        }
+        for key in rates.keys { rates[key]?.sort() }
+    }
+
+    private static func key(_ identity: CellIdentity) -> String {
+        "\(identity.policy) \(identity.mode.rawValue) \(identity.prefetch?.policy ?? "")"
+    }
+
+    /// Returns the expected duration on one core, in seconds. Without stored runs of the kind, a classical policy is
+    /// taken to serve 3 million requests a second, one that learns 0.3, and a planner 0.1.
+    func seconds(_ identity: CellIdentity, job: ReplayJob, requests: Int) -> Double {
+        let known = rates[Self.key(identity)].map { $0[$0.count / 2] }
+        let learns = job.policies.contains(where: \.learns)
+        let rate = known ?? (job.options.prefetch != nil ? 100_000 : learns ? 300_000 : 3_000_000)
+        return Double(requests) / rate
+    }
+
+    /// Returns the expected memory besides that of the trace, in bytes: 16 for each object, 128 for each resident, 8
+    /// for each request of an offline policy, and 8 MB for a model.
+    static func bytes(_ job: ReplayJob, trace: Trace, capacity: Int) -> Int {
+        let average = max(1, Int(clamping: trace.distinctSize) / max(1, trace.objectCount))
+        let perCache = min(trace.objectCount, capacity / average + 1)
+        let residents =
+            job.mode == .perUser ? min(trace.count, perCache.multipliedClamping(by: trace.userCount)) : perCache
+        let learns = job.policies.contains(where: \.learns) || job.options.prefetch?.isPlanner == true
+        return trace.objectCount * 16 + residents * 128 + (job.mode == .perUser ? trace.userCount * 512 : 0)
+            + (job.traits.contains(.needsFuture) ? trace.count * 8 : 0) + (learns ? 8_000_000 : 0)
+    }
+}
+
+extension Int {
+    fileprivate func multipliedClamping(by other: Int) -> Int {
+        let (product, isTooLarge) = multipliedReportingOverflow(by: other)
+        return isTooLarge ? .max : product
+    }
+}

@@ -1,0 +1,124 @@
+import Foundation
+import HalcyonSimulation
+import HalcyonTrace
+
+/// A trace that an experiment names: a file, how to read it, and which of its requests to replay.
+public struct TraceReference: Sendable, Hashable {
+    /// The part that the traces of a suite play when a policy is tuned.
+    public enum Split: String, Sendable, Hashable, CaseIterable, Codable {
+        /// Parameters are searched on it.
+        case training
+        /// The best of the searched parameters are chosen on it.
+        case validation
+        /// The chosen parameters are reported on it, and nothing is chosen by it.
+        case test
+    }
+
+    /// The name in results. By default that of the file without its extensions.
+    public var name: String
+    /// The file as written: relative to the folder of the suite or targets, perhaps with environment variables
+    /// (`${HALCYON_TRACES}/web.csv`).
+    public var path: String
+    /// The rule for the sizes of objects, as for `--sizes`. The default is `first`.
+    public var sizes = "first"
+    /// The names of columns that differ from the usual ones, as for `--columns`. Nil by default.
+    public var columns: String?
+    /// The number of requests to skip at the start. For per-user caches it counts requests with a user.
+    public var skip = 0
+    /// The maximum number of requests. Nil by default: no limit. For per-user caches it counts requests with a user.
+    public var limit: Int?
+    /// Whether requests are sorted by time instead of refused if times decrease.
+    public var sort = false
+    /// The part that the trace plays in tuning. Nil by default: none.
+    public var split: Split?
+
+    /// Creates a reference to a whole file.
+    public init(path: String, name: String? = nil) {
+        self.path = path
+        self.name = name ?? Self.name(of: path)
+    }
+
+    /// Returns the name of a file without its folder and extensions.
+    static func name(of path: String) -> String {
+        let file = path.split(separator: "/").last ?? ""
+        return String(file.prefix { $0 != "." })
+    }
+
+    /// Returns the path of the file.
+    ///
+    /// - Parameter path: the file that names the trace; a relative path is relative to its folder.
+    /// - Throws: `ReplayError.data(_:)` if an environment variable of the path is not set.
+    func resolvedPath(inFileAt path: String) throws(ReplayError) -> String {
+        var expanded = ""
+        var rest = self.path[...]
+        while let start = rest.firstRange(of: "${"), let end = rest[start.upperBound...].firstIndex(of: "}") {
+            let variable = String(rest[start.upperBound..<end])
+            guard let value = ProcessInfo.processInfo.environment[variable], !value.isEmpty else {
+                throw .data("\(self.path): the environment variable \(variable) is not set.")
+            }
+            expanded += rest[..<start.lowerBound] + value
+            rest = rest[rest.index(after: end)...]
+        }
+        expanded += rest
+        let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
+        return URL(fileURLWithPath: expanded, relativeTo: folder).standardizedFileURL.path
+    }
+
+    /// Reads the file. O(requests).
+    ///
+    /// - Parameter path: the file that names the trace.
+    /// - Throws: `TraceError`, or `ReplayError.data(_:)` if an environment variable of the path is not set.
+    func load(inFileAt path: String) throws -> Trace {
+        var options = LoadOptions()
+        options.sizes = SizeRule(argument: sizes) ?? .firstRequest
+        options.sort = sort
+        if let columns {
+            do { options.columns = try ColumnNames(parsing: columns) } catch {
+                throw ReplayError.data("\(self.path): \(error.description)")
+            }
+        }
+        return try Trace.load(resolvedPath(inFileAt: path), options)
+    }
+
+    /// Returns the requests that caches of a kind are to serve. O(requests).
+    ///
+    /// - Throws: `ReplayError.data(_:)` if there is none, or per-user caches lack users.
+    func selection(of whole: Trace, mode: ReplayMode) throws(ReplayError) -> Trace {
+        let isPerUser = mode == .perUser
+        if isPerUser, !whole.hasUsers { throw .data("\(path) has no users, which per-user caches need.") }
+        guard isPerUser || skip > 0 || limit != nil else {
+            if whole.count == 0 { throw .data("\(path) has no request to replay.") }
+            return whole
+        }
+        let trace = whole.selection(skip: skip, limit: limit, withUserOnly: isPerUser).trace
+        if trace.count == 0 { throw .data("\(path) has no request left to replay after skipping \(skip).") }
+        return trace
+    }
+}
+
+extension TraceReference {
+    /// The fields of a trace in YAML, besides `path` and `name`.
+    static let readingFields = ["sizes", "columns", "limit", "skip", "sort"]
+
+    /// Reads the fields that say how to read a file and which requests to replay.
+    ///
+    /// - Throws: `ReplayError.data(_:)` with file, line and column.
+    mutating func read(_ fields: YAMLFields) throws(ReplayError) {
+        if let value = fields["sizes"] {
+            sizes = try value.text(as: "A rule for sizes")
+            guard SizeRule(argument: sizes) != nil else {
+                throw value.fault("'\(sizes.shortened)' is not a rule for sizes: write \(SizeRule.accepted).")
+            }
+        }
+        if let value = fields["columns"] {
+            let text = try value.text(as: "Names of columns")
+            do { _ = try ColumnNames(parsing: text) } catch { throw value.fault(error.description) }
+            columns = text
+        }
+        limit = try fields["limit"].map { value throws(ReplayError) in
+            try value.whole(atLeast: 1, as: "a number of requests")
+        }
+        if let value = fields["skip"] { skip = try value.whole(atLeast: 0, as: "a number of requests") }
+        if let value = fields["sort"] { sort = try value.truth(as: "Whether to sort") }
+    }
+}
