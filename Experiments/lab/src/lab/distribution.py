@@ -122,7 +122,7 @@ def distribute(
     command = _command(replay, is_local=client is None)
     plan = read_plan(command, suite_path, folder)
     outcome = Distribution(cells=len(plan.cells))
-    outcome.failed += [FailedCell("", failure.trace, failure.sentence) for failure in plan.failed]
+    outcome.failed += [FailedCell("", failure.name, failure.sentence) for failure in plan.failed]
     missing = _missing(folder, plan.cells)
     outcome.stored_before = len(plan.cells) - len(missing)
     say(f"{len(plan.cells)} cells, {outcome.stored_before} stored, {len(missing)} to run")
@@ -241,11 +241,12 @@ class _Run:
                     future.cancel()
 
     def _submit(self, batch: Batch) -> None:
-        names = [cell.hash for cell in batch.cells]
-        client = self.connection.client
-        future = client.submit(
-            run_batch, self.replay, os.fspath(self.suite), names, batch.users, pure=False, retries=self.retries
-        )
+        hashes = [cell.hash for cell in batch.cells]
+        names = [f"{cell.label} at {cell.capacity}" for cell in batch.cells]
+        future = self.connection.client.submit(
+            run_batch, self.replay, os.fspath(self.suite), batch.trace, hashes, names, batch.users,
+            pure=False, retries=self.retries,
+        )  # fmt: skip
         self.submitted[future] = batch
 
     def _reconnect(self, waiting: deque[Batch]) -> None:
@@ -409,20 +410,24 @@ def _connection(client: Client | str | None, workers: int, reconnect_seconds: fl
             yield connection
         finally:
             with contextlib.suppress(Exception):
-                connection.client.close()
+                connection.client.close()  # type: ignore[no-untyped-call]
     elif client is not None:
         yield _Connection(client, None, reconnect_seconds)
     else:
         settings = {"distributed.worker.memory.terminate": False, "distributed.scheduler.allowed-failures": 3}
-        with dask.config.set(settings), LocalCluster(
-            n_workers=workers, threads_per_worker=1, processes=True, memory_limit=0, dashboard_address=None,
-            silence_logs=50,
-        ) as cluster, Client(cluster) as local:  # fmt: skip
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(dask.config.set(settings))
+            cluster = LocalCluster(  # type: ignore[no-untyped-call]
+                n_workers=workers, threads_per_worker=1, processes=True, memory_limit=0, dashboard_address="127.0.0.1:0",
+                silence_logs=50,
+            )  # fmt: skip
+            stack.enter_context(cluster)
+            local = stack.enter_context(_client(cluster, timeout=30))
             yield _Connection(local, None, reconnect_seconds)
 
 
-def _client(address: str, timeout: float) -> Client:
-    return Client(address, timeout=timeout, set_as_default=False)
+def _client(address: str | LocalCluster, timeout: float) -> Client:
+    return Client(address, timeout=timeout, set_as_default=False)  # type: ignore[no-untyped-call]
 
 
 def _command(replay: str, is_local: bool) -> str:

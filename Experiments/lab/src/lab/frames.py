@@ -72,10 +72,14 @@ COLUMNS: Mapping[str, str] = {
     "units": _INTEGER,
     "build_id": _TEXT,
     "halcyon_version": _TEXT,
+    "is_optimised": "boolean",
     "host": _TEXT,
-    "processor": _TEXT,
+    "system": _TEXT,
+    "cores": _INTEGER,
+    "kernels_used": _TEXT,
     "seconds": _REAL,
     "requests_per_second": _REAL,
+    "metadata_bytes": _INTEGER,
     "finished_at": _TEXT,
     "suite": _TEXT,
     "folder": _TEXT,
@@ -212,9 +216,12 @@ def _row(cell: Cell) -> dict[str, Any]:
         row[f"p_{name}"] = str(value)
     provenance = cell.provenance or {}
     for name in (
-        "build_id", "halcyon_version", "host", "processor", "seconds", "requests_per_second", "finished_at", "suite",
+        "build_id", "halcyon_version", "is_optimised", "host", "system", "cores", "seconds", "requests_per_second",
+        "metadata_bytes", "finished_at", "suite",
     ):  # fmt: skip
         row[name] = provenance.get(name)
+    if "kernels" in provenance:
+        row["kernels_used"] = ", ".join(provenance["kernels"])
     return row
 
 

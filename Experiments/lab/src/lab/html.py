@@ -154,7 +154,7 @@ def _provenance(results: pd.DataFrame) -> list[str]:
     lines = []
     for column, name in (
         ("build_id", "Builds"), ("halcyon_version", "Versions"), ("result_version", "Result versions"),
-        ("kernels", "Kernels"), ("processor", "Processors"), ("suite", "Suites"),
+        ("kernels_used", "Kernels"), ("system", "Systems"), ("suite", "Suites"),
     ):  # fmt: skip
         counts = results[column].value_counts(dropna=True).sort_index()
         if len(counts):

@@ -14,7 +14,6 @@ from typing import Any
 from lab.errors import ReplayError
 
 PLAN_SCHEMA = "halcyon.plan/1"
-EX_USAGE, EX_DATA = 64, 65
 
 
 @dataclass(frozen=True)
@@ -31,6 +30,10 @@ class PlannedCell:
     capacity: str
     #: ``shared`` or ``per_user``.
     mode: str
+    #: How models are shared between per-user caches; None for a policy that does not learn.
+    models: str | None
+    #: The prefetch policy; None without.
+    prefetch: str | None
     #: The label control.
     labels: str
     #: The seed; None for a run without random numbers.
@@ -43,22 +46,27 @@ class PlannedCell:
     @property
     def name(self) -> str:
         """A short description for messages."""
-        seed = "" if self.seed is None else f", seed {self.seed}"
-        labels = "" if self.labels == "given" else f", labels {self.labels}"
-        return f"{self.label} on {self.trace}, {self.mode}, {self.capacity}{labels}{seed}"
+        parts = [f"{self.label} at {self.capacity}", self.mode.replace("_", " ")]
+        parts += [f"models {self.models}"] if self.models else []
+        parts += [f"prefetch {self.prefetch}"] if self.prefetch else []
+        parts += [] if self.labels == "given" else [f"labels {self.labels}"]
+        parts += [] if self.seed is None else [f"seed {self.seed}"]
+        return f"{self.trace}, {', '.join(parts)}"
 
     @property
     def setting(self) -> tuple[Any, ...]:
         """What a cell and its parts by user have in common."""
-        return (self.label, self.trace, self.capacity, self.mode, self.labels, self.seed)
+        return (
+            self.label, self.trace, self.capacity, self.mode, self.models, self.prefetch, self.labels, self.seed
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class PlannedFailure:
     """A trace, or a cell, that cannot be run."""
 
-    #: The name of the trace, or an empty text.
-    trace: str
+    #: The name of the trace, and the cell if only one cannot be run.
+    name: str
     #: The reason.
     sentence: str
 
@@ -118,8 +126,8 @@ def read_plan(
             raise ReplayError(f"the plan's schema is {document['schema']!r}; this version reads '{PLAN_SCHEMA}'.")
         cells = tuple(_planned_cell(cell) for cell in document["cells"])
         failed = tuple(
-            PlannedFailure(str(failure.get("trace", "")), str(failure["sentence"]))
-            for failure in document.get("failed", [])
+            PlannedFailure(", ".join(failure[key] for key in ("trace", "cell") if failure.get(key)), failure["sentence"])
+            for failure in document["failures"]
         )
     except (ValueError, KeyError, TypeError, AttributeError):
         reason = last_sentence(done.stderr) or f"it exited with {done.returncode} and printed no plan."
@@ -158,7 +166,7 @@ def last_sentence(output: bytes) -> str:
     lines = [line.strip() for line in output.decode(errors="replace").splitlines()]
     for line in reversed(lines):
         if line and not re.match(r"(usage:|see ['‘])", line, re.IGNORECASE):
-            return line.removeprefix("Error:").strip()
+            return re.sub(r"^(Error|replay):\s*", "", line)
     return ""
 
 
@@ -168,9 +176,11 @@ def _planned_cell(cell: dict[str, Any]) -> PlannedCell:
         hash=str(cell["hash"]),
         label=str(cell["label"]),
         trace=str(cell["trace"]),
-        capacity=str(cell.get("capacity", "tiers")),
+        capacity=str(cell["capacity"]),
         mode=str(cell["mode"]),
-        labels=str(cell.get("labels", "given")),
+        models=cell.get("models"),
+        prefetch=cell.get("prefetch"),
+        labels=str(cell["labels"]),
         seed=None if seed is None else int(seed),
         seconds=float(cell.get("estimated_seconds") or 0),
         bytes=float(cell.get("estimated_bytes") or 0),

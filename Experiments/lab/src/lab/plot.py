@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -135,8 +135,8 @@ def _panel_name(key: tuple[object, ...]) -> str:
     return name if pd.isna(prefetch) else f"{name}, prefetch {prefetch}"  # type: ignore[call-overload]
 
 
-def _row_name(row: "pd.Series[object]") -> str:
-    capacity = "tiers" if pd.isna(row["capacity"]) else row["capacity"]  # type: ignore[call-overload]
+def _row_name(row: "pd.Series[Any]") -> str:
+    capacity = "tiers" if pd.isna(row["capacity"]) else row["capacity"]
     panel = _panel_name((row["trace"], row["mode"], row["label_control"], row["prefetch"]))
     return f"{row['label']}: {panel}, {capacity}"
 

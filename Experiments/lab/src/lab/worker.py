@@ -15,7 +15,7 @@ from pathlib import Path
 from lab import supervise
 from lab.cells import cell_path, provenance_path
 from lab.errors import ReplayError
-from lab.planning import EX_DATA, EX_USAGE, last_sentence
+from lab.planning import last_sentence
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,12 @@ class ReplayKilled(ReplayError):
     """
 
 
-def run_batch(replay: str, suite: str, hashes: Sequence[str], users: str | None) -> list[Delivery]:
-    """Runs cells of a suite and returns one delivery for each.
+def run_batch(
+    replay: str, suite: str, trace: str, hashes: Sequence[str], names: Sequence[str], users: str | None
+) -> list[Delivery]:
+    """Runs cells of one trace of a suite and returns one delivery for each.
 
-    The cells are written to a temporary folder of this machine, which is deleted afterwards, also if the worker is
+    ``names`` are the labels and capacities of the cells, as the command names cells that fail. The cells are written to a temporary folder of this machine, which is deleted afterwards, also if the worker is
     killed. Raises ``ReplayKilled`` if a signal ended the command.
     """
     here = f"{socket.gethostname()} process {os.getpid()}"
@@ -53,58 +55,55 @@ def run_batch(replay: str, suite: str, hashes: Sequence[str], users: str | None)
         return [Delivery(name, None, None, sentence, here) for name in hashes]
     folder = tempfile.mkdtemp(prefix="halcyon-lab-")
     try:
-        arguments = ["sweep", suite, "--results", folder, "--threads", "1"]
+        arguments = ["sweep", suite, "--trace", trace, "--results", folder, "--threads", "1"]
         for name in hashes:
             arguments += ["--cell", name]
         if users is not None:
             arguments += ["--users", users]
-        status, errors = _supervised(folder, [replay, *arguments])
+        status, output, errors = _supervised(folder, [replay, *arguments])
         if status > 128:
             raise ReplayKilled(f"signal {status - 128} ended `replay` on {here}.")
-        deliveries = [_delivery(folder, name, here) for name in hashes]
         return [
-            delivery if delivery.cell is not None
-            else Delivery(delivery.hash, None, None, _reason(delivery.hash, status, errors), here)
-            for delivery in deliveries
-        ]  # fmt: skip
+            _delivery(folder, cell, here) or Delivery(cell, None, None, _reason(name, output, errors), here)
+            for cell, name in zip(hashes, names, strict=True)
+        ]
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _supervised(folder: str, command: list[str]) -> tuple[int, bytes]:
-    """Runs a command that ends with this process. Returns its exit status (128 + signal) and its error output."""
+def _supervised(folder: str, command: list[str]) -> tuple[int, str, bytes]:
+    """Runs a command that ends with this process. Returns its exit status (128 + signal), output and error output."""
     script = os.fspath(Path(supervise.__file__).resolve())
-    process = subprocess.Popen(
-        [sys.executable, "-I", "-S", script, folder, *command],
-        stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-    )  # fmt: skip
-    if process.stderr is None or process.stdin is None:
-        raise ReplayError("the pipes of the supervising process are missing.")
-    try:
-        errors = process.stderr.read()
-        return process.wait(), errors
-    finally:
-        process.stdin.close()
-        process.stderr.close()
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-S", script, folder, *command], stdin=subprocess.PIPE, stdout=output, stderr=errors
+        )
+        status = process.wait()
+        if process.stdin is not None:
+            process.stdin.close()
+        output.seek(0)
+        errors.seek(0)
+        return status, output.read().decode(errors="replace"), errors.read()
 
 
-def _delivery(folder: str, name: str, here: str) -> Delivery:
+def _delivery(folder: str, name: str, here: str) -> Delivery | None:
+    """Returns a stored cell; None if it was not stored."""
     try:
         cell = cell_path(folder, name).read_bytes()
     except FileNotFoundError:
-        return Delivery(name, None, None, None, here)
+        return None
     sidecar = provenance_path(folder, name)
     return Delivery(name, cell, sidecar.read_bytes() if sidecar.exists() else None, None, here)
 
 
-def _reason(name: str, status: int, errors: bytes) -> str:
-    """Returns the sentence of the command that concerns a cell, or its last one."""
-    for line in errors.decode(errors="replace").splitlines():
-        if name[:8] in line:
-            return line.strip()
-    sentence = last_sentence(errors)
-    if sentence:
-        return sentence
-    if status in (EX_USAGE, EX_DATA):
-        return f"`replay` exited with {status} and said nothing."
-    return "`replay` did not store the cell and said nothing; the suite on the worker may differ from the client's."
+def _reason(name: str, output: str, errors: bytes) -> str:
+    """Returns the sentence that the command printed about a cell, or about its whole trace, or about itself."""
+    failures = [line.removeprefix("failed: ") for line in output.splitlines() if line.startswith("failed: ")]
+    for line in failures:
+        if name in line:
+            return line[line.index(name) :].partition(": ")[2]
+    return (
+        last_sentence(errors)
+        or (failures[-1] if failures else "")
+        or "`replay` did not store the cell and said nothing; the worker's build may differ from the client's."
+    )
