@@ -38,3 +38,19 @@ def test_values_that_are_not_positive_are_refused(changes: dict[str, int]) -> No
     arguments = {"requests": 1, "users": 1, **changes}
     with pytest.raises(lab.UsageError, match="a finite number above 0 is expected"):
         lab.scale(rates=RATES, **arguments)
+
+
+def test_rates_from_two_runs_give_back_the_times_and_bytes_of_both() -> None:
+    for parts in (2, 5):
+        true = [lab.scale(requests=1e6, users=1_000, rates=RATES, parts=count) for count in (1, parts)]
+        rates = lab.Rates.from_runs(
+            requests=1e6, users=1_000, parts=parts, process_bytes=500,
+            whole_seconds=true[0].part_seconds, part_seconds=true[1].part_seconds,
+            whole_bytes=true[0].part_bytes, part_bytes=true[1].part_bytes,
+        )  # fmt: skip
+        assert vars(rates) == pytest.approx(vars(RATES))
+
+
+def test_rates_need_a_part_that_takes_less_than_the_whole() -> None:
+    with pytest.raises(lab.UsageError, match="a part must take less than the whole"):
+        lab.Rates.from_runs(requests=1, users=1, whole_seconds=2, part_seconds=2, whole_bytes=2, part_bytes=1)

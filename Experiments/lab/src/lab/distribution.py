@@ -139,7 +139,7 @@ def distribute(
             run = _Run(command, suite_path, folder, parts.folder, connection, retries, outcome, say)
             run.all(sorted(work, key=lambda batch: (-batch.seconds, batch.trace, batch.cells[0].hash)))
     if parts.of:
-        parts.merge(command, suite_path, folder, outcome)
+        parts.merge(command, folder, outcome)
     outcome.seconds = time.monotonic() - start
     return outcome
 
@@ -345,25 +345,31 @@ class _Parts:
                     parts.missing.setdefault(name, []).append(part)
         return parts
 
-    def merge(self, replay: str, suite: Path, results: Path, outcome: Distribution) -> None:
-        """Adds up the parts of all cells with ``replay merge``, and checks that each cell is there."""
+    def merge(self, replay: str, results: Path, outcome: Distribution) -> None:
+        """Adds up the parts of each cell with ``replay merge``, stores the sums, and deletes the parts if all are there.
+
+        The parts are merged in a folder of their own, so that other results do not matter to ``replay merge``.
+        """
         if self.folder is None:
             return
-        complete = [cell for cell, parts in self.of.items() if all(_is_stored(self.folder, part) for part in parts)]
+        parts = self.folder
         message = ""
-        if complete:
-            results.mkdir(parents=True, exist_ok=True)
-            done = run_replay(replay, ["merge", os.fspath(results), os.fspath(self.folder)])
-            message = last_sentence(done.stderr)
+        if any(all(_is_stored(parts, part) for part in hashes) for hashes in self.of.values()):
+            with tempfile.TemporaryDirectory(prefix=".merged-", dir=parts) as merged:
+                done = run_replay(replay, ["merge", merged, os.fspath(parts)])
+                message = last_sentence(done.stderr) or last_sentence(done.stdout)
+                for name in self.of:
+                    if cell_path(merged, name).exists():
+                        store(results, cell_path(merged, name).read_bytes(), None, "the sum of its parts", name)
         broken = {failure.hash for failure in outcome.failed}
-        for name in self.of:
+        for name, hashes in self.of.items():
             if _is_stored(results, name):
                 outcome.stored += 1
-            elif not broken & set(self.of[name]):
-                sentence = f"`replay merge` did not store the sum of its parts: {message or 'it said nothing.'}"
+            elif not broken & set(hashes):
+                sentence = f"`replay merge` did not add up its parts: {message or 'it said nothing.'}"
                 outcome.failed.append(FailedCell(name, self.cells[name].name, sentence))
         if all(_is_stored(results, name) for name in self.of):
-            shutil.rmtree(self.folder)
+            shutil.rmtree(parts)
 
 
 class _Connection:

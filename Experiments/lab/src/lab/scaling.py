@@ -25,6 +25,34 @@ class Rates:
     #: Resident bytes of a process, whatever it replays.
     bytes_per_process: float = 0.0
 
+    @classmethod
+    def from_runs(
+        cls, *, requests: float, users: float, whole_seconds: float, part_seconds: float, whole_bytes: float,
+        part_bytes: float, parts: int = 2, process_bytes: float = 0.0,
+    ) -> Rates:  # fmt: skip
+        """Returns the rates from two runs over one trace: of all users, and of one part of them (``--users 1/2``).
+
+        Both runs read the whole trace, so the difference of their times is replaying alone; that of their memory is
+        the caches alone. ``process_bytes`` is the memory of a run over a trace of a few users. Raises ``UsageError``
+        if the part did not take less time and memory than the whole: the trace is too short, or the machine was busy.
+        """
+        share = 1 - 1 / parts
+        replaying = (whole_seconds - part_seconds) / share if parts > 1 else 0.0
+        reading = whole_seconds - replaying
+        own = (whole_bytes - part_bytes) / share / users if parts > 1 else 0.0
+        if not (replaying > 0 and reading > 0 and own > 0):
+            raise UsageError(
+                f"the whole took {whole_seconds} s and {whole_bytes:,.0f} bytes, one of {parts} parts {part_seconds} s "
+                f"and {part_bytes:,.0f}; a part must take less than the whole and more than its share."
+            )
+        return cls(
+            replayed_per_second=requests / replaying,
+            read_per_second=requests / reading,
+            bytes_per_user=own,
+            bytes_per_other_user=max(0.0, (whole_bytes - process_bytes) / users - own),
+            bytes_per_process=process_bytes,
+        )
+
 
 @dataclass(frozen=True)
 class Cost:
