@@ -19,9 +19,9 @@ from distributed import Client, KilledWorker, LocalCluster
 from distributed.comm.core import CommClosedError
 
 from lab.cells import cell_path, parse_cell, provenance_path, read_cell
-from lab.errors import LabError, ReplayError, ResultsError, UsageError
+from lab.errors import LabError, ResultsError, UsageError
 from lab.planning import Batch, Plan, PlannedCell, batches, last_sentence, read_plan, run_replay
-from lab.worker import Delivery, run_batch
+from lab.worker import Delivery, ReplayKilled, run_batch
 
 #: Receives one line of progress.
 Progress = Callable[[str], None]
@@ -96,8 +96,9 @@ def distribute(
     - ``client``: None starts ``workers`` processes on this machine and ends them afterwards; an address such as
       ``tcp://host:8786`` uses a running scheduler; a ``distributed.Client`` is used and left open.
     - ``workers``: processes to start, or the number of workers that the batches are made for.
-    - ``retries``: how often a task is repeated whose worker or ``replay`` was killed. A batch that fails still is then
-      repeated cell by cell, so that one cell that needs too much memory fails alone.
+    - ``retries``: how often a task is repeated whose worker or ``replay`` was killed; a running scheduler has a limit
+      of its own for killed workers (``distributed.scheduler.allowed-failures``). The cells of a batch that is killed
+      still are run one at a time at the end, so that a cell that needs too much memory fails alone.
     - ``users``: splits cells of per-user caches into this many parts by user (``replay sweep --users i/n``), and adds
       the parts up with ``replay merge``. Cells that cannot be split, such as those of a model that users share, are run
       whole. Parts are kept in ``RESULTS/parts-N`` until the cell is stored.
@@ -135,7 +136,7 @@ def distribute(
     for part, cells in parts.missing.items():
         work += batches(cells, workers=max(1, workers // (users or 1)), seconds=batch_seconds, users=part)
     if work:
-        with _connection(client, workers, reconnect_seconds) as connection:
+        with _connection(client, workers, retries, reconnect_seconds) as connection:
             run = _Run(command, suite_path, folder, parts.folder, connection, retries, outcome, say)
             run.all(sorted(work, key=lambda batch: (-batch.seconds, batch.trace, batch.cells[0].hash)))
     if parts.of:
@@ -212,29 +213,33 @@ class _Run:
         self.retries = retries
         self.outcome = outcome
         self.say = say
+        self.waiting: deque[Batch] = deque()
         self.submitted: dict[Any, Batch] = {}
+        #: Cells that were killed, or whose neighbours on a worker were. They run one at a time at the end.
+        self.suspects: deque[Batch] = deque()
 
     def all(self, work: Sequence[Batch]) -> None:
         """Runs all batches. Returns when each cell is stored or listed as failed."""
-        waiting = deque(work)
-        total, done, start = sum(len(batch.cells) for batch in work), 0, time.monotonic()
+        self.waiting = deque(work)
+        total, start = sum(len(batch.cells) for batch in work), time.monotonic()
         try:
-            while waiting or self.submitted:
+            while self.waiting or self.submitted or self.suspects:
                 if not self.connection.is_open:
-                    self._reconnect(waiting)
-                while waiting and len(self.submitted) < _MOST_SUBMITTED:
-                    self._submit(waiting.popleft())
+                    self._reconnect()
+                while self.waiting and len(self.submitted) < _MOST_SUBMITTED:
+                    self._submit(self.waiting.popleft())
+                if self.suspects and not self.submitted:
+                    self._submit(self.suspects.popleft())
                 finished = [future for future in self.submitted if future.status != "pending"]
-                if not finished:
-                    time.sleep(_POLL_SECONDS)
                 for future in finished:
-                    batch = self.submitted.pop(future)
-                    again = self._take(future, batch)
-                    waiting.extendleft(again)
-                    if not again:
-                        done += len(batch.cells)
-                        left = (time.monotonic() - start) / done * (total - done)
-                        self.say(f"{done} of {total} cells, {left:.0f} s left")
+                    self._take(future, self.submitted.pop(future))
+                if finished:
+                    rest = (*self.waiting, *self.submitted.values(), *self.suspects)
+                    left = sum(len(batch.cells) for batch in rest)
+                    seconds = (time.monotonic() - start) / max(1, total - left) * left
+                    self.say(f"{total - left} of {total} cells, about {seconds:.0f} s left")
+                else:
+                    time.sleep(_POLL_SECONDS)
         finally:
             for future in self.submitted:
                 with contextlib.suppress(Exception):
@@ -249,41 +254,48 @@ class _Run:
         )  # fmt: skip
         self.submitted[future] = batch
 
-    def _reconnect(self, waiting: deque[Batch]) -> None:
+    def _reconnect(self) -> None:
         """Waits for the scheduler, and puts back the batches that it had."""
         self.say("the scheduler is gone; waiting for it")
         lost = list(self.submitted.values())
         self.submitted.clear()
         self.connection.reopen()
-        self.outcome.resubmitted += len(lost)
-        waiting.extendleft(lost)
+        for batch in lost:
+            self._repeat(batch)
 
-    def _take(self, future: Any, batch: Batch) -> list[Batch]:
-        """Stores what a task delivered. Returns the batches to submit again."""
+    def _repeat(self, batch: Batch) -> None:
+        self.outcome.resubmitted += 1
+        (self.suspects if batch.is_alone else self.waiting).append(batch)
+
+    def _take(self, future: Any, batch: Batch) -> None:
+        """Stores what a task delivered, or puts its batch back."""
         try:
             if future.status in _LOST:
                 raise CancelledError
             deliveries: list[Delivery] = future.result(timeout=60)
         except (CancelledError, TimeoutError, CommClosedError, ConnectionError):
-            self.outcome.resubmitted += 1
-            return [batch]
-        except (KilledWorker, ReplayError) as error:
-            return self._after_failure(batch, error)
+            self._repeat(batch)
+            return
+        except (KilledWorker, ReplayKilled) as error:
+            self._after_kill(batch, error)
+            return
+        except Exception as error:
+            raise LabError(
+                f"a worker cannot run tasks ({type(error).__name__}: {error}); "
+                "workers need this package and the client's versions of its dependencies."
+            ) from error
         for cell, delivery in zip(batch.cells, deliveries, strict=True):
             self._receive(cell, delivery, batch)
-        return []
 
-    def _after_failure(self, batch: Batch, error: Exception) -> list[Batch]:
-        if len(batch.cells) > 1:
-            self.outcome.resubmitted += len(batch.cells)
-            return list(batch.singles())
-        sentence = (
-            f"its worker was killed at each of {self.retries + 1} attempts; it may need more memory."
-            if isinstance(error, KilledWorker)
-            else str(error)
-        )
+    def _after_kill(self, batch: Batch, error: Exception) -> None:
+        """Puts the cells of a batch among the suspects, or lists the cell that was killed while it ran alone."""
+        if not batch.is_alone:
+            for single in batch.singles(is_alone=True):
+                self._repeat(single)
+            return
+        killed = "its worker was killed at each attempt; it may need more memory than the machine has."
+        sentence = killed if isinstance(error, KilledWorker) else str(error)
         self.outcome.failed.append(FailedCell(batch.cells[0].hash, batch.cells[0].name, sentence))
-        return []
 
     def _receive(self, cell: PlannedCell, delivery: Delivery, batch: Batch) -> None:
         if delivery.cell is None:
@@ -405,7 +417,9 @@ class _Connection:
 
 
 @contextlib.contextmanager
-def _connection(client: Client | str | None, workers: int, reconnect_seconds: float) -> Iterator[_Connection]:
+def _connection(
+    client: Client | str | None, workers: int, retries: int, reconnect_seconds: float
+) -> Iterator[_Connection]:
     if isinstance(client, str):
         try:
             opened = _client(client, timeout=10)
@@ -420,7 +434,7 @@ def _connection(client: Client | str | None, workers: int, reconnect_seconds: fl
     elif client is not None:
         yield _Connection(client, None, reconnect_seconds)
     else:
-        settings = {"distributed.worker.memory.terminate": False, "distributed.scheduler.allowed-failures": 3}
+        settings = {"distributed.worker.memory.terminate": False, "distributed.scheduler.allowed-failures": retries}
         with contextlib.ExitStack() as stack:
             stack.enter_context(dask.config.set(settings))
             cluster = LocalCluster(  # type: ignore[no-untyped-call]

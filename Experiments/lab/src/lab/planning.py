@@ -87,15 +87,17 @@ class Batch:
     cells: tuple[PlannedCell, ...]
     #: The part of the users, such as ``1/4``; None for all of them.
     users: str | None = None
+    #: Whether it runs while nothing else does.
+    is_alone: bool = False
 
     @property
     def seconds(self) -> float:
         """The estimated run time, seconds."""
         return sum(cell.seconds for cell in self.cells)
 
-    def singles(self) -> tuple[Batch, ...]:
-        """Returns the batch as single cells, or itself if it has only one."""
-        return tuple(Batch(self.trace, (cell,), self.users) for cell in self.cells)
+    def singles(self, is_alone: bool = False) -> tuple[Batch, ...]:
+        """Returns a batch for each cell."""
+        return tuple(Batch(self.trace, (cell,), self.users, is_alone) for cell in self.cells)
 
 
 def run_replay(replay: str, arguments: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
