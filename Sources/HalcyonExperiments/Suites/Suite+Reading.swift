@@ -117,9 +117,8 @@ private struct SuiteReader {
         }
         for item in try fields.required("policies").listOrOne() { experiment.rows += try rows(item) }
         if experiment.rows.isEmpty { throw value.fault("an experiment needs at least one policy.") }
-        for item in fields["prefetch"]?.listOrOne() ?? [] {
-            if experiment.prefetch.count == 1, experiment.prefetch[0] == nil { experiment.prefetch = [] }
-            experiment.prefetch.append(try prefetch(item))
+        experiment.prefetch = try list(fields["prefetch"], or: experiment.prefetch) { value throws(ReplayError) in
+            try prefetch(value)
         }
         if let seeds = fields["seeds"] { experiment.seeds = try jobs.seeds(seeds) }
         if let warmup = fields["warmup"] { experiment.warmup = try jobs.warmup(warmup) }

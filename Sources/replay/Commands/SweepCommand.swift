@@ -63,6 +63,7 @@ struct SweepCommand: AsyncParsableCommand {
                 try Output.write(Data(text.utf8), to: nil)
                 return nil
             }
+            Interruption.expectToContinue()
             let progress = run.makeProgress(plan)
             let outcome = try await showingProgress(of: { progress.share }, requests: { progress.requests }) {
                 try await run.run(plan, progress: progress)

@@ -33,16 +33,17 @@ struct Interruption {
     /// States the files that the command is going to write, for the sentence about an interruption.
     static func expect(_ paths: [String]) { outputs.withLock { $0 += paths } }
 
+    /// States that each file that is complete is kept, and that the same command goes on from there.
+    static func expectToContinue() { continues.withLock { $0 = true } }
+
+    private static let continues = Mutex(false)
+
     /// What an interruption leaves, as one sentence.
     private static var sentence: String {
+        if continues.withLock({ $0 }) { return "interrupted: what is stored is kept; the same command goes on." }
         let completed = AtomicFile.completedFiles
         let incomplete = AtomicFile.incompleteOutputs
-        var facts =
-            completed.isEmpty
-            ? []
-            : [
-                completed.count > 4 ? "\(completed.count) files are complete" : "\(list(completed)) complete"
-            ]
+        var facts = completed.isEmpty ? [] : ["\(list(completed)) complete"]
         if !incomplete.isEmpty { facts.append("what went to \(incomplete.joined(separator: " and ")) is incomplete") }
         if facts.isEmpty { facts.append("no result was written") }
         let unchanged = outputs.withLock { outputs in

@@ -1,0 +1,196 @@
+import HalcyonEviction
+import HalcyonLearning
+import HalcyonSimulation
+import HalcyonTestSupport
+import Testing
+
+@testable import HalcyonExperiments
+
+@Suite("Suites: the file")
+struct SuiteFileTests {
+    private static let text = """
+        schema: halcyon.suite/1
+        description: Two traces.
+        traces:
+          - a.csv.zst
+          - {path: "${HALCYON_TEST_FOLDER}/b.csv", name: other, limit: 100, skip: 7, sizes: unit, columns: key=item, sort: true, split: test}
+        experiments:
+          - name: one
+            policies: [lru, {policy: "s3-fifo(ghost=1)", grid: {small: [0.05, 0.2]}}, learned, kingfisher]
+            capacities: [1%, 10..1000:3]
+            seeds: 2
+            labels: [given, without, "permuted within=age,popularity"]
+            permutations: 2
+            warmup: 0.25
+          - name: two
+            traces: other
+            modes: [shared, per_user]
+            policies: [learned]
+            models: [shared, own]
+            tiers: [{memory: 5, disk: 50, disk_policy: lru, memory_lifetime: 300s, latency: "network=200"}]
+            prefetch: [none, {policy: popular, budget: 1/request, latency: 2s}]
+        """
+
+    @Test("every field is read")
+    func fields() throws {
+        let suite = try Suite(parsing: Self.text, file: "x/tiny.yml")
+        #expect(suite.name == "tiny")
+        #expect(suite.description == "Two traces.")
+        #expect(suite.traces.map(\.name) == ["a", "other"])
+        var other = TraceReference(path: "${HALCYON_TEST_FOLDER}/b.csv", name: "other")
+        (other.limit, other.skip, other.sizes, other.columns) = (100, 7, "unit", "key=item")
+        (other.sort, other.split) = (true, .test)
+        #expect(suite.traces[1] == other)
+        let one = suite.experiments[0]
+        #expect(one.capacities.map(\.description) == ["1%", "10", "100", "1000"])
+        #expect(one.warmup == 0.25)
+        #expect(
+            one.labels.map(\.description) == [
+                "given", "without", "permuted within=popularity,age #1", "permuted within=popularity,age #2",
+            ])
+        let two = suite.experiments[1]
+        #expect(two.traces == ["other"])
+        #expect(two.tiers[0].memoryLifetime == 300_000_000)
+        #expect(two.tiers[0].latency.network == 200)
+        #expect(two.tiers[0].diskPolicy?.label == "lru")
+        #expect(two.prefetch.map { $0?.fetchLatency } == [nil, 2_000_000])
+    }
+
+    @Test("an experiment is every combination once, without combinations that cannot differ")
+    func combinations() throws {
+        let suite = try Suite(parsing: Self.text, file: "tiny.yml")
+        let first = suite.jobs(onTrace: "a")
+        // Four policies that draw nothing and do not look at categories, and the learner with 4 labels and 2 seeds.
+        #expect(first.count == 4 * (1 + 2 + 1) + 4 * 4 * 2)
+        #expect(
+            Set(first.map(\.job.label)) == [
+                "lru", "s3-fifo(ghost=1,small=0.05)", "s3-fifo(ghost=1,small=0.2)", "learned", "kingfisher",
+            ])
+        #expect(first.filter { $0.job.label == "lru" }.allSatisfy { $0.labels == .given })
+        // Shared: 2 kinds of prefetching. Per user: 2 models, 2 kinds of prefetching.
+        let second = suite.jobs(onTrace: "other").dropFirst(first.count)
+        #expect(second.count == 2 + 4)
+        let all = suite.jobs(onTrace: "other").map { CellIdentity($0.job, labels: $0.labels, fingerprint: "f").hash }
+        #expect(Set(all).count == all.count)
+    }
+
+    @Test("a path is relative to the suite and may name environment variables")
+    func paths() throws {
+        let suite = try Suite(parsing: Self.text, file: "/x/y/tiny.yml")
+        #expect(try suite.traces[0].resolvedPath(inFileAt: suite.path) == "/x/y/a.csv.zst")
+        #expect(
+            throws: ReplayError.data(
+                "${HALCYON_TEST_FOLDER}/b.csv: the environment variable HALCYON_TEST_FOLDER is not set.")
+        ) { try suite.traces[1].resolvedPath(inFileAt: suite.path) }
+    }
+
+    @Test(
+        "what is wrong is one sentence with line and column",
+        arguments: [
+            ("", "s.yml: is empty; a YAML file of a suite is needed."),
+            ("schema: x\n", "s.yml:1:9: the schema 'x' is not known: it is halcyon.suite/1."),
+            ("schema: halcyon.suite/1\n", "s.yml:1:1: A suite needs 'traces'."),
+            (
+                "schema: halcyon.suite/1\ntraces: []\n", "s.yml:2:9: 'traces' needs at least one trace."
+            ),
+            (
+                "schema: halcyon.suite/1\ntraces: [a.csv, b/a.csv]\n",
+                "s.yml:2:17: the trace 'a' is given twice: give one of them another 'name'."
+            ),
+            (
+                "schema: halcyon.suite/1\ntraces: [{path: a.csv, split: tests}]\n",
+                "s.yml:2:31: 'tests' is not a split: write training, validation or test."
+            ),
+            (
+                "schema: halcyon.suite/1\ntraces: [{path: a.csv, limits: 1}]\n",
+                "s.yml:2:24: A trace has no 'limits': accepted are path, name, split, sizes, columns, limit, skip, sort."
+            ),
+            (
+                "schema: halcyon.suite/1\ntraces: [a.csv]\nexperiments: []\n",
+                "s.yml:3:14: 'experiments' needs at least one experiment."
+            ),
+        ])
+    func badFiles(text: String, sentence: String) {
+        #expect(throws: ReplayError.data(sentence)) { try Suite(parsing: text, file: "s.yml") }
+    }
+
+    @Test(
+        "what is wrong in an experiment is one sentence with line and column",
+        arguments: [
+            ("policies: [lru]", "5:5: an experiment needs 'capacities' or 'tiers'."),
+            (
+                "policies: [lru], capacities: few",
+                "5:44: 'few' is not a capacity: write a share (1%), a size with a unit (64MB) or a whole number (1000)."
+            ),
+            (
+                "policies: [lru], capacities: 1, tiers: [{memory: 1, disk: 2}]",
+                "5:54: 'tiers' state their capacities: leave out 'capacities' or 'tiers'."
+            ),
+            ("policies: [], capacities: 1", "5:5: an experiment needs at least one policy."),
+            ("policies: lru(x=1), capacities: 1", "5:25: lru has no parameter 'x': it has none at all."),
+            (
+                "policies: {policy: s3-fifo, grid: {small: [2]}}, capacities: 1",
+                "5:49: s3-fifo cannot take small=2: small is a number from 0.0 to 1.0."
+            ),
+            ("policies: lru, capacities: 1, modes: phone", "5:52: 'phone' is not a mode: write shared or per_user."),
+            (
+                "policies: lru, capacities: 1, modes: []",
+                "5:52: the list is empty: give at least one value, or leave it out."
+            ),
+            (
+                "policies: lru, capacities: 1, seeds: 0",
+                "5:52: '0' is not a number of seeds: write a whole number of at least 1."
+            ),
+            ("policies: lru, capacities: 1, seeds: [1, 1]", "5:56: the seed 1 is given twice; give it once."),
+            ("policies: lru, capacities: 1, traces: [c]", "5:54: the suite has no trace 'c': it has a."),
+            (
+                "policies: lru, capacities: 1, labels: wrong",
+                "5:53: 'wrong' does not name labels: write given, without, or a permutation such as permuted uniform #1."
+            ),
+            ("policies: lru, capacities: 1, permutations: 3", "5:59: 'permutations' needs 'labels' that are permuted."),
+            (
+                "policies: lru, capacities: 1, models: every",
+                "5:53: 'every' is not a sharing of models: write one of shared, own, adapted."
+            ),
+            (
+                "policies: lru, capacities: 1, prefetch: {policy: popular, latency: soon}",
+                "5:82: 'soon' is not a duration: write a number with ms, s, min, h, d or w (300s)."
+            ),
+        ])
+    func badExperiments(fields: String, sentence: String) {
+        let text = "schema: halcyon.suite/1\ntraces:\n  - a.csv\nexperiments:\n  - {name: x, \(fields)}\n"
+        #expect(throws: ReplayError.data("s.yml:\(sentence)")) { try Suite(parsing: text, file: "s.yml") }
+    }
+
+    @Test("labels are read as they are written")
+    func labels() throws {
+        for text in ["given", "without", "permuted uniform #12", "permuted within=popularity,age,size #1"] {
+            #expect(try LabelControl(parsing: text).description == text)
+        }
+        for text in ["", "permuted uniform", "permuted uniform #0", "permuted within=colour #1", "Given"] {
+            #expect(throws: ReplayError.self) { try LabelControl(parsing: text) }
+        }
+    }
+
+    @Test("parts of a suite are disjoint and complete")
+    func shards() throws {
+        let hashes = (0..<500).map { number in
+            var identity = CellIdentity(
+                ReplayJob(policy: ConfiguredPolicy(LRU.self), capacity: .number(number + 1)), labels: .given,
+                fingerprint: "0")
+            identity.resultVersion = 2
+            return identity.hash
+        }
+        for count in [1, 2, 3, 7] {
+            let parts = try (1...count).map { part in
+                let shard = try Shard(parsing: "\(part)/\(count)")
+                return hashes.filter { shard.contains($0) }
+            }
+            #expect(parts.flatMap { $0 }.sorted() == hashes.sorted())
+            #expect(parts.allSatisfy { $0.count > 500 / count / 2 })
+        }
+        for text in ["", "1", "0/2", "3/2", "1/0", "a/b", "1/2/3", "-1/2"] {
+            #expect(throws: ReplayError.self) { try Shard(parsing: text) }
+        }
+    }
+}

@@ -1,0 +1,216 @@
+import Foundation
+import HalcyonEviction
+import HalcyonLearning
+import HalcyonSimulation
+import HalcyonTestSupport
+import HalcyonTrace
+import Testing
+
+@testable import HalcyonExperiments
+
+@Suite("Suites: runs")
+struct SuiteRunTests {
+    private let folder: TemporaryFolder
+    private let text = """
+        schema: halcyon.suite/1
+        traces:
+          - {path: a.csv, limit: 3000}
+          - {path: b.csv, skip: 100}
+        experiments:
+          - name: shared
+            policies: [lru, random, {policy: s3-fifo, grid: {small: [0.1, 0.3]}}, belady, learned]
+            capacities: [5%, 20%]
+            seeds: 2
+            labels: [given, without, permuted uniform, permuted within=popularity]
+            warmup: 0.2
+          - name: users
+            modes: per_user
+            policies: [lru, kingfisher]
+            capacities: 10
+            prefetch: [none, popular]
+        """
+
+    init() throws {
+        folder = try TemporaryFolder()
+        for (name, seed) in [("a", 3), ("b", 4)] as [(String, UInt64)] {
+            var generator = SeededGenerator(seed: seed, stream: 1)
+            var csv = "time,key,size,category,user\n"
+            for time in 0..<4_000 {
+                let key = min(generator.below(300), generator.below(300))
+                csv += "\(time),k\(key),\(key % 50 + 1),c\(key % 7),u\(generator.below(60))\n"
+            }
+            _ = try folder.file("\(name).csv", csv)
+        }
+        _ = try folder.file("suite.yml", text)
+    }
+
+    private func suite() throws -> Suite { try Suite(path: "\(folder.path)/suite.yml") }
+
+    private func run(_ name: String, _ options: SuiteRun.Options = .init()) async throws -> SuiteRun.Outcome {
+        let run = SuiteRun(try suite(), store: ResultStore(folder: "\(folder.path)/\(name)"), options: options)
+        return try await run.run(run.plan())
+    }
+
+    private func files(_ name: String) throws -> [String: Data] {
+        let store = ResultStore(folder: "\(folder.path)/\(name)")
+        let pairs = try store.hashes().map { hash in
+            (hash, try #require(FileManager.default.contents(atPath: store.path(ofCell: hash))))
+        }
+        return Dictionary(pairs, uniquingKeysWith: { $1 })
+    }
+
+    @Test("a stored cell has the counts of the replay, and its units and series add up to them")
+    func counts() async throws {
+        let outcome = try await run("results")
+        #expect(outcome.failures == [])
+        // Each trace: lru, two of s3-fifo, belady, 2 seeds of random, 4 labels × 2 seeds of learned, at 2 capacities; and per
+        // user 2 policies × 2 kinds of prefetching.
+        #expect(outcome.ran == 2 * ((4 + 2 + 8) * 2 + 4))
+        let store = ResultStore(folder: "\(folder.path)/results")
+        var options = LoadOptions()
+        options.limit = 3_000
+        let trace = try Trace.load("\(folder.path)/a.csv", options)
+        for cell in try store.cells() {
+            #expect(cell.units.requests.reduce(0, +) == cell.counts.requests)
+            #expect(cell.units.hits.reduce(0, +) == cell.counts.hits)
+            #expect(cell.units.sizes?.reduce(0, +) == cell.counts.size)
+            #expect(cell.units.hitSizes?.reduce(0, +) == cell.counts.hitSize)
+            #expect(cell.series.hits.reduce(0, +) == cell.counts.hits)
+            #expect(cell.units.kind == .users)
+            let provenance = try #require(try store.provenance(cell.identity.hash))
+            #expect(provenance.buildId == BuildInfo.current.identifier)
+            guard cell.trace.name == "a", cell.identity.mode == .shared, cell.identity.labels == "given" else {
+                continue
+            }
+            let job = ReplayJob(
+                policy: try PolicyCatalogue.standard.policy(cell.label),
+                capacity: try CapacityRequest(parsing: try #require(cell.identity.capacity)),
+                options: ReplayOptions(warmup: 0.2, seed: cell.identity.seed ?? 1))
+            let result = try job.run(over: ReplayInput(trace))
+            #expect(cell.counts.hits == result.hits)
+            #expect(cell.byteHitRatio == result.byteHitRatio)
+            #expect(cell.capacity == result.capacity)
+        }
+    }
+
+    @Test("labels are those of the control")
+    func labels() async throws {
+        _ = try await run("results")
+        var options = LoadOptions()
+        options.limit = 3_000
+        let trace = try Trace.load("\(folder.path)/a.csv", options)
+        let controls: [(String, Trace)] = [
+            ("without", trace.withOneCategory()),
+            (
+                "permuted uniform #1",
+                LabelPermutation(objects: trace.objectCount, seed: 1, number: 1).applied(to: trace)
+            ),
+        ]
+        for (labels, relabelled) in controls {
+            let cells = try ResultStore(folder: "\(folder.path)/results").cells().filter {
+                $0.identity.labels == labels && $0.trace.name == "a"
+            }
+            #expect(cells.count == 4)
+            for cell in cells {
+                let job = ReplayJob(
+                    policy: try PolicyCatalogue.standard.policy("learned"),
+                    capacity: try CapacityRequest(parsing: try #require(cell.identity.capacity)),
+                    options: ReplayOptions(warmup: 0.2, seed: cell.identity.seed ?? 1))
+                #expect(cell.counts.hits == (try job.run(over: ReplayInput(relabelled)).hits))
+            }
+        }
+    }
+
+    @Test("what is stored is not run again, and what is missing is")
+    func resumption() async throws {
+        let whole = try await run("results")
+        let before = try files("results")
+        #expect(try await run("results").ran == 0)
+        #expect(try await run("results").storedBefore == whole.ran)
+        let gone = Array(before.keys.sorted().prefix(5))
+        for hash in gone {
+            try FileManager.default.removeItem(atPath: "\(folder.path)/results/cells/\(hash).json")
+        }
+        #expect(try await run("results").ran == gone.count)
+        #expect(try files("results") == before)
+    }
+
+    @Test("parts of a suite on several machines make the bytes of one run, whatever the threads", arguments: [2, 5])
+    func shards(count: Int) async throws {
+        var options = SuiteRun.Options()
+        options.workers = 1
+        _ = try await run("whole", options)
+        var parts: [String: Data] = [:]
+        for number in (1...count).reversed() {
+            options.workers = number
+            options.shard = try Shard(parsing: "\(number)/\(count)")
+            _ = try await run("part\(number)", options)
+            parts.merge(try files("part\(number)")) { first, second in
+                Issue.record("a cell is in two parts")
+                return first
+            }
+        }
+        #expect(try files("whole") == parts)
+    }
+
+    @Test("the named cells alone are run")
+    func chosenCells() async throws {
+        let plan = try SuiteRun(suite(), store: ResultStore(folder: "\(folder.path)/none")).plan()
+        var options = SuiteRun.Options()
+        options.cells = Set(plan.cells.filter { $0.trace == "b" }.prefix(3).map(\.hash))
+        options.traces = ["b"]
+        #expect(try await run("chosen", options).ran == 3)
+        #expect(Set(try files("chosen").keys) == options.cells)
+        options.cells = ["0"]
+        #expect(
+            throws: ReplayError.usage("\(folder.path)/suite.yml has no cell '0': --dry-run lists its cells.")
+        ) { try SuiteRun(suite(), store: ResultStore(folder: "\(folder.path)/none"), options: options).plan() }
+        options.traces = ["c"]
+        #expect(throws: ReplayError.usage("\(folder.path)/suite.yml has no trace 'c': it has a, b.")) {
+            try SuiteRun(suite(), store: ResultStore(folder: "\(folder.path)/none"), options: options).plan()
+        }
+    }
+
+    @Test("a cell that cannot be run is listed, and the others are run")
+    func failures() async throws {
+        _ = try folder.file("plain.csv", "time,key\n" + (0..<500).map { "\($0),k\($0 % 20)\n" }.joined())
+        _ = try folder.file(
+            "suite.yml",
+            """
+            schema: halcyon.suite/1
+            traces: [plain.csv, missing.csv, a.csv]
+            experiments:
+              - {name: a, policies: [lru, belady], capacities: [5, 1MB]}
+              - {name: b, policies: lru, capacities: 5, modes: per_user}
+              - {name: c, policies: learned, capacities: 5, labels: without}
+              - {name: d, policies: belady, capacities: 5, prefetch: popular}
+            """)
+        let outcome = try await run("results")
+        #expect(
+            outcome.failures.map { "\($0.trace)|\($0.cell ?? "")" } == [
+                "plain|lru at 1MB, shared", "plain|belady at 1MB, shared", "plain|learned at 5, shared, labels without",
+                "plain|belady at 5, shared", "plain|", "missing|", "a|belady at 5, shared",
+            ])
+        #expect(outcome.failures[4].sentence == "plain.csv has no users, which per-user caches need.")
+        #expect(outcome.failures[5].sentence.contains("missing.csv"))
+        #expect(outcome.ran == 2 + 6)
+    }
+
+    @Test("a cell that needs more memory than is allowed runs alone, and is run")
+    func memory() async throws {
+        var options = SuiteRun.Options()
+        options.memory = 1
+        options.workers = 4
+        _ = try await run("small", options)
+        _ = try await run("large")
+        #expect(try files("small") == files("large"))
+    }
+
+    @Test("groups of users have the sizes that chance gives, whatever part of the users there is")
+    func groups() {
+        var counts = [Int](repeating: 0, count: UnitPlan.groups)
+        for user in 0..<100_000 { counts[UnitPlan.group(ofUser: user)] += 1 }
+        // A thousand users a group, with a standard deviation of 31.
+        #expect(counts.allSatisfy { (850...1_150).contains($0) })
+    }
+}
