@@ -7,6 +7,7 @@
 # model-exchange: models to Python's safetensors and back.
 # check: exact hits and floors of Experiments/targets.yml.   notebooks: executes Notebooks/, results in .build/notebooks.
 # acceptance: does the test of the hypothesis claim what is so, and nothing else? 20 seeds, some 30 minutes of one core.
+# test-lab: the Python package Experiments/lab: its types, its tests on worker processes, in a virtual environment.
 # lint: format and spelling of the code.   docs: the API documentation.   Missing system packages are installed on the way.
 
 REPLAY := .build/release/replay
@@ -14,8 +15,9 @@ PYTHON := python3
 VENV   := .build/venv
 IMAGES_VENV := .build/venv-images
 NOTEBOOKS_VENV := .build/venv-notebooks
+LAB_VENV := .build/lab
 
-.PHONY: demo test kernels bench-kernels soak sanitize check acceptance acceptance-short bench bench-cache bench-log bench-images bench-network notebooks model-exchange lint products api docs release dependencies example clean
+.PHONY: demo test kernels bench-kernels soak sanitize check acceptance acceptance-short bench bench-cache bench-log bench-images bench-network notebooks model-exchange test-lab lint products api docs release dependencies example clean
 
 demo: release
 	@echo
@@ -104,6 +106,11 @@ notebooks: release $(NOTEBOOKS_VENV)/ready
 model-exchange: release $(NOTEBOOKS_VENV)/ready
 	@$(NOTEBOOKS_VENV)/bin/python Experiments/model_exchange.py --replay $(REPLAY)
 
+# Its types, then its tests: plans, worker processes that are killed, a scheduler that is restarted.
+test-lab: release $(LAB_VENV)/ready
+	cd Experiments/lab && ../../$(LAB_VENV)/bin/mypy
+	cd Experiments/lab && REPLAY=../../$(REPLAY) ../../$(LAB_VENV)/bin/pytest
+
 lint:
 	swift format lint --strict --recursive Package.swift Sources Tests Experiments
 
@@ -148,6 +155,16 @@ $(NOTEBOOKS_VENV)/ready: Notebooks/requirements.txt
 	    echo "halcyon: the notebooks need Python 3.11 or later; name one: make notebooks PYTHON=python3.12" >&2; exit 69; }
 	$(PYTHON) -m venv --clear $(NOTEBOOKS_VENV)
 	$(NOTEBOOKS_VENV)/bin/pip install --quiet --disable-pip-version-check --requirement Notebooks/requirements.txt
+	@touch $@
+
+$(LAB_VENV)/ready: Experiments/lab/pyproject.toml Experiments/lab/constraints.txt
+	@.ci/install-dependencies notebooks
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	    echo "halcyon: the tested versions need Python 3.11 or later; name one: make test-lab PYTHON=python3.12" >&2; \
+	    exit 69; }
+	$(PYTHON) -m venv --clear $(LAB_VENV)
+	$(LAB_VENV)/bin/pip install --quiet --disable-pip-version-check --constraint Experiments/lab/constraints.txt \
+	    --editable 'Experiments/lab[test]'
 	@touch $@
 
 clean:

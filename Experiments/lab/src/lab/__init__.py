@@ -1,0 +1,44 @@
+"""Halcyon's results in Python: stored cells as data frames, figures, an HTML report, and suites on many machines.
+
+    import lab
+
+    results = lab.load("results/smoke")                      # a row per cell
+    lab.plot.curves(results).savefig("curves.svg")
+    lab.report("results/smoke", "report.html")
+    lab.distribute("Experiments/suites/smoke.yml", "results/smoke", workers=4)
+
+``replay sweep`` writes the results; this package reads them and never changes a stored cell.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from lab.cells import identity_hash
+from lab.distribution import Distribution, FailedCell, distribute
+from lab.errors import LabError, ReplayError, ResultsError, UsageError
+from lab.frames import load, units
+from lab.scaling import Cost, Rates, scale
+from lab.statistics import differences
+from lab.tables import export
+
+if TYPE_CHECKING:
+    from lab import plot
+    from lab.html import report
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Cost", "Distribution", "FailedCell", "LabError", "Rates", "ReplayError", "ResultsError", "UsageError",
+    "differences", "distribute", "export", "identity_hash", "load", "plot", "report", "scale", "units",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Imports matplotlib only when a figure or a report is asked for; worker processes need neither."""
+    if name == "plot":
+        return importlib.import_module("lab.plot")
+    if name == "report":
+        return importlib.import_module("lab.html").report
+    raise AttributeError(f"module 'lab' has no attribute {name!r}")

@@ -1,0 +1,154 @@
+"""The command line: ``python -m lab export | report | distribute | scale``."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from lab import LabError, Rates, ResultsError, UsageError, distribute, export, scale
+from lab.scaling import Cost
+
+EX_USAGE, EX_DATA, FAILED = 64, 65, 1
+_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(EX_USAGE, f"Error: {message}\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command line and returns its exit status: 0, 1 a cell failed, 64 wrong usage, 65 unusable data."""
+    options = _parser().parse_args(arguments)
+    try:
+        return int(options.run(options))
+    except UsageError as error:
+        return _fail(error, EX_USAGE)
+    except ResultsError as error:
+        return _fail(error, EX_DATA)
+    except LabError as error:
+        return _fail(error, FAILED)
+    except OSError as error:
+        return _fail(f"{error.filename}: {error.strerror}" if error.filename else error, FAILED)
+    except KeyboardInterrupt:
+        print("stopped; what has arrived is stored, run the same command again to go on.", file=sys.stderr)
+        return 130
+
+
+def _parser() -> _Parser:
+    parser = _Parser(prog="python -m lab", description="Halcyon's stored results as tables, pages and Dask tasks.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
+
+    command = commands.add_parser("export", help="write the cells of results folders as CSV or Parquet")
+    command.add_argument("folders", nargs="+", metavar="FOLDER")
+    command.add_argument("path", metavar="FILE", help="ends with .csv or .parquet")
+    command.set_defaults(run=_export)
+
+    command = commands.add_parser("report", help="write an HTML page of the cells of results folders")
+    command.add_argument("folders", nargs="+", metavar="FOLDER")
+    command.add_argument("path", metavar="FILE.html")
+    command.add_argument("--baseline", metavar="LABEL", help="default: lru, if it was run")
+    command.add_argument("--measure", choices=("object", "byte"), default="object", help="default: object")
+    command.add_argument("--title", default="Results")
+    command.set_defaults(run=_report)
+
+    command = commands.add_parser("distribute", help="run the missing cells of a suite as tasks of Dask")
+    command.add_argument("suite", metavar="SUITE")
+    command.add_argument("results", metavar="FOLDER")
+    command.add_argument("--replay", default="replay", help="the command, or its path (default: replay)")
+    command.add_argument("--address", help="a running scheduler, as tcp://HOST:8786 (default: local processes)")
+    command.add_argument("--workers", type=int, default=2, help="local processes (default: 2)")
+    command.add_argument("--retries", type=int, default=3, help="repetitions after a killed worker (default: 3)")
+    command.add_argument("--users", type=int, metavar="N", help="split per-user cells into N parts by user")
+    command.add_argument("--batch-seconds", type=float, default=30, help="estimated seconds of a task (default: 30)")
+    command.set_defaults(run=_distribute)
+
+    command = commands.add_parser("scale", help="compute what a fleet of per-user caches costs")
+    for name, help_text in (
+        ("--requests", "requests of all users"),
+        ("--users", "users"),
+        ("--replayed-per-second", "requests a second that one core replays"),
+        ("--read-per-second", "requests a second that one core reads"),
+        ("--bytes-per-user", "resident bytes of a user's cache"),
+    ):
+        command.add_argument(name, type=float, required=True, help=help_text)
+    command.add_argument("--bytes-per-other-user", type=float, default=0, help="resident bytes of a user of other parts")
+    command.add_argument("--parts", type=int, default=1, help="parts by user (default: 1)")
+    command.add_argument("--cores", type=int, default=1, help="cores of all machines (default: 1)")
+    command.add_argument("--memory", type=_size, help="memory of all machines, as 64GB (default: unlimited)")
+    command.add_argument("--price", type=float, help="price of a core hour")
+    command.set_defaults(run=_scale)
+    return parser
+
+
+def _export(options: argparse.Namespace) -> int:
+    rows = export(options.folders, options.path)
+    print(f"{options.path}: {rows:,} cells")
+    return 0
+
+
+def _report(options: argparse.Namespace) -> int:
+    from lab.html import report
+
+    rows = report(
+        options.folders, options.path, baseline=options.baseline, measure=options.measure, title=options.title
+    )
+    print(f"{options.path}: {rows:,} cells")
+    return 0
+
+
+def _distribute(options: argparse.Namespace) -> int:
+    outcome = distribute(
+        options.suite, options.results, replay=options.replay, client=options.address, workers=options.workers,
+        retries=options.retries, users=options.users, batch_seconds=options.batch_seconds,
+        progress=lambda line: print(line, file=sys.stderr, flush=True),
+    )  # fmt: skip
+    print(
+        f"{outcome.cells:,} cells: {outcome.stored_before:,} were stored, {outcome.stored:,} run, "
+        f"{len(outcome.failed):,} failed, in {outcome.seconds:.1f} s"
+    )
+    for failed in outcome.failed:
+        print(f"failed: {failed.name} {failed.hash}: {failed.sentence}", file=sys.stderr)
+    return FAILED if outcome.failed else 0
+
+
+def _scale(options: argparse.Namespace) -> int:
+    cost = scale(
+        requests=options.requests, users=options.users, parts=options.parts, cores=options.cores,
+        memory=options.memory, price_per_core_hour=options.price,
+        rates=Rates(
+            replayed_per_second=options.replayed_per_second, read_per_second=options.read_per_second,
+            bytes_per_user=options.bytes_per_user, bytes_per_other_user=options.bytes_per_other_user,
+        ),
+    )  # fmt: skip
+    print(_described(cost))
+    return 0
+
+
+def _described(cost: Cost) -> str:
+    price = "" if cost.price is None else f", price {cost.price:,.2f}"
+    return (
+        f"{cost.parts:,} parts, {cost.running:,} at a time: {cost.seconds / 3600:,.2f} h, "
+        f"{cost.core_hours:,.2f} core hours ({100 * cost.reading_share:.0f} % reading){price}; "
+        f"{cost.part_bytes / 1e9:,.2f} GB a part, {cost.bytes / 1e9:,.2f} GB together"
+    )
+
+
+def _size(text: str) -> float:
+    match = re.fullmatch(r"([0-9.]+)\s*([KMGT]?B?)", text.strip(), re.IGNORECASE)
+    if not match or match[2].upper() not in _UNITS:
+        raise argparse.ArgumentTypeError(f"'{text}' is no size; a number with B, KB, MB, GB or TB is expected")
+    return float(match[1]) * _UNITS[match[2].upper()]
+
+
+def _fail(error: object, status: int) -> int:
+    print(f"Error: {error}", file=sys.stderr)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,151 @@
+"""Figures and the HTML report."""
+
+from __future__ import annotations
+
+import html.parser
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import make_cell, write_cell
+from matplotlib.lines import Line2D
+
+import lab
+from lab import plot
+
+
+def xs(line: Line2D) -> list[float]:
+    """The horizontal positions of a line."""
+    return [float(x) for x in np.asarray(line.get_xdata(), dtype=float)]
+
+
+def ys(line: Line2D) -> list[float]:
+    """The vertical positions of a line."""
+    return [float(y) for y in np.asarray(line.get_ydata(), dtype=float)]
+
+
+def results(folder: Path) -> None:
+    """lru and a learner with two seeds at two capacities; 12 counted requests each."""
+    for capacity, size, lru, learned in (("1%", 5, 3, (4, 6)), ("10%", 50, 6, (9, 9))):
+        for policy, seed, hits in (("lru", None, lru), ("learned", 1, learned[0]), ("learned", 2, learned[1])):
+            write_cell(
+                folder,
+                make_cell(
+                    identity__policy=policy, label=policy, identity__seed=seed, identity__capacity=capacity,
+                    capacity=size, counts__hits=hits, counts__hit_size=hits,
+                    units={"kind": "users", "requests": [6, 4, 2], "hits": [hits // 2, hits // 3, 0]},
+                ),
+                {"build_id": "ab12", "seconds": 0.5},
+            )  # fmt: skip
+
+
+def test_curves_show_means_and_bands_of_seeds(tmp_path: Path) -> None:
+    results(tmp_path)
+    (axes,) = plot.curves(lab.load(tmp_path)).axes
+    lines = {line.get_label(): line for line in axes.lines}
+    assert sorted(map(str, lines)) == ["learned", "lru"]
+    assert xs(lines["learned"]) == [5, 50]
+    assert ys(lines["learned"]) == pytest.approx([5 / 12, 9 / 12])
+    assert ys(lines["lru"]) == pytest.approx([3 / 12, 6 / 12])
+    band = axes.collections[0].get_paths()[0].get_extents()
+    assert (band.y0, band.y1) == pytest.approx((4 / 12, 9 / 12))
+
+
+def test_difference_is_in_points_over_the_baseline(tmp_path: Path) -> None:
+    results(tmp_path)
+    (axes,) = plot.difference(lab.load(tmp_path), "lru").axes
+    (line,) = [line for line in axes.lines if line.get_label() == "learned"]
+    assert ys(line) == pytest.approx([100 * 2 / 12, 100 * 3 / 12])
+
+
+def test_forest_has_a_row_per_difference_with_its_interval(tmp_path: Path) -> None:
+    results(tmp_path)
+    found = lab.differences(lab.load(tmp_path), lab.units(tmp_path), "lru")
+    (axes,) = plot.forest(found).axes
+    bars = [line for line in axes.lines if len(xs(line)) == 2 and line.get_linestyle() == "-"]
+    spans = [tuple(xs(line)) for line in bars]
+    assert spans == [pytest.approx((100 * low, 100 * high)) for low, high in zip(found["low"], found["high"])]
+    names = [label.get_text() for label in axes.get_yticklabels()]
+    assert names == ["learned: shop, shared, 1%", "learned: shop, shared, 10%"]
+
+
+def test_nothing_to_plot_is_an_error_that_says_so(tmp_path: Path) -> None:
+    results(tmp_path)
+    frame = lab.load(tmp_path)
+    with pytest.raises(lab.UsageError, match="no cell has the label 'x'; labels in these results: learned, lru"):
+        plot.curves(frame, labels=["x"])
+    with pytest.raises(lab.UsageError, match="no cell with a capacity"):
+        plot.curves(frame.iloc[:0])
+    with pytest.raises(lab.UsageError, match="no cell has the label 'x'"):
+        plot.difference(frame, "x")
+    with pytest.raises(lab.UsageError, match="no difference to plot"):
+        plot.forest(lab.differences(frame, lab.units(tmp_path), "lru").iloc[:0])
+
+
+class Page(html.parser.HTMLParser):
+    """Checks that elements close in order, and collects what the tests need."""
+
+    VOID = ("meta", "br", "link", "img", "hr", "path", "use", "rect")
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[str] = []
+        self.cells: list[str] = []
+        self.data = ""
+        self.links: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.links += [value or "" for name, value in attrs if name in ("src", "href", "xlink:href")]
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.links += [value or "" for name, value in attrs if name in ("src", "href", "xlink:href")]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] == "td":
+            self.cells.append(data)
+        if self.open and self.open[-1] == "script":
+            self.data += data
+
+
+def test_report_is_one_page_with_the_right_numbers(tmp_path: Path) -> None:
+    results(tmp_path)
+    assert lab.report(tmp_path, tmp_path / "report.html") == 6
+    text = (tmp_path / "report.html").read_text()
+    page = Page(text)
+    assert page.cells[:6] == ["learned", "41.67", "75.00", "lru", "25.00", "50.00"]
+    assert page.tags.count("svg") == 2
+    assert all(link.startswith("#") for link in page.links)
+    rows = json.loads(page.data)
+    assert sorted((row["label"], row["seed"], row["hits"]) for row in rows if row["seed"]) == [
+        ("learned", 1, 4), ("learned", 1, 9), ("learned", 2, 6), ("learned", 2, 9),
+    ]  # fmt: skip
+    assert "folder" not in rows[0] and str(tmp_path) not in text
+    lab.report(tmp_path, tmp_path / "report.html")
+    assert (tmp_path / "report.html").read_text() == text
+
+
+def test_report_escapes_names(tmp_path: Path) -> None:
+    write_cell(tmp_path, make_cell(label="<script>x</script>", trace__name="a&b</script>"))
+    lab.report(tmp_path, tmp_path / "report.html")
+    page = Page((tmp_path / "report.html").read_text())
+    assert page.tags.count("script") == 1
+    assert json.loads(page.data)[0]["trace"] == "a&b</script>"
+
+
+def test_report_of_nothing_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "cells").mkdir()
+    with pytest.raises(lab.ResultsError, match="no cell to report"):
+        lab.report(tmp_path, tmp_path / "report.html")
+    assert not (tmp_path / "report.html").exists()

@@ -1,0 +1,125 @@
+"""Paired differences and their intervals, against brute force and hand-worked examples."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import make_cell, write_cell
+from scipy.stats import ttest_1samp
+
+import lab
+from lab.statistics import variance_over_units
+
+
+def test_variance_over_users_is_the_jackknife_worked_out_in_fractions() -> None:
+    weights, series = [6, 4, 2, 9], [3, -1, 1, 2]
+    without = [
+        Fraction(sum(series) - series[left], sum(weights) - weights[left]) for left in range(len(weights))
+    ]
+    mean = sum(without, Fraction()) / 4
+    expected = Fraction(3, 4) * sum(((value - mean) ** 2 for value in without), Fraction())
+    squares, fourth = sum(w**2 for w in weights), sum(w**4 for w in weights)
+    variance, degrees = variance_over_units(np.array(series, float), np.array(weights, float), "users")
+    assert variance == pytest.approx(float(expected), rel=1e-12)
+    assert degrees == pytest.approx(squares * squares / fourth - 1, rel=1e-12)
+
+
+def test_variance_over_time_blocks_is_the_sum_of_written_out_cosines() -> None:
+    weights, series = [10.0] * 6, [3.0, 1.0, 4.0, 1.0, 5.0, 9.0]
+    ratio = sum(series) / 60
+    total = 0.0
+    for order in range(1, 6):
+        wave = sum(
+            (series[j] - 10 * ratio) * math.cos(math.pi * order * (2 * j + 1) / 12) for j in range(6)
+        )
+        total += wave * wave
+    variance, degrees = variance_over_units(np.array(series), np.array(weights), "time_blocks")
+    assert variance == pytest.approx(2 / 5 * total / 3600, rel=1e-12)
+    assert degrees == 5
+
+
+def test_nothing_varies_or_nothing_is_known_without_units() -> None:
+    assert variance_over_units(np.array([1.0]), np.array([2.0]), "users") == (0.0, 1.0)
+    assert variance_over_units(np.array([1.0, 0.0]), np.array([2.0, 0.0]), "users") == (0.0, 1.0)
+    assert variance_over_units(np.array([1.0, 1.0]), np.array([2.0, 2.0]), "users")[0] == pytest.approx(0)
+
+
+def two_policies(folder: Path, hits: list[int], other: list[int], seeds: int = 1) -> None:
+    requests = [10] * len(hits)
+    for policy, values in (("lru", other), ("learned", hits)):
+        for seed in range(1, seeds + 1) if policy == "learned" else [None]:
+            extra = (seed or 1) - 1
+            shifted = [value + extra for value in values]
+            write_cell(
+                folder,
+                make_cell(
+                    identity__policy=policy, label=policy, identity__seed=seed,
+                    counts__requests=sum(requests), counts__hits=sum(shifted), counts__size=sum(requests),
+                    counts__hit_size=sum(shifted),
+                    units={"kind": "users", "requests": requests, "hits": shifted},
+                ),
+            )  # fmt: skip
+
+
+def test_interval_with_equal_users_is_that_of_students_t(tmp_path: Path) -> None:
+    hits, other = [5, 7, 3, 9, 6], [4, 4, 4, 5, 6]
+    two_policies(tmp_path, hits, other)
+    (row,) = lab.differences(lab.load(tmp_path), lab.units(tmp_path), "lru").to_dict("records")
+    expected = ttest_1samp([(a - b) / 10 for a, b in zip(hits, other)], 0).confidence_interval(0.95)
+    assert row["difference"] == pytest.approx(0.14)
+    assert (row["low"], row["high"]) == pytest.approx((expected.low, expected.high))
+    assert (row["label"], row["baseline"], row["units"], row["unit_kind"]) == ("learned", "lru", 5, "users")
+
+
+def test_seeds_are_averaged_and_their_spread_is_added(tmp_path: Path) -> None:
+    two_policies(tmp_path, [5, 7, 3, 8, 6], [4, 4, 4, 5, 6], seeds=2)
+    (row,) = lab.differences(lab.load(tmp_path), lab.units(tmp_path), "lru").to_dict("records")
+    one = tmp_path / "one"
+    two_policies(one, [5, 7, 3, 8, 6], [4, 4, 4, 5, 6])
+    (single,) = lab.differences(lab.load(one), lab.units(one), "lru").to_dict("records")
+    # Seed 2 has one hit more in each unit: the ratio rises by 0.1, the variance over units stays.
+    assert row["difference"] == pytest.approx(single["difference"] + 0.05)
+    assert row["standard_error"] ** 2 == pytest.approx(single["standard_error"] ** 2 + 0.1**2 / 2 / 2)
+    assert (row["runs"], single["runs"]) == (2, 1)
+
+
+def test_byte_measure_uses_sizes(tmp_path: Path) -> None:
+    for policy, hit_sizes in (("lru", [10, 0]), ("fifo", [30, 20])):
+        write_cell(
+            tmp_path,
+            make_cell(
+                identity__policy=policy, label=policy, trace__size_unit="bytes",
+                counts__requests=4, counts__hits=2, counts__size=100, counts__hit_size=sum(hit_sizes),
+                units={"kind": "users", "requests": [2, 2], "hits": [1, 1], "sizes": [50, 50], "hit_sizes": hit_sizes},
+            ),
+        )  # fmt: skip
+    results, by_unit = lab.load(tmp_path), lab.units(tmp_path)
+    assert lab.differences(results, by_unit, "lru", measure="byte")["difference"].tolist() == [pytest.approx(0.4)]
+    assert lab.differences(results, by_unit, "lru")["difference"].tolist() == [0.0]
+
+
+def test_cells_with_other_settings_are_not_paired(tmp_path: Path) -> None:
+    write_cell(tmp_path, make_cell())
+    write_cell(tmp_path, make_cell(identity__policy="fifo", label="fifo", identity__warmup="0"))
+    assert lab.differences(lab.load(tmp_path), lab.units(tmp_path), "lru").empty
+
+
+def test_cells_that_count_different_requests_are_an_error(tmp_path: Path) -> None:
+    write_cell(tmp_path, make_cell())
+    other = {"kind": "users", "requests": [5, 5, 2], "hits": [4, 1, 1]}
+    write_cell(tmp_path, make_cell(identity__policy="fifo", label="fifo", units=other))
+    with pytest.raises(lab.LabError, match="count different requests by unit"):
+        lab.differences(lab.load(tmp_path), lab.units(tmp_path), "lru")
+
+
+def test_unknown_names_are_refused(tmp_path: Path) -> None:
+    write_cell(tmp_path, make_cell())
+    results, by_unit = lab.load(tmp_path), lab.units(tmp_path)
+    with pytest.raises(lab.UsageError, match="no cell has the label 'lfu'; labels in these results: lru"):
+        lab.differences(results, by_unit, "lfu")
+    with pytest.raises(lab.UsageError, match="confidence"):
+        lab.differences(results, by_unit, "lru", confidence=95)
