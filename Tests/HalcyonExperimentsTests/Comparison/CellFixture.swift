@@ -1,4 +1,5 @@
 import Foundation
+import HalcyonEviction
 import HalcyonLearning
 import HalcyonSimulation
 import HalcyonTestSupport
