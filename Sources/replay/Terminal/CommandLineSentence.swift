@@ -96,7 +96,8 @@ struct CommandLineSentence {
         var accepted = [
             "capacity": capacity, "user-capacity": capacity, "device-capacity": capacity,
             "policy": "the name of a policy; 'replay policies' lists them", "output": "the name of a file",
-            "seed": "a whole number of at least 0",
+            "seed": "a whole number of at least 0", "where": "field=value, such as trace=shop",
+            "results": "the name of a folder of results", "suite": "the name of a suite's file",
         ]
         for name in [
             "limit", "skip", "windows", "threads", "top", "points", "victim", "maximum-objects", "seeds",

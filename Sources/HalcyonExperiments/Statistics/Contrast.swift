@@ -54,10 +54,16 @@ struct StandardError {
     ///   - unitDegrees: its degrees of freedom.
     ///   - noise: the noise of the runs.
     init(variance: Double, degrees unitDegrees: Double, noise: RunNoise) {
-        let parts = [
+        self.init(adding: [
             (variance: max(0, variance), degrees: max(1, unitDegrees)),
             (variance: noise.deviation * noise.deviation, degrees: max(1, noise.degrees)),
-        ]
+        ])
+    }
+
+    /// Adds independent variances.
+    ///
+    /// - Parameter parts: each variance with its degrees of freedom.
+    init(adding parts: [(variance: Double, degrees: Double)]) {
         let sum = parts.reduce(0) { $0 + $1.variance }
         deviation = sum.squareRoot()
         let weighted = parts.reduce(0) { $0 + $1.variance * $1.variance / $1.degrees }
@@ -73,6 +79,16 @@ struct StandardError {
         return degrees < 1e6
             ? Distributions.studentQuantile(probability, degrees: degrees)
             : Distributions.normalQuantile(probability)
+    }
+
+    /// Returns the two-sided p-value of a difference under Student's t: the probability of one at least as large if
+    /// there is none. It is 1 for no difference, and 0 for a difference that does not vary.
+    func pValue(of difference: Double) -> Double {
+        guard !isZero else { return abs(difference) <= 1e-12 ? 1 : 0 }
+        let tail = -abs(difference) / deviation
+        return degrees < 1e6
+            ? min(1, 2 * Distributions.studentProbability(tail, degrees: degrees))
+            : min(1, 2 * Distributions.normalProbability(tail))
     }
 
     /// Returns the interval about a value.

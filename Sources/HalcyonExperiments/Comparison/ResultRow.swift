@@ -1,0 +1,209 @@
+import Foundation
+import HalcyonSimulation
+
+/// A stored cell as one row of named values: its identity, its counts and how it was run, flattened.
+///
+/// Names are those of `halcyon.cell/1`. A value that a cell does not have is absent.
+public struct ResultRow: Sendable {
+    /// A value of a row.
+    public enum Value: Sendable, Equatable {
+        /// Text.
+        case text(String)
+        /// A whole number.
+        case whole(Int64)
+        /// A real number.
+        case real(Double)
+        /// A truth value.
+        case truth(Bool)
+
+        /// The value as text: whole numbers in digits, real numbers with the fewest digits that read as the same number.
+        public var text: String {
+            switch self {
+            case .text(let text): text
+            case .whole(let number): "\(number)"
+            case .real(let number): "\(number)"
+            case .truth(let truth): "\(truth)"
+            }
+        }
+    }
+
+    /// The name of the cell's file.
+    public let hash: String
+    /// The cell.
+    public let cell: StoredCell
+    /// How it was run. Nil if that is not stored.
+    public let provenance: CellProvenance?
+    private let values: [String: Value]
+
+    /// Creates a row. O(parameters).
+    public init(_ cell: StoredCell, hash: String, provenance: CellProvenance?) {
+        self.hash = hash
+        self.cell = cell
+        self.provenance = provenance
+        var values: [String: Value] = [:]
+        for (name, value) in Self.columns {
+            if let value = value(cell, provenance) { values[name] = value }
+        }
+        values["hash"] = .text(hash)
+        for (name, value) in cell.identity.parameters { values[Self.prefix + name] = .text(value) }
+        self.values = values
+    }
+
+    /// The prefix of columns for the parameters of a policy.
+    static let prefix = "p_"
+
+    /// Returns the value of a column; `nil` if the cell does not have it.
+    public subscript(column: String) -> Value? { values[column] }
+
+    /// The names of the columns of some rows, in order: the fixed ones, then one for each parameter of a policy.
+    public static func columnNames(_ rows: [ResultRow]) -> [String] {
+        var parameters: Set<String> = []
+        for row in rows { parameters.formUnion(row.cell.identity.parameters.keys) }
+        return ["hash"] + columns.map(\.name) + parameters.sorted().map { prefix + $0 }
+    }
+
+    private typealias Column = (name: String, value: @Sendable (StoredCell, CellProvenance?) -> Value?)
+
+    private static let columns: [Column] = identityColumns + countColumns + provenanceColumns
+
+    private static let identityColumns: [Column] = [
+        ("trace", { cell, _ in .text(cell.trace.name) }), ("policy", { cell, _ in .text(cell.identity.policy) }),
+        ("label", { cell, _ in .text(cell.label) }),
+        ("parameters", { cell, _ in json(cell.identity.parameters) }),
+        ("mode", { cell, _ in .text(cell.identity.mode.rawValue) }),
+        ("models", { cell, _ in cell.identity.models.map { .text($0.rawValue) } }),
+        ("capacity", { cell, _ in cell.identity.capacity.map { .text($0) } }),
+        ("capacity_size", { cell, _ in .whole(Int64(cell.capacity)) }),
+        ("memory_capacity_size", { cell, _ in whole(cell.memoryCapacity) }),
+        ("size_unit", { cell, _ in .text(cell.trace.sizeUnit.rawValue) }),
+        ("tiers", { cell, _ in cell.identity.tiers.flatMap { json($0) } }),
+        ("labels", { cell, _ in .text(cell.identity.labels) }),
+        ("label_control", { cell, _ in .text(cell.identity.labelControl) }),
+        ("permutation", { cell, _ in cell.identity.permutation.map { .whole(Int64($0)) } }),
+        (
+            "seed",
+            { cell, _ in cell.identity.seed.map { seed in Int64(exactly: seed).map { .whole($0) } ?? .text("\(seed)") }
+            }
+        ),
+        ("prefetch", { cell, _ in cell.identity.prefetch.map { .text($0.policy) } }),
+        ("prefetch_parameters", { cell, _ in cell.identity.prefetch.flatMap { json($0.parameters) } }),
+        ("prefetch_budget", { cell, _ in cell.identity.prefetch.map { .text($0.budget) } }),
+        ("prefetch_latency_us", { cell, _ in cell.identity.prefetch.map { .whole($0.latencyUs) } }),
+        ("warmup", { cell, _ in .text(cell.identity.warmup) }),
+        ("users_part", { cell, _ in cell.identity.users.map { .text($0) } }),
+        ("result_version", { cell, _ in .whole(Int64(cell.identity.resultVersion)) }),
+        ("kernels", { cell, _ in cell.identity.kernels.map { .text($0) } }),
+        ("fingerprint", { cell, _ in .text(cell.identity.fingerprint) }),
+    ]
+
+    private static let countColumns: [Column] = [
+        ("trace_requests", { cell, _ in whole(cell.trace.requests) }),
+        ("trace_objects", { cell, _ in whole(cell.trace.objects) }),
+        ("trace_users", { cell, _ in whole(cell.trace.users) }),
+        ("trace_categories", { cell, _ in whole(cell.trace.categories) }),
+        ("trace_distinct_size", { cell, _ in whole(cell.trace.distinctSize) }),
+        ("requests", { cell, _ in whole(cell.counts.requests) }), ("hits", { cell, _ in whole(cell.counts.hits) }),
+        ("size", { cell, _ in whole(cell.counts.size) }), ("hit_size", { cell, _ in whole(cell.counts.hitSize) }),
+        ("evictions", { cell, _ in whole(cell.counts.evictions) }),
+        ("refused", { cell, _ in whole(cell.counts.refused) }),
+        ("refused_too_large", { cell, _ in whole(cell.counts.refusedTooLarge) }),
+        ("stale", { cell, _ in whole(cell.counts.stale) }),
+        ("warmup_requests", { cell, _ in whole(cell.counts.warmupRequests) }),
+        ("prefetched", { cell, _ in whole(cell.counts.prefetched) }),
+        ("prefetches_used", { cell, _ in whole(cell.counts.prefetchesUsed) }),
+        ("prefetches_late", { cell, _ in whole(cell.counts.prefetchesLate) }),
+        ("prefetched_size", { cell, _ in whole(cell.counts.prefetchedSize) }),
+        ("prefetch_wasted_size", { cell, _ in whole(cell.counts.prefetchWastedSize) }),
+        ("memory_hits", { cell, _ in whole(cell.counts.memoryHits) }),
+        ("disk_hits", { cell, _ in whole(cell.counts.diskHits) }),
+        ("network_fetches", { cell, _ in whole(cell.counts.networkFetches) }),
+        ("object_hit_ratio", { cell, _ in cell.counts.requests == 0 ? nil : .real(cell.objectHitRatio) }),
+        ("byte_hit_ratio", { cell, _ in cell.counts.size == 0 ? nil : .real(cell.byteHitRatio) }),
+        ("latency_mean_ms", { cell, _ in cell.latency.flatMap { Double($0.meanMs) }.map { .real($0) } }),
+        ("latency_p99_ms", { cell, _ in cell.latency.flatMap { Double($0.p99Ms) }.map { .real($0) } }),
+        ("unit_kind", { cell, _ in .text(cell.units.kind.rawValue) }),
+        ("units", { cell, _ in whole(cell.units.requests.count) }),
+    ]
+
+    private static let provenanceColumns: [Column] = [
+        ("build_id", { _, run in run.map { .text($0.buildId) } }),
+        ("halcyon_version", { _, run in run.map { .text($0.halcyonVersion) } }),
+        ("is_optimised", { _, run in run.map { .truth($0.isOptimised) } }),
+        ("host", { _, run in run.map { .text($0.host) } }), ("system", { _, run in run.map { .text($0.system) } }),
+        ("cores", { _, run in whole(run?.cores) }),
+        ("kernels_used", { _, run in run.map { .text($0.kernels.joined(separator: "; ")) } }),
+        ("seconds", { _, run in run.map { .real($0.seconds) } }),
+        ("requests_per_second", { _, run in run.map { .real($0.requestsPerSecond) } }),
+        ("metadata_bytes", { _, run in whole(run?.metadataBytes) }),
+        ("planning_microseconds", { _, run in (run?.planningMicroseconds).map { .real($0) } }),
+        ("finished_at", { _, run in run.map { .text($0.finishedAt) } }),
+        ("suite", { _, run in run.map { .text($0.suite) } }),
+    ]
+
+    private static func whole(_ number: Int?) -> Value? { number.map { .whole(Int64($0)) } }
+
+    private static func json(_ value: some Encodable) -> Value? {
+        (try? JSONReport.compact(value)).map { .text(String(decoding: $0, as: UTF8.self)) }
+    }
+}
+
+extension ResultRow: Encodable {
+    private struct Name: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
+    }
+
+    /// Encodes the present values by the names of their columns.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: Name.self)
+        for (name, value) in values {
+            let key = Name(stringValue: name)
+            switch value {
+            case .text(let text): try container.encode(text, forKey: key)
+            case .whole(let number): try container.encode(number, forKey: key)
+            case .real(let number): try container.encode(number, forKey: key)
+            case .truth(let truth): try container.encode(truth, forKey: key)
+            }
+        }
+    }
+}
+
+extension ResultStore {
+    /// Returns all stored cells with how they were run, in alphabetical order of their names. O(cells).
+    ///
+    /// - Throws: `ReplayError.data(_:)` as ``cell(_:)`` and ``provenance(_:)``, or if the folder is no folder of results.
+    public func rows() throws(ReplayError) -> [ResultRow] {
+        var rows: [ResultRow] = []
+        for hash in try hashes() {
+            rows.append(ResultRow(try cell(hash), hash: hash, provenance: try provenance(hash)))
+        }
+        return rows
+    }
+}
+
+extension CellIdentity {
+    /// The labels without the number of a permutation: `permuted uniform` for `permuted uniform #2`.
+    var labelControl: String {
+        guard let mark = labels.range(of: " #", options: .backwards), permutation != nil else { return labels }
+        return String(labels[..<mark.lowerBound])
+    }
+
+    /// The number of the permutation of the labels. Nil for other labels.
+    var permutation: Int? {
+        labels.hasPrefix("permuted ")
+            ? labels.range(of: " #", options: .backwards).flatMap { Int(labels[$0.upperBound...]) } : nil
+    }
+
+    /// The capacity as requested, or those of the two tiers.
+    var capacityText: String { capacity ?? tiers.map { "memory=\($0.memory),disk=\($0.disk)" } ?? "" }
+
+    /// The prefetching as text: the policy with its budget and its latency; `none` without.
+    var prefetchText: String {
+        guard let prefetch else { return "none" }
+        let milliseconds = (Double(prefetch.latencyUs) / 1_000).decimals(prefetch.latencyUs % 1_000 == 0 ? 0 : 3)
+        let latency = prefetch.latencyUs == 0 ? "" : ", latency \(milliseconds) ms"
+        return "\(prefetch.policy), \(prefetch.budget)\(latency)"
+    }
+}

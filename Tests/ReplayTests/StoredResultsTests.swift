@@ -1,0 +1,201 @@
+import Foundation
+import HalcyonTestSupport
+import Testing
+
+/// `replay results`, `replay compare` and `replay merge`, as a person runs them on the results of a suite.
+@Suite("replay results, compare, merge")
+struct StoredResultsTests {
+    let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+        _ = try folder.file("t.csv", SampleTrace(count: 3_000).csv)
+        _ = try folder.file("suite.yml", Self.suite(capacities: "[5%, 20%]"))
+    }
+
+    private static func suite(capacities: String, policies: String = "[lru, fifo, random, s3-fifo]") -> String {
+        """
+        schema: halcyon.suite/1
+        traces: [t.csv]
+        experiments:
+          - {name: shared, policies: \(policies), capacities: \(capacities), seeds: 2}
+          - {name: users, modes: [per_user], policies: [lru], capacities: [2000]}
+        """
+    }
+
+    /// Runs the suite, or a part of it, into a folder.
+    private func sweep(_ results: String, _ arguments: String...) throws {
+        let outcome = try Replay.run(["sweep", "suite.yml", "--results", results] + arguments, in: folder)
+        #expect(outcome.code == 0, "\(outcome.errors)")
+    }
+
+    private func files(_ name: String) -> [String: Data] {
+        let root = "\(folder.path)/\(name)"
+        let paths = (try? FileManager.default.subpathsOfDirectory(atPath: root)) ?? []
+        return Dictionary(
+            uniqueKeysWithValues: paths.compactMap { path in
+                FileManager.default.contents(atPath: "\(root)/\(path)").map { (path, $0) }
+            })
+    }
+
+    private func cells(_ name: String) -> [String: Data] { files(name).filter { $0.key.hasPrefix("cells/") } }
+
+    @Test("results lists, filters, sorts and exports what the sweep stored")
+    func results() throws {
+        try sweep("out")
+        let table = try Replay.run("results", "out", in: folder)
+        #expect((table.code, table.errors) == (0, ""))
+        #expect(table.lines.count == 11 && table.lines.last?.hasPrefix("11 cells in 9 rows") == true)
+        let lru = SampleTrace.lruHits(
+            SampleTrace(count: 3_000).requests, capacity: SampleTrace(count: 3_000).distinctBytes / 20)
+        let rows = try Replay.run("results", "out", "--where", "policy=lru,capacity=5%", "--format", "json", in: folder)
+            .json()
+        let row = try #require((rows["rows"] as? [[String: Any]])?.first)
+        #expect(row["hits"] as? Int == lru && row["trace"] as? String == "t")
+        let csv = try Replay.run("results", "out", "--format", "csv", "--output", "out.csv", in: folder)
+        #expect((csv.code, csv.text) == (0, ""))
+        #expect(try folder.text("out.csv").split(separator: "\n").count == 12)
+        let random = try Replay.run("results", "out", "--where", "policy=random", "--format", "jsonl", in: folder)
+        #expect(random.lines.count == 4)
+        let sorted = try Replay.run("results", "out", "--sort-by", "hit_ratio", in: folder)
+        #expect(sorted.lines.count == 11 && sorted.lines[1].contains("20%"))
+    }
+
+    @Test(
+        "results refuses what it cannot do with one sentence",
+        arguments: [
+            (["none"], 65, "none: is no folder of results; 'replay sweep' makes one, with a folder 'cells' in it."),
+            (
+                ["out", "--format", "parquet"], 64,
+                "Parquet is written by the Python package: python -m lab export out out.parquet."
+            ),
+            (["out", "--where", "trace=x"], 65, "No cell has trace=x: trace is t."),
+            (["out", "--where", "lru"], 64, "'lru' is not a condition: write field=value, such as trace=shop."),
+            (
+                ["out", "--sort-by", "speed"], 64,
+                "--sort-by has no column 'speed': write one of trace, mode, policy, capacity, prefetch, models, labels, "
+                    + "seeds, hit_ratio, byte_hit_ratio, requests_per_second."
+            ),
+            (["out", "--sort-by", "trace", "--format", "csv"], 64, "--sort-by needs --format table."),
+        ] as [([String], Int32, String)])
+    func refusedResults(arguments: [String], code: Int32, sentence: String) throws {
+        try sweep("out", "--trace", "t")
+        let outcome = try Replay.run(["results"] + arguments, in: folder)
+        #expect((outcome.code, outcome.text, outcome.errors) == (code, "", "replay: \(sentence)\n"))
+    }
+
+    @Test("compare pairs two policies, fails if one is worse, and needs no --results where there is one folder")
+    func compare() throws {
+        try sweep("results/only")
+        let found = try Replay.run("compare", "fifo", "lru", "--format", "json", in: folder).json()
+        #expect(found["schema"] as? String == "halcyon.comparison/1" && (found["cells"] as? [Any])?.count == 2)
+        for measure in ["object", "byte"] {
+            let arguments = ["compare", "lru", "fifo", "--measure", measure, "--results", "results/only"]
+            let text = try Replay.run(arguments, in: folder)
+            #expect(text.code == 0 && text.text.contains("A won"))
+            #expect(try Replay.run(arguments + ["--fail-if-worse"], in: folder).code == 0)
+        }
+        let random = try Replay.run("compare", "random", "lru", in: folder)
+        #expect(random.code == 0 && random.text.contains("2 / -"))
+        // The optimum of size 1 % against that of 20 % is worse beyond doubt.
+        let worse = try Replay.run("compare", "capacity=5%", "capacity=20%", "--fail-if-worse", in: folder)
+        #expect(worse.code == 1 && worse.text.contains("lost significantly"))
+        #expect(worse.errors.hasPrefix("replay: A is worse over all traces: -"))
+        #expect(worse.errors.contains("replay: A is significantly worse in t, shared, lru, 5% / 20%: -"))
+    }
+
+    @Test("compare takes two folders of results of the same cells")
+    func folders() throws {
+        try sweep("before")
+        try sweep("after", "--threads", "1")
+        #expect(cells("before") == cells("after"))
+        let outcome = try Replay.run("compare", "before", "after", "--fail-if-worse", in: folder)
+        #expect(outcome.code == 0 && outcome.text.contains("9 equal"))
+        #expect(try Replay.run("compare", "before", "./before", in: folder).code == 64)
+        #expect(try Replay.run("compare", "before", "lru", in: folder).code == 64)
+        #expect(try Replay.run("compare", "before", "after", "--results", "before", in: folder).code == 64)
+        // Two folders of results and none named.
+        _ = try Replay.shell("mkdir results && cp -r before results/a && cp -r after results/b", in: folder)
+        let unnamed = try Replay.run("compare", "lru", "fifo", in: folder)
+        #expect(
+            (unnamed.code, unnamed.errors) == (
+                64, "replay: --results is needed to name the folder of the results: in 'results' there are a, b.\n"
+            ))
+    }
+
+    @Test("compare says which cells each side has if there is no pair, and refuses equal sides")
+    func noPairs() throws {
+        try sweep("out")
+        let none = try Replay.run("compare", "lru", "clock", "--results", "out", in: folder)
+        #expect((none.code, none.text) == (65, ""))
+        #expect(
+            none.errors
+                == "replay: No cell of A has a partner in B that agrees in everything else: A (lru) has 3 cells (trace t; modes "
+                + "per user, shared; policy lru; capacities 20%, 2000, 5%; labels given; prefetching none; result version 2), "
+                + "and B (clock) has no cells.\n")
+        for (a, b) in [("lru", "lru"), ("s3-fifo", "s3-fifo(small=0.1)"), ("lru", "trace=t"), ("lru", "lfruda")] {
+            let outcome = try Replay.run("compare", a, b, "--results", "out", in: folder)
+            #expect((outcome.code, outcome.text) == (64, ""), "\(a), \(b)")
+            #expect(outcome.errors.split(separator: "\n").count == 1)
+        }
+    }
+
+    @Test("merge puts the shards of a suite together in any order, and names what is missing")
+    func merge() throws {
+        try sweep("whole")
+        for part in 1...3 { try sweep("part-\(part)", "--shard", "\(part)/3") }
+        let first = try Replay.run("merge", "all", "part-2", "part-1", "--suite", "suite.yml", in: folder)
+        let missing = cells("part-3").count
+        #expect(missing > 0 && first.code == 1)
+        #expect(first.lines.filter { $0.hasPrefix("missing: ") }.count == missing)
+        #expect(first.lines.last == "Suite suite: \(11 - missing) of 11 cells stored, \(missing) missing.")
+        let second = try Replay.run("merge", "all", "part-3", "--suite", "suite.yml", in: folder)
+        #expect((second.code, second.errors) == (0, ""))
+        #expect(second.lines.last == "Suite suite: 11 of 11 cells stored, 0 missing.")
+        #expect(cells("all") == cells("whole"))
+        #expect(try Replay.run("merge", "other", "part-3", "part-2", "part-1", in: folder).code == 0)
+        #expect(files("other") == files("all"))
+    }
+
+    @Test("merge writes nothing if a cell differs, and names both files")
+    func conflict() throws {
+        try sweep("a")
+        try sweep("b")
+        let name = try #require(cells("b").keys.sorted().first)
+        let path = "\(folder.path)/b/\(name)"
+        let text = try String(contentsOfFile: path, encoding: .utf8)
+        try text.replacingOccurrences(of: "\"refused_too_large\":", with: "\"refused_too_large\":1").write(
+            toFile: path, atomically: true, encoding: .utf8)
+        let outcome = try Replay.run("merge", "into", "a", "b", in: folder)
+        #expect((outcome.code, outcome.text) == (65, ""))
+        #expect(outcome.errors.hasPrefix("replay: a/\(name) and b/\(name): are different results of one cell"))
+        #expect(!folder.contents.contains("into"))
+        #expect(try Replay.run("merge", "a", "a", in: folder).code == 64)
+        #expect(try Replay.run("merge", "into", "a", "--suite", "none.yml", in: folder).code == 65)
+        #expect(!folder.contents.contains("into"))
+    }
+
+    @Test("a merge that is killed leaves whole files only, and goes on")
+    func killed() throws {
+        let capacities = "[" + (1...600).map { "\($0 * 10)" }.joined(separator: ", ") + "]"
+        _ = try folder.file("suite.yml", Self.suite(capacities: capacities, policies: "[lru, fifo]"))
+        _ = try folder.file("t.csv", SampleTrace(count: 40).csv)
+        try sweep("from")
+        let whole = files("from")
+        #expect(whole.count == 2 * 1_201)
+        var wasKilledWithin = false
+        for attempt in 0..<10 where !wasKilledWithin {
+            let into = "into-\(attempt)"
+            let process = try Replay.start(["merge", into, "from"], in: folder)
+            while cells(into).count < 20 * (attempt + 1) { usleep(200) }
+            process.signal(SIGKILL)
+            _ = process.wait()
+            let left = files(into).filter { $0.key.hasSuffix(".json") }
+            #expect(left.allSatisfy { whole[$0.key] == $0.value })
+            wasKilledWithin = !left.isEmpty && left.count < whole.count
+            #expect(try Replay.run("merge", into, "from", in: folder).code == 0)
+            #expect(files(into).filter { $0.key.hasSuffix(".json") } == whole)
+        }
+        #expect(wasKilledWithin, "every merge ended before it was killed")
+    }
+}
