@@ -10,7 +10,7 @@ struct TuneCommandTests {
         folder = try TemporaryFolder()
         // Loops with a few popular objects, over more objects than fit.
         for (number, name) in ["one", "two", "three"].enumerated() {
-            let keys = (0..<3_000).map { $0 % 3 == 0 ? $0 % 7 : 100 + $0 * (number + 5) % 211 }
+            let keys = (0..<3_000).map { $0 % 3 == 0 ? $0 % 7 : 100 + $0 * 5 % (211 + 12 * number) }
             _ = try folder.file("\(name).csv", "key\n" + keys.map { "o\($0)\n" }.joined())
         }
         _ = try folder.file(
@@ -84,7 +84,7 @@ struct TuneCommandTests {
         let process = try Replay.start(arguments, in: folder)
         let deadline = Date().addingTimeInterval(120)
         while cells < 4, Date() < deadline { usleep(2_000) }
-        process.kill()
+        process.signal(SIGKILL)
         #expect(process.wait() != .exited(0), "it was over before it was killed")
         let stored = cells
         #expect(stored >= 4)

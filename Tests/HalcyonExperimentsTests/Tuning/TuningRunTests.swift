@@ -285,7 +285,7 @@ struct TuningRunTests {
     func kinds() async throws {
         let fixture = try TuningFixture()
         for (number, name) in ["training", "validation", "test"].enumerated() {
-            let rows = (0..<600).map { "o\(($0 * 7 + number) % (40 + number)),u\($0 % 3)\n" }
+            let rows = (0..<600).map { "o\(($0 * 11 + number) % (40 + number)),u\($0 % 3)\n" }
             _ = try fixture.folder.file("\(name).csv", "key,user\n" + rows.joined())
         }
         let suite = try Suite(
