@@ -56,6 +56,29 @@ struct CheckCommandTests {
         #expect(try await code(targets(", floor: 0"), "--reason", "why") == 64)
     }
 
+    @Test("a broken limit of each kind exits with 1")
+    func limits() async throws {
+        func code(_ group: String, _ target: String) async throws -> Int32 {
+            _ = try folder.file("sized.csv", "key,size\na,10\na,10\nb,5\na,10\nc,10\nb,5\n")
+            let path = try folder.file(
+                "kinds.yml",
+                "schema: halcyon.targets/2\nresult_version: \(Halcyon.resultVersion)\n"
+                    + "groups: [{trace: sized.csv, \(group), targets: [{\(target)}]}]\n")
+            return try await self.code(path)
+        }
+        // A hit of 10 bytes at the second and the fourth request, of 50 bytes in all.
+        #expect(try await code("mode: shared", "policy: lru, capacity: 15, hits: 2, byte_floor: 0.4") == 0)
+        #expect(try await code("mode: shared", "policy: lru, capacity: 15, byte_floor: 0.41") == 1)
+        let tiers = "tiers: {memory: 10, disk: 15, latency: 'memory=1,disk=10,network=100,bandwidth=1GB'}"
+        #expect(try await code(tiers, "policy: lru, hits: 2, highest_latency_ms: 68.501") == 0)
+        #expect(try await code(tiers, "policy: lru, highest_latency_ms: 68.4") == 1)
+        let seeds = "seeds: 2"
+        #expect(try await code(seeds, "policy: random, capacity: 50, hits: 6, floor: 0.5") == 0)
+        #expect(try await code(seeds, "policy: random, capacity: 50, hits: 3, floor: 0.5") == 1)
+        #expect(try await code(seeds, "policy: random, capacity: 50, floor: 0.51") == 1)
+        #expect(try await code(seeds, "policy: random, floor: 0.5") == 65)
+    }
+
     @Test("reports are written where a target is missed as well")
     func reports() async throws {
         let (junit, markdown) = ("\(folder.path)/out.xml", "\(folder.path)/out.md")

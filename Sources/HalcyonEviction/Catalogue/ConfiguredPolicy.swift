@@ -6,8 +6,12 @@ public struct PolicyEntry: Sendable {
         public let name: String
         /// What it does, in a few words.
         public let help: String
+        /// What is accepted.
+        public let range: ParameterRange
         /// What is accepted, in words.
         public let accepts: String
+        /// Whether a search of parameters leaves the default as it is, unless the user names the parameter.
+        public let isFixedInTuning: Bool
         /// The default, as it would be written.
         public let defaultValue: String
     }
@@ -27,7 +31,9 @@ public struct PolicyEntry: Sendable {
     ) {
         info = Policy.info
         parameters = Policy.Parameters.table.map {
-            ParameterInfo(name: $0.name, help: $0.help, accepts: $0.accepts, defaultValue: $0.read(defaults))
+            ParameterInfo(
+                name: $0.name, help: $0.help, range: $0.range, accepts: $0.accepts,
+                isFixedInTuning: $0.isFixedInTuning, defaultValue: $0.read(defaults))
         }
         factory = Factory<Policy>(values: defaults)
     }

@@ -61,14 +61,37 @@ public struct NoParameters: PolicyParameters {
     public init() {}
 }
 
+/// The values that a parameter accepts.
+public enum ParameterRange: Sendable, Equatable {
+    /// The real numbers of a range.
+    case real(ClosedRange<Double>)
+    /// The whole numbers of a range.
+    case integer(ClosedRange<Int>)
+    /// These words.
+    case words([String])
+
+    /// The values in words: `a number from 0.0 to 1.0`.
+    var description: String {
+        switch self {
+        case .real(let range): "a number from \(range.lowerBound) to \(range.upperBound)"
+        case .integer(let range): "a whole number from \(range.lowerBound) to \(range.upperBound)"
+        case .words(let words): "one of " + words.joined(separator: ", ")
+        }
+    }
+}
+
 /// One settable value: its name, what it means, what is accepted, how to read and write it.
 public struct Parameter<Owner>: Sendable {
     /// The name, in kebab case.
     public let name: String
     /// What it does, in a few words.
     public let help: String
-    /// What is accepted, in words: `a number from 0 to 1`.
-    public let accepts: String
+    /// What is accepted.
+    public let range: ParameterRange
+    /// What is accepted, in words: `a number from 0.0 to 1.0`.
+    public var accepts: String { range.description }
+    /// Whether a search of parameters leaves the default as it is, unless the user names the parameter.
+    private(set) var isFixedInTuning = false
     /// A name that is accepted besides, for one version.
     private(set) var formerName: String?
     package let read: @Sendable (Owner) -> String
@@ -81,12 +104,20 @@ public struct Parameter<Owner>: Sendable {
         return parameter
     }
 
+    /// The same parameter, which states what is to be cached and not how well: a search of parameters leaves it as it
+    /// is, unless the user names it.
+    public func fixedInTuning() -> Parameter {
+        var parameter = self
+        parameter.isFixedInTuning = true
+        return parameter
+    }
+
     /// A real number in a range.
     public static func real(
         _ name: String, _ path: WritableKeyPath<Owner, Double> & Sendable, in range: ClosedRange<Double>, _ help: String
     ) -> Parameter {
         Parameter(
-            name: name, help: help, accepts: "a number from \(range.lowerBound) to \(range.upperBound)",
+            name: name, help: help, range: .real(range),
             read: { "\($0[keyPath: path])" },
             write: { owner, text in
                 guard let value = Double(text), range.contains(value) else { return false }
@@ -100,7 +131,7 @@ public struct Parameter<Owner>: Sendable {
         _ name: String, _ path: WritableKeyPath<Owner, Int> & Sendable, in range: ClosedRange<Int>, _ help: String
     ) -> Parameter {
         Parameter(
-            name: name, help: help, accepts: "a whole number from \(range.lowerBound) to \(range.upperBound)",
+            name: name, help: help, range: .integer(range),
             read: { "\($0[keyPath: path])" },
             write: { owner, text in
                 guard let value = Int(text), range.contains(value) else { return false }
@@ -114,8 +145,7 @@ public struct Parameter<Owner>: Sendable {
         _ name: String, _ path: WritableKeyPath<Owner, Value> & Sendable, _ help: String
     ) -> Parameter where Value.RawValue == String {
         Parameter(
-            name: name, help: help,
-            accepts: "one of " + Value.allCases.map(\.rawValue).joined(separator: ", "),
+            name: name, help: help, range: .words(Value.allCases.map(\.rawValue)),
             read: { $0[keyPath: path].rawValue },
             write: { owner, text in
                 guard let value = Value(rawValue: text) else { return false }

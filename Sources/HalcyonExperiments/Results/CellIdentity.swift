@@ -106,8 +106,11 @@ public struct CellIdentity: Sendable, Hashable, Codable {
     }
 
     /// The name of the cell: the first 32 hexadecimal digits of the SHA-256 digest of ``canonicalJSON``.
-    public var hash: String {
-        SHA256.hash(data: canonicalJSON).prefix(16).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    public var hash: String { Self.name(of: canonicalJSON) }
+
+    /// Returns the first 32 hexadecimal digits of the SHA-256 digest of data.
+    static func name(of data: Data) -> String {
+        SHA256.hash(data: data).prefix(16).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
     /// The identity as JSON with sorted keys and without spaces; values that are absent are left out.
@@ -122,7 +125,7 @@ public struct CellIdentity: Sendable, Hashable, Codable {
 
 extension LatencyModel {
     /// The latencies in the notation of `--latency`.
-    fileprivate var text: String {
+    var text: String {
         "memory=\(memory),disk=\(disk),network=\(network),bandwidth=\(UInt64(bandwidth))B"
     }
 }

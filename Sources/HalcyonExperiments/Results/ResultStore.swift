@@ -104,13 +104,13 @@ public struct ResultStore: Sendable {
 
     private struct Head: Decodable { var schema: String? }
 
-    private static func write(_ data: Data, to path: String) throws {
+    static func write(_ data: Data, to path: String) throws {
         let file = try AtomicFile(path: path)
         try file.write(Array(data))
         try file.finish()
     }
 
-    private static func decode<Value: Decodable>(
+    static func decode<Value: Decodable>(
         _ type: Value.Type, _ file: String, schema: String
     ) throws(ReplayError) -> Value {
         guard let data = FileManager.default.contents(atPath: file) else { throw .data("\(file): cannot be read.") }

@@ -28,7 +28,7 @@ extension Suite {
             throw schema.fault("the schema '\(found.shortened)' is not known: it is \(Self.schema).")
         }
         let fields = try root.fields(
-            accepting: ["schema", "description", "traces", "experiments"], of: "A suite")
+            accepting: ["schema", "description", "traces", "experiments", "tuning"], of: "A suite")
         let reader = SuiteReader(jobs: JobReader(catalogue: catalogue))
         let description = try fields["description"].map { value throws(ReplayError) in
             try value.text(as: "A description")
@@ -44,6 +44,7 @@ extension Suite {
         self.init(
             name: TraceReference.name(of: file), path: file, description: description ?? "", traces: traces,
             experiments: parts)
+        if let value = fields["tuning"] { tuning = try reader.tuning(value) }
     }
 }
 
@@ -135,6 +136,32 @@ private struct SuiteReader {
             throw permutations.fault("'permutations' needs 'labels' that are permuted.")
         }
         return experiment
+    }
+
+    /// Reads the searched parameters of policies: `{s3-fifo: {small: [0.05, 0.1], ghost: 0.5..2}}`.
+    func tuning(_ value: YAMLValue) throws(ReplayError) -> [String: TuningSpace] {
+        var spaces: [String: TuningSpace] = [:]
+        let policies = try value.fields(of: "'tuning'")
+        for (name, key) in policies.keys {
+            guard let entry = jobs.catalogue.entries.first(where: { $0.info.name == name }) else {
+                throw key.fault("'\(name.shortened)' is not the name of a policy: write a name without parameters.")
+            }
+            var parameters: [TuningSpace.Parameter] = []
+            let owner = try policies.required(name)
+            let fields = try owner.fields(of: "The searched parameters of \(name)")
+            for (parameter, key) in fields.keys {
+                let values = try fields.required(parameter)
+                var texts: [String] = []
+                for item in values.listOrOne() { texts.append(try item.text(as: "A value of '\(parameter)'")) }
+                if texts.isEmpty { throw values.fault("'\(parameter)' needs at least one value.") }
+                do { parameters.append(try TuningSpace.parameter(parameter, texts, of: entry)) } catch {
+                    throw key.fault(error.description)
+                }
+            }
+            if parameters.isEmpty { throw owner.fault("the searched parameters of \(name) are missing.") }
+            spaces[name] = TuningSpace(parameters)
+        }
+        return spaces
     }
 
     private func list<Value>(

@@ -33,6 +33,9 @@ public struct Suite: Sendable {
     public var traces: [TraceReference]
     /// The experiments in the order of the file.
     public var experiments: [SuiteExperiment]
+    /// The parameters that `replay tune` searches, by the name of the policy. For a policy that is not listed it searches
+    /// a default space.
+    public var tuning: [String: TuningSpace] = [:]
 
     /// Creates a suite.
     public init(

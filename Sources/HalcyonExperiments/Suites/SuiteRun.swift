@@ -266,7 +266,7 @@ private struct CellWork: Sendable {
 
 extension ReplayJob {
     /// The capacity, or the capacities of the tiers, as requested.
-    fileprivate var capacityText: String {
+    var capacityText: String {
         guard let tiers, name == nil else { return capacity.description }
         return "memory=\(tiers.memory),disk=\(tiers.disk)"
     }

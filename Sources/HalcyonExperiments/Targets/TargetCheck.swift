@@ -7,7 +7,7 @@ import Synchronization
 
 /// A check that replays the traces of a target file and compares the results with its targets.
 ///
-/// Each trace is loaded once per size rule and column names. Each policy runs once at each capacity, on all cores.
+/// Each file is loaded once for each way to read it. Each policy runs once at each capacity for each seed, on all cores.
 ///
 /// ```swift
 /// let file = try TargetFile(path: "Experiments/targets.yml")
@@ -37,10 +37,7 @@ public struct TargetCheck: Sendable {
     ///
     /// - Throws: `PolicyError` or `ReplayError` as ``run(workers:progress:)``.
     public func makeProgress() throws -> TargetProgress {
-        TargetProgress(
-            runs: try file.groups.reduce(0) { sum, group in
-                try sum + batches(of: group).reduce(0) { $0 + $1.policies.count * $1.capacities.count }
-            })
+        TargetProgress(runs: try file.groups.reduce(0) { try $0 + jobs(of: $1).jobs.count })
     }
 
     /// Runs all targets.
@@ -51,12 +48,12 @@ public struct TargetCheck: Sendable {
     /// - Throws: `ReplayError`, `PolicyError` or `TraceError`.
     public func run(workers: Int? = nil, progress: TargetProgress? = nil) async throws -> TargetReport {
         var outcomes: [[TargetOutcome]] = Array(repeating: [], count: file.groups.count)
-        var done: Set<TraceReading> = []
+        var done: Set<TraceReference> = []
         for group in file.groups {
-            let reading = TraceReading(group)
+            let reading = group.source.wholeFile
             guard done.insert(reading).inserted else { continue }
-            let trace = try reading.load(from: group.tracePath(inFileAt: path))
-            for (number, group) in file.groups.enumerated() where TraceReading(group) == reading {
+            let trace = try reading.load(inFileAt: path)
+            for (number, group) in file.groups.enumerated() where group.source.wholeFile == reading {
                 outcomes[number] = try await run(
                     group, number: number, over: trace, workers: workers, progress: progress)
             }
@@ -69,94 +66,78 @@ public struct TargetCheck: Sendable {
     private func run(
         _ group: TargetGroup, number: Int, over whole: Trace, workers: Int?, progress: TargetProgress?
     ) async throws -> [TargetOutcome] {
-        let perUser = group.mode == .perUser
-        if perUser, !whole.hasUsers {
-            throw ReplayError.data("\(group.trace) has no users, which per-user caches need.")
+        let trace = try group.source.selection(of: whole, mode: group.mode)
+        if trace.sizeUnit == .objects, let target = group.targets.first(where: { $0.byteFloor != nil }) {
+            throw ReplayError.data(
+                "\(group.trace): every object counts 1, so that the byte hit ratio of \(target.policy) is its hit ratio: leave "
+                    + "out 'byte_floor'.")
         }
-        let trace =
-            perUser || group.limit != nil ? whole.selection(limit: group.limit, withUserOnly: perUser).trace : whole
-        let options = ReplayOptions(warmup: group.warmup, seed: group.seed, windows: 1, prefetch: group.prefetch)
-        let prefetch = group.prefetch.map { " + \($0.policy)" } ?? ""
-        var results: [Job: RunResult] = [:]
-        for batch in try batches(of: group) {
-            let sweep = try Sweep(
-                trace: trace, policies: batch.policies, capacities: batch.capacities, options: options,
-                mode: group.mode)
-            let runs = sweep.makeProgress()
-            progress?.start(sweep.jobs.count, runs)
-            for result in await sweep.run(workers: workers, progress: runs) {
-                results[Job(policy: result.label, capacity: result.capacityAsked)] = result
-            }
-        }
+        let plan = try jobs(of: group)
+        let sweep = try Sweep(trace: trace, jobs: plan.jobs)
+        let runs = sweep.makeProgress()
+        progress?.start(sweep.jobs.count, runs)
+        let results = await sweep.run(workers: workers, progress: runs)
         return try group.targets.enumerated().map { place, target in
             let policy = try catalogue.policy(target.policy)
-            guard let result = results[Job(policy: policy.label, capacity: target.capacity)] else {
-                preconditionFailure("every target is in a batch")
-            }
+            guard let own = plan.places[Key(policy: policy.label, capacity: target.capacity)].map({ results[$0] }),
+                let first = own.first
+            else { preconditionFailure("every target has a job") }
             let baseline = try target.baseline.map { try catalogue.policy($0).label }
+            let rival = baseline.flatMap { plan.places[Key(policy: $0, capacity: target.capacity)] }.map { results[$0] }
             return TargetOutcome(
-                group: number, number: place, trace: group.trace + prefetch, mode: group.mode, target: target,
-                policyName: policy.info.name, hits: result.hits, requests: result.requests,
-                baselineHitRatio: baseline.flatMap {
-                    results[Job(policy: $0, capacity: target.capacity)]?.objectHitRatio
-                },
-                systemKernels: result.allKernels.first(where: \.dependsOnProcessor), seconds: result.seconds)
+                group: number, number: place, trace: group.trace + group.setting, file: group.trace, mode: group.mode,
+                target: target, policyName: policy.info.name,
+                tierCapacity: group.tiers == nil ? nil : group.capacity(of: target),
+                hits: own.reduce(0) { $0 + $1.hits }, requests: own.reduce(0) { $0 + $1.requests },
+                byteHitRatio: first.capacityUnit == .bytes ? Self.mean(own.map(\.byteHitRatio)) : nil,
+                meanLatency: first.tiers == nil ? nil : Self.mean(own.compactMap { $0.tiers?.meanLatency }),
+                baselineHitRatio: rival.map { Self.mean($0.map(\.objectHitRatio)) },
+                systemKernels: first.allKernels.first(where: \.dependsOnProcessor),
+                seconds: own.reduce(0) { $0 + $1.seconds })
         }
     }
 
-    /// Returns the runs of a group. Policies with the same capacities are in one batch.
-    private func batches(of group: TargetGroup) throws -> [(
-        policies: [ConfiguredPolicy], capacities: [CapacityRequest]
-    )] {
-        var policies: [ConfiguredPolicy] = []
-        var capacities: [String: [String]] = [:]
+    private static func mean(_ values: [Double]) -> Double { values.reduce(0, +) / Double(max(1, values.count)) }
+
+    /// Returns the runs of a group, and the place of each policy's runs among them: one for each seed.
+    private func jobs(of group: TargetGroup) throws -> (jobs: [ReplayJob], places: [Key: Range<Int>]) {
+        var jobs: [ReplayJob] = []
+        var places: [Key: Range<Int>] = [:]
         for target in group.targets {
             for name in [target.policy] + (target.baseline.map { [$0] } ?? []) {
                 let policy = try catalogue.policy(name)
-                if capacities[policy.label] == nil { policies.append(policy) }
-                if capacities[policy.label, default: []].contains(target.capacity) { continue }
-                capacities[policy.label, default: []].append(target.capacity)
+                let key = Key(policy: policy.label, capacity: target.capacity)
+                if places[key] != nil { continue }
+                let options = ReplayOptions(warmup: group.warmup, windows: 1, prefetch: group.prefetch)
+                var job = ReplayJob(
+                    policy: policy, capacity: try group.tiers?.disk ?? CapacityRequest(parsing: target.capacity),
+                    mode: group.mode, models: group.models, tiers: group.tiers, options: options)
+                job.comparesWithoutPrefetching = false
+                let start = jobs.count
+                for seed in job.isRandomised ? group.seeds : Array(group.seeds.prefix(1)) {
+                    job.options.seed = seed
+                    jobs.append(job)
+                }
+                places[key] = start..<jobs.count
             }
         }
-        var batches: [(policies: [ConfiguredPolicy], capacities: [String])] = []
-        for policy in policies {
-            let wanted = (capacities[policy.label] ?? []).sorted()
-            if let place = batches.firstIndex(where: { $0.capacities == wanted }) {
-                batches[place].policies.append(policy)
-            } else {
-                batches.append(([policy], wanted))
-            }
-        }
-        return try batches.map { ($0.policies, try $0.capacities.map { try CapacityRequest(parsing: $0) }) }
+        return (jobs, places)
     }
 
-    private struct Job: Hashable {
+    /// A policy at a capacity, which is empty with tiers.
+    private struct Key: Hashable {
         let policy: String
         let capacity: String
     }
 }
 
-/// A trace with its load options: the key for loading it once.
-private struct TraceReading: Hashable {
-    let trace: String
-    let sizes: String
-    let columns: String?
-
-    init(_ group: TargetGroup) {
-        trace = group.trace
-        sizes = group.sizes
-        columns = group.columns
-    }
-
-    func load(from path: String) throws -> Trace {
-        var options = LoadOptions()
-        options.sizes = SizeRule(argument: sizes) ?? .firstRequest
-        if let columns {
-            do { options.columns = try ColumnNames(parsing: columns) } catch {
-                throw ReplayError.data("\(trace): \(error.description)")
-            }
-        }
-        return try Trace.load(path, options)
+extension TraceReference {
+    /// The same file, read in the same way, without a selection: the key for loading it once.
+    fileprivate var wholeFile: TraceReference {
+        var reference = self
+        (reference.skip, reference.limit, reference.split) = (0, nil, nil)
+        reference.name = ""
+        return reference
     }
 }
 

@@ -37,7 +37,7 @@ extension TargetFile {
         }
         let fields = try root.fields(
             accepting: ["schema", "result_version", "margins", "groups", "history"], of: "A file of targets")
-        let reader = TargetReader(catalogue: catalogue, comments: YAMLComments(text))
+        let reader = TargetReader(jobs: JobReader(catalogue: catalogue), comments: YAMLComments(text))
         resultVersion = try fields["result_version"].map { value throws(ReplayError) in
             try value.whole(atLeast: 1, as: "a result version")
         }
@@ -63,7 +63,7 @@ extension TargetFile {
         for group in groups {
             guard let target = group.targets.first(where: { !$0.hasLimit }) else { continue }
             throw .usage(
-                "\(path): \(target.policy) at \(target.capacity) on \(group.trace), \(group.mode.words), has no limit: "
+                "\(path): \(target.policy) at \(group.capacity(of: target)) on \(group.trace), \(group.mode.words), has no limit: "
                     + "give floor, or baseline with highest_loss, or record it with --update --reason \"…\".")
         }
     }
@@ -71,7 +71,7 @@ extension TargetFile {
 
 /// Creates targets from YAML.
 private struct TargetReader {
-    let catalogue: PolicyCatalogue
+    let jobs: JobReader
     let comments: YAMLComments
 
     func margins(_ value: YAMLValue?) throws(ReplayError) -> [(policy: String, margin: Double)] {
@@ -80,7 +80,7 @@ private struct TargetReader {
         var margins: [(policy: String, margin: Double)] = []
         for (name, key) in fields.keys {
             let isKnown =
-                catalogue.entries.contains { $0.info.name == name } || PrefetchCatalogue.entry(named: name) != nil
+                jobs.catalogue.entries.contains { $0.info.name == name } || PrefetchCatalogue.entry(named: name) != nil
             if name != "default", !isKnown {
                 throw key.fault("'\(name.shortened)' is neither 'default' nor the name of a policy.")
             }
@@ -91,42 +91,37 @@ private struct TargetReader {
 
     func group(_ value: YAMLValue) throws(ReplayError) -> TargetGroup {
         let fields = try value.fields(
-            accepting: [
-                "trace", "mode", "sizes", "columns", "limit", "warmup", "seed", "prefetch", "prefetch_budget",
-                "targets",
-            ],
+            accepting: ["trace", "mode", "models", "tiers"] + TraceReference.readingFields
+                + ["warmup", "seed", "seeds", "prefetch", "prefetch_budget", "prefetch_latency", "targets"],
             of: "A group")
         var group = TargetGroup(trace: try fields.required("trace").text(as: "The path of a trace"), targets: [])
-        if let mode = fields["mode"] {
-            let name = try mode.text(as: "A mode")
-            guard let known = ReplayMode(rawValue: name) else {
-                throw mode.fault("'\(name.shortened)' is not a mode: write shared or per_user.")
+        if let mode = fields["mode"] { group.mode = try jobs.mode(mode) }
+        if let models = fields["models"] {
+            group.models = try jobs.models(models)
+            guard group.mode == .perUser else { throw models.fault("'models' needs 'mode: per_user'.") }
+        }
+        try group.source.read(fields)
+        if let tiers = fields["tiers"] {
+            let options = try jobs.tiers(tiers)
+            if options.memoryPolicy != nil, options.diskPolicy != nil {
+                throw tiers.fault(
+                    "the tiers name both policies, so that those of the targets decide nothing: leave out 'memory_policy' or "
+                        + "'disk_policy'.")
             }
-            group.mode = known
+            group.tiers = options
         }
-        if let sizes = fields["sizes"] {
-            group.sizes = try sizes.text(as: "A rule for sizes")
-            guard SizeRule(argument: group.sizes) != nil else {
-                throw sizes.fault("'\(group.sizes.shortened)' is not a rule for sizes: write \(SizeRule.accepted).")
-            }
+        if let warmup = fields["warmup"] { group.warmup = try jobs.warmup(warmup) }
+        if let seed = fields["seed"] { group.seeds = [try seed.whole(atLeast: 0, as: "a seed")] }
+        if let seeds = fields["seeds"] {
+            if fields["seed"] != nil { throw seeds.fault("'seed' and 'seeds' exclude each other: leave one out.") }
+            group.seeds = try jobs.seeds(seeds)
         }
-        if let columns = fields["columns"] {
-            let text = try columns.text(as: "Names of columns")
-            do { _ = try ColumnNames(parsing: text) } catch { throw columns.fault(error.description) }
-            group.columns = text
-        }
-        group.limit = try fields["limit"].map { value throws(ReplayError) in
-            try value.whole(atLeast: 1, as: "a number of requests")
-        }
-        if let warmup = fields["warmup"] {
-            group.warmup = try warmup.number(in: 0...0.999_999, as: "a share of the requests")
-        }
-        if let seed = fields["seed"] { group.seed = try seed.whole(atLeast: 0, as: "a seed") }
-        group.prefetch = try prefetch(fields["prefetch"], budget: fields["prefetch_budget"])
+        group.prefetch = try prefetch(
+            fields["prefetch"], budget: fields["prefetch_budget"], latency: fields["prefetch_latency"])
         var places: [String: Int] = [:]
         for value in try fields.required("targets").list(as: "'targets'") {
             let target = try target(value, in: group)
-            let name = "\(target.policy) at \(target.capacity)"
+            let name = "\(target.policy) at \(group.capacity(of: target))"
             if let line = places[name] {
                 throw value.fault("\(name) is also in line \(line); a group has each policy and capacity once.")
             }
@@ -139,31 +134,36 @@ private struct TargetReader {
         return group
     }
 
-    private func prefetch(_ value: YAMLValue?, budget: YAMLValue?) throws(ReplayError) -> PrefetchOptions? {
+    private func prefetch(
+        _ value: YAMLValue?, budget: YAMLValue?, latency: YAMLValue?
+    ) throws(ReplayError) -> PrefetchOptions? {
         guard let value else {
             if let budget { throw budget.fault("a budget needs 'prefetch', which names the prefetch policy.") }
+            if let latency { throw latency.fault("a latency needs 'prefetch', which names the prefetch policy.") }
             return nil
         }
-        let name = try value.text(as: "A prefetch policy")
-        let limits: PrefetchBudget
-        let text = try budget?.text(as: "A budget") ?? "2/request"
-        do { limits = try PrefetchBudget(parsing: text) } catch { throw (budget ?? value).fault("\(error)") }
-        do { return try PrefetchOptions(policy: name, budget: limits) } catch { throw value.fault("\(error)") }
+        return try jobs.prefetch(value, budget: budget, latency: latency)
     }
 
     private func target(_ value: YAMLValue, in group: TargetGroup) throws(ReplayError) -> Target {
         let fields = try value.fields(
-            accepting: ["policy", "capacity", "hits", "floor", "baseline", "highest_loss"], of: "A target")
+            accepting: [
+                "policy", "capacity", "hits", "floor", "baseline", "highest_loss", "byte_floor", "highest_latency_ms",
+            ],
+            of: "A target")
         func ratio(_ name: String, from least: Double) throws(ReplayError) -> Double? {
             guard let value = fields[name] else { return nil }
             return try value.number(in: least...1, as: "a ratio")
         }
-        let capacity = try fields.required("capacity")
         var target = Target(
-            policy: try label(fields.required("policy")), capacity: try capacity.text(as: "A capacity"),
+            policy: try label(fields.required("policy")), capacity: try capacity(fields, in: group),
             floor: try ratio("floor", from: 0), highestLoss: try ratio("highest_loss", from: -1))
-        do { target.capacity = try CapacityRequest(parsing: target.capacity).description } catch {
-            throw capacity.fault(error.description)
+        target.byteFloor = try ratio("byte_floor", from: 0)
+        if let latency = fields["highest_latency_ms"] {
+            guard group.tiers != nil else {
+                throw latency.fault("a highest latency needs 'tiers' in the group: only tiers have latencies.")
+            }
+            target.highestLatency = try latency.number(in: 0...1e9, as: "a latency in milliseconds")
         }
         if let baseline = fields["baseline"] { target.baseline = try label(baseline) }
         if let loss = fields["highest_loss"], target.baseline == nil {
@@ -171,7 +171,7 @@ private struct TargetReader {
         }
         if let hits = fields["hits"] {
             target.hits = try hits.whole(atLeast: 0, as: "a number of hits")
-            if let owner = try processorDependent(fields.required("policy"), group.prefetch) {
+            if let owner = try processorDependent(fields.required("policy"), group) {
                 throw hits.fault(
                     "\(owner) depends on the processor and has no exact figure: leave out 'hits' and give a 'floor'.")
             }
@@ -180,20 +180,22 @@ private struct TargetReader {
         return target
     }
 
-    private func label(_ value: YAMLValue) throws(ReplayError) -> String { try policy(value).label }
-
-    private func policy(_ value: YAMLValue) throws(ReplayError) -> ConfiguredPolicy {
-        let text = try value.text(as: "A policy")
-        do { return try catalogue.policy(text) } catch { throw value.fault(error.description) }
+    /// Returns the capacity of a target; empty in a group with tiers, which state the capacities.
+    private func capacity(_ fields: YAMLFields, in group: TargetGroup) throws(ReplayError) -> String {
+        guard group.tiers != nil else { return try jobs.capacity(fields.required("capacity")).description }
+        if let capacity = fields["capacity"] {
+            throw capacity.fault("the 'tiers' of the group state the capacities: leave out 'capacity'.")
+        }
+        return ""
     }
 
-    /// Returns the policy whose results depend on the processor; `nil` if neither depends on it.
-    private func processorDependent(
-        _ value: YAMLValue, _ prefetch: PrefetchOptions?
-    ) throws(ReplayError) -> String? {
-        let policy = try policy(value)
-        if KernelInfo(policy)?.dependsOnProcessor == true { return policy.label }
-        guard let prefetch, KernelInfo(prefetch)?.dependsOnProcessor == true else { return nil }
+    private func label(_ value: YAMLValue) throws(ReplayError) -> String { try jobs.policy(value).label }
+
+    /// Returns the policy whose results depend on the processor; `nil` if none depends on it.
+    private func processorDependent(_ value: YAMLValue, _ group: TargetGroup) throws(ReplayError) -> String? {
+        let policies = [try jobs.policy(value), group.tiers?.memoryPolicy, group.tiers?.diskPolicy].compactMap { $0 }
+        for policy in policies where KernelInfo(policy)?.dependsOnProcessor == true { return policy.label }
+        guard let prefetch = group.prefetch, KernelInfo(prefetch)?.dependsOnProcessor == true else { return nil }
         return prefetch.policy.description
     }
 

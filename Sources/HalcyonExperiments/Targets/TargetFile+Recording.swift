@@ -4,7 +4,9 @@ import HalcyonSimulation
 extension TargetFile {
     /// Returns the file with the figures of `report`, and an entry in the history.
     ///
-    /// - New targets get their exact hits, and limits one ``margin(of:)`` away from the measured values.
+    /// - New targets get their exact hits, and limits one ``margin(of:)`` away from the measured values: a floor, a byte
+    ///   floor if the trace has sizes, and with tiers a highest latency. Its distance is the margin times the latency of the
+    ///   network: what as many more misses cost.
     /// - Targets that moved get their new hits if the build has a higher result version than the file. The file then
     ///   gets that version.
     /// - Existing limits do not change: no floor is lowered, and no highest loss is raised.
@@ -46,7 +48,13 @@ extension TargetFile {
             margin = max(margin, self.margin(of: prefetch.policy.name))
         }
         if outcome.isExact { target.hits = outcome.hits }
-        if target.floor == nil, target.highestLoss == nil { target.floor = max(0, outcome.hitRatio - margin) }
+        if target.isUnlimited {
+            target.floor = max(0, outcome.hitRatio - margin)
+            target.byteFloor = outcome.byteHitRatio.map { max(0, $0 - margin) }
+            target.highestLatency = outcome.meanLatency.map { latency in
+                latency + margin * (groups[outcome.group].tiers?.latency.network ?? 0)
+            }
+        }
         if target.highestLoss == nil, let loss = outcome.loss { target.highestLoss = min(1, loss + margin) }
         return target
     }
@@ -76,6 +84,19 @@ extension TargetFile {
                     "--update lowers no floor: \(outcome.name) has a hit ratio of \(outcome.hitRatio.decimals(6)), and the "
                         + "floor is \((outcome.target.floor ?? 0).decimals(6)); lower it by hand in \(path) if that is meant."
                 )
+            }
+            if outcome.missesByteFloor {
+                throw .usage(
+                    "--update lowers no byte floor: \(outcome.name) has a byte hit ratio of "
+                        + "\((outcome.byteHitRatio ?? 0).decimals(6)), and the floor is "
+                        + "\((outcome.target.byteFloor ?? 0).decimals(6)); lower it by hand in \(path) if that is meant.")
+            }
+            if outcome.missesHighestLatency {
+                throw .usage(
+                    "--update raises no highest latency: \(outcome.name) has a mean latency of "
+                        + "\((outcome.meanLatency ?? 0).decimals(6)) ms, and the highest accepted is "
+                        + "\((outcome.target.highestLatency ?? 0).decimals(6)) ms; raise it by hand in \(path) if that is "
+                        + "meant.")
             }
             if outcome.missesHighestLoss {
                 throw .usage(

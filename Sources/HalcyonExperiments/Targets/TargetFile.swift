@@ -14,15 +14,24 @@ import HalcyonTrace
 ///     targets:
 ///       - {policy: lru, capacity: 1%, hits: 27774, floor: 0.230450}
 ///       - {policy: learned, capacity: 1%, hits: 33534, floor: 0.276450, baseline: lru, highest_loss: -0.045000}
+///   - trace: ../Traces/feed.csv
+///     mode: shared
+///     tiers: {memory: 1%, disk: 10%}
+///     targets:
+///       - {policy: lru, hits: 61390, floor: 0.550000, byte_floor: 0.540000, highest_latency_ms: 75.000000}
 /// history:
 ///   - {date: 2026-11-21, halcyon: 0.1.0, targets: 2, reason: "First values."}
 /// ```
 ///
 /// A target has two kinds of figures. *Exact hits* must be reproduced to the digit on every machine by every build
-/// with the same result version. *Floors* and *highest losses* are limits that no version may break. A policy or
-/// planner with `kernels=system` depends on the processor and has limits only.
+/// with the same result version. *Floors*, *byte floors*, *highest losses* and *highest latencies* are limits that no
+/// version may break. A policy or planner with `kernels=system` depends on the processor and has limits only.
 ///
-/// Ratios are 0…1. Paths of traces are relative to the folder of the file. ``text`` is the canonical form.
+/// With several `seeds`, exact hits are the sum over the seeds, and limits hold for the mean. A policy that draws no
+/// random numbers runs once.
+///
+/// Ratios are 0…1. Paths of traces are relative to the folder of the file and may name environment variables, as in a
+/// suite. ``text`` is the canonical form.
 public struct TargetFile: Sendable, Equatable {
     /// The version of this structure.
     public static let schema = "halcyon.targets/2"
@@ -66,23 +75,21 @@ public struct TargetFile: Sendable, Equatable {
     public static func == (left: TargetFile, right: TargetFile) -> Bool { left.text == right.text }
 }
 
-/// The targets of one trace and mode.
+/// The targets of one trace and one kind of caches.
 public struct TargetGroup: Sendable, Equatable {
-    /// The trace, relative to the folder of the file.
-    public var trace: String
+    /// The trace, how to read it, and which of its requests to replay.
+    public var source: TraceReference
     /// The kind of caches. Per-user caches skip requests without a user. The default is shared.
     public var mode: ReplayMode
-    /// The rule for the sizes of objects, as for `--sizes`. The default is `first`.
-    public var sizes: String = "first"
-    /// The names of columns that differ from the usual ones, as for `--columns`. Nil by default: the usual names.
-    public var columns: String?
-    /// The maximum number of requests, from the start. Nil by default: no limit.
-    public var limit: Int?
+    /// The sharing of models between per-user caches, for policies that learn. The default is shared.
+    public var models: ModelSharing = .shared
+    /// The tiers that replace each cache; targets have no capacity then. Nil by default.
+    public var tiers: TierOptions?
     /// The share of the requests that warms up the cache and is not counted. The default is 0.
     public var warmup: Double = 0
-    /// The seed of all random choices. The default is 1.
-    public var seed: UInt64 = 1
-    /// The prefetching options, as for `--prefetch` and `--prefetch-budget`. Nil by default.
+    /// The seeds of all random choices; figures are means over them. The default is 1.
+    public var seeds: [UInt64] = [1]
+    /// The prefetching options, as for `--prefetch`, `--prefetch-budget` and `--prefetch-latency`. Nil by default.
     public var prefetch: PrefetchOptions?
     /// The targets in the order of the file.
     public var targets: [Target]
@@ -90,17 +97,46 @@ public struct TargetGroup: Sendable, Equatable {
 
     /// Creates a group with the defaults of a replay.
     public init(trace: String, mode: ReplayMode = .shared, targets: [Target]) {
-        self.trace = trace
+        source = TraceReference(path: trace)
         self.mode = mode
         self.targets = targets
+    }
+
+    /// The trace as written: relative to the folder of the file, perhaps with environment variables.
+    public var trace: String {
+        get { source.path }
+        set { source.path = newValue }
     }
 
     /// Returns the path of the trace.
     ///
     /// - Parameter path: the path of the target file. ``trace`` is relative to its folder.
-    public func tracePath(inFileAt path: String) -> String {
-        let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
-        return URL(fileURLWithPath: trace, relativeTo: folder).standardizedFileURL.path
+    /// - Throws: `ReplayError.data(_:)` if an environment variable of the path is not set.
+    public func tracePath(inFileAt path: String) throws(ReplayError) -> String {
+        try source.resolvedPath(inFileAt: path)
+    }
+
+    /// The capacity of a target in messages: that of the target, or those of the tiers, memory first.
+    func capacity(of target: Target) -> String { tiers.map { "\($0.memory)/\($0.disk)" } ?? target.capacity }
+
+    /// What distinguishes the group from others of the same trace and mode, for messages.
+    var setting: String {
+        var text = ""
+        if let prefetch {
+            text += " + \(prefetch.policy)"
+            if prefetch.fetchLatency > 0 { text += " in \(TargetText.duration(prefetch.fetchLatency))" }
+        }
+        if models != .shared { text += ", models \(models.rawValue)" }
+        if seeds.count > 1 { text += ", \(seeds.count) seeds" }
+        return text
+    }
+
+    /// Returns whether two groups have the same content.
+    public static func == (left: TargetGroup, right: TargetGroup) -> Bool {
+        left.source == right.source && left.mode == right.mode && left.models == right.models
+            && left.tiers.map(TargetText.tiers) == right.tiers.map(TargetText.tiers) && left.warmup == right.warmup
+            && left.seeds == right.seeds && left.prefetch == right.prefetch && left.targets == right.targets
+            && left.comments == right.comments
     }
 }
 
@@ -108,12 +144,17 @@ public struct TargetGroup: Sendable, Equatable {
 public struct Target: Sendable, Equatable {
     /// The policy as in `--policy`: `lru`, `s3-fifo(small=0.2)`.
     public var policy: String
-    /// The capacity as in `--capacity`: `1%`, `64MB`, `20`.
+    /// The capacity as in `--capacity`: `1%`, `64MB`, `20`. Empty if the group has tiers.
     public var capacity: String
-    /// The exact number of counted hits. Nil if it was not recorded, or if the policy depends on the processor.
+    /// The exact number of counted hits, summed over the seeds. Nil if it was not recorded, or if the policy depends on
+    /// the processor.
     public var hits: Int?
     /// The lowest accepted object hit ratio.
     public var floor: Double?
+    /// The lowest accepted byte hit ratio, for a trace with sizes.
+    public var byteFloor: Double?
+    /// The highest accepted mean latency, in milliseconds, for a group with tiers.
+    public var highestLatency: Double?
     /// The policy that this one is compared with, at the same capacity.
     public var baseline: String?
     /// The largest accepted difference of the baseline's object hit ratio minus this policy's. Negative if this
@@ -134,8 +175,11 @@ public struct Target: Sendable, Equatable {
         self.highestLoss = highestLoss
     }
 
-    /// Whether the target has a floor or, with a baseline, a highest loss. Without, it can only be recorded.
-    public var hasLimit: Bool { baseline == nil ? floor != nil : highestLoss != nil }
+    /// Whether the target has a limit: with a baseline a highest loss, otherwise any. Without, it can only be recorded.
+    public var hasLimit: Bool { baseline == nil ? !isUnlimited : highestLoss != nil }
+
+    /// Whether the target has no limit at all.
+    var isUnlimited: Bool { floor == nil && byteFloor == nil && highestLatency == nil && highestLoss == nil }
 }
 
 /// An entry of the history: when values were recorded, and why.

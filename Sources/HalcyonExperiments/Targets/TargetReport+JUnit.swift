@@ -28,7 +28,7 @@ extension TargetReport {
     }
 
     private func testCase(_ outcome: TargetOutcome, suite: String) -> String {
-        let name = Self.escaped("\(outcome.target.policy) at \(outcome.target.capacity)")
+        let name = Self.escaped("\(outcome.target.policy) at \(outcome.capacity)")
         var text = "    <testcase classname=\"\(suite)\" name=\"\(name)\" time=\"\(outcome.seconds.decimals(3))\""
         let misses = misses(of: outcome)
         if misses.isEmpty {

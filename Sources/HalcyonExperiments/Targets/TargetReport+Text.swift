@@ -10,7 +10,7 @@ extension TargetReport {
         let shown = noteworthy
         if !shown.isEmpty {
             var table = TextTable(
-                Self.columns.map { (title: $0.title, alignment: $0.isFigure ? .right : .left) })
+                columns.map { (title: $0.title, alignment: $0.isFigure ? .right : .left) })
             for outcome in shown {
                 let isMissed = !misses(of: outcome).isEmpty
                 table.add(cells(of: outcome).map { .init($0, isBold: isMissed) })
@@ -26,7 +26,7 @@ extension TargetReport {
 
     /// The numbers of targets that were reached, missed and moved.
     public var summary: String {
-        let traces = Set(outcomes.map(\.trace)).count
+        let traces = Set(outcomes.map { $0.file ?? $0.trace }).count
         var text = "\(outcomes.count.counted("target")) on \(traces.counted("trace")): "
         text += missed.isEmpty ? "none missed" : "\(missed.count) missed"
         text += moved.isEmpty ? ", none moved" : ", \(moved.count) moved"
@@ -38,19 +38,33 @@ extension TargetReport {
     /// A sentence that names matrix routines whose results depend on the processor; `nil` if none was used.
     var kernelNote: String? { KernelInfo.note(outcomes.map(\.systemKernels)) }
 
-    static let columns: [(title: String, isFigure: Bool)] = [
-        ("trace", false), ("mode", false), ("policy", false), ("capacity", true), ("hits", true), ("recorded", true),
-        ("moved", true), ("hit ratio", true), ("floor", true), ("baseline", false), ("loss", true), ("highest", true),
-        ("verdict", false),
-    ]
+    /// The columns of a table. Those for byte floors and latencies are there if a target has one.
+    var columns: [(title: String, isFigure: Bool)] {
+        [
+            ("trace", false), ("mode", false), ("policy", false), ("capacity", true), ("hits", true), ("recorded", true),
+            ("moved", true), ("hit ratio", true), ("floor", true),
+        ] + (showsBytes ? [("byte hit ratio", true), ("byte floor", true)] : [])
+            + (showsLatencies ? [("latency ms", true), ("highest ms", true)] : [])
+            + [("baseline", false), ("loss", true), ("highest", true), ("verdict", false)]
+    }
+
+    private var showsBytes: Bool { outcomes.contains { $0.target.byteFloor != nil } }
+    private var showsLatencies: Bool { outcomes.contains { $0.target.highestLatency != nil } }
 
     /// Returns the columns of an outcome in a table.
     func cells(of outcome: TargetOutcome) -> [String] {
         let target = outcome.target
-        return [
-            outcome.trace, outcome.mode.words, target.policy, target.capacity, outcome.hits.grouped,
+        var cells = [
+            outcome.trace, outcome.mode.words, target.policy, outcome.capacity, outcome.hits.grouped,
             target.hits?.grouped ?? "-", outcome.change.map { ($0 > 0 ? "+" : "") + $0.grouped } ?? "-",
-            outcome.hitRatio.percent, target.floor?.percent ?? "-", target.baseline ?? "-",
+            outcome.hitRatio.percent, target.floor?.percent ?? "-",
+        ]
+        if showsBytes { cells += [outcome.byteHitRatio?.percent ?? "-", target.byteFloor?.percent ?? "-"] }
+        if showsLatencies {
+            cells += [outcome.meanLatency?.decimals(3) ?? "-", target.highestLatency?.decimals(3) ?? "-"]
+        }
+        return cells + [
+            target.baseline ?? "-",
             outcome.loss?.signedHundredths ?? "-", target.highestLoss?.signedHundredths ?? "-", verdict(of: outcome),
         ]
     }
@@ -64,7 +78,10 @@ extension TargetReport {
 
 extension TargetOutcome {
     /// The name of the target: `../Traces/shop.csv, shared: lru at 1%`.
-    public var name: String { "\(trace), \(mode.words): \(target.policy) at \(target.capacity)" }
+    public var name: String { "\(trace), \(mode.words): \(target.policy) at \(capacity)" }
+
+    /// The capacity in tables and messages: those of the tiers are `1%/10%`, memory first.
+    var capacity: String { tierCapacity ?? target.capacity }
 }
 
 extension ReplayMode {
@@ -89,8 +106,8 @@ extension TargetReport {
     }
 
     private func table(of outcomes: [TargetOutcome]) -> String {
-        var text = row(Self.columns.map(\.title))
-        text += row(Self.columns.map { $0.isFigure ? "--:" : "---" })
+        var text = row(columns.map(\.title))
+        text += row(columns.map { $0.isFigure ? "--:" : "---" })
         for outcome in outcomes {
             let isMissed = !misses(of: outcome).isEmpty
             text += row(cells(of: outcome).map { isMissed ? "**\(Self.escaped($0))**" : Self.escaped($0) })

@@ -64,6 +64,16 @@ public struct TargetReport: Sendable, Equatable {
                 "The hit ratio is \(outcome.hitRatio.percent), and the floor is \((outcome.target.floor ?? 0).percent)."
             )
         }
+        if outcome.missesByteFloor {
+            misses.append(
+                "The byte hit ratio is \((outcome.byteHitRatio ?? 0).percent), and the floor is "
+                    + "\((outcome.target.byteFloor ?? 0).percent).")
+        }
+        if outcome.missesHighestLatency {
+            misses.append(
+                "The mean latency is \((outcome.meanLatency ?? 0).decimals(3)) ms, and the highest accepted is "
+                    + "\((outcome.target.highestLatency ?? 0).decimals(3)) ms.")
+        }
         if outcome.missesHighestLoss {
             misses.append(
                 "The loss to \(outcome.target.baseline ?? "") is \((outcome.loss ?? 0).points), and the highest accepted is "
@@ -79,18 +89,27 @@ public struct TargetOutcome: Sendable, Equatable {
     public var group: Int
     /// The index of the target in the group.
     public var number: Int
-    /// The trace as named in the file, with the prefetch policy if there is one.
+    /// The trace as named in the file, with the prefetch policy, the sharing of models and the number of seeds if they
+    /// are not the usual ones.
     public var trace: String
+    /// The trace as named in the file. Nil if ``trace`` has nothing else.
+    public var file: String?
     /// The kind of caches: one shared cache, or per-user caches.
     public var mode: ReplayMode
     /// The target as in the file.
     public var target: Target
     /// The policy's name without parameters.
     public var policyName: String
-    /// The number of counted hits.
+    /// The capacity for messages. Nil for that of ``target``.
+    var tierCapacity: String?
+    /// The number of counted hits, summed over the seeds.
     public var hits: Int
-    /// The number of counted requests.
+    /// The number of counted requests, summed over the seeds.
     public var requests: Int
+    /// The byte hit ratio, 0…1, a mean over the seeds. Nil if every object of the trace counts 1.
+    public var byteHitRatio: Double?
+    /// The mean latency, in milliseconds, a mean over the seeds. Nil without tiers.
+    public var meanLatency: Double?
     /// The object hit ratio of the baseline, 0…1. Nil without a baseline.
     public var baselineHitRatio: Double?
     /// The matrix routines that make the result depend on the processor. Nil for an exact result.
@@ -122,13 +141,25 @@ public struct TargetOutcome: Sendable, Equatable {
     /// Whether the hit ratio is below the floor.
     var missesFloor: Bool { target.floor.map { hitRatio < $0 - Self.resolution } ?? false }
 
+    /// Whether the byte hit ratio is below the byte floor.
+    var missesByteFloor: Bool {
+        guard let byteHitRatio, let floor = target.byteFloor else { return false }
+        return byteHitRatio < floor - Self.resolution
+    }
+
+    /// Whether the mean latency is above the highest accepted one.
+    var missesHighestLatency: Bool {
+        guard let meanLatency, let highest = target.highestLatency else { return false }
+        return meanLatency > highest + Self.resolution
+    }
+
     /// Whether the loss is larger than the highest accepted loss.
     var missesHighestLoss: Bool {
         guard let loss, let highest = target.highestLoss else { return false }
         return loss > highest + Self.resolution
     }
 
-    /// The resolution of ratios in the file, which are rounded to six decimals.
+    /// The resolution of limits in the file, which are rounded to six decimals.
     private static let resolution = 0.000_000_6
 }
 

@@ -70,8 +70,9 @@ struct CheckCommand: AsyncParsableCommand {
 
     /// Verifies before the first run that the files can be written. Only `--update` may write the targets.
     private func verifyFiles(of file: TargetFile) throws {
+        let traces = try file.groups.map { ("trace", Optional(try $0.tracePath(inFileAt: targets))) }
         try CommandFiles(
-            reads: [("targets", targets)] + file.groups.map { ("trace", $0.tracePath(inFileAt: targets)) },
+            reads: [("targets", targets)] + traces,
             writes: [("--junit", junit), ("--markdown", markdown)]
         ).verify()
         if update {

@@ -1,7 +1,9 @@
 import Foundation
 import HalcyonEviction
 import HalcyonLearning
+import HalcyonPrefetch
 import HalcyonTestSupport
+import HalcyonTrace
 import Testing
 
 @testable import HalcyonExperiments
@@ -150,6 +152,183 @@ struct TargetCheckTests {
                 "policy: lru, capacity: 20, floor: 0",
                 group: "mode: per_user\n    prefetch: next-key"))
         #expect(without.outcomes.first?.hitRatio == fixture.lruPerUser(20), "keys were not loaded: no object is next")
+    }
+
+    /// A trace with sizes, and the hits and bytes hit by LRU.
+    private func sizedTrace(capacity: Int) throws -> (hits: Int, byteRatio: Double) {
+        let keys = (0..<2_000).map { $0 * $0 % 97 % 60 }
+        func size(_ key: Int) -> Int { key % 5 * 10 + 10 }
+        let rows = keys.enumerated().map { "\($0),o\($1),\(size($1))\n" }
+        _ = try fixture.folder.file("sized.csv", "time,key,size\n" + rows.joined())
+        var recent: [Int] = []
+        var (hits, hit, total) = (0, 0, 0)
+        for key in keys {
+            total += size(key)
+            if let place = recent.firstIndex(of: key) {
+                recent.remove(at: place)
+                hits += 1
+                hit += size(key)
+            }
+            recent.append(key)
+            while recent.reduce(0, { $0 + size($1) }) > capacity { recent.removeFirst() }
+        }
+        return (hits, Double(hit) / Double(total))
+    }
+
+    @Test("a byte floor holds for the bytes hit by LRU by the book, and fails one step above")
+    func byteFloors() async throws {
+        let (hits, ratio) = try sizedTrace(capacity: 600)
+        func report(_ floor: Double) async throws -> TargetReport {
+            let target = "policy: lru, capacity: 600, hits: \(hits), byte_floor: \(floor.decimals(6))"
+            return try await fixture.check(fixture.text(target).replacing("small.csv", with: "sized.csv"))
+        }
+        let reached = try await report(ratio)
+        #expect(reached.isPassed && reached.unrecorded.isEmpty)
+        #expect(try abs(#require(reached.outcomes[0].byteHitRatio) - ratio) < 1e-12)
+        #expect(abs(ratio - Double(hits) / 2_000) > 0.001, "or the test could not tell bytes from objects")
+        let missed = try await report(ratio + 0.001)
+        #expect(!missed.isPassed)
+        #expect(
+            missed.misses(of: missed.outcomes[0]) == [
+                "The byte hit ratio is \(ratio.percent), and the floor is \((ratio + 0.001).percent)."
+            ])
+        #expect(missed.text().contains("  byte hit ratio  byte floor  ") && !missed.text().contains("latency ms"))
+        #expect(missed.markdown.contains("| byte hit ratio | byte floor |"))
+        await #expect(
+            throws: ReplayError.data(
+                "small.csv: every object counts 1, so that the byte hit ratio of lru is its hit ratio: leave out 'byte_floor'.")
+        ) { try await fixture.check(fixture.text("policy: lru, capacity: 40, byte_floor: 0.1")) }
+    }
+
+    @Test("a highest latency is that of two tiers, by hand, and fails one step below")
+    func latencies() async throws {
+        // Six requests; memory of 1, disk of 2: a miss, a memory, b miss, a disk, c miss, b miss.
+        _ = try fixture.folder.file("tiny.csv", "key\na\na\nb\na\nc\nb\n")
+        let group = "tiers: {memory: 1, disk: 2, latency: \"memory=1,disk=10,network=100\"}"
+        let mean = (100 + 1 + 100 + 10 + 100 + 100) / 6.0
+        func report(_ highest: Double) async throws -> TargetReport {
+            let text = fixture.text("policy: lru, hits: 2, highest_latency_ms: \(highest.decimals(6))", group: group)
+            return try await fixture.check(text.replacing("small.csv", with: "tiny.csv"))
+        }
+        let reached = try await report(mean)
+        #expect(reached.isPassed && reached.outcomes[0].hits == 2)
+        #expect(try abs(#require(reached.outcomes[0].meanLatency) - mean) < 1e-9)
+        #expect(reached.outcomes[0].name == "tiny.csv, shared: lru at 1/2")
+        let missed = try await report(mean - 0.01)
+        #expect(!missed.isPassed)
+        #expect(
+            missed.misses(of: missed.outcomes[0]) == [
+                "The mean latency is \(mean.decimals(3)) ms, and the highest accepted is \((mean - 0.01).decimals(3)) ms."
+            ])
+        #expect(missed.text().contains("  latency ms  highest ms  "))
+        #expect(missed.junit.contains("name=\"lru at 1/2\""))
+    }
+
+    @Test("hits over several seeds are their sum, and floors hold for the mean")
+    func seeds() async throws {
+        func report(_ group: String, _ policy: String = "random", _ rest: String = "floor: 0") async throws -> TargetOutcome
+        {
+            let text = fixture.text("policy: \(policy), capacity: 40, \(rest)", group: group)
+            return try await #require(fixture.check(text).outcomes.first)
+        }
+        var single: [TargetOutcome] = []
+        for seed in [2, 5, 9] { single.append(try await report("seed: \(seed)")) }
+        let all = try await report("seeds: [2, 5, 9]", "random", "floor: 0, baseline: random, highest_loss: 1")
+        let hits = single.reduce(0) { $0 + $1.hits }
+        #expect(Set(single.map(\.hits)).count > 1 && all.hits == hits && all.requests == 3 * TargetFixture.requests)
+        let mean = single.reduce(0) { $0 + $1.hitRatio } / 3
+        #expect(abs(all.hitRatio - mean) < 1e-12)
+        #expect(try abs(#require(all.baselineHitRatio) - mean) < 1e-12)
+        #expect(all.trace == "small.csv, 3 seeds")
+        // A floor above the worst seed and below the mean holds; one above the mean and below the best does not.
+        let (worst, best) = (single.map(\.hitRatio).min() ?? 0, single.map(\.hitRatio).max() ?? 0)
+        func passes(_ rest: String) async throws -> Bool {
+            let text = fixture.text("policy: random, capacity: 40, \(rest)", group: "seeds: [2, 5, 9]")
+            return try await fixture.check(text).isPassed
+        }
+        #expect(try await passes("hits: \(hits), floor: \(((worst + mean) / 2).decimals(6))"))
+        #expect(try await !passes("floor: \(((best + mean) / 2).decimals(6))"))
+        #expect(try await !passes("hits: \(hits + 1), floor: 0"))
+        // A policy without random numbers runs once.
+        let lru = try await report("seeds: 4", "lru")
+        #expect(lru.hits == fixture.lruHits(40) && lru.requests == TargetFixture.requests)
+    }
+
+    @Test("models and the latency of prefetches are those of a replay")
+    func modelsAndPrefetchLatency() async throws {
+        let trace = try Trace.load("\(fixture.folder.path)/small.csv")
+        for models in ModelSharing.allCases {
+            let group = "mode: per_user\n    models: \(models.rawValue)"
+            let report = try await fixture.check(fixture.text("policy: learned, capacity: 20, floor: 0", group: group))
+            let job = ReplayJob(
+                policy: try PolicyCatalogue.standard.policy("learned"), capacity: .number(20), mode: .perUser,
+                models: models)
+            #expect(try report.outcomes.map(\.hits) == [job.run(over: ReplayInput(trace)).hits])
+        }
+        // The trace has no times, so that a request takes a second: a fetch of 2 s comes too late for the next one.
+        var hits: Set<Int> = []
+        for latency in ["0", "2s", "1h"] {
+            let group =
+                "mode: per_user\n    prefetch: popular\n    prefetch_budget: 1/request\n    prefetch_latency: \(latency)"
+            let report = try await fixture.check(fixture.text("policy: lru, capacity: 20, floor: 0", group: group))
+            var job = ReplayJob(
+                policy: try PolicyCatalogue.standard.policy("lru"), capacity: .number(20), mode: .perUser)
+            job.options.prefetch = try PrefetchOptions(
+                policy: "popular", budget: PrefetchBudget(parsing: "1/request"),
+                fetchLatency: latency == "0" ? 0 : latency == "2s" ? 2_000_000 : 3_600_000_000)
+            #expect(try report.outcomes.map(\.hits) == [job.run(over: ReplayInput(trace)).hits])
+            hits.insert(report.outcomes[0].hits)
+        }
+        #expect(hits.count == 3, "or the latency would not be used")
+    }
+
+    @Test("skip and an environment variable are those of a suite")
+    func references() async throws {
+        let text = fixture.text("policy: lru, capacity: 40, floor: 0", group: "skip: 500\n    limit: 1000")
+        let report = try await fixture.check(text)
+        let rest = Array(fixture.trace.entries[500..<1_500])
+        #expect(report.outcomes.map(\.hits) == [bookLRUHits(rest, capacity: 40).count { $0 }])
+        let unset = fixture.text("policy: lru, capacity: 40, floor: 0")
+            .replacing("small.csv", with: "${HALCYON_NOT_SET}/small.csv")
+        await #expect(
+            throws: ReplayError.data(
+                "${HALCYON_NOT_SET}/small.csv: the environment variable HALCYON_NOT_SET is not set.")
+        ) { try await fixture.check(unset) }
+    }
+
+    @Test("recording gives a new target every limit that applies, and moves no limit")
+    func recordingOfLimits() async throws {
+        let (hits, ratio) = try sizedTrace(capacity: 600)
+        func update(_ target: String, group: String = "mode: shared") async throws -> Target {
+            let text = fixture.text(target, group: group).replacing("small.csv", with: "sized.csv")
+            let written = try await fixture.update(text)
+            let file = try TargetFile(parsing: written, file: "t.yml")
+            #expect(file.text == written)
+            return file.groups[0].targets[0]
+        }
+        let plain = try await update("policy: lru, capacity: 600")
+        #expect(plain.hits == hits && plain.highestLatency == nil)
+        #expect(try abs(#require(plain.byteFloor) - (ratio - 0.001)) < 1e-6)
+        #expect(try abs(#require(plain.floor) - (Double(hits) / 2_000 - 0.001)) < 1e-6)
+        let tiers = "tiers: {memory: 10, disk: 600, latency: \"memory=0,disk=0,network=100,bandwidth=1GB\"}"
+        let tiered = try await update("policy: lru", group: tiers)
+        // Nearly 100 ms for each miss, and the margin is what 0.1 % more misses cost.
+        let misses = 1 - Double(try #require(tiered.hits)) / 2_000
+        #expect(try abs(#require(tiered.highestLatency) - (100 * misses + 0.1)) < 0.001)
+        let kept = try await update("policy: lru, byte_floor: 0.01", group: tiers)
+        #expect(kept.byteFloor == 0.01 && kept.floor == nil && kept.highestLatency == nil && kept.hits == tiered.hits)
+        let ratioText = ratio.decimals(6)
+        await #expect(
+            throws: ReplayError.usage(
+                "--update lowers no byte floor: sized.csv, shared: lru at 600 has a byte hit ratio of \(ratioText), and the "
+                    + "floor is 0.990000; lower it by hand in targets.yml if that is meant.")
+        ) { _ = try await update("policy: lru, capacity: 600, byte_floor: 0.99") }
+        do {
+            _ = try await update("policy: lru, highest_latency_ms: 0.001", group: tiers)
+            Issue.record("a highest latency was raised")
+        } catch {
+            #expect("\(error)".hasPrefix("--update raises no highest latency: sized.csv, shared: lru at 10/600 has a mean "))
+        }
     }
 
     @Test("the check fails when a policy is made worse on purpose")

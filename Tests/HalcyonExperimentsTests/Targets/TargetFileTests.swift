@@ -1,8 +1,9 @@
 import Foundation
-import HalcyonExperiments
 import HalcyonSimulation
 import HalcyonTestSupport
 import Testing
+
+@testable import HalcyonExperiments
 
 @Suite("Targets: the file")
 struct TargetFileTests {
@@ -44,12 +45,152 @@ struct TargetFileTests {
         #expect(file.text == Self.canonical)
         #expect(file.targetCount == 3)
         #expect(file.groups[1].mode == .perUser)
-        #expect(file.groups[1].seed == 7)
+        #expect(file.groups[1].seeds == [7])
         #expect(file.history.first?.reason == "A \"first\" try: #1\n")
         #expect(file.resultVersion == 3)
         #expect(file.groups[0].targets.map(\.hits) == [33_043, nil])
         #expect(file.margin(of: "learned") == 0.005)
         #expect(file.margin(of: "lru") == 0.001)
+    }
+
+    static let jobs = """
+        schema: halcyon.targets/2
+        result_version: 3
+        margins: {default: 0.001}
+        groups:
+          - trace: "${HALCYON_TRACES}/feed.csv"
+            mode: per_user
+            models: own
+            columns: key=item
+            limit: 1000
+            skip: 10
+            sort: true
+            seeds: 3
+            prefetch: planner
+            prefetch_budget: 2/request
+            prefetch_latency: 500ms
+            targets:
+              - {policy: learned, capacity: 20, hits: 12, floor: 0.100000}
+
+          - trace: a.csv
+            mode: shared
+            tiers: {memory: 64MB, disk: 1GB, memory_policy: fifo, memory_lifetime: 300s, disk_lifetime: 7d, latency: "memory=0.002,disk=10.0,network=90.5,bandwidth=1000000B"}
+            seeds: [2, 5]
+            targets:
+              - {policy: lru, hits: 7, floor: 0.200000, byte_floor: 0.190000, highest_latency_ms: 75.250000}
+              - {policy: s3-fifo, baseline: lru, highest_loss: 0.000000}
+
+          - trace: a.csv
+            mode: shared
+            tiers: {memory: 1%, disk: 10%, disk_policy: sieve}
+            targets:
+              - {policy: lru, highest_latency_ms: 12.000000}
+        history: []
+
+        """
+
+    @Test("all parts of a job are written as they were read")
+    func roundTripOfJobs() throws {
+        let file = try TargetFile(parsing: Self.jobs, file: "t.yml")
+        #expect(file.text == Self.jobs)
+        #expect(try file.verifiedText(file: "t.yml") == Self.jobs)
+        let (first, second) = (file.groups[0], file.groups[1])
+        #expect(first.models == .own && first.seeds == [1, 2, 3] && first.prefetch?.fetchLatency == 500_000)
+        #expect(first.source.columns == "key=item" && first.source.skip == 10 && first.source.sort)
+        let tiers = try #require(second.tiers)
+        #expect(second.seeds == [2, 5] && tiers.memoryLifetime == 300_000_000 && tiers.latency.network == 90.5)
+        #expect(tiers.memoryPolicy?.label == "fifo" && tiers.diskPolicy == nil)
+        #expect(second.targets[0].byteFloor == 0.19 && second.targets[0].highestLatency == 75.25)
+        #expect(second.targets.map(\.capacity) == ["", ""])
+        #expect(file.groups[2].targets[0].hasLimit)
+        // What is not as before is not equal.
+        var changed = second
+        #expect(changed == second)
+        changed.tiers?.latency.network = 91
+        #expect(changed != second)
+        changed = first
+        changed.models = .adapted
+        #expect(changed != first)
+    }
+
+    @Test(
+        "what is wrong in a part of a job is one sentence with line and column",
+        arguments: [
+            ("models: own", "4:13: 'models' needs 'mode: per_user'."),
+            (
+                "models: both, mode: per_user",
+                "4:13: 'both' is not a sharing of models: write one of shared, own, adapted."
+            ),
+            ("tiers: 7", "4:12: Two tiers is a mapping of names to values, and this is '7'."),
+            ("tiers: {memory: 1%}", "4:12: Two tiers needs 'disk'."),
+            (
+                "tiers: {memory: 1%, disk: few}",
+                "4:31: 'few' is not a capacity: write a share (1%), a size with a unit (64MB) or a whole number (1000)."
+            ),
+            (
+                "tiers: {memory: 1%, disk: 2%, memory_lifetime: long}",
+                "4:52: 'long' is not a duration: write a number with ms, s, min, h, d or w (300s)."
+            ),
+            (
+                "tiers: {memory: 1%, disk: 2%, latency: fast}",
+                "4:44: 'fast' is not a latency: write memory=0.001,disk=10,network=150 (milliseconds) or bandwidth=5MB (a "
+                    + "second)."
+            ),
+            (
+                "tiers: {memory: 1%, disk: 2%, memory_policy: lru, disk_policy: lru}",
+                "4:12: the tiers name both policies, so that those of the targets decide nothing: leave out 'memory_policy' or "
+                    + "'disk_policy'."
+            ),
+            (
+                "tiers: {memory: 1%, disk: 2%}",
+                "6:31: the 'tiers' of the group state the capacities: leave out 'capacity'."
+            ),
+            ("seeds: 0", "4:12: '0' is not a number of seeds: write a whole number of at least 1."),
+            ("seeds: [1, 1]", "4:16: the seed 1 is given twice; give it once."),
+            ("seed: 1, seeds: 2", "4:21: 'seed' and 'seeds' exclude each other: leave one out."),
+            ("prefetch_latency: 1s", "4:23: a latency needs 'prefetch', which names the prefetch policy."),
+            ("prefetch_budget: 1/request", "4:22: a budget needs 'prefetch', which names the prefetch policy."),
+            (
+                "prefetch: planner, prefetch_latency: soon",
+                "4:42: 'soon' is not a duration: write a number with ms, s, min, h, d or w (300s)."
+            ),
+            ("columns: item", "4:14: "),
+            ("skip: -1", "4:11: '-1' is not a number of requests: write a whole number of at least 0."),
+            ("sort: perhaps", "4:11: 'perhaps' is neither true nor false."),
+        ])
+    func badJobs(field: String, sentence: String) {
+        let text =
+            "schema: halcyon.targets/2\ngroups: [\n  {trace: a.csv,\n    \(field),\n    targets: [\n      "
+            + "{policy: lru, capacity: 1, floor: 0}]}]\n"
+        do {
+            _ = try TargetFile(parsing: text, file: "t.yml")
+            Issue.record("\(field) was accepted")
+        } catch {
+            #expect("\(error)".hasPrefix("t.yml:\(sentence)"), "\(error)")
+        }
+    }
+
+    @Test(
+        "a latency without tiers and limits that are no numbers are refused",
+        arguments: [
+            (
+                "policy: lru, capacity: 1, highest_latency_ms: 3",
+                "7:56: a highest latency needs 'tiers' in the group: only tiers have latencies."
+            ),
+            ("policy: lru, capacity: 1, byte_floor: 2", "7:48: '2' is not a ratio: write a number from 0.0 to 1.0."),
+        ])
+    func badLimits(target: String, sentence: String) {
+        badTargets(target: target, sentence: sentence)
+    }
+
+    @Test("a latency limit is a number of milliseconds")
+    func badLatency() {
+        let text = "schema: halcyon.targets/2\ngroups:\n  - trace: a.csv\n    tiers: {memory: 1, disk: 2}\n"
+            + "    targets: [{policy: lru, highest_latency_ms: slow}]\n"
+        #expect(
+            throws: ReplayError.data(
+                "t.yml:5:49: 'slow' is not a latency in milliseconds: write a number from 0.0 to 1000000000.0.")
+        ) { try TargetFile(parsing: text, file: "t.yml") }
     }
 
     @Test("every character of a reason is read as it was written")
@@ -132,7 +273,8 @@ struct TargetFileTests {
             ),
             (
                 "policy: lru, capacity: 1, lowest: 0.3",
-                "7:36: A target has no 'lowest': accepted are policy, capacity, hits, floor, baseline, highest_loss."
+                "7:36: A target has no 'lowest': accepted are policy, capacity, hits, floor, baseline, highest_loss, "
+                    + "byte_floor, highest_latency_ms."
             ),
             (
                 "policy: lru, capacity: 1, floor: 30",
