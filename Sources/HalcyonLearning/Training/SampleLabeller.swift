@@ -40,6 +40,21 @@ struct SampleLabeller: ~Copyable {
 
     var byteCount: Int { pending.byteCount }
 
+    func pack(into packer: inout StatePacker) {
+        pending.pack(into: &packer)
+        packer.write(window)
+        for number in [insertions, insertedSize, credit, samplesNotTaken] { packer.write(number) }
+    }
+
+    mutating func unpack(from unpacker: inout StateUnpacker) {
+        pending.unpack(from: &unpacker)
+        window = unpacker.read()
+        insertions = unpacker.read()
+        insertedSize = unpacker.read()
+        credit = unpacker.read()
+        samplesNotTaken = unpacker.read()
+    }
+
     /// Whether samples are taken: not before the cache has filled a quarter of its capacity once.
     var isSampling: Bool { insertedSize >= capacity / 4 && learns }
 
@@ -226,8 +241,38 @@ struct PendingSamples: ~Copyable {
         number != PendingSamples.none && (number &- first) & PendingSamples.numbers < count
     }
 
+    /// Writes the samples, oldest first.
+    func pack(into packer: inout StatePacker) {
+        for number in [slots.count, Int(first), Int(count)] { packer.write(number) }
+        for offset in 0..<count {
+            let place = Int((first &+ offset) & PendingSamples.numbers) & (slots.count - 1)
+            packer.write(slots[place].taken)
+            packer.write(slots[place].older &+ 1)
+            packer.write(slots[place].isLabelled)
+            // A row whose label is known was used: nothing reads it again.
+            if slots[place].isLabelled { continue }
+            packer.write(rows.base + place * Sample.width, count: Sample.width)
+        }
+    }
+
+    mutating func unpack(from unpacker: inout StateUnpacker) {
+        let room = unpacker.read(Int.self)
+        slots.grow(to: room, filling: Slot())
+        rows.grow(to: room * Sample.width, filling: 0)
+        first = unpacker.read()
+        count = unpacker.read()
+        for offset in 0..<count {
+            let place = Int((first &+ offset) & PendingSamples.numbers) & (slots.count - 1)
+            slots[place].taken = unpacker.read()
+            slots[place].older = unpacker.read(UInt32.self) &- 1
+            slots[place].isLabelled = unpacker.read()
+            if slots[place].isLabelled { continue }
+            unpacker.read(into: rows.base + place * Sample.width, count: Sample.width)
+        }
+    }
+
     private mutating func enlarge() {
-        var larger = HeapArray(repeating: Slot(), count: max(slots.count * 2, 64))
+        var larger = HeapArray(repeating: Slot(), count: max(slots.count * 2, 4))
         var wider = HeapArray<UInt8>(repeating: 0, count: larger.count * Sample.width)
         for offset in 0..<count {
             let number = Int((first &+ offset) & PendingSamples.numbers)
