@@ -45,11 +45,6 @@ public struct StatePacker {
     /// Writes a truth value.
     public mutating func write(_ value: Bool) { write(UInt64(value ? 1 : 0), bits: 1) }
 
-    /// Writes bytes as they are.
-    public mutating func write(_ bytes: UnsafePointer<UInt8>, count: Int) {
-        for index in 0..<count { write(UInt64(bytes[index]), bits: 8) }
-    }
-
     /// Writes `count` values that consist of whole numbers, each field as a column.
     ///
     /// - Parameter fields: the bytes of each field (1, 2, 4 or 8) in the order of memory, without gaps.
@@ -69,6 +64,13 @@ public struct StatePacker {
         }
     }
 
+    /// Writes `count` rows of `width` bytes, each byte of a row as a column.
+    public mutating func write(rows: UnsafePointer<UInt8>, count: Int, width: Int) {
+        for index in 0..<width {
+            write(column: UnsafeRawPointer(rows + index), of: UInt8.self, count: count, stride: width)
+        }
+    }
+
     private mutating func write<Value: FixedWidthInteger & UnsignedInteger & BitwiseCopyable>(
         column first: UnsafeRawPointer, of type: Value.Type, count: Int, stride: Int
     ) {
@@ -82,14 +84,27 @@ public struct StatePacker {
             place += stride
         }
         let width = UInt64(Value.bitWidth - (most - least).leadingZeroBitCount)
-        write(width, bits: 7)
-        write(least)
+        if Value.bitWidth == 8 {
+            write(width, bits: 4)
+            write(UInt64(truncatingIfNeeded: least), bits: 8)
+        } else {
+            write(width, bits: 7)
+            write(least)
+        }
         if width == 0 { return }
         place = first
+        var (rest, restCount) = (rest, restCount)
         for _ in 0..<count {
-            write(UInt64(truncatingIfNeeded: place.load(as: Value.self) &+ 1 &- least), bits: width)
+            let value = UInt64(truncatingIfNeeded: place.load(as: Value.self) &+ 1 &- least)
             place += stride
+            rest |= value &<< restCount
+            restCount &+= width
+            if restCount < 64 { continue }
+            words.append(rest.littleEndian)
+            restCount &-= 64
+            rest = restCount == 0 ? 0 : value &>> (width &- restCount)
         }
+        (self.rest, self.restCount) = (rest, restCount)
     }
 
     /// Returns the bits as bytes, and empties the packer.
@@ -160,11 +175,6 @@ public struct StateUnpacker {
     /// Reads a truth value.
     public mutating func read(_ type: Bool.Type = Bool.self) -> Bool { read(bits: 1) == 1 }
 
-    /// Reads bytes as they are.
-    public mutating func read(into bytes: UnsafeMutablePointer<UInt8>, count: Int) {
-        for index in 0..<count { bytes[index] = UInt8(truncatingIfNeeded: read(bits: 8)) }
-    }
-
     /// Reads `count` values into memory that is initialised.
     ///
     /// - Parameter fields: as they were written.
@@ -184,14 +194,35 @@ public struct StateUnpacker {
         }
     }
 
+    /// Reads `count` rows of `width` bytes.
+    public mutating func read(rows: UnsafeMutablePointer<UInt8>, count: Int, width: Int) {
+        for index in 0..<width {
+            read(column: UnsafeMutableRawPointer(rows + index), of: UInt8.self, count: count, stride: width)
+        }
+    }
+
     private mutating func read<Value: FixedWidthInteger & UnsignedInteger & BitwiseCopyable>(
         column first: UnsafeMutableRawPointer, of type: Value.Type, count: Int, stride: Int
     ) {
         if count == 0 { return }
-        let width = read(bits: 7)
-        let least = read(Value.self)
+        let width = read(bits: Value.bitWidth == 8 ? 4 : 7)
+        let least = Value.bitWidth == 8 ? Value(truncatingIfNeeded: read(bits: 8)) : read(Value.self)
         var place = first
-        for _ in 0..<count {
+        // Eight bytes hold any number of at most 57 bits, wherever it begins in the first.
+        let quick = width <= 57 ? min(count, max(0, (bytes.count * 8 - 64 - position) / max(Int(width), 1))) : 0
+        let (mask, start) = (UInt64(1) &<< width &- 1, position)
+        bytes.withUnsafeBytes { bytes in
+            var position = start
+            for _ in 0..<quick {
+                let word = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: position &>> 3, as: UInt64.self))
+                let value = Value(truncatingIfNeeded: word &>> UInt64(position & 7) & mask)
+                place.storeBytes(of: least &+ value &- 1, as: Value.self)
+                place += stride
+                position &+= Int(width)
+            }
+        }
+        position += quick * Int(width)
+        for _ in quick..<count {
             place.storeBytes(
                 of: least &+ Value(truncatingIfNeeded: read(bits: width)) &- 1, as: Value.self)
             place += stride

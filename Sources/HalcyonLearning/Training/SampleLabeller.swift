@@ -181,6 +181,17 @@ struct PendingSamples: ~Copyable {
         var taken: UInt32 = 0
         var older = PendingSamples.none
         var isLabelled = false
+        /// Fills the last bytes, so that each byte belongs to a field.
+        private var unused: (UInt8, UInt8, UInt8) = (0, 0, 0)
+
+        /// The bytes of each field, in the order of memory.
+        static let fields = [4, 4, 1, 1, 1, 1]
+
+        init(taken: UInt32 = 0, older: UInt32 = PendingSamples.none, isLabelled: Bool = false) {
+            self.taken = taken
+            self.older = older
+            self.isLabelled = isLabelled
+        }
     }
 
     private var slots: HeapArray<Slot>
@@ -244,15 +255,21 @@ struct PendingSamples: ~Copyable {
     /// Writes the samples, oldest first.
     func pack(into packer: inout StatePacker) {
         for number in [slots.count, Int(first), Int(count)] { packer.write(number) }
-        for offset in 0..<count {
-            let place = Int((first &+ offset) & PendingSamples.numbers) & (slots.count - 1)
-            packer.write(slots[place].taken)
-            packer.write(slots[place].older &+ 1)
-            packer.write(slots[place].isLabelled)
+        let waiting = HeapArray(repeating: Slot(), count: Int(count))
+        let unlabelled = HeapArray<UInt8>(repeating: 0, count: Int(count) * Sample.width)
+        var unlabelledCount = 0
+        for offset in 0..<Int(count) {
+            let place = place(offset)
+            waiting[offset] = slots[place]
             // A row whose label is known was used: nothing reads it again.
             if slots[place].isLabelled { continue }
-            packer.write(rows.base + place * Sample.width, count: Sample.width)
+            (unlabelled.base + unlabelledCount * Sample.width).update(
+                from: rows.base + place * Sample.width, count: Sample.width)
+            unlabelledCount += 1
         }
+        packer.write(waiting.base, count: waiting.count, fields: Slot.fields)
+        packer.write(unlabelledCount)
+        packer.write(rows: unlabelled.base, count: unlabelledCount, width: Sample.width)
     }
 
     mutating func unpack(from unpacker: inout StateUnpacker) {
@@ -261,14 +278,23 @@ struct PendingSamples: ~Copyable {
         rows.grow(to: room * Sample.width, filling: 0)
         first = unpacker.read()
         count = unpacker.read()
-        for offset in 0..<count {
-            let place = Int((first &+ offset) & PendingSamples.numbers) & (slots.count - 1)
-            slots[place].taken = unpacker.read()
-            slots[place].older = unpacker.read(UInt32.self) &- 1
-            slots[place].isLabelled = unpacker.read()
-            if slots[place].isLabelled { continue }
-            unpacker.read(into: rows.base + place * Sample.width, count: Sample.width)
+        let waiting = HeapArray(repeating: Slot(), count: Int(count))
+        unpacker.read(into: waiting.base, count: waiting.count, fields: Slot.fields)
+        let unlabelled = HeapArray<UInt8>(repeating: 0, count: unpacker.read() * Sample.width)
+        unpacker.read(rows: unlabelled.base, count: unlabelled.count / Sample.width, width: Sample.width)
+        var row = UnsafePointer(unlabelled.base)
+        for offset in 0..<Int(count) {
+            let place = place(offset)
+            slots[place] = waiting[offset]
+            if waiting[offset].isLabelled { continue }
+            (rows.base + place * Sample.width).update(from: row, count: Sample.width)
+            row += Sample.width
         }
+    }
+
+    /// Returns the place of the sample with this number of older ones in the ring.
+    private func place(_ offset: Int) -> Int {
+        Int((first &+ UInt32(truncatingIfNeeded: offset)) & PendingSamples.numbers) & (slots.count - 1)
     }
 
     private mutating func enlarge() {

@@ -53,8 +53,8 @@ struct CacheSet {
         case packed([UInt8])
     }
 
-    /// The most caches of a stream that are not packed: some hundred megabytes at most for small caches.
-    static let openBound = 1 << 15
+    /// The most caches of a stream that are not packed: about 100 MB if each holds 20 objects under `learned`.
+    static let openBound = 1 << 14
 
     /// - Parameters:
     ///   - timer: receives times; `nil` for caches that are not timed.
