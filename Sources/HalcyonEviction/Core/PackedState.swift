@@ -144,8 +144,9 @@ public struct StateUnpacker {
         var value: UInt64 = 0
         bytes.withUnsafeBufferPointer { bytes in
             if first + 8 <= bytes.count, let base = bytes.baseAddress {
-                value = UInt64(
-                    littleEndian: UnsafeRawPointer(base + first).loadUnaligned(as: UInt64.self)) &>> shift
+                value =
+                    UInt64(
+                        littleEndian: UnsafeRawPointer(base + first).loadUnaligned(as: UInt64.self)) &>> shift
             } else {
                 for index in first..<min(first + 8, bytes.count) {
                     value |= UInt64(bytes[index]) &<< UInt64((index - first) * 8)

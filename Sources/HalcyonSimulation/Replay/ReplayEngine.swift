@@ -27,7 +27,8 @@ struct JobRun {
         self.resolved = resolved
         let job = resolved.job
         timer = job.options.timings ? RunTimer() : nil
-        caches = CacheSet(resolved, facts: facts, timer: timer, model: model, prefetch: job.options.prefetch,
+        caches = CacheSet(
+            resolved, facts: facts, timer: timer, model: model, prefetch: job.options.prefetch,
             openBound: openBound)
         if job.options.prefetch != nil, job.comparesWithoutPrefetching {
             let context = facts.unit.context(capacity: resolved.capacity, seed: job.options.seed)

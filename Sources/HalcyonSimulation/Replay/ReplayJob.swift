@@ -167,7 +167,8 @@ public struct ReplayJob: Sendable {
         if models != .own, let policy = policies.first(where: \.learns) {
             throw .usage(
                 "\(policy.info.name) shares its model between users, so that part \(users) of the users has other "
-                    + "results than the whole: give each cache a model of its own with --models own, or leave --users out.")
+                    + "results than the whole: give each cache a model of its own with --models own, or leave --users out."
+            )
         }
     }
 

@@ -119,7 +119,8 @@ struct TraceRequests {
 
     /// - Parameter part: the users that are served, one after another; `nil` for all.
     init(
-        _ input: ReplayInput, columns: RequestColumns, warmup: Int, order: Order, mode: ReplayMode, part: UserPart? = nil
+        _ input: ReplayInput, columns: RequestColumns, warmup: Int, order: Order, mode: ReplayMode,
+        part: UserPart? = nil
     ) {
         self.part = part
         self.input = input

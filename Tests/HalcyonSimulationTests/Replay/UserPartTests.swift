@@ -3,10 +3,10 @@ import HalcyonLearning
 import HalcyonPrefetch
 import HalcyonSupport
 import HalcyonTestSupport
-import HalcyonTrace
 import Testing
 
 @testable import HalcyonSimulation
+@testable import HalcyonTrace
 
 @Suite("A part of the users")
 struct UserPartTests {
@@ -16,9 +16,8 @@ struct UserPartTests {
         #expect(part.number == 2 && part.count == 4 && part.description == "2/4")
         #expect(try UserPart(parsing: "1/1").contains(7))
         for text in ["", "1", "0/4", "5/4", "1/0", "a/4", "1/4/2", "-1/4", "+1/4", "1/ 4", "1/4294967296", "/", "1/"] {
-            #expect(throws: ReplayError.usage("'\(text)' is no part of the users: write i/n with i from 1 to n, such as 1/4.")) {
-                try UserPart(parsing: text)
-            }
+            let sentence = "'\(text)' is no part of the users: write i/n with i from 1 to n, such as 1/4."
+            #expect(throws: ReplayError.usage(sentence)) { try UserPart(parsing: text) }
         }
     }
 
@@ -188,7 +187,8 @@ struct UserPartTests {
             let job = ReplayJob(policy: learned, capacity: capacity, mode: .perUser, models: models)
             #expect(try sentence(job).contains("--models own"))
         }
-        let tiers = TierOptions(memory: .number(2), disk: capacity, diskPolicy: learned)
+        var tiers = TierOptions(memory: .number(2), disk: capacity)
+        tiers.diskPolicy = learned
         #expect(
             try sentence(ReplayJob(policy: lru, capacity: capacity, mode: .perUser, tiers: tiers)).hasPrefix("learned"))
         let prefetch = try PrefetchOptions(policy: "planner", budget: PrefetchBudget(parsing: "1/request"))

@@ -5,7 +5,9 @@ import Testing
 
 @Suite("Browsing models written as they are generated")
 struct BrowsingCSVTests {
-    @Test("The file is that of the generated trace, to the byte", arguments: ["shop", "feed", "uninformative", "million-users"])
+    @Test(
+        "The file is that of the generated trace, to the byte",
+        arguments: ["shop", "feed", "uninformative", "million-users"])
     func equalBytes(preset: String) throws {
         var model = try #require(BrowsingModel.preset(named: preset))
         model.requests = 20_000

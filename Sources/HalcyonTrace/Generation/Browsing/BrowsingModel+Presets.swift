@@ -107,5 +107,7 @@ extension BrowsingModel {
     }
 
     /// The names that ``preset(named:)`` accepts.
-    public static let presetNames = ["shop", "feed", "uniform-categories", "million-users", "informative", "uninformative"]
+    public static let presetNames = [
+        "shop", "feed", "uniform-categories", "million-users", "informative", "uninformative",
+    ]
 }
