@@ -254,7 +254,7 @@ struct CacheSet {
         caches.reduce(into: (0, 0)) { sum, place in
             guard case .packed(let state) = place else { return }
             // Swift's arrays have a header of 32 bytes, the C library's blocks one of 8 and a multiple of 16 bytes.
-            sum = (sum.0 + 1, sum.1 + (state.capacity + 32 + 8 + 15) / 16 * 16)
+            sum = (sum.0 + 1, sum.1 + (state.count + 32 + 8 + 15) / 16 * 16)
         }
     }
 

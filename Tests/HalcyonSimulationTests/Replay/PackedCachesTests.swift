@@ -87,19 +87,20 @@ struct PackedCachesTests {
         return caches
     }
 
-    @Test("A packed cache of 20 objects takes some hundred bytes under lru, and a thousand under learned")
+    /// 10,000 users of a young cache, and 1,000 of a young model, of which up to 2.5 samples a request wait for their label.
+    @Test("A packed cache of 20 objects takes some hundred bytes under lru, and below two thousand under learned")
     func bytes() throws {
         let folder = try TemporaryFolder()
         let lru = try serve(
             try file(folder, users: 10_000, requests: 400_000, sessions: 50), "lru", openBound: 100
         ).packed
-        #expect(lru.caches > 9_800)
-        #expect(lru.bytes / lru.caches < 200, "\(lru.bytes / lru.caches) bytes a user")
+        #expect(lru.caches > 9_500)
+        #expect(lru.bytes / lru.caches < 140, "\(lru.bytes / lru.caches) bytes a user")
         let learned = try serve(
             try file(folder, users: 1_000, requests: 100_000, sessions: 20), "learned", openBound: 50
         ).packed
         #expect(learned.caches > 900)
-        #expect(learned.bytes / learned.caches < 1_600, "\(learned.bytes / learned.caches) bytes a user")
+        #expect(learned.bytes / learned.caches < 1_960, "\(learned.bytes / learned.caches) bytes a user")
     }
 
     @Test("A policy that cannot be packed keeps its caches open")
