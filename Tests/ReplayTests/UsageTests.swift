@@ -187,8 +187,8 @@ struct UsageTests {
         Mistake(
             "generate nope",
             """
-            There is no model 'nope': write one of shop, feed, uniform-categories, informative, uninformative, zipf, \
-            loop, scan.
+            There is no model 'nope': write one of shop, feed, uniform-categories, million-users, informative, \
+            uninformative, zipf, loop, scan.
             """),
         Mistake("generate zipf --set nope=1", "There is no parameter 'nope': this model has alpha, objects, requests."),
         Mistake("generate zipf --set requests", "'requests' does not set a parameter: write name=value."),

@@ -80,6 +80,9 @@ public struct ConfiguredPolicy: Sendable {
     /// Whether its caches can share what they learn.
     public var learns: Bool { factory.learns }
 
+    /// Whether decisions depend on the numbers of entries; see ``EvictionPolicy/decidesByNumber``.
+    package var decidesByNumber: Bool { factory.decidesByNumber }
+
     /// An empty cache under this policy.
     ///
     /// - Parameters:
@@ -116,6 +119,7 @@ public protocol PolicyDecorator {
 private protocol PolicyFactory: Sendable {
     var parameters: [(name: String, value: String)] { get }
     var learns: Bool { get }
+    var decidesByNumber: Bool { get }
     func applying(_ settings: [PolicySpec.Setting]) throws(PolicyError) -> any PolicyFactory
     func makeModel(_ context: PolicyContext) -> AnyObject?
     func makeCache(_ context: PolicyContext, model: AnyObject?, times: CacheTimes?) -> any AnyCache
@@ -130,6 +134,8 @@ private struct Factory<Policy: CataloguedPolicy & ~Copyable>: PolicyFactory {
     }
 
     var learns: Bool { Policy.Model.self != NoModel.self }
+
+    var decidesByNumber: Bool { Policy.decidesByNumber }
 
     func applying(_ settings: [PolicySpec.Setting]) throws(PolicyError) -> any PolicyFactory {
         Factory(values: try values.applying(settings, policy: Policy.info.name))

@@ -64,6 +64,29 @@ struct CacheTables: ~Copyable {
     @inlinable
     var byteCount: Int { resident.byteCount + sizes.byteCount + deadlines.byteCount + prefetched.byteCount }
 
+    /// Whether ``pack(into:)`` writes all state but the limits, which the cache is made with.
+    @usableFromInline
+    var isPackable: Bool { !prefetches && !keepsVictims }
+
+    @usableFromInline
+    func pack(into packer: inout StatePacker) {
+        for number in [used, count, evictions, expirations] { packer.write(number) }
+        resident.pack(into: &packer, fields: [1])
+        sizes.pack(into: &packer, fields: [8])
+        deadlines.pack(into: &packer, fields: [8])
+    }
+
+    @usableFromInline
+    mutating func unpack(from unpacker: inout StateUnpacker) {
+        used = unpacker.read()
+        count = unpacker.read()
+        evictions = unpacker.read()
+        expirations = unpacker.read()
+        resident.unpack(from: &unpacker, fields: [1])
+        sizes.unpack(from: &unpacker, fields: [8])
+        deadlines.unpack(from: &unpacker, fields: [8])
+    }
+
     /// Whether an entry is resident (it may have expired).
     @inlinable @inline(__always)
     func contains(_ entry: EntryID) -> Bool { resident[entry] }

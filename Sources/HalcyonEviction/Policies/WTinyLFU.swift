@@ -41,6 +41,8 @@ public struct WTinyLFU: ~Copyable, CataloguedPolicy {
         public init() {}
     }
 
+    /// The sketch counts entries by a hash of their numbers.
+    public static let decidesByNumber = true
     public static let info = PolicyInfo(
         name: "w-tinylfu",
         summary: "a fixed LRU window, then admission by frequency, without doorkeeper, into a segmented LRU",

@@ -24,12 +24,15 @@ public struct IndexedHeap<Key: Comparable & BitwiseCopyable>: ~Copyable {
 
     @usableFromInline var used = 0
     @usableFromInline var nodes: UnsafeMutablePointer<Node>
-    @usableFromInline var room = 64
+    @usableFromInline var room: Int
     @usableFromInline var places: SlotArray<UInt32>
 
     /// Creates an empty heap with room for `capacity` slots.
+    ///
+    /// - Parameter room: the number of entries on the heap that have memory in advance; at least 1.
     @inlinable
-    public init(capacity: Int = 0) {
+    public init(capacity: Int = 0, room: Int = 64) {
+        self.room = room
         nodes = GrowingMemory.allocate(room)
         places = SlotArray(repeating: .none, capacity: capacity)
     }
@@ -102,6 +105,29 @@ public struct IndexedHeap<Key: Comparable & BitwiseCopyable>: ~Copyable {
         used &-= 1
         if count > 0 { sink(nodes[count], from: 0) }
         return top
+    }
+
+    /// Writes the heap, whose keys consist of whole numbers.
+    ///
+    /// - Parameter key: the bytes of each number of a key.
+    package func pack(into packer: inout StatePacker, key: [Int]) {
+        packer.write(used)
+        packer.write(room)
+        packer.write(nodes, count: used, fields: key + [MemoryLayout<EntryID>.size])
+        packer.write(places.capacity)
+    }
+
+    /// Replaces the content by the one that was written. O(entries).
+    package mutating func unpack(from unpacker: inout StateUnpacker, key: [Int]) {
+        let count = unpacker.read(Int.self)
+        room = unpacker.read()
+        GrowingMemory.resize(&nodes, to: room)
+        let first = UnsafeMutableRawPointer(nodes)
+        first.initializeMemory(as: UInt8.self, repeating: 0, count: count * MemoryLayout<Node>.stride)
+        unpacker.read(into: nodes, count: count, fields: key + [MemoryLayout<EntryID>.size])
+        places = SlotArray(repeating: .none, capacity: unpacker.read())
+        used = count
+        for place in 0..<count { places[nodes[place].entry] = UInt32(truncatingIfNeeded: place) }
     }
 
     @inlinable @inline(__always)

@@ -17,7 +17,7 @@ struct GreedyDual: ~Copyable {
     /// The priority of the latest victims.
     private(set) var clock: Float = 0
     /// The residents by priority; empty with uniform sizes.
-    private var heap = IndexedHeap<Worth>()
+    private var heap = IndexedHeap<Worth>(room: 4)
     private var unit = Float.infinity
     /// The addition of one access to a priority, as a moving mean.
     private var meanWeight: Float = 1
@@ -87,6 +87,18 @@ struct GreedyDual: ~Copyable {
         let residents = lower(clock)
         clock = 0
         for resident in residents { update(resident.slot, priority: resident.priority, now: resident.last) }
+    }
+
+    func pack(into packer: inout StatePacker) {
+        for number in [clock, unit, meanWeight] { packer.write(number) }
+        heap.pack(into: &packer, key: [4, 4])
+    }
+
+    mutating func unpack(from unpacker: inout StateUnpacker) {
+        clock = unpacker.read()
+        unit = unpacker.read()
+        meanWeight = unpacker.read()
+        heap.unpack(from: &unpacker, key: [4, 4])
     }
 
     /// Sets the clock, for tests.

@@ -12,7 +12,7 @@ struct NetworkScorer {
     private let usesUniformSizes: Bool
     /// Whether the objects scored together last had different logits. Without any feature, or with features that are equal
     /// for all objects, the network has nothing to decide by; the better heuristic then decides.
-    private(set) var distinguishesObjects = true
+    var distinguishesObjects = true
 
     init(learner: UnsafeMutablePointer<Learner>, correction: UInt32, missCost: MissCost, usesUniformSizes: Bool) {
         self.learner = learner

@@ -15,6 +15,11 @@ struct Ghost: BitwiseCopyable {
     private var gap1 = UInt8.max
     private var gap2 = UInt8.max
     private var gap3 = UInt8.max
+    /// Fills the last two bytes, so that each byte of a ghost belongs to a number.
+    private var unused: UInt16 = 0
+
+    /// The bytes of each number, in the order of memory.
+    static let fields = [4, 4, 4, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2]
 
     init() {}
 
@@ -102,6 +107,25 @@ struct GhostRing: ~Copyable {
 
     /// Grows the ring at its end. Called when the next ghost goes to the end, so that the order is kept.
     private mutating func enlarge() {
-        ring.grow(to: min(max(ring.count * 2, 256), limit), filling: Ghost())
+        ring.grow(
+            to: min(GrowingMemory.room(for: max(ring.count + 1, 8), after: ring.count), limit), filling: Ghost())
+    }
+
+    /// Writes the ghosts up to the last one that stands for an object.
+    func pack(into packer: inout StatePacker) {
+        var filled = ring.count
+        while filled > 0, ring[filled - 1].entry == .none { filled -= 1 }
+        for number in [ring.count, next, limit, filled] { packer.write(number) }
+        packer.write(ring.base, count: filled, fields: Ghost.fields)
+    }
+
+    /// Reads the ghosts, and calls `body` with the object and the place of each.
+    mutating func unpack(from unpacker: inout StateUnpacker, _ body: (EntryID, UInt32) -> Void) {
+        ring.grow(to: unpacker.read(), filling: Ghost())
+        next = unpacker.read()
+        limit = unpacker.read()
+        let filled = unpacker.read(Int.self)
+        unpacker.read(into: ring.base, count: filled, fields: Ghost.fields)
+        for place in 0..<filled where ring[place].entry != .none { body(ring[place].entry, UInt32(place)) }
     }
 }

@@ -1,3 +1,5 @@
+import HalcyonEviction
+
 /// The candidates for eviction with their scores. Finding the lowest score is O(candidates).
 ///
 /// Each score has the number of the scoring in which it was given: some scores may be older than others.
@@ -61,7 +63,7 @@ struct CandidateSet: ~Copyable {
     mutating func add(
         _ slot: UInt32, score: Float = 0, scoring: Int = 0, records: UnsafeMutablePointer<ObjectRecord>
     ) {
-        if slots.count == 0 { makeRoom() }
+        if slots.count == count { makeRoom() }
         records[Int(slot)].candidate = UInt8(truncatingIfNeeded: count)
         slots[count] = slot
         scores[count] = score
@@ -72,9 +74,30 @@ struct CandidateSet: ~Copyable {
 
     @inline(never)
     private mutating func makeRoom() {
-        slots.grow(to: limit, filling: ObjectRecord.none)
-        scores.grow(to: limit, filling: 0)
-        scorings.grow(to: limit, filling: 0)
+        let room = min(GrowingMemory.room(for: max(count + 1, 8), after: count), max(limit, count + 1))
+        slots.grow(to: room, filling: ObjectRecord.none)
+        scores.grow(to: room, filling: 0)
+        scorings.grow(to: room, filling: 0)
+    }
+
+    func pack(into packer: inout StatePacker) {
+        packer.write(count)
+        packer.write(slots.count)
+        packer.write(slots.base, count: count, fields: [4])
+        packer.write(scores.base, count: count, fields: [4])
+        packer.write(scorings.base, count: count, fields: [1])
+    }
+
+    mutating func unpack(from unpacker: inout StateUnpacker) {
+        count = unpacker.read()
+        let room = unpacker.read(Int.self)
+        slots.grow(to: room, filling: ObjectRecord.none)
+        scores.grow(to: room, filling: 0)
+        scorings.grow(to: room, filling: 0)
+        unpacker.read(into: slots.base, count: count, fields: [4])
+        unpacker.read(into: scores.base, count: count, fields: [4])
+        unpacker.read(into: scorings.base, count: count, fields: [1])
+        known = nil
     }
 
     /// Removes the candidate at `place`.

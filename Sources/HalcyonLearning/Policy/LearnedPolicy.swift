@@ -57,7 +57,7 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
     /// Whether the model serves this cache alone.
     var ownsModel = false
     /// Whether this cache counts the model's bytes: the first of the caches that share it does.
-    private let countsModel: Bool
+    private var countsModel: Bool
 
     var history: ObjectHistory
     private var labeller: SampleLabeller
@@ -198,6 +198,45 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
     public mutating func define(categorySet: CategorySetID, members: [UInt32]) {
         let learner = learner
         learner.pointee.features.userCategory.sets.define(categorySet, members: members)
+    }
+
+    /// False if the model is the cache's own, or corrected for it, or if a victim is to be explained.
+    public var isPackable: Bool {
+        !ownsModel && labeller.correction == UserCorrections.none && !explainer.isWaiting
+    }
+
+    public func pack(into packer: inout StatePacker) {
+        history.pack(into: &packer)
+        labeller.pack(into: &packer)
+        sampler.pack(into: &packer)
+        greedyDual.pack(into: &packer)
+        packer.write(generator.position)
+        packer.write(now)
+        packer.write(missRatio)
+        packer.write(UInt64(second))
+        packer.write(newObject &+ 1)
+        packer.write(newObjectScore ?? 0)
+        for flag in [newObjectScore != nil, scorer.distinguishesObjects, countsModel] { packer.write(flag) }
+        for number in [Int(expert.rawValue), evictions, evictionsByNetwork] { packer.write(number) }
+    }
+
+    public mutating func unpack(from unpacker: inout StateUnpacker) {
+        history.unpack(from: &unpacker)
+        labeller.unpack(from: &unpacker)
+        sampler.unpack(from: &unpacker)
+        greedyDual.unpack(from: &unpacker)
+        generator.position = unpacker.read()
+        now = unpacker.read()
+        missRatio = unpacker.read()
+        second = unpacker.read()
+        newObject = unpacker.read(UInt32.self) &- 1
+        let score = unpacker.read(Float.self)
+        newObjectScore = unpacker.read(Bool.self) ? score : nil
+        scorer.distinguishesObjects = unpacker.read()
+        countsModel = unpacker.read()
+        expert = Expert(rawValue: unpacker.read()) ?? .greedyDual
+        evictions = unpacker.read()
+        evictionsByNetwork = unpacker.read()
     }
 
     // MARK: The steps of every request

@@ -40,6 +40,21 @@ struct SampleLabeller: ~Copyable {
 
     var byteCount: Int { pending.byteCount }
 
+    func pack(into packer: inout StatePacker) {
+        pending.pack(into: &packer)
+        packer.write(window)
+        for number in [insertions, insertedSize, credit, samplesNotTaken] { packer.write(number) }
+    }
+
+    mutating func unpack(from unpacker: inout StateUnpacker) {
+        pending.unpack(from: &unpacker)
+        window = unpacker.read()
+        insertions = unpacker.read()
+        insertedSize = unpacker.read()
+        credit = unpacker.read()
+        samplesNotTaken = unpacker.read()
+    }
+
     /// Whether samples are taken: not before the cache has filled a quarter of its capacity once.
     var isSampling: Bool { insertedSize >= capacity / 4 && learns }
 
@@ -166,6 +181,17 @@ struct PendingSamples: ~Copyable {
         var taken: UInt32 = 0
         var older = PendingSamples.none
         var isLabelled = false
+        /// Fills the last bytes, so that each byte belongs to a field.
+        private var unused: (UInt8, UInt8, UInt8) = (0, 0, 0)
+
+        /// The bytes of each field, in the order of memory.
+        static let fields = [4, 4, 1, 1, 1, 1]
+
+        init(taken: UInt32 = 0, older: UInt32 = PendingSamples.none, isLabelled: Bool = false) {
+            self.taken = taken
+            self.older = older
+            self.isLabelled = isLabelled
+        }
     }
 
     private var slots: HeapArray<Slot>
@@ -226,8 +252,53 @@ struct PendingSamples: ~Copyable {
         number != PendingSamples.none && (number &- first) & PendingSamples.numbers < count
     }
 
+    /// Writes the samples, oldest first.
+    func pack(into packer: inout StatePacker) {
+        for number in [slots.count, Int(first), Int(count)] { packer.write(number) }
+        let waiting = HeapArray(repeating: Slot(), count: Int(count))
+        let unlabelled = HeapArray<UInt8>(repeating: 0, count: Int(count) * Sample.width)
+        var unlabelledCount = 0
+        for offset in 0..<Int(count) {
+            let place = place(offset)
+            waiting[offset] = slots[place]
+            // A row whose label is known was used: nothing reads it again.
+            if slots[place].isLabelled { continue }
+            (unlabelled.base + unlabelledCount * Sample.width).update(
+                from: rows.base + place * Sample.width, count: Sample.width)
+            unlabelledCount += 1
+        }
+        packer.write(waiting.base, count: waiting.count, fields: Slot.fields)
+        packer.write(unlabelledCount)
+        packer.write(rows: unlabelled.base, count: unlabelledCount, width: Sample.width)
+    }
+
+    mutating func unpack(from unpacker: inout StateUnpacker) {
+        let room = unpacker.read(Int.self)
+        slots.grow(to: room, filling: Slot())
+        rows.grow(to: room * Sample.width, filling: 0)
+        first = unpacker.read()
+        count = unpacker.read()
+        let waiting = HeapArray(repeating: Slot(), count: Int(count))
+        unpacker.read(into: waiting.base, count: waiting.count, fields: Slot.fields)
+        let unlabelled = HeapArray<UInt8>(repeating: 0, count: unpacker.read() * Sample.width)
+        unpacker.read(rows: unlabelled.base, count: unlabelled.count / Sample.width, width: Sample.width)
+        var row = UnsafePointer(unlabelled.base)
+        for offset in 0..<Int(count) {
+            let place = place(offset)
+            slots[place] = waiting[offset]
+            if waiting[offset].isLabelled { continue }
+            (rows.base + place * Sample.width).update(from: row, count: Sample.width)
+            row += Sample.width
+        }
+    }
+
+    /// Returns the place of the sample with this number of older ones in the ring.
+    private func place(_ offset: Int) -> Int {
+        Int((first &+ UInt32(truncatingIfNeeded: offset)) & PendingSamples.numbers) & (slots.count - 1)
+    }
+
     private mutating func enlarge() {
-        var larger = HeapArray(repeating: Slot(), count: max(slots.count * 2, 64))
+        var larger = HeapArray(repeating: Slot(), count: max(slots.count * 2, 4))
         var wider = HeapArray<UInt8>(repeating: 0, count: larger.count * Sample.width)
         for offset in 0..<count {
             let number = Int((first &+ offset) & PendingSamples.numbers)

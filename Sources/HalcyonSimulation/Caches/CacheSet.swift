@@ -26,23 +26,49 @@ struct CacheSet {
     /// The columns that the caches read.
     let columns: RequestColumns
 
-    private var caches: [TieredCache?] = []
-    /// The number of requests that each cache has served, if blocks mix caches.
-    private var requestCounts: [Int] = []
-    private var evictionsBefore: [Int] = []
+    /// Whether each cache numbers its own entries, because the source does not.
+    private let numbersEntries: Bool
+    private var caches: [Place] = []
+    /// The caches that may be packed, in the order in which they are considered.
+    private var candidates: [Int] = []
+    /// The next of ``candidates`` to be considered.
+    private var hand = 0
+    /// The most caches that are not packed.
+    private var openBound: Int
+    private var packer = StatePacker()
     private var definitions: CategoryDefinitions
+    private let usesCategories: Bool
+    /// The number of objects of the source, known at its end.
+    private var objectCount = 0
     private var summary = CacheSummary()
     /// The cache of the last block, if caches are served one after another.
     private var current = -1
+
+    /// The cache of one user, in 8 bytes.
+    private enum Place {
+        /// There was no request yet, or the cache is in the summary.
+        case empty
+        case open(TieredCache)
+        /// A cache that was not used lately, in a compact form; see ``TieredCache/packed(by:)``.
+        case packed([UInt8])
+    }
+
+    /// The most caches of a stream that are not packed: about 100 MB if each holds 20 objects under `learned`.
+    static let openBound = 1 << 14
 
     /// - Parameters:
     ///   - timer: receives times; `nil` for caches that are not timed.
     ///   - model: the model to share instead of new ones.
     ///   - prefetch: the prefetch options; `nil` for no prefetching.
+    ///   - openBound: the most caches of a stream that are not packed.
     init(
-        _ resolved: ResolvedJob, facts: SourceFacts, timer: RunTimer?, model: AnyObject?, prefetch: PrefetchOptions?
+        _ resolved: ResolvedJob, facts: SourceFacts, timer: RunTimer?, model: AnyObject?, prefetch: PrefetchOptions?,
+        openBound: Int = CacheSet.openBound
     ) {
         let job = resolved.job
+        self.openBound = openBound
+        numbersEntries = job.mode == .perUser && facts.input == nil && prefetch == nil
+        usesCategories = job.traits.contains(.usesCategories) || prefetch != nil
         policy = job.mainPolicy
         memoryPolicy = job.memoryPolicy ?? job.mainPolicy
         isPerUser = job.mode == .perUser
@@ -75,7 +101,9 @@ struct CacheSet {
         let isShared = model != nil || resolved.sharesModel || !isPerUser
         definitions = CategoryDefinitions(isShared: isShared)
         // All caches of a loaded trace are in use at once, unless users are served one after another.
-        if isShared || prefetch != nil { open(through: isPerUser ? facts.userCount - 1 : 0) }
+        if facts.input != nil, isShared || prefetch != nil {
+            for number in 0..<(isPerUser ? facts.userCount : 1) { _ = open(number) }
+        }
     }
 
     private static func columns(_ job: ReplayJob, prefetches: Bool) -> RequestColumns {
@@ -95,12 +123,12 @@ struct CacheSet {
 
     /// Serves the requests of a block and writes the outcome of each to `outcomes`.
     mutating func serve(_ block: borrowing RequestBlock, _ outcomes: UnsafeMutablePointer<AccessOutcome>) {
+        if block.count == 0 { return }
         if block.cache == nil || prefetching != nil { return serveMixed(block, outcomes) }
         let number = block.cache ?? 0
         if number != current, current >= 0 { retire(current) }
         current = number
-        open(through: number)
-        let cache = opened(number)
+        let cache = open(number)
         definitions.define(block, in: cache, number: number)
         if let times = timer?.times {
             for index in 0..<block.count {
@@ -114,87 +142,146 @@ struct CacheSet {
         } else {
             cache.memory.replay(block.batch, outcomes: outcomes)
         }
-        if block.isWarmup { evictionsBefore[number] = cache.evictions }
+        if block.isWarmup { cache.evictionsBefore = cache.evictions }
     }
 
     /// Serves a block whose requests go to several caches, or are followed by prefetching.
     private mutating func serveMixed(_ block: borrowing RequestBlock, _ outcomes: UnsafeMutablePointer<AccessOutcome>) {
         let (users, times, isCounted) = (isPerUser ? block.users : nil, timer?.times, !block.isWarmup)
-        var last = 0
-        if let users { for index in 0..<block.count { last = max(last, Int(users[index])) } }
-        open(through: last)
-        if definitions.isShared { definitions.define(block, in: opened(0), number: 0) }
-        let (caches, definesEach, prefetches) = (caches, !definitions.isShared, prefetching != nil)
+        if definitions.isShared, usesCategories {
+            let number = users.map { Int($0[0]) } ?? 0
+            definitions.define(block, in: open(number), number: number)
+        }
+        let (definesEach, prefetches) = (!definitions.isShared && usesCategories, prefetching != nil)
         prefetching?.define(block)
         for index in 0..<block.count {
             let number = users.map { Int($0[index]) } ?? 0
-            if definesEach, let cache = caches[number] {
-                definitions.define(index, of: block, in: cache, number: number)
-            }
+            let cache = open(number)
+            if definesEach { definitions.define(index, of: block, in: cache, number: number) }
             if prefetches {
                 let access = block.access(index, requestNumber: 0)
                 outcomes[index] =
                     prefetching?.serve(access, cache: number, isCounted: isCounted, times: times) ?? .miss
                 continue
             }
-            let access = block.access(index, requestNumber: requestCounts[number])
-            requestCounts[number] += 1
+            var access = block.access(index, requestNumber: cache.requests)
+            cache.requests += 1
+            if numbersEntries { access.entry = cache.entry(of: access.object) }
             if let times {
-                outcomes[index] = times.access { caches[number]?.access(access) ?? .miss }
+                outcomes[index] = times.access { cache.access(access) }
             } else {
-                outcomes[index] = caches[number]?.access(access) ?? .miss
+                outcomes[index] = cache.access(access)
             }
         }
     }
 
     /// Records the state of all caches at the end of the warm-up.
     mutating func endWarmup() {
-        for (number, cache) in caches.enumerated() { if let cache { evictionsBefore[number] = cache.evictions } }
+        // A stream, whose caches may be packed, has no warm-up.
+        for place in caches { if case .open(let cache) = place { cache.evictionsBefore = cache.evictions } }
     }
 
     /// Returns the state of all caches at the end. O(entries).
     ///
     /// - Parameter facts: the facts of the source at its end.
     mutating func finish(_ facts: SourceFacts) -> CacheSummary {
-        for number in caches.indices { retire(number, facts) }
+        objectCount = facts.objectCount
+        for number in caches.indices { retire(number) }
         summary.prefetching = prefetching.map { ($0.counts, $0.policy) }
         return summary
     }
 
     /// Adds a cache to the summary, and releases it.
-    private mutating func retire(_ number: Int, _ facts: SourceFacts? = nil) {
-        guard let cache = caches[number] else { return }
-        let entries = prefetching?.finish(number) ?? entryCount(number, facts)
-        summary.add(cache, entries: entries, evictionsBefore: evictionsBefore[number])
-        caches[number] = nil
+    private mutating func retire(_ number: Int) {
+        guard let cache = resumed(number) else { return }
+        let entries = prefetching?.finish(number) ?? entryCount(of: cache, number)
+        summary.add(cache, entries: entries)
+        caches[number] = .empty
     }
 
     /// Returns how many entry numbers of a cache are in use.
-    private mutating func entryCount(_ number: Int, _ facts: SourceFacts?) -> Int {
+    private func entryCount(of cache: TieredCache, _ number: Int) -> Int {
+        if numbersEntries { return cache.numberCount }
         if let input { return entriesInAdvance(number, input) }
-        guard let facts else { return 0 }
-        return isPerUser ? facts.entryCounts[number] : facts.objectCount
+        return objectCount
     }
 
-    private mutating func entriesInAdvance(_ number: Int, _ input: ReplayInput) -> Int {
+    private func entriesInAdvance(_ number: Int, _ input: ReplayInput) -> Int {
         isPerUser ? input.users?.objectCounts[number] ?? 0 : input.trace.objectCount
     }
 
-    /// Returns a cache that was opened and is not retired.
-    private mutating func opened(_ number: Int) -> TieredCache {
-        guard let cache = caches[number] else { preconditionFailure("a cache that is not open") }
+    // MARK: The caches in memory
+
+    /// Returns a cache, which is created for its first request.
+    @inline(__always)
+    private mutating func open(_ number: Int) -> TieredCache {
+        if number < caches.count, case .open(let cache) = caches[number] {
+            cache.isRecent = true
+            return cache
+        }
+        return openPlace(number)
+    }
+
+    @inline(never)
+    private mutating func openPlace(_ number: Int) -> TieredCache {
+        while caches.count <= number { caches.append(.empty) }
+        let cache: TieredCache
+        if let packed = resumed(number) {
+            cache = packed
+        } else {
+            cache = makeCache(number)
+            prefetching?.open(cache, number: number)
+        }
+        caches[number] = .open(cache)
+        if numbersEntries { keepBound(adding: number) }
         return cache
     }
 
-    /// Creates the missing caches up to `last`; only the last one if users are served one after another.
-    private mutating func open(through last: Int) {
-        while caches.count <= last {
-            let number = caches.count
-            requestCounts.append(0)
-            evictionsBefore.append(0)
+    /// Returns an open or packed cache. A packed one stays packed.
+    private mutating func resumed(_ number: Int) -> TieredCache? {
+        switch caches[number] {
+        case .empty: return nil
+        case .open(let cache): return cache
+        case .packed(let state):
             let cache = makeCache(number)
-            caches.append(cache)
-            prefetching?.open(cache, number: number)
+            cache.unpack(state)
+            return cache
+        }
+    }
+
+    /// The number of packed caches, and the heap bytes of their states. O(users).
+    var packed: (caches: Int, bytes: Int) {
+        caches.reduce(into: (0, 0)) { sum, place in
+            guard case .packed(let state) = place else { return }
+            // Swift's arrays have a header of 32 bytes, the C library's blocks one of 8 and a multiple of 16 bytes.
+            sum = (sum.0 + 1, sum.1 + (state.count + 32 + 8 + 15) / 16 * 16)
+        }
+    }
+
+    /// Packs a cache that was not used lately if there are too many, by the second-chance algorithm. Amortised O(1).
+    private mutating func keepBound(adding number: Int) {
+        if candidates.count < openBound {
+            candidates.append(number)
+            return
+        }
+        while true {
+            if hand == candidates.count { hand = 0 }
+            if case .open(let cache) = caches[candidates[hand]] {
+                if !cache.isRecent {
+                    guard let state = cache.packed(by: &packer) else {
+                        // Nor can any other cache of this policy be packed.
+                        candidates = []
+                        openBound = .max
+                        return
+                    }
+                    caches[candidates[hand]] = .packed(state)
+                    candidates[hand] = number
+                    hand += 1
+                    return
+                }
+                cache.isRecent = false
+            }
+            hand += 1
         }
     }
 
@@ -204,13 +291,16 @@ struct CacheSet {
         adjust(&context, number)
         guard var memory = memoryContext else {
             return TieredCache(
-                memory: policy.makeCache(context, model: models.disk ?? models.memory, times: times), disk: nil)
+                memory: policy.makeCache(context, model: models.disk ?? models.memory, times: times), disk: nil,
+                recyclesNumbers: recyclesNumbers)
         }
         adjust(&memory, number)
         return TieredCache(
             memory: memoryPolicy.makeCache(memory, model: models.memory, times: times),
-            disk: policy.makeCache(context, model: models.disk, times: times))
+            disk: policy.makeCache(context, model: models.disk, times: times), recyclesNumbers: recyclesNumbers)
     }
+
+    private var recyclesNumbers: Bool { !policy.decidesByNumber && !memoryPolicy.decidesByNumber }
 
     private mutating func adjust(_ context: inout PolicyContext, _ number: Int) {
         if isPerUser { context.seed = seed &+ UInt64(number) }
@@ -247,9 +337,9 @@ struct CacheSummary {
     /// Adds a cache. O(entries).
     ///
     /// - Parameter entries: the number of entry numbers in use.
-    mutating func add(_ cache: TieredCache, entries: Int, evictionsBefore: Int) {
+    mutating func add(_ cache: TieredCache, entries: Int) {
         caches += 1
-        evictions += cache.evictions - evictionsBefore
+        evictions += cache.evictions - cache.evictionsBefore
         residents += cache.count
         metadataBytes = metadataBytes + cache.metadataBytes
         last = cache

@@ -4,17 +4,55 @@ import HalcyonEviction
 ///
 /// An access goes to the memory first. On a memory miss, the memory admits the object from the disk or the network
 /// (promotion). If neither tier holds it, both admit it. A hit in the memory does not reach the disk.
-struct TieredCache {
+final class TieredCache {
     /// The memory, or the only tier.
     let memory: any AnyCache
     /// The disk; ``memory`` if there is only one tier.
     private let disk: any AnyCache
     let hasDisk: Bool
+    /// The number of requests served so far, if blocks mix caches.
+    var requests = 0
+    /// The number of evictions up to the end of the warm-up.
+    var evictionsBefore = 0
+    /// Whether the cache was used since it was last considered for packing.
+    var isRecent = true
+    private var numbers: EntryNumbers
 
-    init(memory: any AnyCache, disk: (any AnyCache)?) {
+    init(memory: any AnyCache, disk: (any AnyCache)?, recyclesNumbers: Bool = false) {
         self.memory = memory
         self.disk = disk ?? memory
         hasDisk = disk != nil
+        numbers = EntryNumbers(recycles: recyclesNumbers)
+    }
+
+    /// Returns the entry of an object, as this cache numbers it.
+    func entry(of object: UInt32) -> EntryID { numbers.number(of: object, isForgotten: isForgotten) }
+
+    /// The number of entry numbers that ``entry(of:)`` has assigned.
+    var numberCount: Int { numbers.count }
+
+    private func isForgotten(_ entry: EntryID) -> Bool {
+        !memory.contains(entry) && !memory.remembers(entry)
+            && (!hasDisk || !disk.contains(entry) && !disk.remembers(entry))
+    }
+
+    /// Returns the state in a compact form, for ``unpack(_:)``; `nil` if a tier cannot be packed. O(entries).
+    func packed(by packer: inout StatePacker) -> [UInt8]? {
+        guard memory.pack(into: &packer), !hasDisk || disk.pack(into: &packer) else { return nil }
+        numbers.pack(into: &packer)
+        packer.write(requests)
+        packer.write(evictionsBefore)
+        return packer.finish()
+    }
+
+    /// Resumes the state of a cache that was packed. This cache was made as that one was, and has served no request.
+    func unpack(_ state: [UInt8]) {
+        var unpacker = StateUnpacker(state)
+        memory.unpack(from: &unpacker)
+        if hasDisk { disk.unpack(from: &unpacker) }
+        numbers.unpack(from: &unpacker)
+        requests = unpacker.read()
+        evictionsBefore = unpacker.read()
     }
 
     func access(_ access: Access) -> AccessOutcome {

@@ -8,8 +8,10 @@ package struct Recorder {
     /// The number of requests in a window of a stream, because the length of a stream is not known in advance.
     static let streamWindowLength = 1_000_000
 
-    /// The number of warm-up requests, which are not counted.
+    /// The number of warm-up requests of the source, which are not counted.
     let warmup: Int
+    /// The number of warm-up requests that were served: less than ``warmup`` if a part of the users is replayed.
+    private(set) var warmupServed = 0
     /// The number of requests in a window.
     package let windowLength: Int
     /// The tally of all counted requests.
@@ -81,14 +83,19 @@ package struct Recorder {
 
     /// Counts the outcomes of a block.
     mutating func count(_ block: borrowing RequestBlock, _ outcomes: UnsafePointer<AccessOutcome>) {
-        if block.isWarmup { return }
+        if block.isWarmup {
+            warmupServed += block.count
+            return
+        }
         if block.positions != nil {
             var sum = Tally()
             for index in 0..<block.count {
                 let outcome = outcomes[index]
                 let size = block.sizes?[index] ?? unit.size
                 sum.count(outcome, size: size)
-                windows[(block.position(index) - warmup) / windowLength].count(outcome, size: size)
+                let window = (block.position(index) - warmup) / windowLength
+                while windows.count <= window { windows.append(Tally()) }
+                windows[window].count(outcome, size: size)
                 if !outcome.isHit { countMiss(outcome, size: block.sizes?[index] ?? 1) }
             }
             total.add(sum)
@@ -103,6 +110,13 @@ package struct Recorder {
         }
         if latency != nil || countsCategories || countsUsers { countTables(block, outcomes) }
         compare(outcomes)
+    }
+
+    /// Adds the windows at the end of a stream in which no request was served.
+    ///
+    /// - Parameter requests: the requests of the source.
+    mutating func finish(requests: Int) {
+        while windows.count * windowLength < requests - warmup { windows.append(Tally()) }
     }
 
     @inline(__always)

@@ -18,15 +18,22 @@ struct JobRun {
     private(set) var otherSeconds = 0.0
     private let clock = ContinuousClock()
 
-    init(_ resolved: ResolvedJob, facts: SourceFacts, model: AnyObject? = nil) {
+    /// - Parameters:
+    ///   - model: the model that the caches share; `nil` for the models that ``ReplayJob/models`` specifies.
+    ///   - openBound: the most caches of a stream that are not packed.
+    init(
+        _ resolved: ResolvedJob, facts: SourceFacts, model: AnyObject? = nil, openBound: Int = CacheSet.openBound
+    ) {
         self.resolved = resolved
         let job = resolved.job
         timer = job.options.timings ? RunTimer() : nil
-        caches = CacheSet(resolved, facts: facts, timer: timer, model: model, prefetch: job.options.prefetch)
+        caches = CacheSet(
+            resolved, facts: facts, timer: timer, model: model, prefetch: job.options.prefetch,
+            openBound: openBound)
         if job.options.prefetch != nil, job.comparesWithoutPrefetching {
             let context = facts.unit.context(capacity: resolved.capacity, seed: job.options.seed)
             let own = model.flatMap { _ in job.mainPolicy.makeModel(context) }
-            baseline = CacheSet(resolved, facts: facts, timer: nil, model: own, prefetch: nil)
+            baseline = CacheSet(resolved, facts: facts, timer: nil, model: own, prefetch: nil, openBound: openBound)
         } else {
             baseline = nil
         }
@@ -62,6 +69,7 @@ struct JobRun {
     ///   - facts: the facts of the source at its end.
     ///   - seconds: the duration of the run.
     mutating func finish(_ facts: SourceFacts, seconds: Double) -> ReplayOutcome {
+        recorder.finish(requests: facts.requests)
         let summary = caches.finish(facts)
         let result = RunResult(
             resolved, facts: facts, recorder: recorder, caches: summary, seconds: seconds, timings: timer?.timings)
@@ -103,11 +111,15 @@ extension ResolvedJob {
         var run = JobRun(self, facts: facts, model: model)
         let isByUser = job.mode == .perUser && !sharesModel && model == nil && job.options.prefetch == nil
         let source = TraceRequests(
-            input, columns: run.columns, warmup: facts.warmup, order: isByUser ? .byUser : .byTime, mode: job.mode)
+            input, columns: run.columns, warmup: facts.warmup, order: isByUser ? .byUser : .byTime, mode: job.mode,
+            part: job.users)
+        var served = 0
         source.forEachBlock { block in
             run.serve(block)
+            served += block.count
             progress?.advance(by: block.count)
         }
+        progress?.advance(by: facts.requests - served)
         return run.finish(facts, seconds: (clock.now - began).inSeconds - run.otherSeconds)
     }
 }

@@ -22,6 +22,11 @@ public struct ReplayJob: Sendable {
     public var mode: ReplayMode
     /// The sharing of models between per-user caches, for policies that learn.
     public var models: ModelSharing
+    /// The users whose requests are replayed, for per-user caches. Nil by default: all.
+    ///
+    /// Positions, windows and the warm-up stay those of the whole trace. Results of all parts add up to that of the whole,
+    /// so policies that share a model between users, and prefetching, are refused.
+    public var users: UserPart?
     /// The two tiers that replace each cache. Nil by default.
     public var tiers: TierOptions?
     /// The warm-up, seed, tables, timings and prefetching.
@@ -110,6 +115,7 @@ public struct ReplayJob: Sendable {
             throw ReplayError.data("Per-user caches need a user in every request.")
         }
         try verifyPolicy()
+        try verifyUsers()
         try input.limits.verify(self, requests: trace.count, objects: trace.objectCount)
         try options.prefetch?.verify(unit: trace.sizeUnit)
         return try resolved(unit: trace.sizeUnit, distinct: Int(clamping: trace.distinctSize))
@@ -131,6 +137,7 @@ public struct ReplayJob: Sendable {
                 "\(prefetch.policy.name) needs the keys of the whole trace in advance, and a stream has none.")
         }
         try verifyPolicy()
+        try verifyUsers()
         return try resolved(unit: .bytes, distinct: nil)
     }
 
@@ -142,6 +149,27 @@ public struct ReplayJob: Sendable {
         return ResolvedJob(
             job: self, capacity: try tiers.disk.resolved(unit: unit, distinct: distinct),
             memoryCapacity: try tiers.memory.resolved(unit: unit, distinct: distinct))
+    }
+
+    /// Refuses a part of the users whose result depends on the other users.
+    private func verifyUsers() throws(ReplayError) {
+        guard let users else { return }
+        if mode != .perUser {
+            throw .usage(
+                "The requests of all users decide what a shared cache holds, so that part \(users) of the users needs "
+                    + "per-user caches: add --per user, or leave --users out.")
+        }
+        if let prefetch = options.prefetch {
+            throw .usage(
+                "\(prefetch.policy.name) prefetches by what it learns from all users, so that part \(users) of the "
+                    + "users has other results than the whole: leave prefetching or --users out.")
+        }
+        if models != .own, let policy = policies.first(where: \.learns) {
+            throw .usage(
+                "\(policy.info.name) shares its model between users, so that part \(users) of the users has other "
+                    + "results than the whole: give each cache a model of its own with --models own, or leave --users out."
+            )
+        }
     }
 
     private func verifyPolicy() throws(ReplayError) {

@@ -7,7 +7,7 @@ struct RequestBlock {
     var count: Int
     /// The position of the first request in the source, from 0.
     var firstPosition = 0
-    /// The position of each request. Nil if the requests are consecutive.
+    /// The position of each request, counted from ``firstPosition``. Nil if the requests are consecutive.
     var positions: UnsafePointer<UInt32>?
     /// The object of each request.
     var objects: UnsafePointer<UInt32>
@@ -32,7 +32,7 @@ struct RequestBlock {
 
     /// Returns the position of a request in the source.
     @inline(__always)
-    func position(_ index: Int) -> Int { positions.map { Int($0[index]) } ?? firstPosition + index }
+    func position(_ index: Int) -> Int { firstPosition + (positions.map { Int($0[index]) } ?? index) }
 
     /// Returns a request as an access.
     @inline(__always)
@@ -74,8 +74,6 @@ struct SourceFacts {
     var categorySets = CategorySets()
     var categoryCount = 0
     var names = TraceNames()
-    /// The number of objects of each user, in a stream with per-user caches.
-    var entryCounts: [Int] = []
 
     init(_ input: ReplayInput, job: ReplayJob) {
         let trace = input.trace
@@ -116,9 +114,15 @@ struct TraceRequests {
     private let warmup: Int
     private let order: Order
     private let mode: ReplayMode
+    private let part: UserPart?
     private var trace: Trace { input.trace }
 
-    init(_ input: ReplayInput, columns: RequestColumns, warmup: Int, order: Order, mode: ReplayMode) {
+    /// - Parameter part: the users that are served, one after another; `nil` for all.
+    init(
+        _ input: ReplayInput, columns: RequestColumns, warmup: Int, order: Order, mode: ReplayMode,
+        part: UserPart? = nil
+    ) {
+        self.part = part
         self.input = input
         self.columns = columns
         self.warmup = warmup
@@ -172,7 +176,7 @@ struct TraceRequests {
             users.entries.withUnsafeBufferPointer { entries in
                 guard let firstPosition = positions.baseAddress, let firstEntry = entries.baseAddress else { return }
                 var block = scratch.block(objects: firstEntry, entries: firstEntry)
-                for user in 0..<users.userCount {
+                for user in 0..<users.userCount where part?.contains(UInt32(user)) ?? true {
                     let range = users.starts[user]..<users.starts[user + 1]
                     var start = range.lowerBound
                     while start < range.upperBound {

@@ -11,23 +11,35 @@ public struct StreamReplay {
     private let load: LoadOptions
     private let jobs: [ResolvedJob]
     private let mode: ReplayMode
+    private let users: UserPart?
+    private let openBound: Int
 
     /// Creates a replay of the trace at `path`.
     ///
     /// - Parameters:
     ///   - load: the load options; with per-user caches, `skip` and `limit` count the requests that have a user.
-    ///   - jobs: the runs, all with a shared cache or all with per-user caches.
+    ///   - jobs: the runs, all with a shared cache or all with per-user caches, and all with the same users.
     /// - Throws: ``ReplayError`` for an offline policy, a capacity that is a share, a warm-up, and a prefetch policy
     ///   that needs all keys in advance.
     public init(path: String, load: LoadOptions, jobs: [ReplayJob]) throws(ReplayError) {
+        try self.init(path: path, load: load, jobs: jobs, openBound: CacheSet.openBound)
+    }
+
+    /// - Parameter openBound: the most per-user caches that are not packed.
+    init(path: String, load: LoadOptions, jobs: [ReplayJob], openBound: Int) throws(ReplayError) {
+        self.openBound = openBound
         self.path = path
         self.load = load
         var resolved: [ResolvedJob] = []
         for job in jobs { resolved.append(try job.resolvedForStream()) }
         self.jobs = resolved
         mode = jobs.first?.mode ?? .shared
+        users = jobs.first?.users
         guard jobs.allSatisfy({ $0.mode == mode }) else {
             throw ReplayError.usage("One pass over a stream has either shared or per-user caches.")
+        }
+        guard jobs.allSatisfy({ $0.users == users }) else {
+            throw ReplayError.usage("One pass over a stream serves the same part of the users in all runs.")
         }
     }
 
@@ -61,7 +73,7 @@ public struct StreamReplay {
     }
 
     private func pass(expectsUniformSizes: Bool, _ notes: [String]) throws -> Ending {
-        var source = try StreamRequests(path, load, mode: mode)
+        var source = try StreamRequests(path, load, mode: mode, part: users)
         guard try source.next() else {
             throw ReplayError.data(
                 source.withoutUser > 0
@@ -70,7 +82,7 @@ public struct StreamReplay {
         let size = source.firstSize
         let isUniform = expectsUniformSizes && source.firstOther(than: size) == nil
         let unit = CacheUnit(uniformSize: isUniform ? size : nil)
-        let runs = jobs.map { StreamedRun($0, unit: unit) }
+        let runs = jobs.map { StreamedRun($0, unit: unit, openBound: openBound) }
         repeat {
             if isUniform, load.sizes != .unit, let other = source.firstOther(than: size) {
                 let number = max(load.skip, 0) + source.requests + other.place + 1
@@ -115,7 +127,9 @@ private final class StreamedRun {
     private var seconds = 0.0
     private let clock = ContinuousClock()
 
-    init(_ job: ResolvedJob, unit: CacheUnit) { run = JobRun(job, facts: SourceFacts(streamOf: unit)) }
+    init(_ job: ResolvedJob, unit: CacheUnit, openBound: Int) {
+        run = JobRun(job, facts: SourceFacts(streamOf: unit), openBound: openBound)
+    }
 
     func serve(_ block: borrowing RequestBlock) {
         let began = clock.now

@@ -3,9 +3,9 @@ import HalcyonTrace
 
 /// The requests of a stream, as blocks: one for each piece of the file.
 ///
-/// With per-user caches, requests without a user are dropped first. Users, objects and entries are numbered as in a
-/// loaded trace (``HalcyonTrace/Trace/selection(skip:limit:withUserOnly:)``). Memory: 24 bytes for each pair of user
-/// and object.
+/// With per-user caches, requests without a user are dropped first. Users and objects are numbered as in a loaded trace
+/// (``HalcyonTrace/Trace/selection(skip:limit:withUserOnly:)``); each cache numbers its own entries. Memory: 4 bytes for
+/// each user and object.
 struct StreamRequests {
     private(set) var stream: TraceStream
     private let mode: ReplayMode
@@ -17,21 +17,23 @@ struct StreamRequests {
     /// The number of dropped requests without a user.
     private(set) var withoutUser = 0
     private(set) var identity = StreamIdentity()
-    private(set) var entryCounts: [Int] = []
+    /// The users whose requests are in the blocks; `nil` for all. The identity is that of all requests.
+    private let part: UserPart?
 
     private var objects: [UInt32] = []
-    private var entries: [EntryID] = []
     private var sizes: [UInt64] = []
     private var cacheSizes: [Int] = []
     private var times: [Int64] = []
     private var users: [UInt32] = []
     private var categories: [CategorySetID] = []
-    private var userNumbers: [UInt32: UInt32] = [:]
-    private var objectNumbers: [UInt32: UInt32] = [:]
-    private var entryNumbers: [UInt64: EntryID] = [:]
+    private var userNumbers = Renumbering()
+    private var objectNumbers = Renumbering()
+    /// The columns of the requests of ``part`` in a piece.
+    private var selected = SelectedRequests()
 
-    init(_ path: String, _ load: LoadOptions, mode: ReplayMode) throws(TraceError) {
+    init(_ path: String, _ load: LoadOptions, mode: ReplayMode, part: UserPart? = nil) throws(TraceError) {
         var load = load
+        self.part = part
         self.mode = mode
         if mode == .perUser {
             toSkip = max(load.skip, 0)
@@ -63,27 +65,49 @@ struct StreamRequests {
         sizes.firstIndex { $0 != size }.map { ($0, sizes[$0]) }
     }
 
-    /// Calls `body` with the piece as a block.
+    /// Calls `body` with the piece as a block, which is empty if no request belongs to the part of the users.
     mutating func withBlock(unit: CacheUnit, _ body: (borrowing RequestBlock) -> Void) {
-        cacheSizes = unit.usesUniformSizes ? [] : sizes.map { Int(clamping: $0) }
+        guard let part else {
+            cacheSizes = unit.usesUniformSizes ? [] : sizes.map { Int(clamping: $0) }
+            return block(
+                objects: objects, sizes: cacheSizes, times: times, users: users, categories: categories, positions: nil,
+                body)
+        }
+        selected.removeAll()
+        for index in objects.indices where part.contains(users[index]) {
+            selected.positions.append(UInt32(index))
+            selected.objects.append(objects[index])
+            selected.users.append(users[index])
+            selected.times.append(times[index])
+            if !unit.usesUniformSizes { selected.sizes.append(Int(clamping: sizes[index])) }
+            if !categories.isEmpty { selected.categories.append(categories[index]) }
+        }
+        block(
+            objects: selected.objects, sizes: selected.sizes, times: selected.times, users: selected.users,
+            categories: selected.categories, positions: selected.positions, body)
+    }
+
+    private func block(
+        objects: [UInt32], sizes: [Int], times: [Int64], users: [UInt32], categories: [CategorySetID],
+        positions: [UInt32]?, _ body: (borrowing RequestBlock) -> Void
+    ) {
         let (count, sets) = (objects.count, stream.categorySets)
         objects.withUnsafeBufferPointer { objects in
-            entries.withUnsafeBufferPointer { entries in
-                cacheSizes.withUnsafeBufferPointer { sizes in
-                    times.withUnsafeBufferPointer { times in
-                        users.withUnsafeBufferPointer { users in
-                            categories.withUnsafeBufferPointer { categories in
+            sizes.withUnsafeBufferPointer { sizes in
+                times.withUnsafeBufferPointer { times in
+                    users.withUnsafeBufferPointer { users in
+                        categories.withUnsafeBufferPointer { categories in
+                            (positions ?? []).withUnsafeBufferPointer { places in
                                 guard let firstObject = objects.baseAddress else { return }
                                 func column<Value>(_ values: UnsafeBufferPointer<Value>) -> UnsafePointer<Value>? {
                                     values.isEmpty ? nil : values.baseAddress
                                 }
                                 body(
                                     RequestBlock(
-                                        count: count, firstPosition: requests, objects: firstObject,
-                                        entries: mode == .shared ? firstObject : column(entries) ?? firstObject,
-                                        sizes: column(sizes), times: column(times), categories: column(categories),
-                                        users: column(users), cache: mode == .shared ? 0 : nil,
-                                        firstRequest: requests, categorySets: sets))
+                                        count: count, firstPosition: requests, positions: column(places),
+                                        objects: firstObject, entries: firstObject, sizes: column(sizes),
+                                        times: column(times), categories: column(categories), users: column(users),
+                                        cache: mode == .shared ? 0 : nil, firstRequest: requests, categorySets: sets))
                             }
                         }
                     }
@@ -102,10 +126,9 @@ struct StreamRequests {
         facts.categorySets = stream.categorySets
         facts.names = stream.names
         facts.categoryCount = facts.names.categories.count
-        facts.entryCounts = entryCounts
         if mode == .perUser {
             var users = StringTable()
-            for (old, _) in userNumbers.sorted(by: { $0.value < $1.value }) where Int(old) < facts.names.users.count {
+            for old in userNumbers.originals where Int(old) < facts.names.users.count {
                 users.append(utf8: facts.names.users.utf8(old))
             }
             facts.names.users = users
@@ -122,7 +145,6 @@ struct StreamRequests {
     }
 
     private mutating func takeUsersOfPiece() {
-        entries.removeAll(keepingCapacity: true)
         sizes.removeAll(keepingCapacity: true)
         times.removeAll(keepingCapacity: true)
         users.removeAll(keepingCapacity: true)
@@ -138,17 +160,8 @@ struct StreamRequests {
             }
             if toGive == 0 { break }
             toGive -= 1
-            let user = Self.number(piece.users[index], in: &userNumbers)
-            let object = Self.number(piece.entries[index], in: &objectNumbers)
-            while entryCounts.count <= Int(user) { entryCounts.append(0) }
-            let pair = UInt64(user) << 32 | UInt64(object)
-            if let entry = entryNumbers[pair] {
-                entries.append(entry)
-            } else {
-                entryNumbers[pair] = EntryID(entryCounts[Int(user)])
-                entries.append(EntryID(entryCounts[Int(user)]))
-                entryCounts[Int(user)] += 1
-            }
+            let user = userNumbers.number(of: piece.users[index])
+            let object = objectNumbers.number(of: piece.entries[index])
             objects.append(object)
             users.append(user)
             sizes.append(piece.sizes[index])
@@ -156,12 +169,45 @@ struct StreamRequests {
             if index < piece.categorySets.count { categories.append(piece.categorySets[index]) }
         }
     }
+}
 
-    private static func number(_ old: UInt32, in numbers: inout [UInt32: UInt32]) -> UInt32 {
-        if let number = numbers[old] { return number }
-        let number = UInt32(numbers.count)
-        numbers[old] = number
-        return number
+/// Columns of some requests of a piece.
+private struct SelectedRequests {
+    var positions: [UInt32] = []
+    var objects: [UInt32] = []
+    var sizes: [Int] = []
+    var times: [Int64] = []
+    var users: [UInt32] = []
+    var categories: [CategorySetID] = []
+
+    mutating func removeAll() {
+        positions.removeAll(keepingCapacity: true)
+        objects.removeAll(keepingCapacity: true)
+        sizes.removeAll(keepingCapacity: true)
+        times.removeAll(keepingCapacity: true)
+        users.removeAll(keepingCapacity: true)
+        categories.removeAll(keepingCapacity: true)
+    }
+}
+
+/// New numbers from 0, in order of first appearance, for dense old ones. 4 bytes an old number.
+private struct Renumbering {
+    private var numbers: [UInt32] = []
+    private var count: UInt32 = 0
+
+    /// Returns the new number of an old one. Amortised O(1).
+    mutating func number(of old: UInt32) -> UInt32 {
+        while numbers.count <= Int(old) { numbers.append(.max) }
+        if numbers[Int(old)] == .max {
+            numbers[Int(old)] = count
+            count += 1
+        }
+        return numbers[Int(old)]
+    }
+
+    /// The old numbers that have a new one, in the order of the new ones. O(n log n).
+    var originals: [UInt32] {
+        (0..<UInt32(numbers.count)).filter { numbers[Int($0)] != .max }.sorted { numbers[Int($0)] < numbers[Int($1)] }
     }
 }
 

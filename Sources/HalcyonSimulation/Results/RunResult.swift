@@ -27,6 +27,8 @@ public struct RunResult: Sendable, Codable {
     public var caches: Int
     /// The sharing of models between per-user caches. Nil in shared mode and for a policy that does not learn.
     public var models: ModelSharing?
+    /// The part of the users that was replayed: `1/4`. Nil for all users.
+    public var userPart: String?
     /// The number of counted requests, without the warm-up.
     public var requests: Int
     /// The number of requests that found their object.
@@ -151,12 +153,13 @@ extension RunResult {
             capacityAsked: job.capacity.description, capacityUnit: facts.sizeUnit, mode: job.mode,
             caches: caches.caches,
             models: job.mode == .perUser && policies.contains(where: \.learns) ? job.models : nil,
-            requests: total.requests, hits: total.hits, objectHitRatio: total.objectHitRatio,
-            byteHitRatio: total.byteHitRatio, bytesFetched: total.bytesFetched, evictions: caches.evictions,
+            userPart: job.users?.description, requests: total.requests, hits: total.hits,
+            objectHitRatio: total.objectHitRatio, byteHitRatio: total.byteHitRatio, bytesFetched: total.bytesFetched,
+            evictions: caches.evictions,
             admissionsRefused: recorder.refused, refusedTooLarge: recorder.refusedTooLarge, stale: recorder.stale,
-            warmupRequests: recorder.warmup,
+            warmupRequests: recorder.warmupServed,
             seed: job.options.seed, kernels: policies.lazy.compactMap { KernelInfo($0) }.first, seconds: seconds,
-            requestsPerSecond: seconds > 0 ? Double(facts.requests) / seconds : 0,
+            requestsPerSecond: seconds > 0 ? Double(total.requests + recorder.warmupServed) / seconds : 0,
             metadataBytes: caches.metadataBytes.total, metadataFixedBytes: caches.metadataBytes.fixed,
             metadataBytesPerResident: caches.bytesPerResident,
             metrics: Dictionary(caches.metrics.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 }),

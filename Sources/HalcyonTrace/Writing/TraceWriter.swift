@@ -203,7 +203,7 @@ struct CSVNames {
         categorySets = try CSVNames.escaped(sets, count: sets.count, path: path)
     }
 
-    private static func escaped(_ names: StringTable, count: Int, path: String) throws(TraceError) -> StringTable {
+    static func escaped(_ names: StringTable, count: Int, path: String) throws(TraceError) -> StringTable {
         guard names.count == count else { return StringTable((0..<count).lazy.map { String($0) }) }
         var table = StringTable()
         for number in 0..<count {

@@ -54,6 +54,10 @@ struct GenerateCommand: AsyncParsableCommand {
             let file = output ?? "-"
             let format = try Output.traceFormat(nil, for: file)
             try CommandFiles(writes: [("--output", file)]).verify()
+            if let model = generator as? BrowsingModel, format == .csv {
+                // Written as it is generated: the trace of a million users would not fit into memory.
+                return Terminal.sayWritten(try model.writeCSV(seed: seed, to: file), to: file)
+            }
             let trace = try generator.generate(seed: seed)
             try TraceWriter.write(trace, to: file, format: format)
             Terminal.sayWritten(trace, to: file, format: format)

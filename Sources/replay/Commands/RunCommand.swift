@@ -58,6 +58,14 @@ struct RunCommand: AsyncParsableCommand {
             """)
     var models: ModelSharing?
 
+    @Option(
+        help: ArgumentHelp(
+            """
+            With --per user: replay only part i, from 1, of n parts of the users, divided by a hash of their numbers. The counts \
+            of all parts add up to those of the whole.
+            """, valueName: "i/n"))
+    var users: String?
+
     @OptionGroup(title: "A trained model") var pretrained: ModelArguments
 
     @Option(
@@ -154,7 +162,9 @@ struct RunCommand: AsyncParsableCommand {
         ).verify()
     }
 
-    private var notes: [String] { pretrained.notes + prefetching.notes }
+    private var notes: [String] {
+        pretrained.notes + prefetching.notes + (users.map { ["Part \($0) of the users."] } ?? [])
+    }
 
     private func loadOptions(of trace: String) throws -> LoadOptions {
         var names: NameKinds = []

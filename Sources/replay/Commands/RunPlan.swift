@@ -27,6 +27,7 @@ struct RunPlan {
     private let options: [ReplayOptions]
     private let mode: ReplayMode
     private let models: ModelSharing
+    private let users: UserPart?
     private let seeds: Int
 
     /// Reads the options.
@@ -40,6 +41,7 @@ struct RunPlan {
         options = try Self.options(command)
         mode = command.per == .user ? .perUser : .shared
         models = command.models ?? .shared
+        users = try command.users.map { text throws(ReplayError) in try UserPart(parsing: text) }
         seeds = command.seeds
 
         var names = command.policy.flatMap(PolicySpec.split)
@@ -80,7 +82,7 @@ struct RunPlan {
                     }
                 }
                 jobs += options.map {
-                    ReplayJob(policy: optimum, capacity: capacity, mode: mode, models: models, options: $0)
+                    ofUsers(ReplayJob(policy: optimum, capacity: capacity, mode: mode, models: models, options: $0))
                 }
             }
         }
@@ -89,11 +91,19 @@ struct RunPlan {
 
     /// Returns the runs without the offline optimum, for a stream.
     func jobs() -> [ReplayJob] {
-        options.flatMap { options in
+        let jobs = options.flatMap { options in
             rows.flatMap { row in
                 (tiers.map { [$0.disk] } ?? capacities).flatMap { seeded(job(row, $0, options)) }
             }
         }
+        return jobs.map(ofUsers)
+    }
+
+    /// Returns the job for the requested part of the users.
+    private func ofUsers(_ job: ReplayJob) -> ReplayJob {
+        var job = job
+        job.users = users
+        return job
     }
 
     private func job(_ row: Row, _ capacity: CapacityRequest, _ options: ReplayOptions) -> ReplayJob {

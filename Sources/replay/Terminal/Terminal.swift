@@ -41,6 +41,17 @@ enum Terminal {
         say("\(path == "-" ? "standard output" : path): \(facts.joined(separator: ", "))")
     }
 
+    /// States on standard error which CSV file was generated.
+    static func sayWritten(_ written: GeneratedFacts, to path: String) {
+        var facts = [written.requests.counted("request"), written.objects.counted("object")]
+        if written.hasSizes { facts.append(Int(clamping: written.distinctSize).bytesForPeople) }
+        facts += [
+            written.users.counted("user"),
+            "\(written.categories.grouped) \(written.categories == 1 ? "category" : "categories")",
+        ]
+        say("\(path == "-" ? "standard output" : path): \(facts.joined(separator: ", "))")
+    }
+
     /// The length limit of a message, in characters.
     private static let longestLine = 2_000
 }

@@ -142,23 +142,16 @@ public struct BrowsingModel: TraceGenerator, Equatable, Codable {
 
     /// Returns the label of each object: its group with the probability of the signal, else a random category.
     private func labels(of catalogue: BrowsingCatalogue, seed: UInt64) -> [UInt32] {
-        var random = SeededGenerator(seed: seed, stream: BrowsingStream.labels)
-        return catalogue.groups.map { group in
-            let isTrue = random.chance(categorySignal)
-            let other = UInt32(random.below(categories))
-            return isTrue ? group : other
-        }
+        var labels = BrowsingLabels(model: self, seed: seed)
+        labels.draw(for: catalogue)
+        return labels.values
     }
 
     /// Returns the size of each object, drawn by its group; empty without sizes.
     private func sizes(of simulation: BrowsingSimulation, seed: UInt64) -> [UInt64] {
-        let medians = simulation.logMedians
-        if medians.isEmpty { return [] }
-        var random = SeededGenerator(seed: seed, stream: BrowsingStream.sizes)
-        return simulation.catalogue.groups.map { group in
-            let size = PortableMath.exp(medians[Int(group)] + sizeSpread * PortableMath.normal(using: &random))
-            return UInt64(min(max(size, Double(smallestSize)), Double(largestSize)))
-        }
+        var sizes = BrowsingSizes(model: self, logMedians: simulation.logMedians, seed: seed)
+        sizes.draw(for: simulation.catalogue)
+        return sizes.values
     }
 
     /// Throws an error if a parameter has an invalid value.
@@ -209,6 +202,51 @@ public struct BrowsingOutcome: Sendable {
     public let groups: [UInt32]
     /// The group that each category stands for, by the trace's category number.
     public let groupOfCategory: [UInt32]
+}
+
+/// The label of each object, drawn in the order in which objects are created.
+struct BrowsingLabels {
+    private(set) var values: [UInt32] = []
+    private let model: BrowsingModel
+    private var random: SeededGenerator
+
+    init(model: BrowsingModel, seed: UInt64) {
+        self.model = model
+        random = SeededGenerator(seed: seed, stream: BrowsingStream.labels)
+    }
+
+    /// Draws the labels of the objects that were created since the last call.
+    mutating func draw(for catalogue: BrowsingCatalogue) {
+        while values.count < catalogue.count {
+            let isTrue = random.chance(model.categorySignal)
+            let other = UInt32(random.below(model.categories))
+            values.append(isTrue ? catalogue.groups[values.count] : other)
+        }
+    }
+}
+
+/// The size of each object, drawn in the order in which objects are created; empty if the model has no sizes.
+struct BrowsingSizes {
+    private(set) var values: [UInt64] = []
+    private let model: BrowsingModel
+    private let logMedians: [Double]
+    private var random: SeededGenerator
+
+    init(model: BrowsingModel, logMedians: [Double], seed: UInt64) {
+        self.model = model
+        self.logMedians = logMedians
+        random = SeededGenerator(seed: seed, stream: BrowsingStream.sizes)
+    }
+
+    /// Draws the sizes of the objects that were created since the last call.
+    mutating func draw(for catalogue: BrowsingCatalogue) {
+        if logMedians.isEmpty { return }
+        while values.count < catalogue.count {
+            let median = logMedians[Int(catalogue.groups[values.count])]
+            let size = PortableMath.exp(median + model.sizeSpread * PortableMath.normal(using: &random))
+            values.append(UInt64(min(max(size, Double(model.smallestSize)), Double(model.largestSize))))
+        }
+    }
 }
 
 /// The category columns of a trace, from the labels of its objects.

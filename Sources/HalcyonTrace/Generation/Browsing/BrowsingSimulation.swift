@@ -231,14 +231,13 @@ struct BrowsingCatalogue {
     }
 }
 
-/// The favourites and the earlier views of users.
+/// The favourites and the earlier views of users. Bytes: 4 a favourite, a view and a user, and 12 a group that a user has
+/// viewed.
 struct BrowsingUsers {
     /// Each user's favourite groups, in descending order of preference.
-    private var favourites: [[UInt32]]
-    /// Each user's latest views in each group, at `user * groupCount + group`. The oldest is overwritten first.
-    private var views: [[UInt32]]
-    /// The position of the next view in a full list.
-    private var cursors: [UInt32]
+    private var favourites: [UInt32]
+    /// Each user's latest views by group. The oldest of a full list is overwritten first.
+    private var views: [ViewLists]
 
     private let model: BrowsingModel
     private let groupPopularity: AliasTable
@@ -248,11 +247,11 @@ struct BrowsingUsers {
         self.model = model
         groupPopularity = AliasTable.zipf(count: model.categories, alpha: model.categoryAlpha)
         favouriteWeights = AliasTable.zipf(count: model.favourites, alpha: 1)
-        views = Array(repeating: [], count: model.users * model.categories)
-        cursors = Array(repeating: 0, count: views.count)
+        views = Array(repeating: ViewLists(), count: model.users)
         favourites = []
-        for _ in 0..<model.users {
-            favourites.append((0..<model.favourites).map { _ in UInt32(groupPopularity.draw(using: &random)) })
+        favourites.reserveCapacity(model.users * model.favourites)
+        for _ in 0..<model.users * model.favourites {
+            favourites.append(UInt32(groupPopularity.draw(using: &random)))
         }
     }
 
@@ -260,30 +259,67 @@ struct BrowsingUsers {
     mutating func drift(_ user: Int, using random: inout SeededGenerator) {
         if random.chance(model.preferenceDrift) {
             let place = random.below(model.favourites)
-            favourites[user][place] = UInt32(groupPopularity.draw(using: &random))
+            favourites[user * model.favourites + place] = UInt32(groupPopularity.draw(using: &random))
         }
     }
 
     /// Draws a group by the preference of `user`.
     func group(for user: Int, using random: inout SeededGenerator) -> Int {
         random.chance(model.preference)
-            ? Int(favourites[user][favouriteWeights.draw(using: &random)]) : groupPopularity.draw(using: &random)
+            ? Int(favourites[user * model.favourites + favouriteWeights.draw(using: &random)])
+            : groupPopularity.draw(using: &random)
     }
 
     /// Adds `object` of `group` to the views of `user`.
     mutating func remember(_ object: UInt32, of group: Int, by user: Int) {
-        let list = user * model.categories + group
-        if views[list].count < model.memory {
-            views[list].append(object)
-        } else {
-            views[list][Int(cursors[list])] = object
-            cursors[list] = (cursors[list] + 1) % UInt32(model.memory)
-        }
+        views[user].add(object, to: UInt32(group), memory: model.memory)
     }
 
     /// Draws one of the latest views of `user` in `group` uniformly; `nil` if there is none.
     func recall(of group: Int, by user: Int, using random: inout SeededGenerator) -> UInt32? {
-        let list = views[user * model.categories + group]
-        return list.isEmpty ? nil : list[random.below(list.count)]
+        views[user].draw(from: UInt32(group), using: &random)
+    }
+}
+
+/// The latest views of one user, as one list for each group that the user has viewed. All lists are in one array, so that
+/// a million users take one allocation each. Operations are O(groups viewed + views).
+private struct ViewLists {
+    /// For each group: its number, the place of the oldest view in a full list, the number of views, the views.
+    private var words: [UInt32] = []
+    private static let header = 3
+
+    /// Returns the start of the list of a group.
+    private func start(of group: UInt32) -> Int? {
+        var start = 0
+        while start < words.count {
+            if words[start] == group { return start }
+            start += ViewLists.header + Int(words[start + 2])
+        }
+        return nil
+    }
+
+    /// Adds a view; a full list of `memory` views loses the oldest one.
+    mutating func add(_ object: UInt32, to group: UInt32, memory: Int) {
+        // Small steps: most lists stay small, and doubling would waste half.
+        if words.count + ViewLists.header >= words.capacity { words.reserveCapacity(words.count + 20) }
+        guard let start = start(of: group) else {
+            words.append(contentsOf: [group, 0, 1, object])
+            return
+        }
+        let count = Int(words[start + 2])
+        if count < memory {
+            words.insert(object, at: start + ViewLists.header + count)
+            words[start + 2] += 1
+        } else {
+            let oldest = Int(words[start + 1])
+            words[start + ViewLists.header + oldest] = object
+            words[start + 1] = UInt32((oldest + 1) % memory)
+        }
+    }
+
+    /// Draws one of the views of a group uniformly; `nil` if there is none.
+    func draw(from group: UInt32, using random: inout SeededGenerator) -> UInt32? {
+        guard let start = start(of: group) else { return nil }
+        return words[start + ViewLists.header + random.below(Int(words[start + 2]))]
     }
 }

@@ -1,0 +1,130 @@
+import HalcyonEviction
+import HalcyonLearning
+
+/// The entry numbers of one of many small caches: the cache's own, from 0, so that its tables are small.
+///
+/// As in a live cache, the number of an object that is neither resident nor remembered goes to another object. Policies
+/// whose decisions depend on numbers (``EvictionPolicy/decidesByNumber``) keep the number of every object.
+///
+/// A number is found in O(1). Bytes: 4 a number, and 8 to 16 a number beyond ``fewNumbers``.
+struct EntryNumbers: ~Copyable {
+    /// The most numbers that are searched one after another. More have a hash table.
+    static let fewNumbers = 64
+    private static let lane = 8
+
+    /// The object of each number; `.none` if the number is free. The count is a multiple of ``lane``.
+    private var objects = HeapArray<UInt32>(repeating: EntryID.none, count: 0)
+    /// The numbers that are free.
+    private var free: [EntryID] = []
+    /// The number of numbers, free ones included.
+    private(set) var count = 0
+    /// The number of numbers at which forgotten objects are looked for.
+    private var collectsAt: Int
+    private let recycles: Bool
+    /// The hash table of numbers plus one; empty up to ``fewNumbers``.
+    private var table = HeapArray<UInt32>(repeating: 0, count: 0)
+
+    /// - Parameter recycles: whether the numbers of forgotten objects go to other objects.
+    init(recycles: Bool) {
+        self.recycles = recycles
+        collectsAt = EntryNumbers.fewNumbers / 4
+    }
+
+    /// The heap bytes held.
+    var byteCount: Int { objects.byteCount + table.byteCount + free.capacity * MemoryLayout<EntryID>.stride }
+
+    /// Returns the number of an object, and assigns one if it has none. Amortised O(1).
+    ///
+    /// - Parameter isForgotten: whether the cache neither holds nor remembers an entry.
+    mutating func number(of object: UInt32, isForgotten: (EntryID) -> Bool) -> EntryID {
+        if let number = find(object) { return number }
+        if free.isEmpty, recycles, count >= collectsAt { collect(isForgotten) }
+        let number = free.popLast() ?? EntryID(count)
+        if number == count { append() }
+        objects[Int(number)] = object
+        if count > EntryNumbers.fewNumbers { enter(number) }
+        return number
+    }
+
+    @inline(__always)
+    private func find(_ object: UInt32) -> EntryID? {
+        if table.count > 0 {
+            var place = hash(object)
+            while table[place] != 0 {
+                if objects[Int(table[place] - 1)] == object { return table[place] - 1 }
+                place = (place + 1) & (table.count - 1)
+            }
+            return nil
+        }
+        var first = 0
+        let wanted = SIMD8<UInt32>(repeating: object)
+        while first < count {
+            let found = UnsafeRawPointer(objects.base + first).loadUnaligned(as: SIMD8<UInt32>.self) .== wanted
+            if any(found) {
+                for lane in 0..<EntryNumbers.lane where found[lane] { return EntryID(first + lane) }
+            }
+            first += EntryNumbers.lane
+        }
+        return nil
+    }
+
+    private mutating func append() {
+        if count == objects.count {
+            let room = GrowingMemory.room(for: count + 1, after: count) + EntryNumbers.lane - 1
+            objects.grow(to: room & ~(EntryNumbers.lane - 1), filling: EntryID.none)
+        }
+        count += 1
+    }
+
+    @inline(never)
+    private mutating func collect(_ isForgotten: (EntryID) -> Bool) {
+        for place in stride(from: count - 1, through: 0, by: -1) where isForgotten(EntryID(place)) {
+            objects[place] = EntryID.none
+            free.append(EntryID(place))
+        }
+        let used = count - free.count
+        collectsAt = used + max(used / 8, 4)
+        if table.count > 0, !free.isEmpty { rebuild() }
+    }
+
+    private mutating func enter(_ number: EntryID) {
+        if count * 2 > table.count { return rebuild() }
+        var place = hash(objects[Int(number)])
+        while table[place] != 0 { place = (place + 1) & (table.count - 1) }
+        table[place] = number + 1
+    }
+
+    private mutating func rebuild() {
+        var places = max(table.count, EntryNumbers.fewNumbers * 2)
+        while places < count * 2 { places *= 2 }
+        table = HeapArray(repeating: 0, count: places)
+        for number in 0..<count where objects[number] != EntryID.none {
+            var place = hash(objects[number])
+            while table[place] != 0 { place = (place + 1) & (places - 1) }
+            table[place] = UInt32(number + 1)
+        }
+    }
+
+    @inline(__always)
+    private func hash(_ object: UInt32) -> Int {
+        Int(truncatingIfNeeded: (UInt64(object) &* 0x9E37_79B9_7F4A_7C15) >> 32) & (table.count - 1)
+    }
+
+    func pack(into packer: inout StatePacker) {
+        packer.write(count)
+        packer.write(objects.count)
+        packer.write(collectsAt)
+        packer.write(objects.base, count: count, fields: [4])
+    }
+
+    mutating func unpack(from unpacker: inout StateUnpacker) {
+        count = unpacker.read()
+        objects.grow(to: unpacker.read(), filling: EntryID.none)
+        collectsAt = unpacker.read()
+        unpacker.read(into: objects.base, count: count, fields: [4])
+        for place in stride(from: count - 1, through: 0, by: -1) where objects[place] == EntryID.none {
+            free.append(EntryID(place))
+        }
+        if count > EntryNumbers.fewNumbers { rebuild() }
+    }
+}
