@@ -135,7 +135,7 @@ struct TuningRunTests {
         let fixture = try TuningFixture()
         // A file where the folder of tunings belongs: the choice cannot be written.
         try FileManager.default.createDirectory(atPath: fixture.store.folder, withIntermediateDirectories: true)
-        FileManager.default.createFile(atPath: "\(fixture.store.folder)/tuning", contents: Data())
+        try Data().write(to: URL(fileURLWithPath: "\(fixture.store.folder)/tuning"))
         await #expect(throws: ReplayError.usage("\(fixture.store.folder)/tuning: cannot be a folder of tunings.")) {
             try await fixture.tune()
         }
