@@ -24,8 +24,7 @@ struct ReplayCommand: AsyncParsableCommand {
         version: BuildInfo.current.sentence,
         subcommands: [
             RunCommand.self, InspectCommand.self, CurveCommand.self, ConvertCommand.self, GenerateCommand.self,
-            PoliciesCommand.self, CheckCommand.self, SweepCommand.self, TuneCommand.self, HypothesisCommand.self,
-            TrainCommand.self,
+            PoliciesCommand.self, CheckCommand.self, SweepCommand.self, TuneCommand.self, HypothesisCommand.self, TrainCommand.self,
             ExplainCommand.self,
         ],
         defaultSubcommand: RunCommand.self)
