@@ -17,7 +17,7 @@ struct GreedyDual: ~Copyable {
     /// The priority of the latest victims.
     private(set) var clock: Float = 0
     /// The residents by priority; empty with uniform sizes.
-    private var heap = IndexedHeap<Worth>(room: 4)
+    private var heap: IndexedHeap<Worth>
     private var unit = Float.infinity
     /// The addition of one access to a priority, as a moving mean.
     private var meanWeight: Float = 1
@@ -27,6 +27,7 @@ struct GreedyDual: ~Copyable {
     init(missCost: MissCost, usesUniformSizes: Bool) {
         self.missCost = missCost
         self.usesUniformSizes = usesUniformSizes
+        heap = IndexedHeap(room: usesUniformSizes ? 1 : 64)
     }
 
     var byteCount: Int { heap.metadataBytes.total }

@@ -6,6 +6,11 @@ import HalcyonTrace
 /// prefetching.
 ///
 /// The caches are those of the live storages. The set only assigns requests to caches.
+///
+/// The per-user caches of a stream number their own entries. If there are more than ``openBound``, those that were not used
+/// lately are packed, and resumed at the next request of their user, which changes no decision. With 20 objects a packed
+/// cache takes about 130 bytes under `lru`, and 1,400 to 1,900 under `learned` with a shared model; packing and resuming
+/// take some microseconds a visit. The caches of other policies stay open.
 struct CacheSet {
     /// The policy of each cache, or of its disk tier.
     private let policy: ConfiguredPolicy

@@ -107,7 +107,7 @@ public struct ReplayJob: Sendable {
     ///
     /// - Throws: ``ReplayError`` if the trace is empty or has no users for per-user caches. Also if a capacity or a
     ///   budget is in bytes but objects are counted, or an offline policy is combined with tiers or prefetching. Also
-    ///   if the trace exceeds a limit of the job (`ReplayLimits`).
+    ///   if the trace exceeds a limit of the job (`ReplayLimits`), or users share what decides for a part of them.
     package func resolved(for input: ReplayInput) throws(ReplayError) -> ResolvedJob {
         let trace = input.trace
         guard trace.count > 0 else { throw ReplayError.data("There is no request to replay.") }
