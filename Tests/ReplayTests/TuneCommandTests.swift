@@ -43,7 +43,9 @@ struct TuneCommandTests {
         let arguments = ["tune", "s3-fifo", "--suite", "suite.yml", "--results", "results", "--budget", "4"]
         let first = try Replay.run(arguments, in: folder)
         #expect(first.code == 0 && first.errors.isEmpty, "\(first.errors)")
-        #expect(first.text.hasPrefix("s3-fifo on the suite 'suite': random search, seed 1, 4 candidates in 4.00 of 4 passes"))
+        #expect(
+            first.text.hasPrefix(
+                "s3-fifo on the suite 'suite': random search, seed 1, 4 candidates in 4.00 of 4 passes"))
         #expect(first.text.contains("\nSearched: ghost=0.225..3.6; small=0.025..0.4; threshold=1..3.\n"))
         #expect(first.text.contains("\nFirst look at these test traces for s3-fifo"))
         #expect(first.text.hasSuffix("Tuning: \(try tuningFile)\n"))

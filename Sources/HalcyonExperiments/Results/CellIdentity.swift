@@ -96,6 +96,7 @@ public struct CellIdentity: Sendable, Hashable, Codable {
                 latencyUs: $0.fetchLatency)
         }
         seed = job.isRandomised ? job.options.seed : nil
+        users = job.users?.description
         warmup = Self.text(job.options.warmup)
         resultVersion = Halcyon.resultVersion
         let kernels =

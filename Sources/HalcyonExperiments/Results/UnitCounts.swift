@@ -64,11 +64,6 @@ struct UnitPlan: Sendable {
             sizes: sizesMatter ? tallies.map(\.size) : nil, hitSizes: sizesMatter ? tallies.map(\.hitSize) : nil)
     }
 
-    /// Returns the group of a user, by the mixing function of SplitMix64 (Steele, Lea and Flood, 2014).
-    static func group(ofUser user: Int) -> Int {
-        var bits = UInt64(user) &+ 0x9e37_79b9_7f4a_7c15
-        bits = (bits ^ bits >> 30) &* 0xbf58_476d_1ce4_e5b9
-        bits = (bits ^ bits >> 27) &* 0x94d0_49bb_1331_11eb
-        return Int((bits ^ bits >> 31) % UInt64(groups))
-    }
+    /// Returns the group of a user, by its hash.
+    static func group(ofUser user: Int) -> Int { Int(UserPart.hash(of: UInt32(user)) % UInt64(groups)) }
 }

@@ -25,6 +25,9 @@ public struct SuiteRun: Sendable {
         public var cells: Set<String> = []
         /// The names of the only traces to use; empty by default: all.
         public var traces: Set<String> = []
+        /// The part of the users whose caches are replayed; the cells of shared caches are left out. Nil by default:
+        /// all users, and shared caches.
+        public var users: UserPart?
         /// The number of parallel runs; by default one per core.
         public var workers: Int?
         /// The memory that the running cells may take together by estimate, in bytes. A cell above it runs alone. By
@@ -73,7 +76,7 @@ public struct SuiteRun: Sendable {
         var plan = SuitePlan(suite: suite.name, cells: [], failures: [])
         var seen: Set<String> = []
         for reference in suite.traces where options.traces.isEmpty || options.traces.contains(reference.name) {
-            let jobs = suite.jobs(onTrace: reference.name)
+            let jobs = jobs(onTrace: reference.name)
             guard !jobs.isEmpty else { continue }
             do {
                 let whole = try reference.load(inFileAt: suite.path)
@@ -96,6 +99,17 @@ public struct SuiteRun: Sendable {
             throw ReplayError.usage("\(suite.path) has no cell '\(unknown)': --dry-run lists its cells.")
         }
         return plan
+    }
+
+    /// Returns the jobs on a trace; for a part of the users, those of per-user caches.
+    private func jobs(onTrace trace: String) -> [SuiteJob] {
+        let jobs = suite.jobs(onTrace: trace)
+        guard let users = options.users else { return jobs }
+        return jobs.filter { $0.job.mode == .perUser }.map { job in
+            var part = job
+            part.job.users = users
+            return part
+        }
     }
 
     private func accepts(_ cell: SuitePlan.Cell) -> Bool {

@@ -89,7 +89,8 @@ extension TargetFile {
                 throw .usage(
                     "--update lowers no byte floor: \(outcome.name) has a byte hit ratio of "
                         + "\((outcome.byteHitRatio ?? 0).decimals(6)), and the floor is "
-                        + "\((outcome.target.byteFloor ?? 0).decimals(6)); lower it by hand in \(path) if that is meant.")
+                        + "\((outcome.target.byteFloor ?? 0).decimals(6)); lower it by hand in \(path) if that is meant."
+                )
             }
             if outcome.missesHighestLatency {
                 throw .usage(

@@ -41,7 +41,8 @@ extension TargetReport {
     /// The columns of a table. Those for byte floors and latencies are there if a target has one.
     var columns: [(title: String, isFigure: Bool)] {
         [
-            ("trace", false), ("mode", false), ("policy", false), ("capacity", true), ("hits", true), ("recorded", true),
+            ("trace", false), ("mode", false), ("policy", false), ("capacity", true), ("hits", true),
+            ("recorded", true),
             ("moved", true), ("hit ratio", true), ("floor", true),
         ] + (showsBytes ? [("byte hit ratio", true), ("byte floor", true)] : [])
             + (showsLatencies ? [("latency ms", true), ("highest ms", true)] : [])

@@ -74,7 +74,8 @@ extension TuningRecord {
             let interval = cell.contrast.interval
             table.add(
                 [
-                    trace.joined(separator: ", "), cell.mode.words, cell.capacity, cell.lru.percent, cell.defaults.percent,
+                    trace.joined(separator: ", "), cell.mode.words, cell.capacity, cell.lru.percent,
+                    cell.defaults.percent,
                     cell.chosen.percent, cell.contrast.difference.signedHundredths,
                     "\(interval.low.signedHundredths) to \(interval.high.signedHundredths)",
                 ].map { .init($0) })
@@ -112,7 +113,9 @@ extension TuningRecord {
         let figures =
             "Gain over the policy as given, in score: training \(training.decimals(4)), validation \(validation.decimals(4)), "
             + "test \(gain.decimals(4)) (from \(test.defaults.decimals(4)) to \(test.chosen.decimals(4)))."
-        if gain < 0 { return figures + " On the test traces the chosen parameters are worse: the gain was that of chance." }
+        if gain < 0 {
+            return figures + " On the test traces the chosen parameters are worse: the gain was that of chance."
+        }
         guard training > 0 else { return figures }
         let share = gain / training
         return figures

@@ -137,7 +137,8 @@ extension ResultStore {
         guard FileManager.default.fileExists(atPath: file) else { return nil }
         let record = try Self.decode(TuningRecord.self, file, schema: TuningRecord.schema)
         guard record.identity.hash == hash else {
-            throw .data("\(file): is not the tuning of its name, but \(record.identity.hash): it was renamed or edited.")
+            throw .data(
+                "\(file): is not the tuning of its name, but \(record.identity.hash): it was renamed or edited.")
         }
         guard record.candidates.indices.contains(record.choice) else {
             throw .data("\(file): chooses candidate \(record.choice), which it does not have: it was edited.")

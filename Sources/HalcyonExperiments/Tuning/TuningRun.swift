@@ -86,7 +86,8 @@ public struct TuningRun: Sendable {
         } else {
             space = try TuningSpace(of: entry, except: policy.settings)
         }
-        if let twice = policy.settings.first(where: { setting in space.parameters.contains { $0.name == setting.name } }) {
+        if let twice = policy.settings.first(where: { setting in space.parameters.contains { $0.name == setting.name } }
+        ) {
             throw ReplayError.usage(
                 "\(policy.label) sets '\(twice.name)', which is searched as well: leave it out of one of them.")
         }
@@ -118,7 +119,8 @@ public struct TuningRun: Sendable {
         var outcome = Outcome(
             record: try store.tuning(identity.hash)
                 ?? TuningRecord(
-                    identity: identity, suite: suite.name, traces: traces.selections, spent: 0, candidates: [], choice: 0,
+                    identity: identity, suite: suite.name, traces: traces.selections, spent: 0, candidates: [],
+                    choice: 0,
                     isRandomised: policy.info.traits.contains(.isRandomised), hasRunNoise: false),
             file: store.path(ofTuning: identity.hash))
         if outcome.record.candidates.isEmpty {
@@ -240,7 +242,8 @@ public struct TuningRun: Sendable {
         let noise = isSame ? RunNoise.none : RunNoise.ofRuns([first.hitRatios, second.hitRatios]) ?? .none
         return Contrast(
             first.hitRatio - second.hitRatio, series: series, units: variance,
-            noise: noise.scaled(by: (2 / Double(max(1, first.cells.count))).squareRoot()), confidence: 0.95, cells: cells)
+            noise: noise.scaled(by: (2 / Double(max(1, first.cells.count))).squareRoot()), confidence: 0.95,
+            cells: cells)
     }
 }
 

@@ -88,7 +88,8 @@ struct TuningTraces {
     private static func sentence(_ one: TuningTrace, _ other: TuningTrace, isComparable: Bool) -> String {
         let names = "the traces '\(one.name)' (\(one.split.rawValue)) and '\(other.name)' (\(other.split.rawValue))"
         if !isComparable {
-            return "\(names) read one file in different ways: give both the same 'sort' and 'columns', and parts that do "
+            return
+                "\(names) read one file in different ways: give both the same 'sort' and 'columns', and parts that do "
                 + "not overlap."
         }
         if one.first == other.first, one.last == other.last {
@@ -96,7 +97,8 @@ struct TuningTraces {
         }
         let (from, to) = (max(one.first, other.first) + 1, min(one.last, other.last) + 1)
         guard from <= to else { return "\(names) hold the same requests: a request belongs to one split only." }
-        return "\(names) share requests \(from.grouped) to \(to.grouped) of one file: choose 'skip' and 'limit' so that they "
+        return
+            "\(names) share requests \(from.grouped) to \(to.grouped) of one file: choose 'skip' and 'limit' so that they "
             + "do not overlap."
     }
 

@@ -37,6 +37,12 @@ struct SweepCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Run part i of n of the cells, such as 2/4, on one of n machines.", valueName: "i/n"))
     var shard: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Run the per-user caches of part i of n of the users, such as 1/4. 'replay merge' adds up the parts.",
+            valueName: "i/n"))
+    var users: String?
+
     @Option(help: ArgumentHelp("Run the cell with this name. May be repeated.", valueName: "hash"))
     var cell: [String] = []
 
@@ -79,6 +85,7 @@ struct SweepCommand: AsyncParsableCommand {
         if !dryRun, format != .table { throw .usage("--format needs --dry-run: results are stored as JSON anyway.") }
         if let threads, threads < 1 { throw .usage("--threads \(threads) is too small: give at least 1.") }
         options.shard = try shard.map { text throws(ReplayError) in try Shard(parsing: text) }
+        options.users = try users.map { text throws(ReplayError) in try UserPart(parsing: text) }
         options.cells = Set(cell)
         options.traces = Set(trace)
         options.workers = threads

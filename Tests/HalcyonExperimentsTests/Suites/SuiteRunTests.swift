@@ -153,6 +153,34 @@ struct SuiteRunTests {
         #expect(try files("whole") == parts)
     }
 
+    @Test("parts of the users add up to the bytes of the cells run whole, and shared models are refused", arguments: [2, 3])
+    func partsOfTheUsers(count: Int) async throws {
+        _ = try folder.file(
+            "suite.yml",
+            """
+            schema: halcyon.suite/1
+            traces: [a.csv, b.csv]
+            experiments:
+              - {name: x, modes: [shared, per_user], policies: [lru, learned], models: [own, shared], capacities: 500, warmup: 0.2}
+            """)
+        var names: [String] = []
+        for number in 1...count {
+            var options = SuiteRun.Options()
+            options.users = try UserPart(parsing: "\(number)/\(count)")
+            let outcome = try await run("users\(number)", options)
+            #expect(outcome.ran == 4)
+            #expect(outcome.failures.count == 2 && outcome.failures.allSatisfy { $0.sentence.contains("model") })
+            names.append("users\(number)")
+        }
+        let into = ResultStore(folder: "\(folder.path)/merged")
+        _ = try ResultMerge(into: into, from: names.map { ResultStore(folder: "\(folder.path)/\($0)") }).run()
+        _ = try await run("whole")
+        let whole = try files("whole")
+        let merged = try files("merged")
+        #expect(merged.count == 4)
+        for (hash, bytes) in merged { #expect(whole[hash] == bytes) }
+    }
+
     @Test("the named cells alone are run")
     func chosenCells() async throws {
         let plan = try SuiteRun(suite(), store: ResultStore(folder: "\(folder.path)/none")).plan()

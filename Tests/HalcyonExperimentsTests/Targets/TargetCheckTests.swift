@@ -196,7 +196,8 @@ struct TargetCheckTests {
         #expect(missed.markdown.contains("| byte hit ratio | byte floor |"))
         await #expect(
             throws: ReplayError.data(
-                "small.csv: every object counts 1, so that the byte hit ratio of lru is its hit ratio: leave out 'byte_floor'.")
+                "small.csv: every object counts 1, so that the byte hit ratio of lru is its hit ratio: leave out 'byte_floor'."
+            )
         ) { try await fixture.check(fixture.text("policy: lru, capacity: 40, byte_floor: 0.1")) }
     }
 
@@ -226,7 +227,8 @@ struct TargetCheckTests {
 
     @Test("hits over several seeds are their sum, and floors hold for the mean")
     func seeds() async throws {
-        func report(_ group: String, _ policy: String = "random", _ rest: String = "floor: 0") async throws -> TargetOutcome
+        func report(_ group: String, _ policy: String = "random", _ rest: String = "floor: 0") async throws
+            -> TargetOutcome
         {
             let text = fixture.text("policy: \(policy), capacity: 40, \(rest)", group: group)
             return try await #require(fixture.check(text).outcomes.first)
@@ -327,7 +329,9 @@ struct TargetCheckTests {
             _ = try await update("policy: lru, highest_latency_ms: 0.001", group: tiers)
             Issue.record("a highest latency was raised")
         } catch {
-            #expect("\(error)".hasPrefix("--update raises no highest latency: sized.csv, shared: lru at 10/600 has a mean "))
+            #expect(
+                "\(error)".hasPrefix("--update raises no highest latency: sized.csv, shared: lru at 10/600 has a mean ")
+            )
         }
     }
 

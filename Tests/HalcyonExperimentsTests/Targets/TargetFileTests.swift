@@ -185,7 +185,8 @@ struct TargetFileTests {
 
     @Test("a latency limit is a number of milliseconds")
     func badLatency() {
-        let text = "schema: halcyon.targets/2\ngroups:\n  - trace: a.csv\n    tiers: {memory: 1, disk: 2}\n"
+        let text =
+            "schema: halcyon.targets/2\ngroups:\n  - trace: a.csv\n    tiers: {memory: 1, disk: 2}\n"
             + "    targets: [{policy: lru, highest_latency_ms: slow}]\n"
         #expect(
             throws: ReplayError.data(

@@ -53,7 +53,8 @@ struct TuningFixture {
 
     /// Tunes the policy in `store`.
     func tune(
-        _ policy: String = "picked", _ suite: Suite? = nil, store: ResultStore? = nil, grid: String? = "position=5,12,19",
+        _ policy: String = "picked", _ suite: Suite? = nil, store: ResultStore? = nil,
+        grid: String? = "position=5,12,19",
         search: TuningSearch? = nil, budget: Int = 36, finalists: Int = 3, seed: UInt64 = 1, workers: Int? = nil
     ) async throws -> TuningRun.Outcome {
         var options = TuningRun.Options()

@@ -94,7 +94,8 @@ struct TuningRunTests {
         #expect(record.candidates.map(\.training.count) == rounds)
         #expect(record.candidates.filter { $0.validation != nil }.count == 3)
         #expect(record.chosen.policy == "picked(position=19)")
-        #expect(try fixture.store.cells().contains { $0.trace.name == "training (first 1/4)" && $0.trace.requests == 100 })
+        #expect(
+            try fixture.store.cells().contains { $0.trace.name == "training (first 1/4)" && $0.trace.requests == 100 })
     }
 
     @Test("the same tuning is answered from its file, and its bytes do not depend on threads or an interruption")
@@ -134,7 +135,7 @@ struct TuningRunTests {
         let fixture = try TuningFixture()
         // A file where the folder of tunings belongs: the choice cannot be written.
         try FileManager.default.createDirectory(atPath: fixture.store.folder, withIntermediateDirectories: true)
-        FileManager.default.createFile(atPath: "\(fixture.store.folder)/tuning", contents: Data())
+        try Data().write(to: URL(fileURLWithPath: "\(fixture.store.folder)/tuning"))
         await #expect(throws: ReplayError.usage("\(fixture.store.folder)/tuning: cannot be a folder of tunings.")) {
             try await fixture.tune()
         }
@@ -167,9 +168,10 @@ struct TuningRunTests {
         #expect(try await fixture.tune("picked", fresh).record.test?.look == 1)
         // The first tuning keeps its figure.
         #expect(try await fixture.tune().record.test?.look == 1)
-        #expect([11, 12, 13, 21, 22, 23, 24, 10].map(TuningRecord.ordinal) == [
-            "11th", "12th", "13th", "21st", "22nd", "23rd", "24th", "Tenth",
-        ])
+        #expect(
+            [11, 12, 13, 21, 22, 23, 24, 10].map(TuningRecord.ordinal) == [
+                "11th", "12th", "13th", "21st", "22nd", "23rd", "24th", "Tenth",
+            ])
     }
 
     @Test(
@@ -253,7 +255,10 @@ struct TuningRunTests {
         }
         #expect(throws: ReplayError.self) { try TuningTraces(suite(skip: 198)) }
         let traces = try TuningTraces(suite(skip: 199))
-        #expect(traces.selections.map { [$0.first, $0.last, $0.requests] } == [[0, 198, 100], [199, 399, 201], [0, 399, 400]])
+        #expect(
+            traces.selections.map { [$0.first, $0.last, $0.requests] } == [
+                [0, 198, 100], [199, 399, 201], [0, 399, 400],
+            ])
     }
 
     @Test("a cell that cannot be run, or that leaves LRU no miss, is one sentence")
@@ -339,11 +344,15 @@ struct TuningRunTests {
         await #expect(throws: ReplayError.self) { try await fixture.tune() }
         try text.replacing("\"choice\" : 3", with: "\"choice\" : 4").write(
             toFile: outcome.file, atomically: true, encoding: .utf8)
-        await #expect(throws: ReplayError.data("\(outcome.file): chooses candidate 4, which it does not have: it was edited.")) {
+        await #expect(
+            throws: ReplayError.data("\(outcome.file): chooses candidate 4, which it does not have: it was edited.")
+        ) {
             try await fixture.tune()
         }
         await #expect(throws: ReplayError.usage("--budget 0: give at least 1.")) { try await fixture.tune(budget: 0) }
-        await #expect(throws: ReplayError.usage("--choose 0: give at least 1.")) { try await fixture.tune(finalists: 0) }
+        await #expect(throws: ReplayError.usage("--choose 0: give at least 1.")) {
+            try await fixture.tune(finalists: 0)
+        }
         await #expect(
             throws: ReplayError.usage(
                 "picked(position=1) sets 'position', which is searched as well: leave it out of one of them.")

@@ -57,7 +57,8 @@ struct TuningSpaceTests {
         "what is wrong with values is one sentence",
         arguments: [
             (
-                "small", "'small' does not name values: write name=value,value or name=low..high, separated by semicolons."
+                "small",
+                "'small' does not name values: write name=value,value or name=low..high, separated by semicolons."
             ),
             ("small=0.1;small=0.2", "The parameter 'small' is given twice; give it once."),
             ("large=1", "s3-fifo has no parameter 'large': it has small, ghost, threshold, fill, refuse."),
@@ -103,7 +104,8 @@ struct TuningSpaceTests {
     @Test("a suite names searched values; what is wrong has line and column")
     func suites() throws {
         let fixture = try TuningFixture()
-        let suite = try fixture.suite(tuning: "tuning: {picked: {position: [1, 2], scale: 0.5..2}, s3-fifo: {small: 0.2}}\n")
+        let suite = try fixture.suite(
+            tuning: "tuning: {picked: {position: [1, 2], scale: 0.5..2}, s3-fifo: {small: 0.2}}\n")
         #expect(suite.tuning["picked"]?.parameters.map(\.text) == ["1,2", "0.5..2.0"])
         #expect(suite.tuning["s3-fifo"]?.parameters.map(\.text) == ["0.2"])
         let file = "\(fixture.folder.path)/small.yml"
@@ -173,7 +175,8 @@ struct TuningSearchTests {
     func grid() throws {
         #expect(
             try candidates("position=0,1;scale=1,2", .grid, budget: 3) == [
-                "picked", "picked(position=0,scale=1.0)", "picked(position=1,scale=1.0)", "picked(position=1,scale=2.0)",
+                "picked", "picked(position=0,scale=1.0)", "picked(position=1,scale=1.0)",
+                "picked(position=1,scale=2.0)",
             ])
         #expect(
             throws: ReplayError.usage(
