@@ -129,7 +129,7 @@ def reference(replay: str, suite: Path, tmp_path_factory: pytest.TempPathFactory
     return cells
 
 
-MakeReplay = Callable[..., str]
+MakeReplay = Callable[[str], str]
 
 
 @pytest.fixture
@@ -140,7 +140,7 @@ def faulty(tmp_path: Path, replay: str) -> MakeReplay:
     this machine) and ``worker()`` (the process of the Dask worker).
     """
 
-    def make(fault: str, command: str = replay) -> str:
+    def make(fault: str) -> str:
         path = tmp_path / f"faulty-{len(list(tmp_path.iterdir()))}" / "replay"
         path.parent.mkdir()
         state = path.parent / "state"
@@ -173,7 +173,7 @@ def faulty(tmp_path: Path, replay: str) -> MakeReplay:
                 """
             )
             + textwrap.indent(textwrap.dedent(fault), "    ")
-            + f"\nos.execv({command!r}, [{command!r}, *arguments])\n"
+            + f"\nos.execv({replay!r}, [{replay!r}, *arguments])\n"
         )
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
         return str(path)

@@ -408,43 +408,41 @@ def test_client_of_the_caller_is_used_and_stays_open(
     assert cell_bytes(tmp_path) == reference
 
 
-@pytest.fixture
-def splitting(tmp_path: Path, replay: str) -> str:
-    """A command with `sweep --users i/n` and `merge`; see split_replay.py."""
-    folder = tmp_path / "split"
-    folder.mkdir()
-    script = Path(__file__).with_name("split_replay.py")
-    path = folder / "replay"
-    path.write_text(f'#!/bin/sh\nSPLIT_REPLAY_FOLDER="{folder}" exec "{sys.executable}" "{script}" "{replay}" "$@"\n')
-    path.chmod(0o755)
-    return str(path)
-
-
 @pytest.mark.parametrize("parts", [2, 3])
 def test_parts_by_user_add_up_to_the_cells_of_one_process(
-    suite: Path, reference: dict[str, bytes], tmp_path: Path, splitting: str, scheduler: str, parts: int
+    suite: Path, reference: dict[str, bytes], tmp_path: Path, replay: str, scheduler: str, parts: int
 ) -> None:
     results = tmp_path / "results"
-    outcome = lab.distribute(suite, results, replay=splitting, client=scheduler, users=parts)
+    outcome = lab.distribute(suite, results, replay=replay, client=scheduler, users=parts)
     assert outcome.failed == []
     assert cell_bytes(results) == reference
     # Two cells are of per-user caches that share no model.
     assert (outcome.parts, outcome.stored) == (2 * parts, 20)
     assert sorted(path.name for path in results.iterdir()) == ["cells", "provenance"]
-    again = lab.distribute(suite, results, replay=splitting, client=scheduler, users=parts)
+    again = lab.distribute(suite, results, replay=replay, client=scheduler, users=parts)
     assert (again.stored_before, again.parts, again.failed) == (20, 0, [])
 
 
 def test_stored_parts_are_kept_when_another_fails(
-    suite: Path, reference: dict[str, bytes], tmp_path: Path, splitting: str, scheduler: str, faulty: MakeReplay
+    suite: Path, reference: dict[str, bytes], tmp_path: Path, replay: str, scheduler: str, faulty: MakeReplay
 ) -> None:
     results = tmp_path / "results"
-    broken = faulty(
-        'if arguments[-2:] == ["--users", "2/3"]: print("failed: shop: disk full.") or sys.exit(1)', splitting
-    )
+    broken = faulty('if arguments[-2:] == ["--users", "2/3"]: print("failed: shop: disk full.") or sys.exit(1)')
     outcome = lab.distribute(suite, results, replay=broken, client=scheduler, users=3)
     assert (outcome.parts, outcome.stored) == (4, 18)
     assert {failed.sentence for failed in outcome.failed} == {"shop: disk full."} and len(outcome.failed) == 2
-    outcome = lab.distribute(suite, results, replay=splitting, client=scheduler, users=3)
+    outcome = lab.distribute(suite, results, replay=replay, client=scheduler, users=3)
     assert (outcome.parts, outcome.stored, outcome.failed) == (2, 2, [])
     assert cell_bytes(results) == reference
+
+
+def test_cells_whose_users_share_a_model_are_run_whole(replay: str, suite: Path, tmp_path: Path, scheduler: str) -> None:
+    path = tmp_path / "suite.yml"
+    text = suite.read_text().replace("[lru, sieve]", "[lru, learned]").replace("seeds: 2", "seeds: 1")
+    path.write_text(text)
+    whole = tmp_path / "whole"
+    command = [replay, "sweep", str(path), "--results", str(whole), "--threads", "1"]
+    subprocess.run(command, check=True, capture_output=True)
+    outcome = lab.distribute(path, tmp_path / "results", replay=replay, client=scheduler, users=2)
+    assert (outcome.parts, outcome.stored, outcome.failed) == (2, len(cell_bytes(whole)), [])
+    assert cell_bytes(tmp_path / "results") == cell_bytes(whole)

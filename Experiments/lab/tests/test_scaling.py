@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+import scale_page
 
 import lab
 
@@ -54,3 +57,10 @@ def test_rates_from_two_runs_give_back_the_times_and_bytes_of_both() -> None:
 def test_rates_need_a_part_that_takes_less_than_the_whole() -> None:
     with pytest.raises(lab.UsageError, match="a part must take less than the whole"):
         lab.Rates.from_runs(requests=1, users=1, whole_seconds=2, part_seconds=2, whole_bytes=2, part_bytes=1)
+
+
+def test_scale_page_shows_what_the_function_computes() -> None:
+    page = (Path(__file__).parents[1] / "SCALE.md").read_text().splitlines()
+    for line in (*scale_page.rates(), *scale_page.table()):
+        assert line in page
+    assert len([line for line in page if line.startswith("| `")]) == 4 + len(scale_page.rates() + scale_page.table())
