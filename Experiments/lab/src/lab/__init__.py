@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from lab.cells import identity_hash
 from lab.distribution import Distribution, FailedCell, distribute
 from lab.errors import LabError, ReplayError, ResultsError, UsageError
+from lab.fleet import Fleet, fleet
 from lab.frames import load, units
 from lab.scaling import Cost, Rates, scale
 from lab.statistics import differences
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "Cost", "Distribution", "FailedCell", "LabError", "Rates", "ReplayError", "ResultsError", "UsageError",
-    "differences", "distribute", "export", "identity_hash", "load", "plot", "report", "scale", "units",
+    "Cost", "Distribution", "FailedCell", "Fleet", "LabError", "Rates", "ReplayError", "ResultsError", "UsageError",
+    "differences", "distribute", "export", "fleet", "identity_hash", "load", "plot", "report", "scale", "units",
 ]  # fmt: skip
 
 

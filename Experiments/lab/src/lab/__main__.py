@@ -1,4 +1,4 @@
-"""The command line: ``python -m lab export | report | distribute | scale``."""
+"""The command line: ``python -m lab export | report | distribute | fleet | scale | evidence``."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import re
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NoReturn
 
 from lab import LabError, Rates, ResultsError, UsageError, distribute, export, scale
@@ -67,6 +68,22 @@ def _parser() -> _Parser:
     command.add_argument("--batch-seconds", type=float, default=30, help="estimated seconds of a task (default: 30)")
     command.set_defaults(run=_distribute)
 
+    command = commands.add_parser("fleet", help="stream a trace through per-user caches, in parts by user")
+    command.add_argument("trace", metavar="TRACE")
+    command.add_argument("--policy", default="lru", help="of each user's cache (default: lru)")
+    command.add_argument("--capacity", default="20", help="of each user's cache (default: 20)")
+    command.add_argument("--parts", type=int, default=2, help="parts by user (default: 2)")
+    command.add_argument("--replay", default="replay", help="the command, or its path (default: replay)")
+    command.add_argument("--address", help="a running scheduler, as tcp://HOST:8786 (default: local processes)")
+    command.add_argument("--workers", type=int, default=2, help="local processes (default: 2)")
+    command.set_defaults(run=_fleet)
+
+    command = commands.add_parser("evidence", help="write the tables of documents from stored results")
+    command.add_argument("results", metavar="RESULTS", help="the folder of the suites' folders of results")
+    command.add_argument("documents", nargs="+", metavar="DOCUMENT")
+    command.add_argument("--check", action="store_true", help="write nothing; fail if a table differs")
+    command.set_defaults(run=_evidence)
+
     command = commands.add_parser("scale", help="compute what a fleet of per-user caches costs")
     for name, help_text in (
         ("--requests", "requests of all users"),
@@ -114,6 +131,29 @@ def _distribute(options: argparse.Namespace) -> int:
     for failed in outcome.failed:
         print(f"failed: {failed.name} {failed.hash}: {failed.sentence}", file=sys.stderr)
     return FAILED if outcome.failed else 0
+
+
+def _fleet(options: argparse.Namespace) -> int:
+    from lab.fleet import fleet
+
+    total = fleet(
+        options.trace, policy=options.policy, capacity=options.capacity, parts=options.parts, replay=options.replay,
+        client=options.address, workers=options.workers,
+        progress=lambda line: print(line, file=sys.stderr, flush=True),
+    )  # fmt: skip
+    for name, count in total.counts.items():
+        print(f"{name}: {count:,}")
+    print(f"object hit ratio: {100 * total.object_hit_ratio:.4f} %, fingerprint {total.fingerprint}, {total.seconds:.1f} s")
+    return 0
+
+
+def _evidence(options: argparse.Namespace) -> int:
+    from lab.evidence import write
+
+    changed = write(Path(options.results), [Path(path) for path in options.documents], check=options.check)
+    for path in changed:
+        print(f"{path}: {'differs from the stored results; run make evidence' if options.check else 'written'}")
+    return FAILED if changed and options.check else 0
 
 
 def _scale(options: argparse.Namespace) -> int:

@@ -1,0 +1,242 @@
+"""Tables of documents, made from stored results.
+
+A document marks a table with two comments; what stands between them is generated:
+
+    <!-- table: policies -->
+    <!-- end of table -->
+
+``python -m lab evidence RESULTS DOCUMENT…`` writes the tables, and with ``--check`` fails if one differs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from lab.errors import ResultsError, UsageError
+from lab.frames import load, units
+from lab.statistics import differences
+from lab.tables import write_text_beside
+
+_MARKED = re.compile(r"(<!-- table: (?P<name>[a-z0-9-]+) -->\n)(?P<body>.*?)(<!-- end of table -->)", re.DOTALL)
+
+#: The settings of a row: everything but the policy and the seed.
+_CELL = ["trace", "mode", "capacity"]
+
+
+def fill(document: str, results: Path, *, source: str = "document") -> str:
+    """Returns a document with its marked tables generated from the folders of results below ``results``.
+
+    Raises ``UsageError`` for an unknown table, an open mark, or a document without any, and ``ResultsError`` if the
+    results of a table are missing.
+    """
+    marks = len(re.findall(r"<!-- table: ", document))
+    if marks == 0:
+        raise UsageError(f"{source}: has no table to write; mark one with '<!-- table: NAME -->'.")
+
+    def table(match: re.Match[str]) -> str:
+        name = match["name"]
+        if name not in TABLES:
+            raise UsageError(f"{source}: there is no table '{name}'; there are {', '.join(TABLES)}.")
+        suite, make = TABLES[name]
+        folder = results / suite
+        if not (folder / "cells").is_dir():
+            raise ResultsError(folder, "has no results; run 'make evidence'")
+        return f"{match[1]}{make(folder)}{match[4]}"
+
+    filled, count = _MARKED.subn(table, document)
+    if count != marks:
+        raise UsageError(f"{source}: a table has no end; close it with '<!-- end of table -->'.")
+    return filled
+
+
+def write(results: Path, documents: list[Path], *, check: bool = False) -> list[Path]:
+    """Writes the tables of documents and returns the documents that changed; with ``check``, only returns them."""
+    changed = []
+    for path in documents:
+        text = path.read_text(encoding="utf-8")
+        filled = fill(text, results, source=str(path))
+        if filled != text:
+            changed.append(path)
+            if not check:
+                write_text_beside(path, filled)
+    return changed
+
+
+def markdown(header: list[str], rows: list[list[str]]) -> str:
+    """Returns a table in Markdown; the first column is text, the others are aligned to the right."""
+    lines = [header, ["---"] + ["--:"] * (len(header) - 1), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _means(results: pd.DataFrame) -> pd.DataFrame:
+    """Returns the miss ratio of each policy in each cell, as the mean over seeds."""
+    plain = results[(results["label_control"] == "given") & results["prefetch"].isna()]
+    grouped = plain.groupby([*_CELL, "label"], sort=False)["object_hit_ratio"].mean().reset_index()
+    grouped["miss"] = 1 - grouped["object_hit_ratio"]
+    return grouped
+
+
+def _by_cell(results: pd.DataFrame) -> pd.DataFrame:
+    """Returns the miss ratios with a row for each cell and a column for each policy."""
+    return _means(results).pivot_table(index=_CELL, columns="label", values="miss", sort=False)
+
+
+def _capacities(index: pd.Index) -> list[str]:
+    return sorted({str(name) for name in index}, key=lambda text: float(text.rstrip("%")))
+
+
+def _signed(value: float, digits: int = 1) -> str:
+    return f"{value:+.{digits}f}".replace("-", "−")
+
+
+def _ratio(value: float) -> str:
+    return f"{value:.3f}".lstrip("0") if value < 1 else "1.000"
+
+
+OFFLINE = ("belady", "belady(bypass=on)")
+
+
+def _policies(folder: Path) -> str:
+    """The miss ratio of ``learned`` by trace and capacity, and its difference to the best other policy in %."""
+    table = _by_cell(load(folder))
+    capacities = _capacities(table.index.get_level_values("capacity"))
+    rows = []
+    for trace in dict.fromkeys(table.index.get_level_values("trace")):
+        row = [str(trace)]
+        by_capacity = pd.DataFrame(table.xs((trace, "shared"), level=("trace", "mode"))).to_dict("index")
+        for capacity in capacities:
+            cell = {str(name): float(miss) for name, miss in by_capacity[capacity].items()}
+            learned = cell["learned"]
+            name, best = min(
+                ((name, miss) for name, miss in cell.items() if name != "learned" and name not in OFFLINE),
+                key=lambda pair: pair[1],
+            )
+            row.append(f"{_ratio(learned)} ({_signed(100 * (learned / best - 1))}, {name})")
+        rows.append(row)
+    return markdown(["trace", *capacities], rows)
+
+
+def _ranking(folder: Path) -> str:
+    """Each policy's miss ratio over that of the best policy of each cell, and over FIFO's."""
+    table = _by_cell(load(folder))
+    online = table.drop(columns=[name for name in OFFLINE if name in table.columns])
+    over_best = 100 * (online.div(online.min(axis=1), axis=0) - 1)
+    over_fifo = 100 * (online.div(online["fifo"], axis=0) - 1)
+    order = over_best.mean().sort_values().index
+    rows = []
+    for name in order:
+        worst = over_fifo[name].groupby("trace").mean()
+        rows.append(
+            [
+                str(name),
+                _signed(over_best[name].mean()),
+                f"{int((over_best[name] <= 1e-9).sum())} of {len(online)}",
+                _signed(over_best[name].max()),
+                _signed(over_fifo[name].mean()),
+                _signed(worst.quantile(0.9)),
+                f"{_signed(worst.max())} ({worst.idxmax()})",
+            ]
+        )
+    header = [
+        "policy", "over the best of each cell, mean %", "best in", "worst cell, %", "over FIFO, mean %",
+        "90th percentile of traces, %", "worst trace, %",
+    ]  # fmt: skip
+    return markdown(header, rows)
+
+
+def _set_up(folder: Path) -> str:
+    """The traces of the suite, with capacities in objects or bytes."""
+    results = load(folder)
+    rows = []
+    for trace, cells in results.groupby("trace", sort=False):
+        first = cells.iloc[0]
+        sizes = cells.drop_duplicates("capacity").set_index("capacity")["capacity_size"]
+        capacities = ", ".join(f"{sizes[name]:,}" for name in _capacities(sizes.index))
+        rows.append(
+            [str(trace)]
+            + [f"{first[f'trace_{name}']:,}" for name in ("requests", "users", "objects", "categories")]
+            + [str(first["size_unit"]), capacities]
+        )
+    return markdown(["trace", "requests", "users", "objects", "categories", "unit", "capacities"], rows)
+
+
+def _gains(folder: Path) -> str:
+    """The gain of the labels over one category for all objects, and over permuted labels, in points of hit ratio."""
+    results = load(folder)
+    by_unit = units(folder)
+    learned = results[results["label"] == "learned"]
+    rows = []
+    for (trace, mode, capacity), cells in learned.groupby(_CELL, sort=False):
+        row = [str(trace), str(mode).replace("_", " "), str(capacity)]
+        for control in ("without", "permuted within=popularity,age,size"):
+            # The labels take the place of the policy, so that the arms are paired in everything else.
+            arms = cells[cells["label_control"].isin(["given", control])].copy()
+            arms["label"] = arms["label_control"]
+            arms["label_control"] = "given"
+            found = differences(arms, by_unit, control, candidates=["given"])
+            difference, low, high = (100 * found.iloc[0][name] for name in ("difference", "low", "high"))
+            row.append(f"{_signed(difference, 2)} ({_signed(low, 2)} … {_signed(high, 2)})")
+        rows.append(row)
+    return markdown(["trace", "caches", "capacity", "over one category, points", "over permuted labels, points"], rows)
+
+
+def _prefetching(folder: Path) -> str:
+    """The hit ratio in % with and without prefetching, by the time that a fetch takes."""
+    results = load(folder)
+    rows = []
+    for (trace, mode, capacity), cells in results.groupby(_CELL, sort=False):
+        without = cells[cells["prefetch"].isna()]["object_hit_ratio"].mean()
+        row = [str(trace), str(mode).replace("_", " "), str(capacity), f"{100 * without:.1f}"]
+        planner = cells[cells["prefetch"] == "planner"]
+        for latency in (500_000, 2_000_000, 0):
+            runs = planner[planner["prefetch_latency_us"] == latency]
+            row.append("–" if runs.empty else f"{100 * runs['object_hit_ratio'].mean():.1f}")
+        used = planner[planner["prefetch_latency_us"] == 500_000]
+        precision = used["prefetches_used"].sum() / max(1, used["prefetched"].sum())
+        row.append(f"{100 * precision:.0f}")
+        rows.append(row)
+    header = ["trace", "caches", "capacity", "none", "0.5 s", "2 s", "0 s (ideal)", "precision at 0.5 s, %"]
+    return markdown(header, rows)
+
+
+def _apps(folder: Path) -> str:
+    """Hit ratio, byte hit ratio and mean latency of an app's two tiers."""
+    results = load(folder)
+    rows = []
+    for (trace, label), cells in results.groupby(["trace", "label"], sort=False):
+        has_sizes = str(cells.iloc[0]["size_unit"]) == "bytes"
+        rows.append(
+            [
+                str(trace),
+                str(label),
+                f"{100 * cells['memory_hits'].sum() / cells['requests'].sum():.1f}",
+                f"{100 * cells['object_hit_ratio'].mean():.1f}",
+                f"{100 * cells['byte_hit_ratio'].mean():.1f}" if has_sizes else "–",
+                f"{cells['latency_mean_ms'].mean():.1f}",
+            ]
+        )
+    return markdown(["trace", "policy", "from memory, %", "hit ratio, %", "byte hit ratio, %", "mean latency, ms"], rows)
+
+
+def _cold(folder: Path) -> str:
+    """The hit ratio in % over the first requests of a cache that knows nothing."""
+    results = load(folder)
+    means = results.groupby(["trace", "label"], sort=False)["object_hit_ratio"].mean().unstack("label", sort=False)
+    rows = [[str(trace), *(f"{100 * value:.1f}" for value in row)] for trace, row in zip(means.index, means.values)]
+    return markdown(["first requests of", *(str(name) for name in means.columns)], rows)
+
+
+#: The tables by name: the folder of results, and the function that makes the table.
+TABLES: Mapping[str, tuple[str, Callable[[Path], str]]] = {
+    "set-up": ("policies", _set_up),
+    "policies": ("policies", _policies),
+    "ranking": ("policies", _ranking),
+    "hypothesis": ("hypothesis", _gains),
+    "prefetch": ("prefetch", _prefetching),
+    "kingfisher": ("kingfisher", _apps),
+    "cold-start": ("cold-start", _cold),
+}
