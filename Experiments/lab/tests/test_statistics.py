@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+import subprocess
 from fractions import Fraction
 from pathlib import Path
 
@@ -138,3 +140,25 @@ def test_runs_that_differ_in_models_are_not_averaged_as_seeds(tmp_path: Path) ->
         "learned, models own": pytest.approx((4 - 6) / 12), "learned, models shared": pytest.approx((9 - 6) / 12),
     }  # fmt: skip
     assert found["runs"].tolist() == [1, 1]
+
+
+def test_intervals_over_users_are_those_of_the_command(
+    replay: str, reference: dict[str, bytes], tmp_path: Path
+) -> None:
+    (tmp_path / "cells").mkdir()
+    for name, content in reference.items():
+        (tmp_path / "cells" / name).write_bytes(content)
+    command = [replay, "compare", "sieve", "lru", "--results", str(tmp_path), "--format", "json"]
+    cells = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)["cells"]
+    found = lab.differences(lab.load(tmp_path), lab.units(tmp_path), "lru", candidates=["sieve"])
+    rows = found.set_index(["fingerprint", "capacity"])
+    assert len(cells) == len(found) == 5
+    compared = 0
+    for cell in cells:
+        row = rows.loc[(cell["fingerprint"], cell["a"]["capacity"])]
+        assert row["difference"] == pytest.approx(cell["difference"], abs=1e-12)
+        if cell["units"]["kind"] == "users":
+            interval = (cell["interval"]["low"], cell["interval"]["high"])
+            assert (row["low"], row["high"]) == pytest.approx(interval, abs=2e-4)
+            compared += 1
+    assert compared > 0

@@ -44,10 +44,10 @@ def report(
 ) -> int:
     """Writes a page with tables, figures, differences to a baseline and provenance, and returns the number of cells.
 
-    ``baseline`` is a value of the column ``run``; by default ``lru`` if it was run, else the first. The page holds the cells' rows as
-    JSON in the element ``halcyon-cells``, for scripts. It is written beside and renamed; its bytes depend on the
-    results only. Raises ``ResultsError`` as ``load`` and if there is no cell, and ``UsageError`` for an unknown
-    baseline.
+    ``baseline`` is a value of the column ``run``; by default ``lru`` if it was run, else the first. The page holds the
+    cells' rows as JSON in the element ``halcyon-cells``, for scripts. It is written beside and renamed; its bytes
+    depend on the results only. Raises ``ResultsError`` as ``load`` and if there is no cell, and ``UsageError`` for an
+    unknown baseline.
     """
     results = load(folders)
     if results.empty:

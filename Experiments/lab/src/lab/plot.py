@@ -30,8 +30,9 @@ def curves(results: pd.DataFrame, *, measure: Measure = "object", labels: Sequen
     label.
 
     A line is the mean over seeds and permutations; the band reaches from the smallest to the largest of them.
-    ``results`` is a frame of ``lab.load``, ``labels`` are values of the column ``run``: the lines and their order (default: all, sorted). Cells with
-    tiers have no single capacity and are left out. Raises ``UsageError`` if no cell is left.
+    ``results`` is a frame of ``lab.load``, ``labels`` are values of the column ``run``: the lines and their order
+    (default: all, sorted). Cells with tiers have no single capacity and are left out. Raises ``UsageError`` if no cell
+    is left.
     """
     column = _column(measure)
     shown, chosen = _shown(results, labels)

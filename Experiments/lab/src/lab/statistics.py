@@ -51,8 +51,8 @@ def differences(
 
     ``results`` is a frame of ``lab.load``, filtered as needed; ``units`` is that of ``lab.units`` over the same
     folders. ``baseline`` and ``candidates`` are values of the column ``run``, such as ``lru``, ``s3-fifo(small=0.2)``
-    or ``learned, models own``; by default every other run is a candidate. Cells are paired if they agree in the columns of ``SETTING``; seeds and permutations
-    are averaged.
+    or ``learned, models own``; by default every other run is a candidate. Cells are paired if they agree in the
+    columns of ``SETTING``; seeds and permutations are averaged.
 
     ``difference`` is candidate minus baseline, in hit ratio (0.01 is one point); ``low`` and ``high`` bound the
     two-sided interval for this difference alone, without correction for several cells. The standard error is that of
