@@ -143,7 +143,7 @@ def test_killed_client_goes_on_where_it_was(
     process = subprocess.Popen([sys.executable, script], stderr=subprocess.DEVNULL)
     try:
         wait_for(announced(command).exists, "the first cell")
-        wait_for(lambda: (results / "cells").exists() and list((results / "cells").glob("*.json")), "a stored cell")
+        wait_for(lambda: list(results.glob("cells/*.json")), "a stored cell")
     finally:
         process.kill()
         process.wait()
@@ -177,8 +177,17 @@ class Processes:
         options = ["--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard", "--no-jupyter"]
         self._run("distributed.cli.dask_scheduler", *options)
         for _ in range(workers):
-            self._run("distributed.cli.dask_worker", self.address, "--nthreads", "1", "--no-dashboard", "--no-nanny",
-                      "--memory-limit", "0", "--death-timeout", "30", "--local-directory", str(self.folder))  # fmt: skip
+            options = [
+                "--nthreads",
+                "1",
+                "--no-dashboard",
+                "--no-nanny",
+                "--memory-limit",
+                "0",
+                "--death-timeout",
+                "30",
+            ]
+            self._run("distributed.cli.dask_worker", self.address, *options, "--local-directory", str(self.folder))
 
     def kill(self) -> None:
         for process in self.running:
@@ -229,7 +238,7 @@ def test_scheduler_that_stays_away_ends_the_run_and_the_next_one_goes_on(
 
         def stop() -> None:
             wait_for(announced(command).exists, "the first cell")
-            wait_for(lambda: (results / "cells").exists() and list((results / "cells").glob("*.json")), "a stored cell")
+            wait_for(lambda: list(results.glob("cells/*.json")), "a stored cell")
             cluster.kill()
 
         stopper = threading.Thread(target=stop)
@@ -436,7 +445,9 @@ def test_stored_parts_are_kept_when_another_fails(
     assert cell_bytes(results) == reference
 
 
-def test_cells_whose_users_share_a_model_are_run_whole(replay: str, suite: Path, tmp_path: Path, scheduler: str) -> None:
+def test_cells_whose_users_share_a_model_are_run_whole(
+    replay: str, suite: Path, tmp_path: Path, scheduler: str
+) -> None:
     path = tmp_path / "suite.yml"
     text = suite.read_text().replace("[lru, sieve]", "[lru, learned]").replace("seeds: 2", "seeds: 1")
     path.write_text(text)

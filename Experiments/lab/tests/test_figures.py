@@ -73,11 +73,11 @@ def test_forest_has_a_row_per_difference_with_its_interval(tmp_path: Path) -> No
 def test_nothing_to_plot_is_an_error_that_says_so(tmp_path: Path) -> None:
     results(tmp_path)
     frame = lab.load(tmp_path)
-    with pytest.raises(lab.UsageError, match="no cell has the label 'x'; labels in these results: learned, lru"):
+    with pytest.raises(lab.UsageError, match="no cell has the run 'x'; runs in these results: learned, lru"):
         plot.curves(frame, labels=["x"])
     with pytest.raises(lab.UsageError, match="no cell with a capacity"):
         plot.curves(frame.iloc[:0])
-    with pytest.raises(lab.UsageError, match="no cell has the label 'x'"):
+    with pytest.raises(lab.UsageError, match="no cell has the run 'x'"):
         plot.difference(frame, "x")
     with pytest.raises(lab.UsageError, match="no difference to plot"):
         plot.forest(lab.differences(frame, lab.units(tmp_path), "lru").iloc[:0])
@@ -149,3 +149,23 @@ def test_report_of_nothing_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(lab.ResultsError, match="no cell to report"):
         lab.report(tmp_path, tmp_path / "report.html")
     assert not (tmp_path / "report.html").exists()
+
+
+def test_settings_are_not_mixed_in_one_line(tmp_path: Path) -> None:
+    for warmup, budget, hits in (("0", "1/request", 2), ("0", "2/request", 6), ("0.5", "2/request", 9)):
+        prefetch = {"policy": "planner", "parameters": {}, "budget": budget, "latency_us": 500_000}
+        write_cell(
+            tmp_path,
+            make_cell(
+                identity__warmup=warmup, identity__prefetch=prefetch, counts__hits=hits, counts__hit_size=hits,
+                units={"kind": "users", "requests": [12], "hits": [hits]},
+            ),
+        )  # fmt: skip
+    shown = {axes.get_title(): ys(axes.lines[0]) for axes in plot.curves(lab.load(tmp_path)).axes}
+    assert shown == {
+        "shop, shared, prefetch planner 1/request 500 ms, warm-up 0.0": [pytest.approx(2 / 12)],
+        "shop, shared, prefetch planner 2/request 500 ms, warm-up 0.0": [pytest.approx(6 / 12)],
+        "shop, shared, prefetch planner 2/request 500 ms, warm-up 0.5": [pytest.approx(9 / 12)],
+    }
+    lab.report(tmp_path, tmp_path / "report.html")
+    assert Page((tmp_path / "report.html").read_text()).cells[:6] == ["lru", "16.67", "lru", "50.00", "lru", "75.00"]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+import subprocess
 from fractions import Fraction
 from pathlib import Path
 
@@ -17,9 +19,7 @@ from lab.statistics import variance_over_units
 
 def test_variance_over_users_is_the_jackknife_worked_out_in_fractions() -> None:
     weights, series = [6, 4, 2, 9], [3, -1, 1, 2]
-    without = [
-        Fraction(sum(series) - series[left], sum(weights) - weights[left]) for left in range(len(weights))
-    ]
+    without = [Fraction(sum(series) - series[left], sum(weights) - weights[left]) for left in range(len(weights))]
     mean = sum(without, Fraction()) / 4
     expected = Fraction(3, 4) * sum(((value - mean) ** 2 for value in without), Fraction())
     squares, fourth = sum(w**2 for w in weights), sum(w**4 for w in weights)
@@ -33,9 +33,7 @@ def test_variance_over_time_blocks_is_the_sum_of_written_out_cosines() -> None:
     ratio = sum(series) / 60
     total = 0.0
     for order in range(1, 6):
-        wave = sum(
-            (series[j] - 10 * ratio) * math.cos(math.pi * order * (2 * j + 1) / 12) for j in range(6)
-        )
+        wave = sum((series[j] - 10 * ratio) * math.cos(math.pi * order * (2 * j + 1) / 12) for j in range(6))
         total += wave * wave
     variance, degrees = variance_over_units(np.array(series), np.array(weights), "time_blocks")
     assert variance == pytest.approx(2 / 5 * total / 3600, rel=1e-12)
@@ -72,7 +70,7 @@ def test_interval_with_equal_users_is_that_of_students_t(tmp_path: Path) -> None
     expected = ttest_1samp([(a - b) / 10 for a, b in zip(hits, other)], 0).confidence_interval(0.95)
     assert row["difference"] == pytest.approx(0.14)
     assert (row["low"], row["high"]) == pytest.approx((expected.low, expected.high))
-    assert (row["label"], row["baseline"], row["units"], row["unit_kind"]) == ("learned", "lru", 5, "users")
+    assert (row["run"], row["baseline"], row["units"], row["unit_kind"]) == ("learned", "lru", 5, "users")
 
 
 def test_seeds_are_averaged_and_their_spread_is_added(tmp_path: Path) -> None:
@@ -119,7 +117,48 @@ def test_cells_that_count_different_requests_are_an_error(tmp_path: Path) -> Non
 def test_unknown_names_are_refused(tmp_path: Path) -> None:
     write_cell(tmp_path, make_cell())
     results, by_unit = lab.load(tmp_path), lab.units(tmp_path)
-    with pytest.raises(lab.UsageError, match="no cell has the label 'lfu'; labels in these results: lru"):
+    with pytest.raises(lab.UsageError, match="no cell has the run 'lfu'; runs in these results: lru"):
         lab.differences(results, by_unit, "lfu")
     with pytest.raises(lab.UsageError, match="confidence"):
         lab.differences(results, by_unit, "lru", confidence=95)
+
+
+def test_runs_that_differ_in_models_are_not_averaged_as_seeds(tmp_path: Path) -> None:
+    write_cell(tmp_path, make_cell(identity__mode="per_user"))
+    for models, hits in (("shared", [5, 3, 1]), ("own", [3, 1, 0])):
+        total = sum(hits)
+        write_cell(
+            tmp_path,
+            make_cell(
+                identity__mode="per_user", identity__policy="learned", identity__models=models, identity__seed=1,
+                label="learned", counts__hits=total, counts__hit_size=total,
+                units={"kind": "users", "requests": [6, 4, 2], "hits": hits},
+            ),
+        )  # fmt: skip
+    found = lab.differences(lab.load(tmp_path), lab.units(tmp_path), "lru").set_index("run")
+    assert found["difference"].to_dict() == {
+        "learned, models own": pytest.approx((4 - 6) / 12), "learned, models shared": pytest.approx((9 - 6) / 12),
+    }  # fmt: skip
+    assert found["runs"].tolist() == [1, 1]
+
+
+def test_intervals_over_users_are_those_of_the_command(
+    replay: str, reference: dict[str, bytes], tmp_path: Path
+) -> None:
+    (tmp_path / "cells").mkdir()
+    for name, content in reference.items():
+        (tmp_path / "cells" / name).write_bytes(content)
+    command = [replay, "compare", "sieve", "lru", "--results", str(tmp_path), "--format", "json"]
+    cells = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)["cells"]
+    found = lab.differences(lab.load(tmp_path), lab.units(tmp_path), "lru", candidates=["sieve"])
+    rows = found.set_index(["fingerprint", "capacity"])
+    assert len(cells) == len(found) == 5
+    compared = 0
+    for cell in cells:
+        row = rows.loc[(cell["fingerprint"], cell["a"]["capacity"])]
+        assert row["difference"] == pytest.approx(cell["difference"], abs=1e-12)
+        if cell["units"]["kind"] == "users":
+            interval = (cell["interval"]["low"], cell["interval"]["high"])
+            assert (row["low"], row["high"]) == pytest.approx(interval, abs=2e-4)
+            compared += 1
+    assert compared > 0

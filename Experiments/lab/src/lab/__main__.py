@@ -52,7 +52,7 @@ def _parser() -> _Parser:
     command = commands.add_parser("report", help="write an HTML page of the cells of results folders")
     command.add_argument("folders", nargs="+", metavar="FOLDER")
     command.add_argument("path", metavar="FILE.html")
-    command.add_argument("--baseline", metavar="LABEL", help="default: lru, if it was run")
+    command.add_argument("--baseline", metavar="RUN", help="default: lru, if it was run")
     command.add_argument("--measure", choices=("object", "byte"), default="object", help="default: object")
     command.add_argument("--title", default="Results")
     command.set_defaults(run=_report)
@@ -93,7 +93,9 @@ def _parser() -> _Parser:
         ("--bytes-per-user", "resident bytes of a user's cache"),
     ):
         command.add_argument(name, type=float, required=True, help=help_text)
-    command.add_argument("--bytes-per-other-user", type=float, default=0, help="resident bytes of a user of other parts")
+    command.add_argument(
+        "--bytes-per-other-user", type=float, default=0, help="resident bytes of a user of other parts"
+    )
     command.add_argument("--parts", type=int, default=1, help="parts by user (default: 1)")
     command.add_argument("--cores", type=int, default=1, help="cores of all machines (default: 1)")
     command.add_argument("--memory", type=_size, help="memory of all machines, as 64GB (default: unlimited)")

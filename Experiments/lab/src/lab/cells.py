@@ -134,7 +134,9 @@ def read_cells(folders: Folders) -> Iterator[Cell]:
     for folder in folder_list(folders):
         cells = folder / "cells"
         if not cells.is_dir():
-            raise ResultsError(folder, "no results folder; one that `replay sweep --results` wrote has a folder 'cells'.")
+            raise ResultsError(
+                folder, "no results folder; one that `replay sweep --results` wrote has a folder 'cells'."
+            )
         for path in sorted(cells.iterdir()):
             if path.name.startswith("."):
                 continue

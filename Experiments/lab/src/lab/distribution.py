@@ -85,12 +85,12 @@ def distribute(
 ) -> Distribution:
     """Runs the cells of a suite that are not stored yet, as tasks of Dask, and stores them.
 
-    The results folder ends up with the same cells, byte for byte, as ``replay sweep SUITE --results RESULTS`` writes in
-    one process, whatever the number of workers, their order, and whatever was lost and repeated on the way. Stored
+    The results folder ends up with the same cells, byte for byte, as ``replay sweep SUITE --results RESULTS`` writes
+    in one process, whatever the number of workers, their order, and whatever was lost and repeated on the way. Stored
     cells are not run again, so that an interrupted call goes on where it was; at most the running batches are lost.
 
-    - ``suite``: the suite file. With workers on other machines, the suite, its traces and ``replay`` must have the same
-      paths there. Workers need this package; nothing else is sent to them.
+    - ``suite``: the suite file. With workers on other machines, the suite, its traces and ``replay`` must have the
+      same paths there. Workers need this package; nothing else is sent to them.
     - ``results``: the results folder. Only this process writes to it.
     - ``replay``: the command, or its path.
     - ``client``: None starts ``workers`` processes on this machine and ends them afterwards; an address such as
@@ -100,8 +100,8 @@ def distribute(
       of its own for killed workers (``distributed.scheduler.allowed-failures``). The cells of a batch that is killed
       still are run one at a time at the end, so that a cell that needs too much memory fails alone.
     - ``users``: splits cells of per-user caches into this many parts by user (``replay sweep --users i/n``), and adds
-      the parts up with ``replay merge``. Cells that cannot be split, such as those of a model that users share, are run
-      whole. Parts are kept in ``RESULTS/parts-N`` until the cell is stored.
+      the parts up with ``replay merge``. Cells that cannot be split, such as those of a model that users share, are
+      run whole. Parts are kept in ``RESULTS/parts-N`` until the cell is stored.
     - ``batch_seconds``: the estimated time of a task, seconds. A batch reads its trace once.
     - ``reconnect_seconds``: how long to wait for a lost scheduler, seconds. Lost tasks are submitted again.
     - ``progress``: receives lines of progress; None is silent.
@@ -109,8 +109,8 @@ def distribute(
     A script that calls this without ``client`` needs ``if __name__ == "__main__":`` around the call, since worker
     processes import the script.
 
-    Raises ``ReplayError`` if the suite cannot be planned, ``UsageError`` for arguments out of range, ``ResultsError`` if
-    a stored cell is broken or if a delivered cell has other bytes than the stored one (the delivered file is kept in
+    Raises ``ReplayError`` if the suite cannot be planned, ``UsageError`` for arguments out of range, ``ResultsError``
+    if a stored cell is broken or if a delivered cell has other bytes than the stored one (the new file is kept in
     ``RESULTS/conflicts`` and both are named), and ``LabError`` if the scheduler stays away. A failed cell is no
     exception: it is listed in the result.
     """
@@ -164,7 +164,8 @@ def store(
         conflict.parent.mkdir(exist_ok=True)
         conflict.write_bytes(content)
         raise ResultsError(
-            path, f"differs from the same cell of {source}, kept as {conflict}; equal identities must give equal bytes."
+            path,
+            f"differs from the same cell of {source}, kept as {conflict}; equal identities must give equal bytes.",
         )
     if provenance is not None:
         sidecar = provenance_path(folder, cell.hash)
@@ -358,7 +359,8 @@ class _Parts:
         return parts
 
     def merge(self, replay: str, results: Path, outcome: Distribution) -> None:
-        """Adds up the parts of each cell with ``replay merge``, stores the sums, and deletes the parts if all are there.
+        """Adds up the parts of each cell with ``replay merge``, stores the sums, and deletes the parts if all are
+        there.
 
         The parts are merged in a folder of their own, so that other results do not matter to ``replay merge``.
         """
@@ -424,7 +426,9 @@ def _connection(
         try:
             opened = _client(client, timeout=10)
         except (OSError, TimeoutError, ValueError):
-            raise UsageError(f"no scheduler answers at '{client}'; an address as tcp://HOST:8786 is expected.") from None
+            raise UsageError(
+                f"no scheduler answers at '{client}'; an address as tcp://HOST:8786 is expected."
+            ) from None
         connection = _Connection(opened, client, reconnect_seconds)
         try:
             yield connection
@@ -438,7 +442,8 @@ def _connection(
         with contextlib.ExitStack() as stack:
             stack.enter_context(dask.config.set(settings))
             cluster = LocalCluster(  # type: ignore[no-untyped-call]
-                n_workers=workers, threads_per_worker=1, processes=True, memory_limit=0, dashboard_address="127.0.0.1:0",
+                n_workers=workers, threads_per_worker=1, processes=True, memory_limit=0,
+                dashboard_address="127.0.0.1:0",
                 silence_logs=50,
             )  # fmt: skip
             stack.enter_context(cluster)

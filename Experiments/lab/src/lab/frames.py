@@ -21,6 +21,7 @@ COLUMNS: Mapping[str, str] = {
     "trace": _TEXT,
     "policy": _TEXT,
     "label": _TEXT,
+    "run": _TEXT,
     "parameters": _TEXT,
     "mode": _TEXT,
     "models": _TEXT,
@@ -109,8 +110,8 @@ def load(folders: Folders) -> pd.DataFrame:
     """Returns a frame with one row per stored cell of one or several results folders.
 
     The columns are those of ``COLUMNS`` and one column ``p_NAME`` of text for each parameter that some cell has. Rows
-    are sorted by trace, mode, label, capacity, label control, seed and hash. Hit ratios are between 0 and 1, and NaN if
-    no request was counted; sizes are in ``size_unit``, seconds are those of the sidecars. A value that a cell does not
+    are sorted by trace, mode, label, capacity, label control, seed and hash. Hit ratios are between 0 and 1, and NaN
+    if no request was counted; sizes are in ``size_unit``, seconds those of the sidecars. A value that a cell does not
     have is missing (NA). Linear in the number of cells.
 
     Raises ``ResultsError`` for the first file that is broken, has an unknown schema, is not named by the hash of its
@@ -177,6 +178,7 @@ def _row(cell: Cell) -> dict[str, Any]:
         "trace": trace["name"],
         "policy": identity["policy"],
         "label": document["label"],
+        "run": _run(document["label"], identity),
         "parameters": canonical_json(identity.get("parameters", {})),
         "mode": identity["mode"],
         "models": identity.get("models"),
@@ -223,6 +225,14 @@ def _row(cell: Cell) -> dict[str, Any]:
     if "kernels" in provenance:
         row["kernels_used"] = ", ".join(provenance["kernels"])
     return row
+
+
+def _run(label: str, identity: Mapping[str, Any]) -> str:
+    """Returns the label with what else distinguishes a policy's runs in one setting, besides seed and permutation."""
+    for name in ("models", "kernels"):
+        if name in identity:
+            label += f", {name} {identity[name]}"
+    return label
 
 
 def _ratio(part: int, whole: int) -> float | None:

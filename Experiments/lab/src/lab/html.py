@@ -44,17 +44,18 @@ def report(
 ) -> int:
     """Writes a page with tables, figures, differences to a baseline and provenance, and returns the number of cells.
 
-    ``baseline`` is a label; by default ``lru`` if it was run, else the first label. The page holds the cells' rows as
-    JSON in the element ``halcyon-cells``, for scripts. It is written beside and renamed; its bytes depend on the results
-    only. Raises ``ResultsError`` as ``load`` and if there is no cell, and ``UsageError`` for an unknown baseline.
+    ``baseline`` is a value of the column ``run``; by default ``lru`` if it was run, else the first. The page holds the
+    cells' rows as JSON in the element ``halcyon-cells``, for scripts. It is written beside and renamed; its bytes
+    depend on the results only. Raises ``ResultsError`` as ``load`` and if there is no cell, and ``UsageError`` for an
+    unknown baseline.
     """
     results = load(folders)
     if results.empty:
         raise ResultsError(os.fspath(path), "there is no cell to report; run `replay sweep` first.")
-    labels = sorted(set(results["label"]))
+    labels = sorted(set(results["run"]))
     reference = baseline or ("lru" if "lru" in labels else labels[0])
     if reference not in labels:
-        raise UsageError(f"no cell has the label '{reference}'; labels in these results: {', '.join(labels)}.")
+        raise UsageError(f"no cell has the run '{reference}'; runs in these results: {', '.join(labels)}.")
     body = [f"<h1>{_text(title)}</h1>", _summary(results)]
     body += _ratio_tables(results, measure)
     body += _figures(results, measure)
@@ -77,7 +78,7 @@ def _summary(results: pd.DataFrame) -> str:
     counts = (
         (results["hash"].nunique(), "cell"),
         (results["fingerprint"].nunique(), "trace"),
-        (results["label"].nunique(), "policy"),
+        (results["policy"].nunique(), "policy"),
     )
     text = ", ".join(f"{count:,} {_plural(noun, count)}" for count, noun in counts)
     seconds = results["seconds"].sum()
@@ -94,15 +95,15 @@ def _ratio_tables(results: pd.DataFrame, measure: Measure) -> list[str]:
         f"<h2>{measure.capitalize()} hit ratios</h2>",
         '<p class="note">Percent; means over seeds and permutations. The highest of a column is bold.</p>',
     ]
-    for key, group in results.groupby(list(plot._PANEL), dropna=False):
+    for name_of_panel, group in plot.panels(results):
         shown = group.assign(capacity=group["capacity"].fillna(group["tiers"]))
         order = shown.sort_values("capacity_size")["capacity"].dropna().unique()
-        means = shown.groupby(["label", "capacity"])[column].mean().unstack("capacity")
+        means = shown.groupby(["run", "capacity"])[column].mean().unstack("capacity")
         rows = []
         for label, row in means.sort_index().iterrows():
             cells = [(_percent(row[name]), row[name] == means[name].max()) for name in order]
             rows.append((str(label), cells))
-        parts += [f"<h3>{_text(plot._panel_name(key))}</h3>", _table(["policy", *order], rows)]
+        parts += [f"<h3>{_text(name_of_panel)}</h3>", _table(["policy", *order], rows)]
     return parts
 
 
@@ -126,11 +127,11 @@ def _differences(results: pd.DataFrame, by_unit: pd.DataFrame, baseline: str, me
         return []
     rows = [
         (
-            plot._row_name(row),
+            name,
             [(_points(row[name]), False) for name in ("difference", "low", "high")]
             + [(str(row["runs"]), False), (f"{row['units']} {str(row['unit_kind']).replace('_', ' ')}", False)],
         )
-        for _, row in found.iterrows()
+        for name, (_, row) in zip(plot.row_names(found), found.iterrows())
     ]
     return [
         f"<h2>Differences to {_text(baseline)}</h2>",
@@ -170,9 +171,7 @@ def _provenance(results: pd.DataFrame) -> list[str]:
     ]
 
 
-def _table(
-    header: Sequence[str], rows: Iterable[tuple[str, list[tuple[str, bool]]]], *, escaped: bool = False
-) -> str:
+def _table(header: Sequence[str], rows: Iterable[tuple[str, list[tuple[str, bool]]]], *, escaped: bool = False) -> str:
     head = "".join(f"<th>{_text(name)}</th>" for name in header)
     lines = []
     for name, cells in rows:

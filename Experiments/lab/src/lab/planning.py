@@ -128,7 +128,9 @@ def read_plan(
             raise ReplayError(f"the plan's schema is {document['schema']!r}; this version reads '{PLAN_SCHEMA}'.")
         cells = tuple(_planned_cell(cell) for cell in document["cells"])
         failed = tuple(
-            PlannedFailure(", ".join(failure[key] for key in ("trace", "cell") if failure.get(key)), failure["sentence"])
+            PlannedFailure(
+                ", ".join(failure[key] for key in ("trace", "cell") if failure.get(key)), failure["sentence"]
+            )
             for failure in document["failures"]
         )
     except (ValueError, KeyError, TypeError, AttributeError):
@@ -137,9 +139,7 @@ def read_plan(
     return Plan(cells, failed)
 
 
-def batches(
-    cells: Iterable[PlannedCell], *, workers: int, seconds: float, users: str | None = None
-) -> list[Batch]:
+def batches(cells: Iterable[PlannedCell], *, workers: int, seconds: float, users: str | None = None) -> list[Batch]:
     """Divides cells into batches of one trace each, the longest first.
 
     A batch holds about ``seconds`` of estimated time, and less if there would be fewer than four batches per worker;

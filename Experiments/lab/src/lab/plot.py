@@ -15,28 +15,31 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from lab.errors import UsageError
-from lab.statistics import Measure
+from lab.statistics import SETTING, Measure
 
 #: Colours that people with colour-vision deficiency can tell apart (Okabe and Ito 2008), without yellow.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
-_PANEL = ("trace", "mode", "label_control", "prefetch")
+#: Cells are in one panel if they agree in these columns.
+PANEL = tuple(name for name in SETTING if name not in ("capacity", "tiers"))
 
 
 def curves(results: pd.DataFrame, *, measure: Measure = "object", labels: Sequence[str] | None = None) -> Figure:
-    """Returns hit ratios by capacity: one panel per trace, mode, label control and prefetch policy, one line per label.
+    """Returns hit ratios by capacity: one panel per trace, mode, label control and prefetch policy, one line per
+    label.
 
     A line is the mean over seeds and permutations; the band reaches from the smallest to the largest of them.
-    ``results`` is a frame of ``lab.load``, ``labels`` the lines and their order (default: all, sorted). Cells with tiers
-    have no single capacity and are left out. Raises ``UsageError`` if no cell is left.
+    ``results`` is a frame of ``lab.load``, ``labels`` are values of the column ``run``: the lines and their order
+    (default: all, sorted). Cells with tiers have no single capacity and are left out. Raises ``UsageError`` if no cell
+    is left.
     """
     column = _column(measure)
     shown, chosen = _shown(results, labels)
     figure, panels = _panels(shown)
     for axes, (title, cells) in panels:
         for place, label in enumerate(chosen):
-            _line(axes, cells[cells["label"] == label], column, label, place)
+            _line(axes, cells[cells["run"] == label], column, label, place)
         _finish(axes, title, cells, f"{measure} hit ratio")
     return figure
 
@@ -51,17 +54,17 @@ def difference(
     """
     column = _column(measure)
     shown, chosen = _shown(results, labels)
-    keys = [*_PANEL, "capacity_size"]
-    reference = results[results["label"] == baseline].groupby(keys, dropna=False)[column].mean()
+    keys = [*PANEL, "capacity_size"]
+    reference = results[results["run"] == baseline].groupby(keys, dropna=False)[column].mean()
     if reference.empty:
-        raise UsageError(f"no cell has the label '{baseline}'; labels in these results: {', '.join(chosen)}.")
+        raise UsageError(f"no cell has the run '{baseline}'; runs in these results: {', '.join(chosen)}.")
     joined = shown.merge(reference.rename("reference").reset_index(), on=keys, how="inner")
     joined["points"] = 100 * (joined[column] - joined["reference"])
     figure, panels = _panels(joined)
     for axes, (title, cells) in panels:
         for place, label in enumerate(chosen):
             if label != baseline:
-                _line(axes, cells[cells["label"] == label], "points", label, place)
+                _line(axes, cells[cells["run"] == label], "points", label, place)
         axes.axhline(0, color="0.4", linewidth=1, linestyle="--", label=baseline)
         _finish(axes, title, cells, f"{measure} hit ratio minus {baseline}, points")
     return figure
@@ -78,7 +81,6 @@ def forest(differences: pd.DataFrame) -> Figure:
     rows = differences.reset_index(drop=True)
     figure = _figure(8, 0.9 + 0.3 * len(rows))
     axes = figure.subplots()
-    names = []
     for place, row in rows.iterrows():
         height = -float(str(place))
         centre, low, high = (100 * float(row[name]) for name in ("difference", "low", "high"))
@@ -87,9 +89,8 @@ def forest(differences: pd.DataFrame) -> Figure:
         if not np.isnan(low):
             axes.plot([low, high], [height, height], color=colour, linewidth=1.6)
         axes.plot([centre], [height], marker="o", color=colour, markerfacecolor=colour if clear else "white")
-        names.append(_row_name(row))
     axes.axvline(0, color="0.4", linewidth=1, linestyle="--")
-    axes.set_yticks([-place for place in range(len(rows))], names)
+    axes.set_yticks([-place for place in range(len(rows))], row_names(rows))
     axes.set_ylim(-len(rows) + 0.4, 0.6)
     axes.set_xlabel(f"hit ratio minus {rows['baseline'].iloc[0]}, points")
     _tidy(axes)
@@ -105,19 +106,19 @@ def _column(measure: str) -> Literal["object_hit_ratio", "byte_hit_ratio"]:
 
 
 def _shown(results: pd.DataFrame, labels: Sequence[str] | None) -> tuple[pd.DataFrame, list[str]]:
-    known = sorted(set(results["label"]))
+    known = sorted(set(results["run"]))
     chosen = known if labels is None else list(labels)
     for label in chosen:
         if label not in known:
-            raise UsageError(f"no cell has the label '{label}'; labels in these results: {', '.join(known) or 'none'}.")
-    shown = results[results["label"].isin(chosen) & results["tiers"].isna() & results["capacity_size"].notna()]
+            raise UsageError(f"no cell has the run '{label}'; runs in these results: {', '.join(known) or 'none'}.")
+    shown = results[results["run"].isin(chosen) & results["tiers"].isna() & results["capacity_size"].notna()]
     if shown.empty:
         raise UsageError("there is no cell with a capacity to plot.")
     return shown, chosen
 
 
 def _panels(cells: pd.DataFrame) -> tuple[Figure, list[tuple[Axes, tuple[str, pd.DataFrame]]]]:
-    groups = [(_panel_name(key), group) for key, group in cells.groupby(list(_PANEL), dropna=False)]
+    groups = panels(cells)
     columns = min(2, len(groups)) or 1
     rows = max(1, -(-len(groups) // columns))
     figure = _figure(5.2 * columns, 3.4 * rows)
@@ -127,18 +128,45 @@ def _panels(cells: pd.DataFrame) -> tuple[Figure, list[tuple[Axes, tuple[str, pd
     return figure, list(zip(grid, groups))
 
 
-def _panel_name(key: tuple[object, ...]) -> str:
-    trace, mode, labels, prefetch = key
-    name = f"{trace}, {str(mode).replace('_', ' ')}"
-    if labels != "given":
-        name += f", labels {labels}"
-    return name if pd.isna(prefetch) else f"{name}, prefetch {prefetch}"  # type: ignore[call-overload]
+def panels(cells: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    """Returns the cells by the columns of ``PANEL``, each group with its name, so that no mean mixes settings."""
+    groups = cells.groupby(list(PANEL), dropna=False)
+    return [(panel_name(group.iloc[0], varying(cells)), group) for _, group in groups]
 
 
-def _row_name(row: "pd.Series[Any]") -> str:
-    capacity = "tiers" if pd.isna(row["capacity"]) else row["capacity"]
-    panel = _panel_name((row["trace"], row["mode"], row["label_control"], row["prefetch"]))
-    return f"{row['label']}: {panel}, {capacity}"
+def varying(cells: pd.DataFrame) -> list[str]:
+    """Returns those columns of ``PANEL`` that a name need not mention unless they differ between cells."""
+    columns = [name for name in ("warmup", "result_version") if cells[name].nunique(dropna=False) > 1]
+    by_trace = cells.groupby(["trace", "mode"])["fingerprint"].nunique()
+    return columns + (["fingerprint"] if (by_trace > 1).any() else [])
+
+
+def panel_name(row: "pd.Series[Any]", varying: Sequence[str]) -> str:
+    """Returns the name of a setting: trace, mode, and what is unusual or differs between cells."""
+    name = f"{row['trace']}, {str(row['mode']).replace('_', ' ')}"
+    if row["label_control"] != "given":
+        name += f", labels {row['label_control']}"
+    if not pd.isna(row["prefetch"]):
+        latency = float(row["prefetch_latency_us"]) / 1000
+        name += f", prefetch {row['prefetch']} {row['prefetch_budget']} {latency:g} ms"
+        if row["prefetch_parameters"] != "{}":
+            name += f" {row['prefetch_parameters']}"
+    if not pd.isna(row["users_part"]):
+        name += f", users {row['users_part']}"
+    several = {"fingerprint": "requests", "warmup": "warm-up", "result_version": "result version"}
+    for column in varying:
+        name += f", {several[column]} {row[column]}"
+    return name
+
+
+def row_names(differences: pd.DataFrame) -> list[str]:
+    """Returns a name for each row of ``lab.differences``."""
+    several = varying(differences)
+    names = []
+    for _, row in differences.iterrows():
+        capacity = "tiers" if pd.isna(row["capacity"]) else row["capacity"]
+        names.append(f"{row['run']}: {panel_name(row, several)}, {capacity}")
+    return names
 
 
 def _line(axes: Axes, cells: pd.DataFrame, column: str, label: str, place: int) -> None:

@@ -42,7 +42,7 @@ class Rates:
         own = (whole_bytes - part_bytes) / share / users if parts > 1 else 0.0
         if not (replaying > 0 and reading > 0 and own > 0):
             raise UsageError(
-                f"the whole took {whole_seconds} s and {whole_bytes:,.0f} bytes, one of {parts} parts {part_seconds} s "
+                f"the whole took {whole_seconds} s and {whole_bytes:,.0f} bytes, one of {parts} {part_seconds} s "
                 f"and {part_bytes:,.0f}; a part must take less than the whole and more than its share."
             )
         return cls(
@@ -114,7 +114,9 @@ def scale(
     )
     fitting = parts if memory is None or part_bytes == 0 else int(memory // part_bytes)
     if fitting < 1:
-        raise UsageError(f"one part needs {part_bytes:,.0f} bytes and there are {memory:,.0f}; use more parts or memory.")
+        raise UsageError(
+            f"one part needs {part_bytes:,.0f} bytes and there are {memory:,.0f}; use more parts or memory."
+        )
     running = min(parts, cores, fitting)
     core_seconds = parts * part_seconds
     core_hours = core_seconds / 3600

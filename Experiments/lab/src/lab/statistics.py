@@ -49,25 +49,26 @@ def differences(
 ) -> pd.DataFrame:
     """Returns the differences of hit ratios between policies and a baseline, one row per setting and candidate.
 
-    ``results`` is a frame of ``lab.load``, filtered as needed; ``units`` is that of ``lab.units`` over the same folders.
-    ``baseline`` and ``candidates`` are labels, such as ``lru`` or ``s3-fifo(small=0.2)``; by default every other label
-    is a candidate. Cells are paired if they agree in the columns of ``SETTING``; seeds and permutations are averaged.
+    ``results`` is a frame of ``lab.load``, filtered as needed; ``units`` is that of ``lab.units`` over the same
+    folders. ``baseline`` and ``candidates`` are values of the column ``run``, such as ``lru``, ``s3-fifo(small=0.2)``
+    or ``learned, models own``; by default every other run is a candidate. Cells are paired if they agree in the
+    columns of ``SETTING``; seeds and permutations are averaged.
 
     ``difference`` is candidate minus baseline, in hit ratio (0.01 is one point); ``low`` and ``high`` bound the
     two-sided interval for this difference alone, without correction for several cells. The standard error is that of
     the delete-one jackknife over users, or of the first ten cosine transforms of the time blocks (Lazarus, Lewis,
     Stock and Watson 2018), with the spread over seeds added; the quantile is Student's with Satterthwaite's degrees of
-    freedom. ``low`` and ``high`` are NaN without counts by unit. Use ``replay compare`` for a test: it pools traces and
-    corrects for their number. O(cells × units).
+    freedom. ``low`` and ``high`` are NaN without counts by unit. Use ``replay compare`` for a test: it pools traces
+    and corrects for their number. O(cells × units).
 
-    Raises ``UsageError`` if the baseline or a candidate has no cell, and ``LabError`` if two cells of one setting count
-    different requests.
+    Raises ``UsageError`` if the baseline or a candidate has no cell, and ``LabError`` if two cells of one setting
+    count different requests.
     """
-    labels = list(dict.fromkeys(results["label"]))
+    labels = list(dict.fromkeys(results["run"]))
     wanted = [label for label in labels if label != baseline] if candidates is None else list(candidates)
     for label in (baseline, *wanted):
         if label not in labels:
-            raise UsageError(f"no cell has the label '{label}'; labels in these results: {', '.join(labels) or 'none'}.")
+            raise UsageError(f"no cell has the run '{label}'; runs in these results: {', '.join(labels) or 'none'}.")
     if not 0 < confidence < 1:
         raise UsageError(f"the confidence is {confidence}; a value between 0 and 1 is expected.")
     if measure not in ("object", "byte"):
@@ -77,18 +78,18 @@ def differences(
     rows: list[dict[str, Any]] = []
     for key, group in results.groupby(list(SETTING), dropna=False, sort=False):
         setting = dict(zip(SETTING, key))
-        arms = {label: _arm(cells, by_cell, measure) for label, cells in group.groupby("label", sort=False)}
+        arms = {label: _arm(cells, by_cell, measure) for label, cells in group.groupby("run", sort=False)}
         if baseline not in arms:
             continue
         for label in wanted:
             if label in arms:
                 row = _difference(arms[label], arms[baseline], confidence, f"'{label}' and '{baseline}' on {key[0]}")
                 size = group["capacity_size"].iloc[0]
-                rows.append({**setting, "capacity_size": size, "label": label, "baseline": baseline, **row})
-    columns = [*SETTING, "capacity_size", "label", "baseline", "difference", "low", "high", "standard_error", "degrees",
-               "candidate_ratio", "baseline_ratio", "runs", "unit_kind", "units"]  # fmt: skip
+                rows.append({**setting, "capacity_size": size, "run": label, "baseline": baseline, **row})
+    columns = [*SETTING, "capacity_size", "run", "baseline", "difference", "low", "high", "standard_error",
+               "degrees", "candidate_ratio", "baseline_ratio", "runs", "unit_kind", "units"]  # fmt: skip
     frame = pd.DataFrame(rows, columns=columns)
-    return frame.sort_values(["trace", "mode", "capacity_size", "label"], kind="stable", ignore_index=True)
+    return frame.sort_values(["trace", "mode", "capacity_size", "run"], kind="stable", ignore_index=True)
 
 
 def _arm(cells: pd.DataFrame, by_cell: dict[str, pd.DataFrame], measure: Measure) -> _Arm:
@@ -99,7 +100,9 @@ def _arm(cells: pd.DataFrame, by_cell: dict[str, pd.DataFrame], measure: Measure
     weight, hit = ("requests", "hits") if measure == "object" else ("size", "hit_size")
     weights = [part[weight].to_numpy(dtype=np.float64) for part in parts]
     if any(not np.array_equal(weights[0], other) for other in weights[1:]):
-        raise LabError(f"the runs of '{cells['label'].iloc[0]}' count different requests by unit; they cannot be paired.")
+        raise LabError(
+            f"the runs of '{cells['run'].iloc[0]}' count different requests by unit; they cannot be paired."
+        )
     hits = np.mean([part[hit].to_numpy(dtype=np.float64) for part in parts], axis=0)
     return _Arm(ratios, weights[0], hits, str(parts[0]["kind"].iloc[0]))
 
@@ -131,8 +134,9 @@ def _difference(candidate: _Arm, baseline: _Arm, confidence: float, which: str) 
 def variance_over_units(series: Vector, weights: Vector, kind: str) -> tuple[float, float]:
     """Returns the variance of the ratio of two sums over units, and its degrees of freedom (at least 1).
 
-    ``series`` is the numerator of each unit and ``weights`` its requests (or bytes). For ``users`` this is the variance
-    of the delete-one jackknife, for ``time_blocks`` the mean square of the first cosine transforms of the residuals.
+    ``series`` is the numerator of each unit and ``weights`` its requests (or bytes). For ``users`` this is the
+    variance of the delete-one jackknife, for ``time_blocks`` the mean square of the first cosine transforms of the
+    residuals.
     """
     count, total = len(weights), float(weights.sum())
     if count < 2 or total <= 0:

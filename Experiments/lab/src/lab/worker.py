@@ -46,12 +46,15 @@ def run_batch(
 ) -> list[Delivery]:
     """Runs cells of one trace of a suite and returns one delivery for each.
 
-    ``names`` are the labels and capacities of the cells, as the command names cells that fail. The cells are written to a temporary folder of this machine, which is deleted afterwards, also if the worker is
-    killed. Raises ``ReplayKilled`` if a signal ended the command.
+    ``names`` are the labels and capacities of the cells, as the command names cells that fail. The cells are written
+    to a temporary folder of this machine, which is deleted afterwards, also if the worker is killed. Raises
+    ``ReplayKilled`` if a signal ended the command.
     """
     here = f"{socket.gethostname()} process {os.getpid()}"
     if not Path(suite).is_file():
-        sentence = f"the worker on {here} has no file {suite}; the suite and its traces must be on a shared file system."
+        sentence = (
+            f"the worker on {here} has no file {suite}; the suite and its traces must be on a shared file system."
+        )
         return [Delivery(name, None, None, sentence, here) for name in hashes]
     folder = tempfile.mkdtemp(prefix="halcyon-lab-")
     try:
