@@ -8,6 +8,8 @@
 # check: exact hits and floors of Experiments/targets.yml.   notebooks: executes Notebooks/, results in .build/notebooks.
 # acceptance: does the test of the hypothesis claim what is so, and nothing else? 20 seeds, some 30 minutes of one core.
 # test-lab: the Python package Experiments/lab: its types, its tests on worker processes, in a virtual environment.
+# evidence: runs what is missing of the suites behind Experiments/results.md, some 20 minutes on two cores, and writes its tables.
+# check-evidence: the tables against the stored results, and some stored cells run again.
 # lint: format and spelling of the code.   docs: the API documentation.   Missing system packages are installed on the way.
 
 REPLAY := .build/release/replay
@@ -17,7 +19,7 @@ IMAGES_VENV := .build/venv-images
 NOTEBOOKS_VENV := .build/venv-notebooks
 LAB_VENV := .build/lab
 
-.PHONY: demo test kernels bench-kernels soak sanitize check acceptance acceptance-short bench bench-cache bench-log bench-images bench-network notebooks model-exchange test-lab lint products api docs release dependencies example clean
+.PHONY: demo test kernels bench-kernels soak sanitize check acceptance acceptance-short bench bench-cache bench-log bench-images bench-network notebooks model-exchange test-lab evidence check-evidence lint products api docs release dependencies example clean
 
 demo: release
 	@echo
@@ -110,6 +112,23 @@ model-exchange: release $(NOTEBOOKS_VENV)/ready
 test-lab: release $(LAB_VENV)/ready
 	cd Experiments/lab && ../../$(LAB_VENV)/bin/mypy
 	cd Experiments/lab && REPLAY=../../$(REPLAY) ../../$(LAB_VENV)/bin/pytest
+
+EVIDENCE := kingfisher cold-start prefetch hypothesis policies
+LAB := $(LAB_VENV)/bin/python -m lab
+
+# The suites read the traces that HALCYON_TRACES names. Stored cells are not run again; an interrupted run goes on.
+evidence: release $(LAB_VENV)/ready
+	@test -n "$$HALCYON_TRACES" || { echo "halcyon: HALCYON_TRACES must name the folder of the traces" >&2; exit 64; }
+	@for suite in $(EVIDENCE); do \
+	    echo "$$suite:" && $(REPLAY) sweep Experiments/suites/$$suite.yml --results Experiments/results/$$suite || exit 1; done
+	@$(LAB) evidence Experiments/results Experiments/results.md
+
+# Draws among the bundled traces, and the others where HALCYON_TRACES names them.
+check-evidence: release $(LAB_VENV)/ready
+	@$(LAB) evidence --check Experiments/results Experiments/results.md
+	@$(LAB) rerun Experiments/suites/kingfisher.yml Experiments/results/kingfisher --replay $(REPLAY) --seed $$(date +%j)
+	@test -z "$$HALCYON_TRACES" || \
+	    $(LAB) rerun Experiments/suites/policies.yml Experiments/results/policies --replay $(REPLAY) --seed $$(date +%j)
 
 lint:
 	swift format lint --strict --recursive Package.swift Sources Tests Experiments

@@ -1,4 +1,4 @@
-"""The command line: ``python -m lab export | report | distribute | fleet | scale | evidence``."""
+"""The command line: ``python -m lab export | report | distribute | fleet | evidence | rerun | scale``."""
 
 from __future__ import annotations
 
@@ -84,6 +84,15 @@ def _parser() -> _Parser:
     command.add_argument("--check", action="store_true", help="write nothing; fail if a table differs")
     command.set_defaults(run=_evidence)
 
+    command = commands.add_parser("rerun", help="run some stored cells of a suite again and compare their bytes")
+    command.add_argument("suite", metavar="SUITE")
+    command.add_argument("results", metavar="FOLDER")
+    command.add_argument("--replay", default="replay", help="the command, or its path (default: replay)")
+    command.add_argument("--cells", type=int, default=5, help="cells to draw (default: 5)")
+    command.add_argument("--seed", type=int, default=0, help="of the draw (default: 0)")
+    command.add_argument("--trace", action="append", default=[], metavar="NAME", help="draw from this trace; repeatable")
+    command.set_defaults(run=_rerun)
+
     command = commands.add_parser("scale", help="compute what a fleet of per-user caches costs")
     for name, help_text in (
         ("--requests", "requests of all users"),
@@ -156,6 +165,19 @@ def _evidence(options: argparse.Namespace) -> int:
     for path in changed:
         print(f"{path}: {'differs from the stored results; run make evidence' if options.check else 'written'}")
     return FAILED if changed and options.check else 0
+
+
+def _rerun(options: argparse.Namespace) -> int:
+    from lab.evidence import rerun
+
+    different = rerun(
+        Path(options.suite), Path(options.results), replay=options.replay, cells=options.cells, seed=options.seed,
+        traces=options.trace,
+    )  # fmt: skip
+    for name in different:
+        print(f"{name}: the result differs from the stored one, or could not be made")
+    print(f"{options.suite}: {len(different)} of at most {options.cells} cells differ")
+    return FAILED if different else 0
 
 
 def _scale(options: argparse.Namespace) -> int:

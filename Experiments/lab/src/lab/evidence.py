@@ -10,14 +10,18 @@ A document marks a table with two comments; what stands between them is generate
 
 from __future__ import annotations
 
+import random
 import re
-from collections.abc import Callable, Mapping
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
 
+from lab.cells import cell_path
 from lab.errors import ResultsError, UsageError
 from lab.frames import load, units
+from lab.planning import read_plan, run_replay
 from lab.statistics import differences
 from lab.tables import write_text_beside
 
@@ -207,6 +211,7 @@ def _apps(folder: Path) -> str:
     """Hit ratio, byte hit ratio and mean latency of an app's two tiers."""
     results = load(folder)
     rows = []
+    results = results.sort_values(["trace", "object_hit_ratio"], ascending=[True, False], kind="stable")
     for (trace, label), cells in results.groupby(["trace", "label"], sort=False):
         has_sizes = str(cells.iloc[0]["size_unit"]) == "bytes"
         rows.append(
@@ -228,6 +233,33 @@ def _cold(folder: Path) -> str:
     means = results.groupby(["trace", "label"], sort=False)["object_hit_ratio"].mean().unstack("label", sort=False)
     rows = [[str(trace), *(f"{100 * value:.1f}" for value in row)] for trace, row in zip(means.index, means.values)]
     return markdown(["first requests of", *(str(name) for name in means.columns)], rows)
+
+
+def rerun(
+    suite: Path, results: Path, *, replay: str = "replay", cells: int = 5, seed: int = 0, traces: Sequence[str] = ()
+) -> list[str]:
+    """Runs some stored cells of a suite again, drawn at random, and returns the names of those whose bytes differ.
+
+    ``traces`` are the only traces to draw from; by default all that can be read. Raises ``ResultsError`` if no stored
+    cell can be run.
+    """
+    plan = read_plan(replay, suite.resolve(), results)
+    stored = [
+        cell
+        for cell in plan.cells
+        if cell_path(results, cell.hash).exists() and (not traces or cell.trace in traces)
+    ]
+    if not stored:
+        raise ResultsError(results, f"has no cell of {suite} whose trace can be read")
+    drawn = random.Random(seed).sample(sorted(stored, key=lambda cell: cell.hash), min(cells, len(stored)))
+    different = []
+    with tempfile.TemporaryDirectory(prefix="halcyon-lab-") as folder:
+        for cell in drawn:
+            run_replay(replay, ["sweep", str(suite), "--trace", cell.trace, "--cell", cell.hash, "--results", folder])
+            again = cell_path(folder, cell.hash)
+            if not again.exists() or again.read_bytes() != cell_path(results, cell.hash).read_bytes():
+                different.append(cell.name)
+    return different
 
 
 #: The tables by name: the folder of results, and the function that makes the table.

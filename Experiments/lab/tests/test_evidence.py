@@ -1,0 +1,97 @@
+"""Tables of documents from stored results, and stored cells that are run again."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import lab
+from conftest import ROOT
+from lab.evidence import fill, rerun, write
+
+SUITE = """\
+schema: halcyon.suite/1
+traces: [{{path: {root}/Traces/shop.csv, limit: 4000}}]
+experiments:
+  - {{name: a, policies: [fifo, lru, s3-fifo, learned, belady], capacities: [1%, 10%], seeds: 2}}
+"""
+MARKED = "before\n<!-- table: {name} -->\nold\n<!-- end of table -->\nafter\n"
+
+
+@pytest.fixture(scope="module")
+def results(replay: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of folders of results, with the suite beside it."""
+    folder = tmp_path_factory.mktemp("evidence")
+    (folder / "policies.yml").write_text(SUITE.format(root=ROOT))
+    command = [replay, "sweep", str(folder / "policies.yml"), "--results", str(folder / "policies")]
+    subprocess.run(command, check=True, capture_output=True)
+    return folder
+
+
+def hits(results: Path, label: str, capacity: str) -> float:
+    """The miss ratio of a policy, read from the files without the package."""
+    cells = [json.loads(path.read_text()) for path in (results / "policies" / "cells").glob("*.json")]
+    chosen = [c["counts"] for c in cells if c["label"] == label and c["identity"]["capacity"] == capacity]
+    assert chosen
+    return float(1 - sum(c["hits"] / c["requests"] for c in chosen) / len(chosen))
+
+
+def test_a_table_is_written_between_its_marks(results: Path) -> None:
+    text = fill(MARKED.format(name="policies"), results)
+    rows = [line for line in text.splitlines() if line.startswith("| shop")]
+    learned, best = hits(results, "learned", "10%"), min(hits(results, name, "10%") for name in ("lru", "fifo", "s3-fifo"))
+    expected = f"{learned:.3f}".lstrip("0") + f" ({100 * (learned / best - 1):+.1f}".replace("-", "−")
+    assert len(rows) == 1 and expected in rows[0]
+    assert text.startswith("before\n<!-- table: policies -->\n") and text.endswith("<!-- end of table -->\nafter\n")
+    assert "old" not in text
+    assert fill(text, results) == text
+
+
+def test_the_ranking_is_over_the_best_of_each_cell(results: Path) -> None:
+    text = fill(MARKED.format(name="ranking"), results)
+    row = next(line for line in text.splitlines() if line.startswith("| fifo"))
+    over = [
+        100 * (hits(results, "fifo", capacity) / min(hits(results, n, capacity) for n in ("fifo", "lru", "s3-fifo", "learned")) - 1)
+        for capacity in ("1%", "10%")
+    ]
+    assert f"{sum(over) / 2:+.1f}" in row
+    assert row.split(" | ")[4] == "+0.0"
+    assert "belady" not in text
+
+
+def test_check_names_documents_that_differ_and_writes_nothing(results: Path, tmp_path: Path) -> None:
+    document = tmp_path / "page.md"
+    document.write_text(MARKED.format(name="ranking"))
+    assert write(results, [document], check=True) == [document]
+    assert "old" in document.read_text()
+    assert write(results, [document]) == [document]
+    assert write(results, [document], check=True) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("no marks\n", "has no table to write"),
+        (MARKED.format(name="unknown"), "there is no table 'unknown'; there are set-up, policies"),
+        ("<!-- table: ranking -->\n", "a table has no end"),
+        (MARKED.format(name="hypothesis"), "hypothesis: has no results; run 'make evidence'"),
+    ],
+)
+def test_wrong_documents_are_one_sentence(results: Path, text: str, sentence: str) -> None:
+    with pytest.raises(lab.LabError, match=sentence):
+        fill(text, results)
+
+
+def test_stored_cells_are_run_again_and_an_edited_one_is_found(replay: str, results: Path, tmp_path: Path) -> None:
+    suite, folder = results / "policies.yml", results / "policies"
+    assert rerun(suite, folder, replay=replay, cells=3, seed=1) == []
+    copy = tmp_path / "edited" / "cells"
+    copy.mkdir(parents=True)
+    for path in (folder / "cells").glob("*.json"):
+        (copy / path.name).write_bytes(path.read_bytes().replace(b'"evictions":', b'"evictions":1'))
+    assert len(rerun(suite, copy.parent, replay=replay, cells=2, seed=1)) == 2
+    with pytest.raises(lab.ResultsError, match="has no cell"):
+        rerun(suite, tmp_path / "none", replay=replay)
