@@ -457,3 +457,12 @@ def test_cells_whose_users_share_a_model_are_run_whole(
     outcome = lab.distribute(path, tmp_path / "results", replay=replay, client=scheduler, users=2)
     assert (outcome.parts, outcome.stored, outcome.failed) == (2, len(cell_bytes(whole)), [])
     assert cell_bytes(tmp_path / "results") == cell_bytes(whole)
+
+
+def test_shards_at_once_in_one_folder_store_the_cells_of_one_process(
+    replay: str, suite: Path, reference: dict[str, bytes], tmp_path: Path
+) -> None:
+    command = [replay, "sweep", str(suite), "--results", str(tmp_path), "--threads", "1", "--shard"]
+    shards = [subprocess.Popen([*command, f"{part}/3"], stdout=subprocess.DEVNULL) for part in (1, 2, 3)]
+    assert [shard.wait() for shard in shards] == [0, 0, 0]
+    assert cell_bytes(tmp_path) == reference
