@@ -113,7 +113,7 @@ test-lab: release $(LAB_VENV)/ready
 	cd Experiments/lab && ../../$(LAB_VENV)/bin/mypy
 	cd Experiments/lab && REPLAY=../../$(REPLAY) ../../$(LAB_VENV)/bin/pytest
 
-EVIDENCE := kingfisher cold-start prefetch hypothesis policies
+EVIDENCE := kingfisher cold-start ablation prefetch hypothesis policies
 LAB := $(LAB_VENV)/bin/python -m lab
 
 # The suites read the traces that HALCYON_TRACES names. Stored cells are not run again; an interrupted run goes on.

@@ -195,11 +195,15 @@ public struct ResultMerge: Sendable {
                 if contents.sidecars[hash].map({ sidecar.precedes($0) }) ?? true { contents.sidecars[hash] = sidecar }
             }
             if let known = contents.cells[hash] {
-                guard try known.data() == source.data() else {
+                let (kept, added) = (try known.data(), try source.data())
+                let isSame = kept == added ? true : try known.store.cell(hash).hasResult(of: cell)
+                guard isSame else {
                     throw .data(
                         "\(known.path) and \(source.path): are different results of one cell: one of the builds has changed "
                             + "its counts without a new result version, or a file was edited.")
                 }
+                // Of two names of a trace, the order of the folders must not decide.
+                if !known.isTarget, added.lexicographicallyPrecedes(kept) { contents.cells[hash] = source }
                 continue
             }
             contents.cells[hash] = source

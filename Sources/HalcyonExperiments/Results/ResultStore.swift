@@ -63,12 +63,14 @@ public struct ResultStore: Sendable {
         return try Self.decode(CellProvenance.self, file, schema: CellProvenance.schema)
     }
 
-    /// Stores a cell, unless it is stored already.
+    /// Stores a cell, unless it is stored already. The name of the trace and the label of the policy stay those of the
+    /// suite that stored it first.
     ///
     /// - Throws: `TraceError` if it cannot be written; `ReplayError.data(_:)` if a different result is stored.
     public func add(_ cell: StoredCell, _ provenance: CellProvenance?) throws {
         let hash = cell.identity.hash
-        try addFile(ofCell: hash, cell.json())
+        let isStored = contains(hash) ? try self.cell(hash).hasResult(of: cell) : false
+        if !isStored { try addFile(ofCell: hash, cell.json()) }
         if let provenance { try Self.write(JSONReport.data(provenance), to: path(ofProvenance: hash)) }
     }
 

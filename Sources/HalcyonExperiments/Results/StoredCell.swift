@@ -130,6 +130,15 @@ public struct StoredCell: Sendable, Codable, Equatable {
         series = Series(window: recorder.windowLength, hits: recorder.windows.map(\.hits))
     }
 
+    /// Returns whether two cells have the same identity and result. Two suites may give a trace different names, and a
+    /// default may be written out in one of them (`s3-fifo(small=0.1)`); neither is a difference.
+    public func hasResult(of other: StoredCell) -> Bool {
+        var renamed = other
+        renamed.trace.name = trace.name
+        renamed.label = label
+        return self == renamed
+    }
+
     /// The bytes of the stored file: one line.
     ///
     /// - Throws: `EncodingError`, which no value of this type can cause.

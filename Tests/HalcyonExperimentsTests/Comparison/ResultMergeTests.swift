@@ -68,6 +68,21 @@ import Testing
         #expect(try cells(files("into-3")) == cells(results[0]))
     }
 
+    @Test func twoNamesOfATraceAreNoConflictAndTheOrderDoesNotDecide() throws {
+        let named = try cells(["1%", "2%"])
+        let renamed = named.map { cell in
+            var other = cell
+            other.trace.name = "another"
+            other.label += "()"
+            return other
+        }
+        try fill("a", named)
+        try fill("b", renamed)
+        for (number, order) in [["a", "b"], ["b", "a"]].enumerated() { _ = try merge("into-\(number)", order) }
+        #expect(try files("into-0") == files("into-1"))
+        #expect(try files("into-0").count == 4)
+    }
+
     @Test func mixedBuildsAreRefusedUnlessAccepted() throws {
         try fill("a", cells(["1%", "2%"]), build: "abc1")
         try fill("b", cells(["3%"]), build: "def2")

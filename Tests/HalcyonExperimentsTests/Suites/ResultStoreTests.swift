@@ -116,6 +116,12 @@ struct ResultStoreTests {
         #expect(try store.provenance(hash) == nil)
         // The same result again is no fault; a different one is, and does not replace it.
         try store.add(cell, nil)
+        // Nor is another name of the trace, or a default that is written out.
+        var renamed = cell
+        renamed.trace.name = "another"
+        renamed.label = "kingfisher(expiration=7d)"
+        try store.add(renamed, nil)
+        #expect(try store.cell(hash) == cell)
         var other = cell
         other.counts.hits += 1
         #expect(

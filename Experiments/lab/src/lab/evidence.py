@@ -179,7 +179,7 @@ def _gains(folder: Path) -> str:
         for control in ("without", "permuted within=popularity,age,size"):
             # The labels take the place of the policy, so that the arms are paired in everything else.
             arms = cells[cells["label_control"].isin(["given", control])].copy()
-            arms["label"] = arms["label_control"]
+            arms["run"] = arms["label"] = arms["label_control"]
             arms["label_control"] = "given"
             found = differences(arms, by_unit, control, candidates=["given"])
             difference, low, high = (100 * found.iloc[0][name] for name in ("difference", "low", "high"))
@@ -262,12 +262,31 @@ def rerun(
     return different
 
 
+def _ablation(folder: Path) -> str:
+    """The change of the hit ratio, in points, when a part of ``learned`` is left out."""
+    results = load(folder)
+    means = results.groupby(["trace", "mode", "label"], sort=False)["object_hit_ratio"].mean().unstack("label", sort=False)
+    changes = 100 * means.sub(means["learned"], axis=0)
+    rows = []
+    for label in changes.columns:
+        if label == "learned":
+            continue
+        row = [str(label)]
+        for mode in ("shared", "per_user"):
+            cells = changes[changes.index.get_level_values("mode") == mode][label].dropna()
+            row += ["–", "–"] if cells.empty else [_signed(cells.mean(), 2), f"{_signed(cells.min(), 2)} … {_signed(cells.max(), 2)}"]
+        rows.append(row)
+    header = ["learner", "shared, mean", "shared, traces", "per user, mean", "per user, traces"]
+    return markdown(header, rows)
+
+
 #: The tables by name: the folder of results, and the function that makes the table.
 TABLES: Mapping[str, tuple[str, Callable[[Path], str]]] = {
     "set-up": ("policies", _set_up),
     "policies": ("policies", _policies),
     "ranking": ("policies", _ranking),
     "hypothesis": ("hypothesis", _gains),
+    "ablation": ("ablation", _ablation),
     "prefetch": ("prefetch", _prefetching),
     "kingfisher": ("kingfisher", _apps),
     "cold-start": ("cold-start", _cold),
