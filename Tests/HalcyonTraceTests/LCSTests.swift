@@ -45,7 +45,7 @@ import Testing
         default:
             let features = version < 4 ? 0 : 1 << (version - 4)
             return bytes([time, key, size, operation, UInt32(60), next])
-                + (0..<features).flatMap { bytes([feature == 0 ? 0 : feature + UInt32($0)]) }
+                + (0..<features).flatMap { bytes([feature == 0 ? UInt32(0) : feature + UInt32($0)]) }
         }
     }
 
