@@ -103,7 +103,7 @@ struct PresetCommandTests {
             (
                 ["--preset", "wikimedia-upload"], 65,
                 "kv.csv:1: there is no column 'relative_unix' for the time, which the preset wikimedia-upload needs; the "
-                    + "columns are 'op_time,key,key_size,op,op_count,size,cache_hits,ttl,usecase,s…'"
+                    + "columns are 'op_time,key,key_size,op,op_count,size,cache_hits,ttl,usecase…'"
             ),
         ] as [([String], Int32, String)])
     func refusals(_ options: [String], _ code: Int32, _ sentence: String) throws {

@@ -42,6 +42,15 @@ struct TracesReadmeTests {
         }
     }
 
+    @Test("both tables of presets have every preset, one with the command that converts it")
+    func presets() {
+        for preset in TracePreset.allCases {
+            let rows = lines.map(cells).filter { $0.first == "`--preset \(preset.rawValue)`" }
+            #expect(rows.count == 2, "\(preset)")
+            #expect(rows.first?[2].hasPrefix("`replay convert --preset \(preset.rawValue) ") == true, "\(preset)")
+        }
+    }
+
     @Test("the table of columns has the names that are recognised")
     func columns() throws {
         let folder = try TemporaryFolder()
