@@ -125,7 +125,7 @@ struct LCSParser: RowParser {
             if let field = fields.first(where: { $0.name == name }) { return field }
             if options.columns[role] == nil { return nil }
             let names =
-                fields.isEmpty ? "it has only time, key and size" : "\(fields.map(\.name).joined(separator: ", ")) are accepted"
+                fields.isEmpty ? "it has none" : "\(fields.map(\.name).joined(separator: ", ")) are accepted"
             throw TraceError(
                 file: path,
                 message:
