@@ -25,7 +25,7 @@ import Testing
         #expect(
             try fault("key\na\n", name: "t.dat")
                 == "t.dat: the name does not imply the format; give one of csv, oracleGeneral, vscsi, twitter, "
-                + "accessLog")
+                + "accessLog, lcs")
     }
 
     @Test func headers() throws {

@@ -32,7 +32,7 @@ struct BadTraceTests {
         ),
         (
             "name.xyz", Array("key\na\n".utf8),
-            ": the name does not imply the format; give one of csv, oracleGeneral, vscsi, twitter, accessLog"
+            ": the name does not imply the format; give one of csv, oracleGeneral, vscsi, twitter, accessLog, lcs"
         ),
         (
             "huge.csv", Array(("key,size\n" + (0..<16_385).map { "\($0 % 7),281474976710655\n" }.joined()).utf8),

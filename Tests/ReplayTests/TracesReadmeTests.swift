@@ -29,7 +29,7 @@ struct TracesReadmeTests {
                 #expect(cells(line).count == cells(lines[number - 1]).count, "line \(number + 1)")
             }
         }
-        #expect(tables == 5)
+        #expect(tables == 7)
     }
 
     @Test("the table of formats has every format with its extensions")
@@ -39,6 +39,15 @@ struct TracesReadmeTests {
             let extensions = row?[1].split(separator: ", ").map { $0.trimmingCharacters(in: ["`"]) } ?? []
             #expect(!extensions.isEmpty, "\(format)")
             for name in extensions { #expect(TraceFormat(path: "x\(name)") == format, "\(name)") }
+        }
+    }
+
+    @Test("both tables of presets have every preset, one with the command that converts it")
+    func presets() {
+        for preset in TracePreset.allCases {
+            let rows = lines.map(cells).filter { $0.first == "`--preset \(preset.rawValue)`" }
+            #expect(rows.count == 2, "\(preset)")
+            #expect(rows.first?[2].hasPrefix("`replay convert --preset \(preset.rawValue) ") == true, "\(preset)")
         }
     }
 

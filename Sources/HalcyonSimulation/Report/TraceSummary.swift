@@ -85,9 +85,27 @@ extension LoadReport {
         if unansweredReads > 0 {
             sentences.append("\(unansweredReads.counted("read")) left out, of objects whose size never becomes known.")
         }
+        if let preset { sentences.append(preset.summary) }
+        if !operations.isEmpty {
+            sentences.append("Rows by operation: \(operations.map(\.text).joined(separator: ", ")).")
+        }
+        if repeatedHeaders > 0 {
+            sentences.append("\(repeatedHeaders.counted("line")) left out that repeat the header.")
+        }
         if noTimes { sentences.append("No time is known: request n is taken to happen n seconds after the first.") }
         if !columns.isAsUsual { sentences.append("Columns: \(columns.text).") }
         return sentences
+    }
+}
+
+extension OperationCount {
+    /// The count as text: `GET 5 (2 left out, 9 requests)`, `SET 3` or `DELETE 4 (left out)`.
+    fileprivate var text: String {
+        if leftOut == rows { return "\(name) \(rows.grouped) (left out)" }
+        var parts: [String] = []
+        if leftOut > 0 { parts.append("\(leftOut.grouped) left out") }
+        if requests != rows - leftOut { parts.append(requests.counted("request")) }
+        return parts.isEmpty ? "\(name) \(rows.grouped)" : "\(name) \(rows.grouped) (\(parts.joined(separator: ", ")))"
     }
 }
 

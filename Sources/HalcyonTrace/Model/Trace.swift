@@ -165,6 +165,14 @@ public struct LoadReport: Sendable, Equatable {
     public var outOfOrder = 0
     /// The number of accesses of a log after its clock was set back. They are placed at the latest time before them.
     public var heldTimes = 0
+    /// The preset that was used.
+    public var preset: TracePreset?
+    /// The rows by operation, in the order of the preset or of libCacheSim; empty for a source without operations.
+    ///
+    /// They are counted in whole pieces of the source, so under ``LoadOptions/limit`` they can exceed what was used.
+    public var operations: [OperationCount] = []
+    /// The number of skipped lines that repeat the header.
+    public var repeatedHeaders = 0
     /// The columns of a CSV and the roles that they were given. Empty for formats whose fields are fixed.
     public var columns = ColumnUse()
 

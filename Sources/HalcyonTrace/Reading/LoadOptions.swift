@@ -2,6 +2,11 @@ import HalcyonSupport
 
 /// The options of a reader. Every option has a default; `LoadOptions()` reads a well-formed trace.
 public struct LoadOptions: Sendable {
+    /// The published trace whose columns, units and operations to expect; `nil` reads the format as it is.
+    ///
+    /// With a preset, ``format`` is text or `nil`, ``timeUnit`` is ignored, and ``columns`` may name the columns of
+    /// size, category and user.
+    public var preset: TracePreset?
     /// The format; `nil` derives it from the file's name.
     public var format: TraceFormat?
     /// The compression; `nil` derives it from the file's name and, for text, from its first bytes.

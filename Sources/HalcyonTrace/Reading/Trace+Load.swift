@@ -31,6 +31,7 @@ extension Trace {
             opening, threads: threads, options, wanted: options.sort ? nil : end)
         var assembler = TraceAssembler(parsed, present: present, options: options, place: place)
         assembler.report.columns = columns
+        assembler.report.preset = options.preset
         assembler.report.heldTimes = notes.heldTimes.load(ordering: .relaxed)
         return try assembler.trace()
     }

@@ -10,6 +10,15 @@ public enum TraceFormat: String, Sendable, CaseIterable {
     case twitter
     /// The SQLite file that `HalcyonAccessLog` records; extensions `.sqlite`, `.sqlite3`, `.db`.
     case accessLog
+    /// libCacheSim's lcs, versions 1 to 8: a header of 8192 bytes and records; extension `.lcs`.
+    ///
+    /// Every record is a request, except one with the operation `delete`, which is left out. A size of 0 is unknown.
+    /// From version 2, the tenant is the user, unless the header says that there is one tenant. From version 4, the
+    /// first feature is the category, 0 is none. ``ColumnNames`` may name `op`, `tenant`, `ttl` and `feature1` to
+    /// `feature16` for category and user. The time to live and the next access are not used.
+    ///
+    /// Source: github.com/1a1a11a/libCacheSim, libCacheSim/traceReader/customizedReader/lcs.h.
+    case lcs
 
     /// Returns the format that a file's name implies, with any compression after it, or `nil`.
     ///
@@ -23,6 +32,7 @@ public enum TraceFormat: String, Sendable, CaseIterable {
             case "vscsi": self = .vscsi
             case "twitter", "twr": self = .twitter
             case "sqlite", "sqlite3", "db": self = .accessLog
+            case "lcs": self = .lcs
             default: continue
             }
             return
@@ -31,7 +41,7 @@ public enum TraceFormat: String, Sendable, CaseIterable {
     }
 
     /// Whether a request is a record instead of a line of text.
-    var isBinary: Bool { self == .oracleGeneral || self == .vscsi || self == .accessLog }
+    var isBinary: Bool { self == .oracleGeneral || self == .vscsi || self == .accessLog || self == .lcs }
 }
 
 /// The compression of a file.

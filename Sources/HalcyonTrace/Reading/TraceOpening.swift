@@ -15,9 +15,20 @@ struct TraceOpening {
     let notes = SourceNotes()
     /// The columns of a CSV; empty for other formats.
     private(set) var columns = ColumnUse()
+    /// The names of the source's operations; empty if it has none.
+    private(set) var operations: [String] = []
 
     /// Opens a trace. Throws an error if the file cannot be read, is empty, or has no valid header.
     init(_ path: String, _ options: LoadOptions) throws(TraceError) {
+        if let preset = options.preset {
+            try self.init(published: preset, path, options)
+        } else {
+            try self.init(formatted: path, options)
+        }
+    }
+
+    /// Opens a trace of any format.
+    private init(formatted path: String, _ options: LoadOptions) throws(TraceError) {
         self.path = path
         guard let format = options.format ?? TraceFormat(path: path) else {
             _ = try FileSource(path: path)
@@ -28,7 +39,7 @@ struct TraceOpening {
         isBinary = format.isBinary
         switch format {
         case .csv, .twitter: timeUnit = options.timeUnit
-        case .oracleGeneral, .accessLog: timeUnit = .seconds
+        case .oracleGeneral, .accessLog, .lcs: timeUnit = .seconds
         case .vscsi: timeUnit = .microseconds
         }
         let source: any ByteSource =
@@ -79,11 +90,62 @@ struct TraceOpening {
             parser = vscsi
             reader.framing = .records(vscsi.recordBytes)
             linesBefore = 0
+        case .lcs:
+            let header = try LCSHeader(try reader.peek(LCSHeader.bytes), path: path)
+            let lcs = try LCSParser(header, options, path: path)
+            parser = lcs
+            columns = lcs.use
+            operations = header.version >= 2 ? LCSParser.operations : []
+            reader.drop(LCSHeader.bytes)
+            reader.framing = .records(header.recordBytes)
+            reader.extent = ChunkReader.RecordExtent(start: LCSHeader.bytes, count: header.requests)
+            linesBefore = 0
         }
     }
 
-    private static func delimiter(_ options: LoadOptions, _ path: String) throws(TraceError) -> UInt8 {
-        let delimiter = options.delimiter ?? (FileName.parts(of: path).contains("tsv") ? 9 : UInt8(ascii: ","))
+    /// Opens a published trace.
+    private init(published preset: TracePreset, _ path: String, _ options: LoadOptions) throws(TraceError) {
+        self.path = path
+        let format = options.format ?? TraceFormat(path: path) ?? .csv
+        guard format == .csv || format == .twitter else {
+            throw TraceError(
+                file: path,
+                message:
+                    "the format is \(format.rawValue), but the preset \(preset.rawValue) reads text; leave out the "
+                    + "preset")
+        }
+        isBinary = false
+        timeUnit = .seconds
+        let source = try openSource(path, format: .csv, compression: options.compression)
+        reader = ChunkReader(source: source, path: path, target: options.chunkBytes)
+        if try reader.peek(1).isEmpty {
+            throw TraceError(file: path, message: "is empty; a trace has at least one request")
+        }
+        if try reader.peek(3).elementsEqual([0xef, 0xbb, 0xbf]) { reader.drop(3) }
+        var line: [UInt8] = []
+        let names: [String]
+        let delimiter: UInt8
+        if let known = preset.fieldNames {
+            names = known
+            let head = try reader.peek(1 << 12)
+            delimiter = try TraceOpening.delimiter(options, path, preset.delimiter(head.prefix { $0 != 10 }))
+            linesBefore = 0
+        } else {
+            line = try reader.takeLine() ?? []
+            delimiter = try TraceOpening.delimiter(options, path, preset.delimiter(line))
+            names = CSVHeader(line: line, delimiter: delimiter, path: path).names
+            linesBefore = 1
+        }
+        let plan = try PresetPlan(preset, names: names, wanted: options.columns, path: path)
+        columns = plan.use
+        operations = preset.operations.map(\.name)
+        parser = PresetRowParser(plan, header: line, delimiter: delimiter, options: options)
+    }
+
+    private static func delimiter(
+        _ options: LoadOptions, _ path: String, _ usual: UInt8? = nil
+    ) throws(TraceError) -> UInt8 {
+        let delimiter = options.delimiter ?? usual ?? (FileName.parts(of: path).contains("tsv") ? 9 : UInt8(ascii: ","))
         guard delimiter != 10, delimiter != 13, delimiter != UInt8(ascii: "\""), delimiter != 0 else {
             throw TraceError(file: path, message: "a line break, a quote or NUL cannot be the delimiter")
         }
@@ -103,12 +165,15 @@ struct RowPlace: Sendable {
     let linesBefore: Int
     let isBinary: Bool
     let timeUnit: TimeUnit
+    /// The names of the source's operations.
+    let operations: [String]
 
     init(_ opening: TraceOpening) {
         path = opening.path
         linesBefore = opening.linesBefore
         isBinary = opening.isBinary
         timeUnit = opening.timeUnit
+        operations = opening.operations
     }
 
     /// Returns the error for a problem in a chunk that starts after `linesAbove` lines.

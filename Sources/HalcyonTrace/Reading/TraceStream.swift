@@ -49,6 +49,7 @@ public struct TraceStream {
     private var given = 0
     private var lines = 0
     private var lastTime = Int64.min
+    private var operations = OperationTally()
     private var failure: TraceError?
 
     /// Opens a trace.
@@ -74,6 +75,7 @@ public struct TraceStream {
         toGive = max(options.limit ?? .max, 0)
         report.noTimes = !present.contains(.times)
         report.columns = opening.columns
+        report.preset = options.preset
     }
 
     /// Returns whether the trace at `path` can be streamed again from its beginning: whether it is a regular file.
@@ -106,6 +108,9 @@ public struct TraceStream {
             report.badLines += rows.badLines
             report.heldTimes = notes.heldTimes.load(ordering: .relaxed)
             report.unansweredReads += rows.unansweredReads
+            report.repeatedHeaders += rows.repeatedHeaders
+            operations.add(rows.operations)
+            report.operations = operations.counts(named: place.operations)
             if rows.count == 0 { continue }
             if rows.count > toGive { rows.keep(0..<toGive) }
             toGive -= rows.count

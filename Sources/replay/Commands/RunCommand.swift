@@ -21,7 +21,7 @@ struct RunCommand: AsyncParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "The traces: CSV with a header, oracleGeneral, vSCSI or Twitter's text, plain, gzip or zstd, or an access log; "
+            "The traces: CSV with a header, oracleGeneral, lcs, vSCSI or Twitter's text, plain, gzip or zstd, or an access log; "
                 + "- is standard input.", valueName: "trace"))
     var traces: [String]
 

@@ -5,12 +5,13 @@ import HalcyonTrace
 extension TraceFormat: ExpressibleByArgument {}
 extension Compression: ExpressibleByArgument {}
 extension TimeUnit: ExpressibleByArgument {}
+extension TracePreset: ExpressibleByArgument {}
 
 /// The trace and the options for reading it.
 struct TraceArguments: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
-            "The trace: CSV with a header, oracleGeneral, vSCSI or Twitter's text, plain, gzip or zstd, or an access log; "
+            "The trace: CSV with a header, oracleGeneral, lcs, vSCSI or Twitter's text, plain, gzip or zstd, or an access log; "
                 + "- is standard input."))
     var trace: String
 
@@ -42,6 +43,10 @@ struct ReadingArguments: ParsableArguments {
         return options
     }
 
+    @Option(
+        help: "The published trace that this is; it gives columns, units, delimiter, categories and which rows count.")
+    var preset: TracePreset?
+
     @Option(help: "The format of the trace; by default that of the file extension.")
     var traceFormat: TraceFormat?
 
@@ -57,8 +62,8 @@ struct ReadingArguments: ParsableArguments {
             valueName: "role=name,…"))
     var columns: String?
 
-    @Option(help: "The unit of times in a CSV.")
-    var timeUnit: TimeUnit = .seconds
+    @Option(help: "The unit of times in a CSV; by default s.")
+    var timeUnit: TimeUnit?
 
     @Option(
         help: ArgumentHelp(
@@ -76,7 +81,17 @@ struct ReadingArguments: ParsableArguments {
         var options = LoadOptions()
         options.format = traceFormat
         options.compression = compression
-        options.timeUnit = timeUnit
+        if let preset {
+            if timeUnit != nil {
+                throw ReplayError.usage("--preset \(preset.rawValue) gives the unit of times: leave out --time-unit.")
+            }
+            if let traceFormat, traceFormat != .csv, traceFormat != .twitter {
+                throw ReplayError.usage(
+                    "--preset \(preset.rawValue) reads text, not \(traceFormat.rawValue): leave out --trace-format.")
+            }
+        }
+        options.preset = preset
+        options.timeUnit = timeUnit ?? .seconds
         options.skipBadLines = skipBadLines
         options.sort = sort
         options.names = names

@@ -20,8 +20,20 @@ struct ChunkReader {
     /// The length limit of a line, in bytes.
     static let longestLine = 1 << 20
 
+    /// The records of a source whose header counts them.
+    struct RecordExtent {
+        /// The number of bytes before the first record.
+        let start: Int
+        /// The number of records; `nil` if unknown.
+        let count: Int?
+    }
+
     let path: String
     var framing = Framing.lines
+    /// The extent of the records, if the source has a header.
+    var extent: RecordExtent?
+    /// The number of bytes in the chunks returned so far.
+    private var given = 0
     private let source: any ByteSource
     private let target: Int
     private var carry: [UInt8] = []
@@ -106,6 +118,7 @@ struct ChunkReader {
             while filled < buffer.count, !ended { filled += fill(&buffer, from: filled) }
             if let count = wholePart(of: buffer, filled) {
                 carry.append(contentsOf: buffer[count..<filled])
+                given += count
                 return Chunk(count: count, isOversized: false)
             }
             if ended { return try last(&buffer, filled) }
@@ -137,11 +150,21 @@ struct ChunkReader {
     /// Returns the rest of the source after its end was reached.
     private func last(_ buffer: inout [UInt8], _ filled: Int) throws(TraceError) -> Chunk? {
         if let failure { throw failure }
-        if filled == 0 { return nil }
-        if case .records(let size) = framing {
+        if case .records(let size) = framing, let count = extent?.count, (given + filled) / size < count {
             throw TraceError(
                 file: path,
-                message: "the last record has \(filled) of \(size) bytes: the file is truncated or of another format")
+                message:
+                    "ends at byte \((extent?.start ?? 0) + given + filled), after \((given + filled) / size) records, "
+                    + "where its header counts \(count): the file is truncated")
+        }
+        if filled == 0 { return nil }
+        if case .records(let size) = framing {
+            let place = extent.map { ", at byte \($0.start + given)," } ?? ""
+            throw TraceError(
+                file: path,
+                message:
+                    "the last record\(place) has \(filled) of \(size) bytes: the file is truncated or of another format"
+            )
         }
         if filled == buffer.count { buffer.append(10) } else { buffer[filled] = 10 }
         return Chunk(count: filled + 1, isOversized: false)

@@ -30,8 +30,8 @@ struct ChunkWorker {
         buffer.withUnsafeMutableBufferPointer { bytes in
             guard let base = bytes.baseAddress else { return }
             parser.parse(base, count: chunk.count, into: rows)
-            let kept = min(skip, rows.count)..<rows.count
-            result.skipped = kept.lowerBound
+            var repeats = rows.repeats
+            let kept = ChunkWorker.rowsAfter(skip, of: rows.count, &repeats, skipped: &result.skipped)
             if wantsHashes { result.hashes = kept.map { rows.keys.hash($0, base: base) } }
             result.keys = tables.keys.intern(rows.keys, kept, base: base)
             if parser.present.contains(.categories) {
@@ -48,14 +48,38 @@ struct ChunkWorker {
                 result.sizes = SizeColumn(
                     UnsafeBufferPointer(start: rows.sizes + kept.lowerBound, count: kept.count))
             }
+            if !repeats.isEmpty { result.expand(repeats[kept]) }
         }
         result.lines = rows.lines
         result.badLines = rows.badLines
         result.unansweredReads = rows.unansweredReads
+        result.repeatedHeaders = rows.repeatedHeaders
+        result.operations = rows.operations
         result.firstLine = rows.firstLine
         result.firstTimeColumn = rows.firstTimeColumn
         result.problem = rows.problem
         return result
+    }
+
+    /// Returns the rows that hold the requests after the first `skip`, and removes skipped requests from the repeats
+    /// of the first of these rows.
+    private static func rowsAfter(
+        _ skip: Int, of count: Int, _ repeats: inout [UInt32], skipped: inout Int
+    ) -> Range<Int> {
+        if repeats.isEmpty {
+            skipped = min(skip, count)
+            return skipped..<count
+        }
+        var row = 0
+        while row < count, Int(repeats[row]) <= skip - skipped {
+            skipped += Int(repeats[row])
+            row += 1
+        }
+        if row < count, skipped < skip {
+            repeats[row] -= UInt32(skip - skipped)
+            skipped = skip
+        }
+        return row..<count
     }
 
     /// Returns the result for a line that is longer than the limit.
@@ -101,6 +125,8 @@ struct ChunkRows: Sendable {
     var lines = 0
     var badLines = 0
     var unansweredReads = 0
+    var repeatedHeaders = 0
+    var operations = OperationTally()
     var firstLine = 0
     var firstTimeColumn: Int?
     var problem: RowProblem?
@@ -108,6 +134,37 @@ struct ChunkRows: Sendable {
     var failure: TraceError?
 
     var count: Int { keys.numbers.count }
+
+    /// Repeats each request, so that it is made the given number of times, which is at least 1. O(requests after).
+    mutating func expand(_ repeats: ArraySlice<UInt32>) {
+        guard repeats.contains(where: { $0 != 1 }) else { return }
+        func expanded<Element>(_ elements: some Collection<Element>) -> [Element] {
+            var result: [Element] = []
+            for (element, count) in zip(elements, repeats) {
+                result.append(contentsOf: repeatElement(element, count: Int(count)))
+            }
+            return result
+        }
+        func expanded(_ column: NameColumn) -> NameColumn {
+            if column.numbers.isEmpty { return column }
+            var start: UInt32 = 0
+            var starts: [UInt32] = []
+            for count in repeats {
+                starts.append(start)
+                start += count
+            }
+            return NameColumn(numbers: expanded(column.numbers), firsts: column.firsts.map { starts[Int($0)] })
+        }
+        keys = expanded(keys)
+        categories = expanded(categories)
+        users = expanded(users)
+        hashes = expanded(hashes)
+        if !times.isEmpty { times = expanded(times).withUnsafeBufferPointer { TimeColumn(coarse: $0) } }
+        if !sizes.isEmpty {
+            let all = expanded((0..<sizes.count).map { sizes[$0] })
+            sizes = all.withUnsafeBufferPointer { SizeColumn($0) }
+        }
+    }
 
     /// Removes all other requests.
     mutating func keep(_ range: Range<Int>) {

@@ -31,6 +31,12 @@ final class RowScratch {
     var badLines = 0
     /// The number of skipped requests of a Twitter trace.
     var unansweredReads = 0
+    /// The number of skipped lines that repeat the header.
+    var repeatedHeaders = 0
+    /// The rows by operation, of a source with operations.
+    var operations = OperationTally()
+    /// The number of times that each request is made; empty if each is made once.
+    var repeats: [UInt32] = []
     /// The time of the last request, in microseconds.
     var lastTime = Int64.min
     /// Whether to skip this row.
@@ -76,6 +82,9 @@ final class RowScratch {
         lines = 0
         badLines = 0
         unansweredReads = 0
+        repeatedHeaders = 0
+        operations.reset()
+        repeats.removeAll(keepingCapacity: true)
         lastTime = .min
         dropsRow = false
         firstLine = 0

@@ -7,6 +7,7 @@ struct TraceAssembler: Sendable {
     let options: LoadOptions
     let place: RowPlace
     var report = LoadReport()
+    private var operations = OperationTally()
 
     init(_ parsed: ParallelParser.Result, present: PresentColumns, options: LoadOptions, place: RowPlace) {
         chunks = parsed.chunks
@@ -26,6 +27,7 @@ struct TraceAssembler: Sendable {
     /// Returns the trace. Throws the first problem before the last requested request.
     mutating func trace() throws(TraceError) -> Trace {
         try checkOrder()
+        report.operations = operations.counts(named: place.operations)
         try tables.verify(place.path)
         if options.sort { sort() }
         cut()
@@ -96,6 +98,8 @@ struct TraceAssembler: Sendable {
             lines += chunk.lines
             report.badLines += chunk.badLines
             report.unansweredReads += chunk.unansweredReads
+            report.repeatedHeaders += chunk.repeatedHeaders
+            operations.add(chunk.operations)
         }
     }
 

@@ -1,0 +1,60 @@
+/// The number of rows of a trace with one operation.
+public struct OperationCount: Sendable, Equatable, Codable {
+    /// The operation, such as `GET`; `request` in a trace without operations.
+    public let name: String
+    /// The number of rows.
+    public let rows: Int
+    /// The number of rows that are no requests, such as deletions, or reads whose object has no known size.
+    public let leftOut: Int
+    /// The number of requests. A row of a preset with repetitions can be several.
+    public let requests: Int
+}
+
+/// The number of rows by operation while a trace is being read.
+struct OperationTally: Sendable {
+    // By operation.
+    private var rows: [Int] = []
+    private var leftOut: [Int] = []
+    private var requests: [Int] = []
+
+    /// Makes room for this number of operations.
+    mutating func prepare(_ count: Int) {
+        if rows.count >= count { return }
+        let more = repeatElement(0, count: count - rows.count)
+        rows += more
+        leftOut += more
+        requests += more
+    }
+
+    /// Counts a row; one that is no request is left out.
+    @inline(__always)
+    mutating func count(_ operation: Int, requests number: Int) {
+        rows[operation] += 1
+        requests[operation] += number
+        if number == 0 { leftOut[operation] += 1 }
+    }
+
+    /// Sets all counts to 0.
+    mutating func reset() {
+        for index in rows.indices { (rows[index], leftOut[index], requests[index]) = (0, 0, 0) }
+    }
+
+    /// Adds the counts of another piece.
+    mutating func add(_ other: OperationTally) {
+        prepare(other.rows.count)
+        for index in other.rows.indices {
+            rows[index] += other.rows[index]
+            leftOut[index] += other.leftOut[index]
+            requests[index] += other.requests[index]
+        }
+    }
+
+    /// Returns the counts of operations that occur.
+    func counts(named names: [String]) -> [OperationCount] {
+        rows.indices.filter { rows[$0] > 0 }.map { index in
+            OperationCount(
+                name: index < names.count ? names[index] : "\(index)", rows: rows[index], leftOut: leftOut[index],
+                requests: requests[index])
+        }
+    }
+}
