@@ -23,6 +23,8 @@ public struct TraceReference: Sendable, Hashable {
     public var sizes = "first"
     /// The names of columns that differ from the usual ones, as for `--columns`. Nil by default.
     public var columns: String?
+    /// The format of a published trace, as for `--preset`. Nil by default.
+    public var preset: TracePreset?
     /// The number of requests to skip at the start. For per-user caches it counts requests with a user.
     public var skip = 0
     /// The maximum number of requests. Nil by default: no limit. For per-user caches it counts requests with a user.
@@ -72,6 +74,7 @@ public struct TraceReference: Sendable, Hashable {
         var options = LoadOptions()
         options.sizes = SizeRule(argument: sizes) ?? .firstRequest
         options.sort = sort
+        options.preset = preset
         if let columns {
             do { options.columns = try ColumnNames(parsing: columns) } catch {
                 throw ReplayError.data("\(self.path): \(error.description)")
@@ -98,7 +101,7 @@ public struct TraceReference: Sendable, Hashable {
 
 extension TraceReference {
     /// The fields of a trace in YAML, besides `path` and `name`.
-    static let readingFields = ["sizes", "columns", "limit", "skip", "sort"]
+    static let readingFields = ["sizes", "columns", "preset", "limit", "skip", "sort"]
 
     /// Reads the fields that say how to read a file and which requests to replay.
     ///
@@ -114,6 +117,14 @@ extension TraceReference {
             let text = try value.text(as: "Names of columns")
             do { _ = try ColumnNames(parsing: text) } catch { throw value.fault(error.description) }
             columns = text
+        }
+        if let value = fields["preset"] {
+            let name = try value.text(as: "A preset")
+            guard let known = TracePreset(rawValue: name) else {
+                let accepted = TracePreset.allCases.map(\.rawValue).joined(separator: ", ")
+                throw value.fault("'\(name.shortened)' is not a preset: write one of \(accepted).")
+            }
+            preset = known
         }
         limit = try fields["limit"].map { value throws(ReplayError) in
             try value.whole(atLeast: 1, as: "a number of requests")

@@ -153,7 +153,9 @@ struct SuiteRunTests {
         #expect(try files("whole") == parts)
     }
 
-    @Test("parts of the users add up to the bytes of the cells run whole, and shared models are refused", arguments: [2, 3])
+    @Test(
+        "parts of the users add up to the bytes of the cells run whole, and shared models are refused",
+        arguments: [2, 3])
     func partsOfTheUsers(count: Int) async throws {
         _ = try folder.file(
             "suite.yml",
