@@ -75,7 +75,7 @@ def test_check_names_documents_that_differ_and_writes_nothing(results: Path, tmp
     ("text", "sentence"),
     [
         ("no marks\n", "has no table to write"),
-        (MARKED.format(name="unknown"), "there is no table 'unknown'; there are set-up, policies"),
+        (MARKED.format(name="unknown"), "there is no table 'unknown'; there are claims, smoke, set-up, policies"),
         ("<!-- table: ranking -->\n", "a table has no end"),
         (MARKED.format(name="hypothesis"), "hypothesis: has no results; run 'make evidence'"),
     ],
