@@ -125,6 +125,7 @@ extension ColumnUse {
 
     /// The option that would give an unused column a role that no column has, if there are both.
     private var suggestion: String {
+        if isPreset { return "" }
         let free = Role.allCases.filter { role in !used.contains { $0.role == role } }
         let named = unused.filter { !$0.isEmpty && !$0.contains(",") && unused.count(of: $0) == 1 }
         let guess = named.lazy.compactMap { name in

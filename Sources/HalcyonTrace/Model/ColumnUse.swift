@@ -37,6 +37,8 @@ public struct ColumnUse: Sendable, Equatable, Codable {
     public var used: [Column] = []
     /// The names of the columns that were not used, in the order of the header.
     public var unused: [String] = []
+    /// Whether a preset gave the columns their roles, so that the unused ones are unused on purpose. False by default.
+    public var isPreset = false
 
     /// Creates a list without columns.
     public init() {}

@@ -76,6 +76,7 @@ struct PresetPlan: Sendable {
         extra += [operation, repeats, keySize].compactMap { $0 }
         extra += key...lastOfKey
         var use = ColumnUse()
+        use.isPreset = true
         for role in ColumnUse.Role.allCases {
             var name = places[role].map { names[$0] }
             if role == .key { name = names[key...lastOfKey].joined(separator: "|") }
