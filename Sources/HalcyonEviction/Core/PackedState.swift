@@ -2,7 +2,7 @@
 ///
 /// A column of numbers takes as many bits a number as the difference between its largest and its smallest needs. The
 /// largest number of a type counts as one less than 0, because it stands for no value in most columns
-/// (``EntryID/none``).
+/// (`EntryID.none`).
 ///
 /// A ``StateUnpacker`` reads the same values in the same order. The bits are for the process that wrote them: they have
 /// no version and are no file format. O(bits).
