@@ -8,7 +8,7 @@
 # check: exact hits and floors of Experiments/targets.yml.   notebooks: executes Notebooks/, results in .build/notebooks.
 # acceptance: does the test of the hypothesis claim what is so, and nothing else? 20 seeds, some 30 minutes of one core.
 # test-lab: the Python package Experiments/lab: its types, its tests on worker processes, in a virtual environment.
-# evidence: runs what is missing of the suites behind Experiments/results.md, some 20 minutes on two cores, and writes its tables.
+# evidence: runs what is missing of the suites behind Experiments/results.md, some ten minutes on two cores, and writes its tables.
 # check-evidence: the tables against the stored results, and some stored cells run again.
 # lint: format and spelling of the code.   docs: the API documentation.   Missing system packages are installed on the way.
 

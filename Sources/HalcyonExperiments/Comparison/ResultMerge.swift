@@ -2,7 +2,7 @@ import Foundation
 import HalcyonSimulation
 import HalcyonTrace
 
-/// Copies the cells of several folders of results into one, and adds up the parts of fleets.
+/// Copies the cells of several folders of results into one, and adds up the parts of per-user caches.
 ///
 /// ```swift
 /// let outcome = try ResultMerge(into: ResultStore(folder: "results/all"), from: [one, other]).run()
@@ -17,9 +17,9 @@ public struct ResultMerge: Sendable {
         public var added = 0
         /// The number of cells that were in the folder before.
         public var storedBefore = 0
-        /// The number of cells that are sums of parts of a fleet.
+        /// The number of cells that are sums of parts by user.
         public var summed = 0
-        /// Parts of fleets that cannot be added up yet, one sentence for each cell. They are copied as they are.
+        /// Parts by user that cannot be added up yet, one sentence for each cell. They are copied as they are.
         public var incomplete: [String] = []
         /// The number of cells without a file that says how they were run.
         public var withoutProvenance = 0

@@ -98,8 +98,8 @@ struct CellCosts {
         return Double(requests) / rate
     }
 
-    /// Returns the expected memory besides that of the trace, in bytes: 16 for each object, 128 for each resident, 8
-    /// for each request of an offline policy, and 8 MB for a model.
+    /// Returns the expected memory besides that of the trace, in bytes. It has 16 for each object, 128 for each resident
+    /// and 512 for each user's cache. An offline policy adds 8 for each request, a model 8 MB.
     static func bytes(_ job: ReplayJob, trace: Trace, capacity: Int) -> Int {
         let average = max(1, Int(clamping: trace.distinctSize) / max(1, trace.objectCount))
         let perCache = min(trace.objectCount, capacity / average + 1)

@@ -4,8 +4,8 @@ import HalcyonSimulation
 extension TargetFile {
     /// Returns the file with the figures of `report`, and an entry in the history.
     ///
-    /// - New targets get their exact hits, and limits one ``margin(of:)`` away from the measured values: a floor, a byte
-    ///   floor if the trace has sizes, and with tiers a highest latency. Its distance is the margin times the latency of the
+    /// - New targets get their exact hits, and limits one ``margin(of:)`` away from the measured values. These are a floor,
+    ///   a byte floor if the trace has sizes, and with tiers a highest latency. Its distance is the margin times the latency of the
     ///   network: what as many more misses cost.
     /// - Targets that moved get their new hits if the build has a higher result version than the file. The file then
     ///   gets that version.

@@ -108,7 +108,7 @@ public struct TuningRun: Sendable {
 
     /// Searches, chooses and tests; what is stored is not run again.
     ///
-    /// - Throws: `ReplayError.data(_:)` if two splits share requests, a split has no trace or a cell cannot be run;
+    /// - Throws: `ReplayError.data(_:)` if two splits share requests, a split has no trace or a cell cannot be run.
     ///   `TraceError` if a trace cannot be read or a result cannot be written.
     public func run(progress: TuningProgress? = nil) async throws -> Outcome {
         let traces = try TuningTraces(suite)

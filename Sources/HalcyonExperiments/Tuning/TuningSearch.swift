@@ -8,8 +8,8 @@ public enum TuningSearch: String, Sendable, Codable, CaseIterable {
     case grid
     /// Combinations drawn at random, each replayed at full length.
     case random
-    /// Successive halving of combinations drawn at random: all of them on the first quarter of the requests, the better
-    /// half on the first half, and the better half of these at full length. Source: Jamieson and Talwalkar, "Non-stochastic
+    /// Successive halving of combinations drawn at random. All of them run on the first quarter of the requests, the
+    /// better half on the first half, and the better half of these at full length. Source: Jamieson and Talwalkar, "Non-stochastic
     /// best arm identification and hyperparameter optimization", AISTATS 2016, with η = 2 and three rungs.
     case halving
 

@@ -1,6 +1,6 @@
 import HalcyonSupport
 
-/// A part of the users of a trace, so that a fleet of per-user caches can be replayed in parts, on one machine or many.
+/// A part of the users of a trace, so that per-user caches can be replayed in parts, on one machine or many.
 ///
 /// A user belongs to part 1 + ``hash(of:)`` mod n of n. The number of a user is that in the whole trace, in order of first
 /// appearance, so the parts do not depend on names or machines. All counts of n parts add up to those of the whole trace:
@@ -38,8 +38,9 @@ public struct UserPart: Sendable, Hashable, CustomStringConvertible {
     @inline(__always)
     public func contains(_ user: UInt32) -> Bool { Self.hash(of: user) % UInt64(count) == UInt64(number - 1) }
 
-    /// Returns the hash that assigns a user to a part: the first output of SplitMix64 (Steele, Lea, Flood: Fast splittable
-    /// pseudorandom number generators, 2014) that starts from the number of the user. Fixed for all versions.
+    /// Returns the hash that assigns a user to a part. It is the first output of SplitMix64 that starts from the number of
+    /// the user, and is fixed for all versions. Source: Steele, Lea and Flood, "Fast splittable pseudorandom number
+    /// generators", 2014.
     @inline(__always)
     public static func hash(of user: UInt32) -> UInt64 { SplitMix64.mix(UInt64(user) &+ 0x9E37_79B9_7F4A_7C15) }
 
