@@ -112,7 +112,7 @@ extension CellIdentity {
         for (name, value) in parameters { parts[ResultRow.prefix + name] = value }
         parts["capacity"] = capacity ?? tiers?.disk
         if let tiers {
-            parts["tiers"] = "\(tiers.memory) \(tiers.latency)"
+            parts["tiers"] = "\(tiers.memory) \(tiers.latency) \(tiers.decodedSizeRatio ?? "1")"
             let lifetimes = [tiers.memoryLifetimeUs, tiers.diskLifetimeUs].map { $0.map { "\($0)" } ?? "none" }
             parts["tier_policies"] = "\(tiers.memoryPolicy) \(tiers.diskPolicy) \(lifetimes.joined(separator: " "))"
         }

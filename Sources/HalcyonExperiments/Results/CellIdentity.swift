@@ -25,6 +25,8 @@ public struct CellIdentity: Sendable, Hashable, Codable {
         public var diskLifetimeUs: Int64?
         /// The latencies, in the notation of `--latency`.
         public var latency: String
+        /// The ratio of an object's size in memory to its size on disk. Nil if it is 1.
+        public var decodedSizeRatio: String?
     }
 
     /// Prefetching as requested.
@@ -86,7 +88,8 @@ public struct CellIdentity: Sendable, Hashable, Codable {
                 memory: tiers.memory.description, disk: tiers.disk.description,
                 memoryPolicy: job.memoryPolicy?.label ?? "", diskPolicy: job.mainPolicy.label,
                 memoryLifetimeUs: tiers.memoryLifetime, diskLifetimeUs: tiers.diskLifetime,
-                latency: tiers.latency.text)
+                latency: tiers.latency.text,
+                decodedSizeRatio: tiers.decodedSizeRatio == 1 ? nil : Self.text(tiers.decodedSizeRatio))
         } else {
             capacity = job.capacity.description
         }

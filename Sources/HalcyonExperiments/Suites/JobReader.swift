@@ -76,6 +76,7 @@ struct JobReader {
         let fields = try value.fields(
             accepting: [
                 "memory", "disk", "memory_policy", "disk_policy", "memory_lifetime", "disk_lifetime", "latency",
+                "decoded_size_ratio",
             ],
             of: "Two tiers")
         var tiers = TierOptions(
@@ -87,6 +88,9 @@ struct JobReader {
         if let value = fields["latency"] {
             let text = try value.text(as: "Latencies")
             do { tiers.latency = try LatencyModel(parsing: text) } catch { throw value.fault(error.description) }
+        }
+        if let value = fields["decoded_size_ratio"] {
+            tiers.decodedSizeRatio = try value.number(in: TierOptions.decodedSizeRatios, as: "a ratio of decoded sizes")
         }
         return tiers
     }

@@ -96,6 +96,7 @@ enum TargetText {
         if let lifetime = tiers.memoryLifetime { fields.append("memory_lifetime: \(duration(lifetime))") }
         if let lifetime = tiers.diskLifetime { fields.append("disk_lifetime: \(duration(lifetime))") }
         if tiers.latency != LatencyModel() { fields.append("latency: \(YAMLText.scalar(tiers.latency.text))") }
+        if tiers.decodedSizeRatio != 1 { fields.append("decoded_size_ratio: \(tiers.decodedSizeRatio)") }
         return "{" + fields.joined(separator: ", ") + "}"
     }
 

@@ -23,6 +23,8 @@ struct CacheSet {
     private let context: PolicyContext
     /// The context of each memory tier. Nil with one tier.
     private let memoryContext: PolicyContext?
+    /// The ratio of the size of an access in memory to that on disk; 1 for accesses that count entries.
+    private let decodedSizeRatio: Double
     private let input: ReplayInput?
     private let timer: RunTimer?
     /// The models that all caches of a tier share. Nil if each cache has its own model, or the policy does not learn.
@@ -96,10 +98,12 @@ struct CacheSet {
         context.prefetches = prefetch != nil
         context.lifetime = job.tiers?.diskLifetime
         self.context = context
+        let tiers = job.tiers
+        decodedSizeRatio = facts.unit.usesUniformSizes ? 1 : tiers?.decodedSizeRatio ?? 1
         memoryContext = resolved.memoryCapacity.map { capacity in
             var memory = context
-            memory.capacity = facts.unit.capacity(capacity)
-            memory.lifetime = job.tiers?.memoryLifetime
+            memory.capacity = tiers.map { facts.unit.memoryCapacity(capacity, $0) } ?? facts.unit.capacity(capacity)
+            memory.lifetime = tiers?.memoryLifetime
             return memory
         }
         columns = Self.columns(job, prefetches: prefetch != nil)
@@ -302,7 +306,8 @@ struct CacheSet {
         adjust(&memory, number)
         return TieredCache(
             memory: memoryPolicy.makeCache(memory, model: models.memory, times: times),
-            disk: policy.makeCache(context, model: models.disk, times: times), recyclesNumbers: recyclesNumbers)
+            disk: policy.makeCache(context, model: models.disk, times: times), recyclesNumbers: recyclesNumbers,
+            decodedSizeRatio: decodedSizeRatio)
     }
 
     private var recyclesNumbers: Bool { !policy.decidesByNumber && !memoryPolicy.decidesByNumber }

@@ -25,6 +25,20 @@ struct CacheUnit: Sendable, Equatable {
     /// Converts a capacity from the unit of the trace, rounded down: 0 if no object fits.
     func capacity(_ capacity: Int) -> Int { capacity / size }
 
+    /// Converts the capacity of a memory that holds decoded objects; see ``TierOptions/decodedSizeRatio``.
+    func memoryCapacity(_ capacity: Int, _ tiers: TierOptions) -> Int {
+        usesUniformSizes ? capacity / max(1, tiers.decodedSize(size)) : capacity
+    }
+
+    /// Returns the size on disk of the largest object that fits into such a memory.
+    func largestInMemory(_ capacity: Int, _ tiers: TierOptions) -> Int {
+        guard !usesUniformSizes, tiers.decodedSizeRatio != 1 else { return memoryCapacity(capacity, tiers) }
+        let estimate = Int(clamping: UInt64((Double(capacity) / tiers.decodedSizeRatio).rounded(.down)))
+        // The division rounds; the size that the memory counts decides.
+        if estimate > 0, tiers.decodedSize(estimate) > capacity { return estimate - 1 }
+        return estimate < .max && tiers.decodedSize(estimate + 1) <= capacity ? estimate + 1 : estimate
+    }
+
     /// Returns the size of request `index` of `trace` to a cache. O(1).
     @inline(__always)
     func size(ofRequest index: Int, in trace: Trace) -> Int {

@@ -17,8 +17,13 @@ final class TieredCache {
     /// Whether the cache was used since it was last considered for packing.
     var isRecent = true
     private var numbers: EntryNumbers
+    /// The ratio of an object's size in memory to its size on disk.
+    private let decodedSizeRatio: Double
 
-    init(memory: any AnyCache, disk: (any AnyCache)?, recyclesNumbers: Bool = false) {
+    init(
+        memory: any AnyCache, disk: (any AnyCache)?, recyclesNumbers: Bool = false, decodedSizeRatio: Double = 1
+    ) {
+        self.decodedSizeRatio = decodedSizeRatio
         self.memory = memory
         self.disk = disk ?? memory
         hasDisk = disk != nil
@@ -56,12 +61,19 @@ final class TieredCache {
     }
 
     func access(_ access: Access) -> AccessOutcome {
-        let upper = memory.access(access)
+        let upper = memory.access(decoded(access))
         if !hasDisk || upper == .hit { return upper }
         let lower = disk.access(access)
         if lower == .hit { return .lowerTierHit }
         if upper == .stale || lower == .stale { return .stale }
         return upper == .refused && lower == .refused ? .refused : .miss
+    }
+
+    /// Returns an access as the memory receives it: with the decoded size.
+    private func decoded(_ access: Access) -> Access {
+        var decoded = access
+        decoded.size = TierOptions.decodedSize(access.size, ratio: decodedSizeRatio)
+        return decoded
     }
 
     /// Returns whether a tier holds an entry that has not expired.
@@ -78,7 +90,7 @@ final class TieredCache {
     }
 
     func reconsider(_ access: Access, isLikely: Bool) {
-        memory.reconsider(access, isLikely: isLikely)
+        memory.reconsider(decoded(access), isLikely: isLikely)
         if hasDisk { disk.reconsider(access, isLikely: isLikely) }
     }
 

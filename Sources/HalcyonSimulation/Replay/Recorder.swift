@@ -41,7 +41,7 @@ package struct Recorder {
     private let unit: CacheUnit
     /// The hits of the block without prefetching; empty without a comparison.
     private var hitsWithout: [Bool] = []
-    /// The capacity of the cache or of its largest tier, in ``unit``.
+    /// The size of the largest object that a cache or one of its tiers can hold, in ``unit``.
     private let capacity: Int
     private let countsCategories: Bool
     private let countsUsers: Bool
@@ -49,7 +49,11 @@ package struct Recorder {
     init(_ resolved: ResolvedJob, facts: SourceFacts) {
         let job = resolved.job
         unit = facts.unit
-        capacity = facts.unit.capacity(max(resolved.capacity, resolved.memoryCapacity ?? 0))
+        var capacity = facts.unit.capacity(resolved.capacity)
+        if let memory = resolved.memoryCapacity, let tiers = job.tiers {
+            capacity = max(capacity, facts.unit.largestInMemory(memory, tiers))
+        }
+        self.capacity = capacity
         warmup = facts.warmup
         countsCategories = job.options.byCategory
         // Per-user caches report how users differ.

@@ -146,6 +146,7 @@ public struct ReplayJob: Sendable {
             return ResolvedJob(
                 job: self, capacity: try capacity.resolved(unit: unit, distinct: distinct), memoryCapacity: nil)
         }
+        try tiers.verify(unit: unit)
         return ResolvedJob(
             job: self, capacity: try tiers.disk.resolved(unit: unit, distinct: distinct),
             memoryCapacity: try tiers.memory.resolved(unit: unit, distinct: distinct))

@@ -18,6 +18,11 @@ public struct TierOptions: Sendable {
     public var diskLifetime: Int64?
     /// The latency of an access to each tier.
     public var latency: LatencyModel
+    /// The ratio of an object's size in memory to its size on disk, from 0.001 to 10,000. The default is 1.
+    ///
+    /// A disk stores files, and a memory decoded pictures, which are larger: four bytes per pixel, some 10 times the size
+    /// of a photo as JPEG. The capacity of the memory counts decoded bytes, rounded up for each object.
+    public var decodedSizeRatio = 1.0
 
     /// Creates two tiers, by default without lifetimes and with the default latencies.
     public init(
@@ -52,6 +57,30 @@ public struct TierOptions: Sendable {
         self.init(memory: memory.capacity, disk: disk.capacity)
         memoryPolicy = memory.policy
         diskPolicy = disk.policy
+    }
+
+    /// The accepted values of ``decodedSizeRatio``.
+    package static let decodedSizeRatios = 0.001...10_000
+
+    /// Returns the size in memory of an object with the size `size` on disk: rounded up.
+    func decodedSize(_ size: Int) -> Int { Self.decodedSize(size, ratio: decodedSizeRatio) }
+
+    /// Returns the size in memory of an object with the size `size` on disk: rounded up.
+    static func decodedSize(_ size: Int, ratio: Double) -> Int {
+        ratio == 1 ? size : Int(exactly: (Double(size) * ratio).rounded(.up)) ?? .max
+    }
+
+    /// Verifies that objects have sizes to multiply.
+    ///
+    /// - Throws: ``ReplayError`` for a ratio that is not accepted, or other than 1 if every object counts 1.
+    func verify(unit: SizeUnit) throws(ReplayError) {
+        guard Self.decodedSizeRatios.contains(decodedSizeRatio) else {
+            throw .usage("The ratio of decoded sizes is \(decodedSizeRatio): give a number from 0.001 to 10000.")
+        }
+        if decodedSizeRatio != 1, unit == .objects {
+            throw .usage(
+                "No size is known, so that decoded sizes are unknown, too: leave out the ratio of decoded sizes.")
+        }
     }
 
     private static func malformed(_ text: String) -> ReplayError {

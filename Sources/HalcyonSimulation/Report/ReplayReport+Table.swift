@@ -59,7 +59,8 @@ extension ReplayReport {
         let run = group.first { $0.tiers == nil } ?? group[0]
         var text: String
         if let tiers = run.tiers {
-            text = "memory \(amount(tiers.memoryCapacity, run)), disk \(amount(tiers.diskCapacity, run))"
+            let ratio = tiers.decodedSizeRatio.map { " (decoded, \($0.decimals(1)) × the size on disk)" } ?? ""
+            text = "memory \(amount(tiers.memoryCapacity, run))\(ratio), disk \(amount(tiers.diskCapacity, run))"
         } else {
             text = "capacity \(amount(run.capacity, run))"
             if requested != "\(run.capacity)", requested.last == "%" { text += " (\(requested))" }

@@ -179,6 +179,7 @@ extension RunResult {
             tiers?.diskPolicy = job.mainPolicy.label
             tiers?.memoryLifetime = job.tiers?.memoryLifetime
             tiers?.diskLifetime = job.tiers?.diskLifetime
+            tiers?.decodedSizeRatio = job.tiers.flatMap { $0.decodedSizeRatio == 1 ? nil : $0.decodedSizeRatio }
         }
         if let options = job.options.prefetch, let prefetching = caches.prefetching {
             prefetch = PrefetchResult(options, prefetching.counts, policy: prefetching.policy, recorder)
@@ -295,4 +296,6 @@ public struct TierResult: Sendable, Codable, Equatable {
     public var memoryLifetime: Int64?
     /// The lifetime of an entry on disk after its last access, in microseconds. Nil if the policy decides.
     public var diskLifetime: Int64?
+    /// The ratio of an object's size in memory to its size on disk. Nil if it is 1.
+    public var decodedSizeRatio: Double?
 }

@@ -86,6 +86,13 @@ struct RunCommand: AsyncParsableCommand {
             "With --tiers: latencies in milliseconds, memory=0.001,disk=10,network=150, and bandwidth=5MB per second.")
     var latency: String?
 
+    @Option(
+        help: """
+            With --tiers: the ratio of an object's size in memory, decoded, to its size on disk; 1 by default. The capacity of \
+            the memory counts decoded bytes.
+            """)
+    var decodedSizeRatio: Double?
+
     @OptionGroup(title: "Prefetching") var prefetching: PrefetchArguments
 
     @Option(help: "Replay at most this number of requests.")

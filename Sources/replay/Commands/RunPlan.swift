@@ -161,8 +161,11 @@ struct RunPlan {
 
     private static func tiers(_ command: RunCommand, _ catalogue: PolicyCatalogue) throws -> TierOptions? {
         guard let tiers = command.tiers else {
-            if command.memoryExpiration != nil || command.diskExpiration != nil || command.latency != nil {
-                throw ReplayError.usage("--memory-expiration, --disk-expiration and --latency need --tiers.")
+            if command.memoryExpiration != nil || command.diskExpiration != nil || command.latency != nil
+                || command.decodedSizeRatio != nil
+            {
+                throw ReplayError.usage(
+                    "--memory-expiration, --disk-expiration, --latency and --decoded-size-ratio need --tiers.")
             }
             return nil
         }
@@ -171,6 +174,7 @@ struct RunPlan {
         options.memoryLifetime = try command.memoryExpiration.map { try TimeSpan(parsing: $0).microseconds }
         options.diskLifetime = try command.diskExpiration.map { try TimeSpan(parsing: $0).microseconds }
         if let latency = command.latency { options.latency = try LatencyModel(parsing: latency) }
+        if let ratio = command.decodedSizeRatio { options.decodedSizeRatio = ratio }
         return options
     }
 }

@@ -74,7 +74,7 @@ struct TargetFileTests {
 
           - trace: a.csv
             mode: shared
-            tiers: {memory: 64MB, disk: 1GB, memory_policy: fifo, memory_lifetime: 300s, disk_lifetime: 7d, latency: "memory=0.002,disk=10.0,network=90.5,bandwidth=1000000B"}
+            tiers: {memory: 64MB, disk: 1GB, memory_policy: fifo, memory_lifetime: 300s, disk_lifetime: 7d, latency: "memory=0.002,disk=10.0,network=90.5,bandwidth=1000000B", decoded_size_ratio: 2.5}
             seeds: [2, 5]
             targets:
               - {policy: lru, hits: 7, floor: 0.200000, byte_floor: 0.190000, highest_latency_ms: 75.250000}
@@ -129,6 +129,7 @@ struct TargetFileTests {
             ),
             (
                 "tiers: {memory: 1%, disk: 2%, memory_lifetime: long}",
+                "tiers: {memory: 1%, disk: 2%, decoded_size_ratio: 0}",
                 "4:52: 'long' is not a duration: write a number with ms, s, min, h, d or w (300s)."
             ),
             (

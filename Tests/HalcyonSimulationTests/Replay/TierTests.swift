@@ -42,6 +42,46 @@ struct TierTests {
         #expect(tier.meanLatency == (50 + 500 + 0.001) / 2)
     }
 
+    @Test("a memory of decoded sizes holds what a memory of sizes multiplied beforehand holds")
+    func decodedSizes() async throws {
+        // Memory 100 bytes, 10 per byte on disk; a and b have 4 bytes (40 decoded), c has 11, which does not fit.
+        // a, b: network. c: network, in memory refused. a, b: memory. c: disk.
+        var tiers = try TierOptions(parsing: "memory=100,disk=1000")
+        tiers.decodedSizeRatio = 10
+        let sequence: [UInt32] = [0, 1, 2, 0, 1, 2]
+        let (result, tier) = try await run(TinyTraces.sized(sequence, sizes: [4, 4, 11]), tiers)
+        #expect(tier.memoryHits == 2 && tier.diskHits == 1 && tier.networkFetches == 3)
+        #expect(result.refusedTooLarge == 0)
+        #expect(tier.decodedSizeRatio == 10)
+        // Uniform sizes, which are replayed as entries: 2 of 40 decoded bytes fit, as the third evicts the first.
+        let (_, uniform) = try await run(TinyTraces.sized([0, 1, 0, 2, 0, 1], sizes: [4]), tiers)
+        let (_, entries) = try await run(
+            TinyTraces.unit([0, 1, 0, 2, 0, 1]), TierOptions(memory: .number(2), disk: .number(250)))
+        #expect(uniform.memoryHits == entries.memoryHits && uniform.diskHits == entries.diskHits)
+
+        // Any sizes: the memory alone decides its hits, so they are those of one cache over a trace of decoded sizes.
+        let objects = TinyTraces.scrambled(count: 4_000, objects: 150).entries
+        let sizes = (0..<150).map { UInt64($0 * 37 % 90 + 1) }
+        tiers = try TierOptions(parsing: "memory=9000,disk=2000")
+        tiers.decodedSizeRatio = 7
+        let (_, both) = try await run(TinyTraces.sized(objects, sizes: sizes), tiers)
+        let alone = try await Sweep(
+            trace: TinyTraces.sized(objects, sizes: sizes.map { $0 * 7 }),
+            policies: [try PolicyCatalogue.standard.policy("lru")], capacities: [.number(9_000)]
+        ).run()
+        #expect(both.memoryHits == alone.first?.hits)
+        #expect(both.memoryHits > 500)
+    }
+
+    @Test("a ratio of decoded sizes needs sizes and a sensible value", arguments: [0, -1, 20_000, .nan, .infinity])
+    func refusedRatio(ratio: Double) async throws {
+        var tiers = try TierOptions(parsing: "memory=10,disk=20")
+        tiers.decodedSizeRatio = ratio
+        await #expect(throws: ReplayError.self) { _ = try await run(TinyTraces.sized([0, 1], sizes: [4, 5]), tiers) }
+        tiers.decodedSizeRatio = 2
+        await #expect(throws: ReplayError.self) { _ = try await run(TinyTraces.unit([0, 1]), tiers) }
+    }
+
     @Test("entries expire in a tier after their last access there")
     func expiration() async throws {
         // Seconds 0, 200, 600 and 1,300; memory forgets after 300 s, disk after 500 s.
