@@ -5,7 +5,7 @@
 # bench-images: pictures decoded and processed beside TurboJPEG and Pillow.   bench-network: loads beside URLSession.
 # kernels: the bits of the matrix routines, on this processor and emulated arm64.   bench-kernels: their speed beside OpenBLAS.
 # model-exchange: models to Python's safetensors and back.
-# check: exact hits and floors of Experiments/targets.yml.   notebooks: executes Notebooks/, results in .build/notebooks.
+# check: exact hits and floors of Experiments/targets.yml, and of targets-real.yml where HALCYON_TRACES names the real traces.   notebooks: executes Notebooks/, results in .build/notebooks.
 # acceptance: does the test of the hypothesis claim what is so, and nothing else? 20 seeds, some 30 minutes of one core.
 # test-lab: the Python package Experiments/lab: its types, its tests on worker processes, in a virtual environment.
 # evidence: runs what is missing of the suites behind Experiments/results.md, some ten minutes on two cores, and writes its tables.
@@ -64,10 +64,13 @@ example: dependencies
 	swift run Gallery
 	swift run --package-path Experiments/CustomPolicy
 
-# Compares hits on the bundled traces with Experiments/targets.yml. Exact hits have no tolerance: they move only with a
+# Compares hits on the bundled and the real traces with the files of targets. Exact hits have no tolerance: they move only with a
 # new result version. Floors and highest losses hold for every version. JUnit XML and Markdown are for tools that show them.
 check: release
 	@$(REPLAY) check Experiments/targets.yml --junit .build/targets.xml --markdown .build/targets.md
+	@if [ -n "$$HALCYON_TRACES" ]; then \
+	    $(REPLAY) check Experiments/targets-real.yml --junit .build/targets-real.xml --markdown .build/targets-real.md; \
+	else echo "halcyon: HALCYON_TRACES is not set; the targets on real traces were not checked" >&2; fi
 
 # On synthetic traces whose truth is known; see Experiments/hypothesis.md.
 acceptance: release

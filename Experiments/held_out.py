@@ -160,7 +160,7 @@ def proxy(clone):
         yield time, key, sizes.get(key, 0), category, user
 
 
-def git(clone):
+def git(clone, commit="HEAD"):
     """Files written, not read: no merges, no deletions; all of a commit have one time."""
     def output(*arguments, text=None):
         return subprocess.run(
@@ -168,7 +168,7 @@ def git(clone):
             text=True, errors="replace", check=True).stdout.split("\n")
 
     rows, time, user = [], 0, ""
-    for line in output("log", "--reverse", "--no-merges", "--no-renames", "--raw", "--no-abbrev", "--format=C%ct %ae"):
+    for line in output("log", commit, "--reverse", "--no-merges", "--no-renames", "--raw", "--no-abbrev", "--format=C%ct %ae"):
         if line.startswith("C"):
             time, _, author = line[1:].partition(" ")
             user = "a" + hashlib.sha1(author.lower().encode()).hexdigest()[:10]

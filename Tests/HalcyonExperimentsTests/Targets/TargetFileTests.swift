@@ -129,8 +129,11 @@ struct TargetFileTests {
             ),
             (
                 "tiers: {memory: 1%, disk: 2%, memory_lifetime: long}",
-                "tiers: {memory: 1%, disk: 2%, decoded_size_ratio: 0}",
                 "4:52: 'long' is not a duration: write a number with ms, s, min, h, d or w (300s)."
+            ),
+            (
+                "tiers: {memory: 1%, disk: 2%, decoded_size_ratio: 0}",
+                "4:55: '0' is not a ratio of decoded sizes: write a number from 0.001 to 10000.0."
             ),
             (
                 "tiers: {memory: 1%, disk: 2%, latency: fast}",

@@ -54,7 +54,7 @@ struct TierTests {
         #expect(result.refusedTooLarge == 0)
         #expect(tier.decodedSizeRatio == 10)
         // Uniform sizes, which are replayed as entries: 2 of 40 decoded bytes fit, as the third evicts the first.
-        let (_, uniform) = try await run(TinyTraces.sized([0, 1, 0, 2, 0, 1], sizes: [4]), tiers)
+        let (_, uniform) = try await run(TinyTraces.sized([0, 1, 0, 2, 0, 1], sizes: [4, 4, 4]), tiers)
         let (_, entries) = try await run(
             TinyTraces.unit([0, 1, 0, 2, 0, 1]), TierOptions(memory: .number(2), disk: .number(250)))
         #expect(uniform.memoryHits == entries.memoryHits && uniform.diskHits == entries.diskHits)
