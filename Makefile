@@ -114,7 +114,7 @@ test-lab: release $(LAB_VENV)/ready
 	cd Experiments/lab && REPLAY=../../$(REPLAY) ../../$(LAB_VENV)/bin/pytest
 
 EVIDENCE := kingfisher cold-start ablation prefetch hypothesis policies
-PAGES := Experiments/README.md Experiments/results.md Experiments/methods.md
+PAGES := Experiments/README.md Experiments/results.md Experiments/tables.md Experiments/methods.md
 LAB := $(LAB_VENV)/bin/python -m lab
 
 # The suites read the traces that HALCYON_TRACES names. Stored cells are not run again; an interrupted run goes on.
