@@ -69,7 +69,7 @@ example: dependencies
 check: release
 	@$(REPLAY) check Experiments/targets.yml --junit .build/targets.xml --markdown .build/targets.md
 
-# On synthetic traces whose truth is known; see Experiments/hypothesis.md.
+# On synthetic traces whose truth is known; see Experiments/methods.md.
 acceptance: release
 	@$(PYTHON) Experiments/acceptance.py --replay $(REPLAY)
 
