@@ -72,7 +72,7 @@ check: release
 	    $(REPLAY) check Experiments/targets-real.yml --junit .build/targets-real.xml --markdown .build/targets-real.md; \
 	else echo "halcyon: HALCYON_TRACES is not set; the targets on real traces were not checked" >&2; fi
 
-# On synthetic traces whose truth is known; see Experiments/hypothesis.md.
+# On synthetic traces whose truth is known; see Experiments/methods.md.
 acceptance: release
 	@$(PYTHON) Experiments/acceptance.py --replay $(REPLAY)
 
@@ -117,7 +117,7 @@ test-lab: release $(LAB_VENV)/ready
 	cd Experiments/lab && REPLAY=../../$(REPLAY) ../../$(LAB_VENV)/bin/pytest
 
 EVIDENCE := kingfisher cold-start ablation prefetch hypothesis policies
-PAGES := Experiments/README.md Experiments/results.md Experiments/methods.md
+PAGES := Experiments/README.md Experiments/results.md Experiments/tables.md Experiments/methods.md
 LAB := $(LAB_VENV)/bin/python -m lab
 
 # The suites read the traces that HALCYON_TRACES names. Stored cells are not run again; an interrupted run goes on.

@@ -29,7 +29,7 @@ struct TracesReadmeTests {
                 #expect(cells(line).count == cells(lines[number - 1]).count, "line \(number + 1)")
             }
         }
-        #expect(tables == 7)
+        #expect(tables == 9)
     }
 
     @Test("the table of formats has every format with its extensions")

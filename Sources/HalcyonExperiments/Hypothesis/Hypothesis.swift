@@ -12,7 +12,7 @@ import HalcyonTrace
 /// for result in await hypothesis.run() { print(result.sentence) }
 /// ```
 ///
-/// All fields use one trace, and the verdicts hold for all its cells together. `Experiments/hypothesis.md` states the
+/// All fields use one trace, and the verdicts hold for all its cells together. `Experiments/methods.md` states the
 /// method, its assumptions and its limits. Results do not depend on the number of threads.
 public struct Hypothesis: Sendable {
     /// The trace, in each mode.

@@ -8,7 +8,7 @@ import Testing
 /// The coverage of the intervals in simulations with a known truth.
 ///
 /// `HALCYON_COVERAGE` sets the number of samples, and makes each test print its rows of the table in
-/// `Experiments/hypothesis.md`, which was made with 5000.
+/// `Experiments/log.md`, which was made with 5000.
 @Suite struct CoverageTests {
     private static let given = ProcessInfo.processInfo.environment["HALCYON_COVERAGE"].flatMap(Int.init)
     private static let cells = [1, 6, 12]

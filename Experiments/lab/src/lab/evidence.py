@@ -19,10 +19,10 @@ from pathlib import Path
 import pandas as pd
 
 from lab.cells import cell_path
+from lab.comparison import Comparison, Interval, Pair, compare
 from lab.errors import ResultsError, UsageError
 from lab.frames import load, units
 from lab.planning import read_plan, run_replay
-from lab.statistics import differences
 from lab.tables import write_text_beside
 
 _MARKED = re.compile(r"(<!-- table: (?P<name>[a-z0-9-]+) -->\n)(?P<body>.*?)(<!-- end of table -->)", re.DOTALL)
@@ -153,39 +153,130 @@ def _ranking(folder: Path) -> str:
 
 
 def _set_up(folder: Path) -> str:
-    """The traces of the suite, with capacities in objects or bytes."""
+    """The requests of each trace, and the capacities in objects: where sizes are known, in objects of mean size."""
     results = load(folder)
+    several = results["mode"].nunique() > 1
     rows = []
-    for trace, cells in results.groupby("trace", sort=False):
+    for (trace, mode), cells in results.groupby(["trace", "mode"], sort=False):
         first = cells.iloc[0]
         sizes = cells.drop_duplicates("capacity").set_index("capacity")["capacity_size"]
-        capacities = ", ".join(f"{sizes[name]:,}" for name in _capacities(sizes.index))
+        capacities = [int(sizes[name]) for name in _capacities(sizes.index)]
+        # Where every size is 1, bytes are objects.
+        mean = int(first["trace_distinct_size"]) / int(first["trace_objects"])
+        has_sizes = str(first["size_unit"]) == "bytes" and mean != 1
+        objects = [round(size / mean) if has_sizes else size for size in capacities]
         rows.append(
             [str(trace)]
+            + ([str(mode).replace("_", " ")] if several else [])
             + [f"{first[f'trace_{name}']:,}" for name in ("requests", "users", "objects", "categories")]
-            + [str(first["size_unit"]), capacities]
+            + [_list(objects)]
+            + [f"{mean:,.0f}" if has_sizes else "–", _list(capacities) if has_sizes else "–"]
         )
-    return markdown(["trace", "requests", "users", "objects", "categories", "unit", "capacities"], rows)
+    header = ["trace", *(["caches"] if several else []), "requests", "users", "objects", "categories"]
+    return markdown([*header, "capacities, objects", "mean size, bytes", "capacities, bytes"], rows)
+
+
+def _list(numbers: Sequence[int]) -> str:
+    """The numbers with a comma for thousands, and a middle dot between two."""
+    return " · ".join(f"{number:,}" for number in numbers)
+
+
+#: The controls of the hypothesis: permuted labels first, because the difference to these is the headline.
+CONTROLS = ("permuted within=popularity,age,size", "without")
+
+
+def _gains_of_labels(folder: Path) -> list[Comparison]:
+    """The learner with the labels of the trace compared with the learner under each control."""
+    results, by_unit = load(folder), units(folder)
+    learned = results[results["label"] == "learned"]
+    arms = {name: learned[learned["label_control"] == name] for name in ("given", *CONTROLS)}
+    return [compare(arms["given"], arms[name], by_unit, compared=["label_control"]) for name in CONTROLS]
+
+
+def _points(found: Interval) -> str:
+    return f"{_signed(100 * found.difference, 2)} ({_signed(100 * found.low, 2)} … {_signed(100 * found.high, 2)})"
 
 
 def _gains(folder: Path) -> str:
-    """The gain of the labels over one category for all objects, and over permuted labels, in points of hit ratio."""
-    results = load(folder)
-    by_unit = units(folder)
-    learned = results[results["label"] == "learned"]
+    """The gain of the labels over permuted labels and over one category for all objects, by row."""
+    permuted, without = _gains_of_labels(folder)
     rows = []
-    for (trace, mode, capacity), cells in learned.groupby(_CELL, sort=False):
-        row = [str(trace), str(mode).replace("_", " "), str(capacity)]
-        for control in ("without", "permuted within=popularity,age,size"):
-            # The labels take the place of the policy, so that the arms are paired in everything else.
-            arms = cells[cells["label_control"].isin(["given", control])].copy()
-            arms["run"] = arms["label"] = arms["label_control"]
-            arms["label_control"] = "given"
-            found = differences(arms, by_unit, control, candidates=["given"])
-            difference, low, high = (100 * found.iloc[0][name] for name in ("difference", "low", "high"))
-            row.append(f"{_signed(difference, 2)} ({_signed(low, 2)} … {_signed(high, 2)})")
-        rows.append(row)
-    return markdown(["trace", "caches", "capacity", "over one category, points", "over permuted labels, points"], rows)
+    for pair, p_value in zip(permuted.pairs, permuted.adjusted):
+        (other,) = without.of(trace=pair.trace, mode=pair.mode, capacity=pair.capacity).pairs
+        probability = "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
+        row = [pair.trace, pair.mode.replace("_", " "), pair.capacity, _points(pair.interval), probability]
+        rows.append([*row, _points(other.interval)])
+    header = ["trace", "caches", "capacity", "over permuted labels, points", "p (Holm)", "over one category, points"]
+    return markdown(header, rows)
+
+
+def _categories(folder: Path) -> str:
+    """The mean gain of the labels over the capacities of each trace and mode, and the rows that are significant."""
+    comparisons = _gains_of_labels(folder)
+    rows = []
+    for trace in comparisons[0].traces:
+        for mode in dict.fromkeys(pair.mode for pair in comparisons[0].of(trace=trace).pairs):
+            row = [trace, mode.replace("_", " ")]
+            for found in comparisons:
+                chosen = found.of(trace=trace, mode=mode)
+                adjusted = zip(found.pairs, found.adjusted)
+                significant = [pair for pair, p in adjusted if p < 0.05 and (pair.trace, pair.mode) == (trace, mode)]
+                row += [_points(chosen.over_cells()), f"{_balance(significant)} of {len(chosen.pairs)}"]
+            rows.append(row)
+    header = ["trace", "caches"]
+    for name in ("permuted labels", "one category"):
+        header += [f"over {name}, points", "significant"]
+    return markdown(header, rows)
+
+
+def _balance(pairs: Sequence[Pair]) -> str:
+    """The number of pairs that won; those that lost with a minus sign."""
+    won, lost = sum(pair.difference > 0 for pair in pairs), sum(pair.difference < 0 for pair in pairs)
+    return f"{won} and −{lost}" if lost else str(won)
+
+
+def _claims_with_intervals(folder: Path) -> str:
+    """The mean differences over traces, with the interval for these traces and for a sample of traces."""
+    rows = []
+
+    def add(name: str, found: Comparison) -> None:
+        within, over = found.over_traces()
+        p_values = found.adjusted
+        won = [pair.difference > 1e-12 for pair in found.pairs]
+        lost = [pair.difference < -1e-12 for pair in found.pairs]
+        significant = [p < 0.05 for p in p_values]
+        sides = [f"{sum(side)} ({sum(map(min, side, significant))})" for side in (won, lost)]
+        bounds = [f"{_signed(100 * one.low, 2)} … {_signed(100 * one.high, 2)}" for one in (within, over)]
+        rows.append([name, str(len(found.traces)), _signed(100 * within.difference, 2), *bounds, *sides])
+
+    policies = folder.parent / "policies"
+    results, by_unit = load(policies), units(policies)
+    # A trace with sizes counts once, not again with sizes of 1.
+    traces = set(results["trace"])
+    results = results[[not (str(name).endswith("_objects") and str(name)[:-8] in traces) for name in results["trace"]]]
+    learned = results[results["label"] == "learned"]
+    for rival in ("lru", "s3-fifo", "gdsf"):
+        add(f"`learned` − `{rival}`, shared cache", compare(learned, results[results["label"] == rival], by_unit))
+    apps = folder.parent / "kingfisher"
+    tiers = load(apps)
+    sides = [tiers[tiers["label"] == label] for label in ("learned", "kingfisher")]
+    add("`learned` − Kingfisher, two tiers", compare(sides[0], sides[1], units(apps), compared=["tiers"]))
+    for mode, caches in (("per_user", "per-user caches"), ("shared", "shared cache")):
+        prefetch = folder.parent / "prefetch"
+        cells = load(prefetch)
+        cells = cells[cells["mode"] == mode]
+        planner = cells[(cells["prefetch"] == "planner") & (cells["prefetch_latency_us"] == 500_000)]
+        columns = ["prefetch", "prefetch_parameters", "prefetch_budget", "prefetch_latency_us"]
+        found = compare(planner, cells[cells["prefetch"].isna()], units(prefetch), compared=columns)
+        add(f"prefetching at 0.5 s − none, {caches}", found)
+    for found, words in zip(_gains_of_labels(folder.parent / "hypothesis"), ("permuted labels", "one category")):
+        for mode, caches in (("per_user", "per-user caches"), ("shared", "shared cache")):
+            add(f"labels − {words}, {caches}", found.of(mode=mode))
+    header = [
+        "difference", "traces", "mean, points", "interval for these traces", "interval for a sample of traces",
+        "cells won (significantly)", "lost",
+    ]  # fmt: skip
+    return markdown(header, rows)
 
 
 def _prefetching(folder: Path) -> str:
@@ -225,6 +316,20 @@ def _apps(folder: Path) -> str:
             ]
         )
     return markdown(["trace", "policy", "from memory, %", "hit ratio, %", "byte hit ratio, %", "mean latency, ms"], rows)
+
+
+def _tiers(folder: Path) -> str:
+    """The hit ratio of an app's two tiers by policy, and the mean latency of the first and the last policy."""
+    results = load(folder)
+    names = ["kingfisher", "lru", "s3-fifo", "gdsf", "learned"]
+    rows = []
+    for trace, cells in results.groupby("trace", sort=True):
+        means = cells.groupby("label")[["object_hit_ratio", "latency_mean_ms"]].mean()
+        ratios = [f"{100 * float(means['object_hit_ratio'][name]):.1f}" for name in names]
+        latencies = [f"{float(means['latency_mean_ms'][name]):.1f}" for name in (names[0], names[-1])]
+        rows.append([str(trace), *ratios, *latencies])
+    header = ["hit ratio, %", *names, f"latency of {names[0]}, ms", f"of {names[-1]}, ms"]
+    return markdown(header, rows)
 
 
 def _cold(folder: Path) -> str:
@@ -312,8 +417,8 @@ def _claims(folder: Path) -> str:
         )
         return f"{100 * chosen['object_hit_ratio'].mean():.1f}"
 
-    gains = {tuple(row.split(" | ")[:3]): row.split(" | ")[4] for row in _gains(folder.parent / "hypothesis").splitlines()}
-    gain = gains[("| completejourney", "per user", "60")].rstrip(" |")
+    permuted, _ = _gains_of_labels(folder.parent / "hypothesis")
+    (grocery,) = permuted.of(trace="completejourney", mode="per_user", capacity="60").pairs
     news, shopping = ("globo_news", "onlineretail")
     rows = [
         [
@@ -331,7 +436,7 @@ def _claims(folder: Path) -> str:
         ],
         [
             "Categories help in per-user caches of a grocer's customers (60 objects, over permuted labels)",
-            "`replay sweep Experiments/suites/hypothesis.yml`", "3 min", f"{gain} points", "the interval",
+            "`replay sweep Experiments/suites/hypothesis.yml`", "3 min", f"{_points(grocery.interval)} points", "the interval",
         ],
         [
             "Prefetching helps readers of news, and not customers of a wholesale shop, when a fetch takes 0.5 s",
@@ -355,4 +460,8 @@ TABLES: Mapping[str, tuple[str, Callable[[Path], str]]] = {
     "prefetch": ("prefetch", _prefetching),
     "kingfisher": ("kingfisher", _apps),
     "cold-start": ("cold-start", _cold),
+    "set-up-categories": ("hypothesis", _set_up),
+    "claims-intervals": ("policies", _claims_with_intervals),
+    "categories": ("hypothesis", _categories),
+    "tiers": ("kingfisher", _tiers),
 }

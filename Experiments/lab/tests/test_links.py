@@ -1,0 +1,60 @@
+"""The check of links in documents, on pages with and without broken links."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT
+
+CHECK = ROOT / ".ci/check-links"
+
+
+def check(page: Path, text: str) -> subprocess.CompletedProcess[str]:
+    page.write_text(text, encoding="utf-8")
+    return subprocess.run([str(CHECK), str(page)], capture_output=True, text=True)
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Path:
+    return tmp_path / "page.md"
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("[a](missing.md)\n", "page.md:1: missing.md: there is no committed file missing.md"),
+        ("# One\n\n[a](#two)\n", "page.md:3: #two: page.md has no heading with this anchor"),
+        (f"[a]({ROOT}/LICENSE) [b\nc]({ROOT}/CONTRIBUTING.md#no-such)\n", "page.md:2: "),
+        ("# A\n\n# A\n\n[a](#a-2)\n", "page.md:5: #a-2"),
+        ("see [a][b]\n", "page.md:1: the link [b] is not defined"),
+        ("[b]: missing.png\n", "page.md:1: missing.png"),
+        ("![a](missing.svg 'title')\n", "page.md:1: missing.svg"),
+    ],
+)
+def test_a_broken_link_fails_with_its_line(page: Path, text: str, sentence: str) -> None:
+    done = check(page, text)
+    assert done.returncode == 1
+    assert sentence in done.stderr and done.stderr.endswith("check-links: 1 broken link\n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# What `a-b` is: *it*, 5 %?\n\n[a](#what-a-b-is-it-5-)\n",
+        "# A\n\n# A\n\n[a](#a) [b](#a-1)\n",
+        "`[a](missing.md)`\n\n```\n[a](missing.md)\n```\n\n    [a](missing.md)\n",
+        f"[a](https://example.org/missing) [b](mailto:a@b) [c]({ROOT}/Sources) [d]({ROOT}/LICENSE)\n",
+        f"[a][b]\n\n[b]: <{ROOT}/LICENSE>\n",
+    ],
+)
+def test_links_with_a_target_and_code_pass(page: Path, text: str) -> None:
+    done = check(page, text)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_file_that_is_not_committed_is_no_target(page: Path) -> None:
+    (page.parent / "other.md").write_text("# There\n")
+    assert check(page, "[a](other.md)\n").returncode == 1
