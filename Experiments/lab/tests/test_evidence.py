@@ -10,7 +10,8 @@ import pytest
 
 import lab
 from conftest import ROOT
-from lab.evidence import fill, rerun, write
+from lab.evidence import fill, write
+from lab.rerun import rerun
 
 SUITE = """\
 schema: halcyon.suite/1

@@ -82,6 +82,7 @@ def _parser() -> _Parser:
     command.add_argument("results", metavar="RESULTS", help="the folder of the suites' folders of results")
     command.add_argument("documents", nargs="+", metavar="DOCUMENT")
     command.add_argument("--check", action="store_true", help="write nothing; fail if a table differs")
+    command.add_argument("--picture", metavar="FILE.svg", help="write the README's picture, too")
     command.set_defaults(run=_evidence)
 
     command = commands.add_parser("rerun", help="run some stored cells of a suite again and compare their bytes")
@@ -160,15 +161,23 @@ def _fleet(options: argparse.Namespace) -> int:
 
 def _evidence(options: argparse.Namespace) -> int:
     from lab.evidence import write
+    from lab.overview import overview
+    from lab.tables import write_text_beside
 
     changed = write(Path(options.results), [Path(path) for path in options.documents], check=options.check)
+    if options.picture:
+        picture, text = Path(options.picture), overview(Path(options.results))
+        if not picture.exists() or picture.read_text(encoding="utf-8") != text:
+            changed.append(picture)
+            if not options.check:
+                write_text_beside(picture, text)
     for path in changed:
         print(f"{path}: {'differs from the stored results; run make evidence' if options.check else 'written'}")
     return FAILED if changed and options.check else 0
 
 
 def _rerun(options: argparse.Namespace) -> int:
-    from lab.evidence import rerun
+    from lab.rerun import rerun
 
     different = rerun(
         Path(options.suite), Path(options.results), replay=options.replay, cells=options.cells, seed=options.seed,

@@ -43,7 +43,7 @@ class _Row:
 
 
 def overview(results: Path) -> str:
-    """Returns the picture from the folders ``policies`` and ``prefetch`` of results.
+    """Returns the picture from the folders ``policies`` and ``prefetch`` of results. O(cells).
 
     Raises ``ResultsError`` if one of them has none.
     """
@@ -87,7 +87,7 @@ def _eviction(results: pd.DataFrame) -> list[_Row]:
         mean = relative[name].mean()
         text = f"{mean:+.1f}".replace("-", "−")
         shown = "belady (offline)" if name == "belady" else name
-        rows.append(_Row(shown, low, high, [(mean, "ours" if name == "learned" else "other")], text))
+        rows.append(_Row(shown, float(low), float(high), [(float(mean), "ours" if name == "learned" else "other")], text))
     return rows
 
 

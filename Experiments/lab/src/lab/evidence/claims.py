@@ -1,0 +1,168 @@
+"""Tables of claims, each from the suite that shows it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from lab.comparison import Comparison, compare
+from lab.evidence.formats import OFFLINE, markdown, misses_by_cell, points, signed, stored, stored_units
+from lab.evidence.labels import gains_of_labels
+
+#: The baselines that every comparison leads with.
+BASELINES = ("lru", "s3-fifo", "w-tinylfu", "gdsf")
+
+
+def claims(folder: Path) -> str:
+    """The claims with the command that checks each, and the figure to expect."""
+    apps = stored(folder.parent / "kingfisher")
+    shop = apps[apps["trace"] == "shop"].groupby("label")["object_hit_ratio"].mean() * 100
+    table = misses_by_cell(stored(folder))
+    online = table.drop(columns=[name for name in OFFLINE if name in table.columns])
+    best = int((online["learned"] <= online.min(axis=1) + 1e-9).sum())
+    over = 100 * (online.div(online.min(axis=1), axis=0) - 1)
+    second = over.drop(columns="learned").mean().idxmin()
+    prefetching = stored(folder.parent / "prefetch")
+
+    def hit_ratio(trace: str, latency: int | None) -> str:
+        cells = prefetching[(prefetching["trace"] == trace) & (prefetching["mode"] == "per_user")]
+        chosen = (
+            cells[cells["prefetch"].isna()]
+            if latency is None
+            else cells[(cells["prefetch"] == "planner") & (cells["prefetch_latency_us"] == latency)]
+        )
+        return f"{100 * chosen['object_hit_ratio'].mean():.1f}"
+
+    permuted, _ = gains_of_labels(folder.parent / "hypothesis")
+    (grocery,) = permuted.of(trace="completejourney", mode="per_user", capacity="60").pairs
+    news, shopping = ("globo_news", "onlineretail")
+    rows = [
+        [
+            "An app's two tiers have the higher hit ratio under `learned` than under Kingfisher's policies (`shop`, bundled)",
+            "`replay sweep Experiments/suites/kingfisher.yml --trace shop`", "10 s",
+            f"{shop['learned']:.1f} and {shop['kingfisher']:.1f} %", "0",
+        ],
+        [
+            "`learned` has the lowest miss ratio of 21 online policies, ties included, in most cells of a shared cache",
+            "`replay sweep Experiments/suites/policies.yml`", "4 min", f"{best} of {len(online)} cells", "0",
+        ],
+        [
+            f"Its mean excess over the best policy of each cell is the smallest; the next is that of {second}",
+            "the same", "", f"{signed(over['learned'].mean())} and {signed(over[second].mean())} %", "0",
+        ],
+        [
+            "Categories help in per-user caches of a grocer's customers (60 objects, over permuted labels)",
+            "`replay sweep Experiments/suites/hypothesis.yml`", "3 min", f"{points(grocery.interval)} points", "the interval",
+        ],
+        [
+            "Prefetching helps readers of news, and not customers of a wholesale shop, when a fetch takes 0.5 s",
+            "`replay sweep Experiments/suites/prefetch.yml`", "2 min",
+            f"news {hit_ratio(news, None)} → {hit_ratio(news, 500_000)} %, "
+            f"shop {hit_ratio(shopping, None)} → {hit_ratio(shopping, 500_000)} %", "0",
+        ],
+    ]  # fmt: skip
+    return markdown(["claim", "command", "time", "expected", "tolerance"], rows)
+
+
+def readme(folder: Path) -> str:
+    """The claims of the README, each with its figure and where it is shown."""
+    results, by_unit = once(stored(folder)), stored_units(folder)
+    learned = results[results["label"] == "learned"]
+    found = {name: compare(learned, results[results["label"] == name], by_unit) for name in BASELINES}
+    means = {name: points(one.over_traces()[0]) for name, one in found.items()}
+    table = misses_by_cell(stored(folder))
+    online = table.drop(columns=[name for name in OFFLINE if name in table.columns])
+    over = 100 * (online["learned"] / online.drop(columns="learned").min(axis=1) - 1)
+    apps = stored(folder.parent / "kingfisher")
+    tiers = apps[apps["trace"] != "shop"].groupby(["trace", "label"])["object_hit_ratio"].mean().unstack() * 100
+    gained = tiers["learned"] - tiers["kingfisher"]
+    permuted, _ = gains_of_labels(folder.parent / "hypothesis")
+    significant = {pair.trace for pair, p in zip(permuted.pairs, permuted.adjusted) if p < 0.05 and pair.difference > 0}
+    traces = {name.removesuffix("_objects") for name in permuted.traces}
+    (grocery,) = permuted.of(trace="completejourney", mode="per_user", capacity="60").pairs
+    cells = stored(folder.parent / "prefetch")
+    cells = cells[cells["mode"] == "per_user"]
+    planner = cells[(cells["prefetch"] == "planner") & (cells["prefetch_latency_us"] == 500_000)]
+    after = 100 * planner.groupby("trace")["object_hit_ratio"].mean()
+    before = 100 * cells[cells["prefetch"].isna()].groupby("trace")["object_hit_ratio"].mean()
+
+    def change(trace: str) -> str:
+        return f"{before[trace]:.1f} → {after[trace]:.1f} %"
+
+    rows = [
+        [
+            "Prefetching two objects a request, when a fetch takes 0.5 s, in caches of 20 objects a user",
+            f"news {change('globo_news')}, a web site {change('weblog_nasa')}, albums {change('lastfm_albumart')}; "
+            f"orders of a shop {change('onlineretail')}",
+            "[results](Experiments/results.md#prefetching-when-fetches-take-time)",
+        ],
+        [
+            "`learned` has the higher hit ratio than the common baselines in a shared cache, in points",
+            ", ".join(f"{name} {means[name]}" for name in BASELINES),
+            "[results](Experiments/results.md#eviction-in-a-shared-cache)",
+        ],
+        [
+            "Its misses beside those of the best of 20 other policies *in each cell*",
+            f"{signed(over.mean())} % on average, {signed(over.max())} % in the worst of {len(over)} cells",
+            "[results](Experiments/tables.md)",
+        ],
+        [
+            "In an app's two tiers it has the higher hit ratio than Kingfisher's policies",
+            f"by {gained.min():.0f} to {gained.max():.0f} points",
+            "[results](Experiments/results.md#an-apps-two-tiers)",
+        ],
+        [
+            "Categories help it in per-user caches of a grocer's customers, over permuted labels",
+            f"{points(grocery.interval)} points; significant on {len(significant)} of {len(traces)} traces",
+            "[results](Experiments/results.md#do-categories-help)",
+        ],
+    ]
+    return markdown(["claim", "figure", "where"], rows).replace(" --: |", " --- |")
+
+
+def once(results: pd.DataFrame) -> pd.DataFrame:
+    """Returns the cells without those that repeat a trace with every size 1: a trace with sizes counts once."""
+    names = set(results["trace"])
+    return results[[not (name.endswith("_objects") and name[:-8] in names) for name in results["trace"].astype(str)]]
+
+
+def intervals(folder: Path) -> str:
+    """The mean differences over traces, with the interval for these traces and for a sample of traces."""
+    rows = []
+
+    def add(name: str, found: Comparison) -> None:
+        within, over = found.over_traces()
+        p_values = found.adjusted
+        won = [pair.difference > 1e-12 for pair in found.pairs]
+        lost = [pair.difference < -1e-12 for pair in found.pairs]
+        significant = [p < 0.05 for p in p_values]
+        sides = [f"{sum(side)} ({sum(map(min, side, significant))})" for side in (won, lost)]
+        bounds = [f"{signed(100 * one.low, 2)} … {signed(100 * one.high, 2)}" for one in (within, over)]
+        rows.append([name, str(len(found.traces)), signed(100 * within.difference, 2), *bounds, *sides])
+
+    policies = folder.parent / "policies"
+    results, by_unit = once(stored(policies)), stored_units(policies)
+    learned = results[results["label"] == "learned"]
+    for rival in ("lru", "s3-fifo", "gdsf"):
+        add(f"`learned` − `{rival}`, shared cache", compare(learned, results[results["label"] == rival], by_unit))
+    apps = folder.parent / "kingfisher"
+    tiers = stored(apps)
+    sides = [tiers[tiers["label"] == label] for label in ("learned", "kingfisher")]
+    add("`learned` − Kingfisher, two tiers", compare(sides[0], sides[1], stored_units(apps), compared=["tiers"]))
+    for mode, caches in (("per_user", "per-user caches"), ("shared", "shared cache")):
+        prefetch = folder.parent / "prefetch"
+        cells = stored(prefetch)
+        cells = cells[cells["mode"] == mode]
+        planner = cells[(cells["prefetch"] == "planner") & (cells["prefetch_latency_us"] == 500_000)]
+        columns = ["prefetch", "prefetch_parameters", "prefetch_budget", "prefetch_latency_us"]
+        found = compare(planner, cells[cells["prefetch"].isna()], stored_units(prefetch), compared=columns)
+        add(f"prefetching at 0.5 s − none, {caches}", found)
+    for found, words in zip(gains_of_labels(folder.parent / "hypothesis"), ("permuted labels", "one category")):
+        for mode, caches in (("per_user", "per-user caches"), ("shared", "shared cache")):
+            add(f"labels − {words}, {caches}", found.of(mode=mode))
+    header = [
+        "difference", "traces", "mean, points", "interval for these traces", "interval for a sample of traces",
+        "cells won (significantly)", "lost",
+    ]  # fmt: skip
+    return markdown(header, rows)

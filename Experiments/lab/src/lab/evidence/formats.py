@@ -1,0 +1,75 @@
+"""How tables of documents write figures, and what several of them need."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from lab.comparison import Interval
+from lab.frames import load, units
+
+#: The settings of a row: everything but the policy and the seed.
+CELL = ["trace", "mode", "capacity"]
+#: The policies that know the future.
+OFFLINE = ("belady", "belady(bypass=on)")
+
+
+@functools.lru_cache(maxsize=16)
+def stored(folder: Path) -> pd.DataFrame:
+    """Returns the frame of ``lab.load``, read once for all tables of a call of ``fill``."""
+    return load(folder)
+
+
+@functools.lru_cache(maxsize=16)
+def stored_units(folder: Path) -> pd.DataFrame:
+    """Returns the frame of ``lab.units``, read once for all tables of a call of ``fill``."""
+    return units(folder)
+
+
+def forget() -> None:
+    """Makes the next tables read the results again."""
+    stored.cache_clear()
+    stored_units.cache_clear()
+
+
+def markdown(header: list[str], rows: list[list[str]]) -> str:
+    """Returns a table in Markdown; the first column is text, the others are aligned to the right."""
+    lines = [header, ["---"] + ["--:"] * (len(header) - 1), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def signed(value: float, digits: int = 1) -> str:
+    return f"{value:+.{digits}f}".replace("-", "−")
+
+
+def ratio(value: float) -> str:
+    return f"{value:.3f}".lstrip("0") if value < 1 else "1.000"
+
+
+def listed(numbers: Sequence[int]) -> str:
+    """The numbers with a comma for thousands, and a middle dot between two."""
+    return " · ".join(f"{number:,}" for number in numbers)
+
+
+def points(found: Interval) -> str:
+    return f"{signed(100 * found.difference, 2)} ({signed(100 * found.low, 2)} … {signed(100 * found.high, 2)})"
+
+
+def means_by_cell(results: pd.DataFrame) -> pd.DataFrame:
+    """Returns the miss ratio of each policy in each cell, as the mean over seeds."""
+    plain = results[(results["label_control"] == "given") & results["prefetch"].isna()]
+    grouped = plain.groupby([*CELL, "label"], sort=False)["object_hit_ratio"].mean().reset_index()
+    grouped["miss"] = 1 - grouped["object_hit_ratio"]
+    return grouped
+
+
+def misses_by_cell(results: pd.DataFrame) -> pd.DataFrame:
+    """Returns the miss ratios with a row for each cell and a column for each policy."""
+    return means_by_cell(results).pivot_table(index=CELL, columns="label", values="miss", sort=False)
+
+
+def capacities_in_order(index: pd.Index) -> list[str]:
+    return sorted({str(name) for name in index}, key=lambda text: float(text.rstrip("%")))

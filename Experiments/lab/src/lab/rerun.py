@@ -1,0 +1,39 @@
+"""Stored cells run again and compared, byte for byte."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from lab.cells import cell_path
+from lab.errors import ResultsError
+from lab.planning import read_plan, run_replay
+
+
+def rerun(
+    suite: Path, results: Path, *, replay: str = "replay", cells: int = 5, seed: int = 0, traces: Sequence[str] = ()
+) -> list[str]:
+    """Runs some stored cells of a suite again, drawn at random, and returns the names of those whose bytes differ.
+
+    ``traces`` are the only traces to draw from; by default all that can be read. Raises ``ResultsError`` if no stored
+    cell can be run.
+    """
+    plan = read_plan(replay, suite.resolve(), results)
+    stored = [
+        cell
+        for cell in plan.cells
+        if cell_path(results, cell.hash).exists() and (not traces or cell.trace in traces)
+    ]
+    if not stored:
+        raise ResultsError(results, f"has no cell of {suite} whose trace can be read")
+    drawn = random.Random(seed).sample(sorted(stored, key=lambda cell: cell.hash), min(cells, len(stored)))
+    different = []
+    with tempfile.TemporaryDirectory(prefix="halcyon-lab-") as folder:
+        for cell in drawn:
+            run_replay(replay, ["sweep", str(suite), "--trace", cell.trace, "--cell", cell.hash, "--results", folder])
+            again = cell_path(folder, cell.hash)
+            if not again.exists() or again.read_bytes() != cell_path(results, cell.hash).read_bytes():
+                different.append(cell.name)
+    return different

@@ -1,0 +1,46 @@
+"""The README's picture, and the confirmatory suite, on the committed results."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import xml.etree.ElementTree as ElementTree
+from collections import defaultdict
+from pathlib import Path
+from statistics import mean
+
+import pytest
+
+from lab.errors import ResultsError
+from lab.overview import overview
+
+EXPERIMENTS = Path(__file__).parents[2]
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def test_picture_has_the_means_of_the_cells() -> None:
+    misses: dict[str, dict[tuple[str, str], list[float]]] = defaultdict(lambda: defaultdict(list))
+    for path in (EXPERIMENTS / "results/policies/cells").glob("*.json"):
+        cell = json.loads(path.read_text(encoding="utf-8"))
+        key = (cell["identity"]["fingerprint"], cell["identity"]["capacity"])
+        misses[cell["label"]][key].append(1 - cell["counts"]["hits"] / cell["counts"]["requests"])
+    relative = [100 * (mean(own) / mean(misses["lru"][key]) - 1) for key, own in misses["learned"].items()]
+    picture = ElementTree.fromstring(overview(EXPERIMENTS / "results"))
+    texts = [text.text for text in picture.iter(f"{SVG}text")]
+    assert texts[texts.index("learned") + 1] == f"{mean(relative):+.1f}".replace("-", "−")
+    assert "globo_news" in texts and len(list(picture.iter(f"{SVG}circle"))) == 7 + 2 * 7
+
+
+def test_picture_of_nothing_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ResultsError):
+        overview(tmp_path)
+
+
+def test_confirmatory_suite_is_the_frozen_one() -> None:
+    document = (EXPERIMENTS / "confirmatory.md").read_text(encoding="utf-8")
+    stated = re.search(r"^    ([0-9a-f]{64})$", document, re.MULTILINE)
+    assert stated
+    assert hashlib.sha256((EXPERIMENTS / "suites/confirmatory.yml").read_bytes()).hexdigest() == stated[1]
+    cells = list((EXPERIMENTS / "results/confirmatory/cells").glob("*.json"))
+    assert len(cells) == 644
