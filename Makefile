@@ -116,8 +116,9 @@ test-lab: release $(LAB_VENV)/ready
 	cd Experiments/lab && ../../$(LAB_VENV)/bin/mypy
 	cd Experiments/lab && REPLAY=../../$(REPLAY) ../../$(LAB_VENV)/bin/pytest
 
-EVIDENCE := kingfisher cold-start ablation prefetch hypothesis policies
-PAGES := Experiments/README.md Experiments/results.md Experiments/tables.md Experiments/methods.md
+EVIDENCE := kingfisher cold-start bytes ablation prefetch hypothesis policies
+PAGES := README.md Experiments/README.md Experiments/results.md Experiments/tables.md Experiments/methods.md Experiments/confirmatory.md
+PICTURE := --picture Experiments/results/overview.svg
 LAB := $(LAB_VENV)/bin/python -m lab
 
 # The suites read the traces that HALCYON_TRACES names. Stored cells are not run again; an interrupted run goes on.
@@ -125,11 +126,11 @@ evidence: release $(LAB_VENV)/ready
 	@test -n "$$HALCYON_TRACES" || { echo "halcyon: HALCYON_TRACES must name the folder of the traces" >&2; exit 64; }
 	@for suite in $(EVIDENCE); do \
 	    echo "$$suite:" && $(REPLAY) sweep Experiments/suites/$$suite.yml --results Experiments/results/$$suite || exit 1; done
-	@$(LAB) evidence Experiments/results $(PAGES)
+	@$(LAB) evidence Experiments/results $(PAGES) $(PICTURE)
 
 # Draws among the bundled traces, and the others where HALCYON_TRACES names them.
 check-evidence: release $(LAB_VENV)/ready
-	@$(LAB) evidence --check Experiments/results $(PAGES)
+	@$(LAB) evidence --check Experiments/results $(PAGES) $(PICTURE)
 	@$(LAB) rerun Experiments/suites/kingfisher.yml Experiments/results/kingfisher --replay $(REPLAY) --seed $$(date +%j)
 	@test -z "$$HALCYON_TRACES" || \
 	    $(LAB) rerun Experiments/suites/policies.yml Experiments/results/policies --replay $(REPLAY) --seed $$(date +%j)
