@@ -5,11 +5,11 @@
 # bench-images: pictures decoded and processed beside TurboJPEG and Pillow.   bench-network: loads beside URLSession.
 # kernels: the bits of the matrix routines, on this processor and emulated arm64.   bench-kernels: their speed beside OpenBLAS.
 # model-exchange: models to Python's safetensors and back.
-# check: exact hits and floors of Experiments/targets.yml, and of targets-real.yml where HALCYON_TRACES names the real traces.   notebooks: executes Notebooks/, results in .build/notebooks.
+# check: exact hits and floors of Experiments/targets.yml, and of targets-real.yml where HALCYON_TRACES is set.   notebooks: executes Notebooks/, results in .build/notebooks.
 # acceptance: does the test of the hypothesis claim what is so, and nothing else? 20 seeds, some 30 minutes of one core.
 # test-lab: the Python package Experiments/lab: its types, its tests on worker processes, in a virtual environment.
 # evidence: runs what is missing of the suites behind Experiments/results.md, some ten minutes on two cores, and writes its tables.
-# check-evidence: the tables against the stored results, and some stored cells run again.
+# check-evidence: the tables against the stored results, and some stored cells run again.   confirmatory: the frozen suite.
 # lint: format and spelling of the code.   docs: the API documentation.   Missing system packages are installed on the way.
 
 REPLAY := .build/release/replay
@@ -19,7 +19,7 @@ IMAGES_VENV := .build/venv-images
 NOTEBOOKS_VENV := .build/venv-notebooks
 LAB_VENV := .build/lab
 
-.PHONY: demo test kernels bench-kernels soak sanitize check acceptance acceptance-short bench bench-cache bench-log bench-images bench-network notebooks model-exchange test-lab evidence check-evidence lint products api docs release dependencies example clean
+.PHONY: demo test kernels bench-kernels soak sanitize check acceptance acceptance-short bench bench-cache bench-log bench-images bench-network notebooks model-exchange test-lab evidence check-evidence confirmatory lint products api docs release dependencies example clean
 
 demo: release
 	@echo
@@ -121,19 +121,30 @@ PAGES := README.md Experiments/README.md Experiments/results.md Experiments/tabl
 PICTURE := --picture Experiments/results/overview.svg
 LAB := $(LAB_VENV)/bin/python -m lab
 
-# The suites read the traces that HALCYON_TRACES names. Stored cells are not run again; an interrupted run goes on.
+# The suites read the traces that HALCYON_TRACES names. Stored cells are not run again; an interrupted run goes on. First it says
+# how many cells are missing, and how long they will take.
 evidence: release $(LAB_VENV)/ready
 	@test -n "$$HALCYON_TRACES" || { echo "halcyon: HALCYON_TRACES must name the folder of the traces" >&2; exit 64; }
+	@for suite in $(EVIDENCE); do printf '%s: ' $$suite && \
+	    $(REPLAY) sweep Experiments/suites/$$suite.yml --results Experiments/results/$$suite --dry-run | tail -n 1 || exit 1; done
 	@for suite in $(EVIDENCE); do \
 	    echo "$$suite:" && $(REPLAY) sweep Experiments/suites/$$suite.yml --results Experiments/results/$$suite || exit 1; done
 	@$(LAB) evidence Experiments/results $(PAGES) $(PICTURE)
 
-# Draws among the bundled traces, and the others where HALCYON_TRACES names them.
+# The same in five minutes: the tables against the stored results, all cells of an app's tiers on the bundled traces run again, and
+# where HALCYON_TRACES names the traces three cells of each suite, drawn by the day. Fails if one byte differs.
+RERUN = $(LAB) rerun Experiments/suites/$(1).yml Experiments/results/$(1) --replay $(REPLAY) --seed $$(date +%j)
 check-evidence: release $(LAB_VENV)/ready
 	@$(LAB) evidence --check Experiments/results $(PAGES) $(PICTURE)
-	@$(LAB) rerun Experiments/suites/kingfisher.yml Experiments/results/kingfisher --replay $(REPLAY) --seed $$(date +%j)
-	@test -z "$$HALCYON_TRACES" || \
-	    $(LAB) rerun Experiments/suites/policies.yml Experiments/results/policies --replay $(REPLAY) --seed $$(date +%j)
+	@$(call RERUN,kingfisher) --trace shop --trace feed --cells 100
+	@$(call RERUN,bytes) --trace feed --cells 5
+	@test -z "$$HALCYON_TRACES" || for suite in $(EVIDENCE); do \
+	    $(call RERUN,$$suite) --cells 3 || exit 1; done
+
+# The frozen suite: clones four public repositories (0.8 GB), writes their histories as traces, and runs what is not stored.
+confirmatory: release $(LAB_VENV)/ready
+	@$(PYTHON) Experiments/confirmatory.py --replay $(REPLAY)
+	@$(LAB) evidence Experiments/results $(PAGES) $(PICTURE)
 
 lint:
 	swift format lint --strict --recursive Package.swift Sources Tests Experiments

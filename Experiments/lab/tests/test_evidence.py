@@ -88,11 +88,11 @@ def test_wrong_documents_are_one_sentence(results: Path, text: str, sentence: st
 
 def test_stored_cells_are_run_again_and_an_edited_one_is_found(replay: str, results: Path, tmp_path: Path) -> None:
     suite, folder = results / "policies.yml", results / "policies"
-    assert rerun(suite, folder, replay=replay, cells=3, seed=1) == []
+    assert rerun(suite, folder, replay=replay, cells=3, seed=1) == (3, [])
     copy = tmp_path / "edited" / "cells"
     copy.mkdir(parents=True)
     for path in (folder / "cells").glob("*.json"):
         (copy / path.name).write_bytes(path.read_bytes().replace(b'"evictions":', b'"evictions":1'))
-    assert len(rerun(suite, copy.parent, replay=replay, cells=2, seed=1)) == 2
+    assert len(rerun(suite, copy.parent, replay=replay, cells=2, seed=1)[1]) == 2
     with pytest.raises(lab.ResultsError, match="has no cell"):
         rerun(suite, tmp_path / "none", replay=replay)

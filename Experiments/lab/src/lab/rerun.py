@@ -14,8 +14,8 @@ from lab.planning import read_plan, run_replay
 
 def rerun(
     suite: Path, results: Path, *, replay: str = "replay", cells: int = 5, seed: int = 0, traces: Sequence[str] = ()
-) -> list[str]:
-    """Runs some stored cells of a suite again, drawn at random, and returns the names of those whose bytes differ.
+) -> tuple[int, list[str]]:
+    """Runs some stored cells of a suite again, drawn at random, and returns their number and the names of those whose bytes differ.
 
     ``traces`` are the only traces to draw from; by default all that can be read. Raises ``ResultsError`` if no stored
     cell can be run.
@@ -36,4 +36,4 @@ def rerun(
             again = cell_path(folder, cell.hash)
             if not again.exists() or again.read_bytes() != cell_path(results, cell.hash).read_bytes():
                 different.append(cell.name)
-    return different
+    return len(drawn), different
