@@ -55,6 +55,11 @@ def _parser() -> _Parser:
     command.add_argument("--baseline", metavar="RUN", help="default: lru, if it was run")
     command.add_argument("--measure", choices=("object", "byte"), default="object", help="default: object")
     command.add_argument("--title", default="Results")
+    command.add_argument(
+        "--run", dest="runs", action="append", default=[], metavar="FILE",
+        help="a JSON result of `replay run` or `replay explain`, for the calibration; repeatable",
+    )  # fmt: skip
+    command.add_argument("--screenshot", metavar="FILE.png", help="also write a picture of the page, by Chromium")
     command.set_defaults(run=_report)
 
     command = commands.add_parser("distribute", help="run the missing cells of a suite as tasks of Dask")
@@ -120,12 +125,16 @@ def _export(options: argparse.Namespace) -> int:
 
 
 def _report(options: argparse.Namespace) -> int:
-    from lab.html import report
+    from lab.page import report, screenshot
 
     rows = report(
-        options.folders, options.path, baseline=options.baseline, measure=options.measure, title=options.title
-    )
+        options.folders, options.path, baseline=options.baseline, measure=options.measure, title=options.title,
+        runs=options.runs,
+    )  # fmt: skip
     print(f"{options.path}: {rows:,} cells")
+    if options.screenshot:
+        screenshot(options.path, options.screenshot)
+        print(options.screenshot)
     return 0
 
 
