@@ -1,4 +1,4 @@
-"""The command line: ``python -m lab export | report | distribute | fleet | evidence | rerun | scale``."""
+"""The command line: ``python -m lab export | report | screenshot | distribute | fleet | evidence | rerun | scale``."""
 
 from __future__ import annotations
 
@@ -59,8 +59,14 @@ def _parser() -> _Parser:
         "--run", dest="runs", action="append", default=[], metavar="FILE",
         help="a JSON result of `replay run` or `replay explain`, for the calibration; repeatable",
     )  # fmt: skip
-    command.add_argument("--screenshot", metavar="FILE.png", help="also write a picture of the page, by Chromium")
     command.set_defaults(run=_report)
+
+    command = commands.add_parser("screenshot", help="write a picture of a page of `report`, as Chromium shows it")
+    command.add_argument("page", metavar="FILE.html")
+    command.add_argument("path", metavar="FILE.png")
+    command.add_argument("--width", type=int, default=1280, help="in pixels (default: 1280)")
+    command.add_argument("--dark", action="store_true", help="in dark colours")
+    command.set_defaults(run=_screenshot)
 
     command = commands.add_parser("distribute", help="run the missing cells of a suite as tasks of Dask")
     command.add_argument("suite", metavar="SUITE")
@@ -125,16 +131,23 @@ def _export(options: argparse.Namespace) -> int:
 
 
 def _report(options: argparse.Namespace) -> int:
-    from lab.page import report, screenshot
+    from lab.page import report
 
     rows = report(
         options.folders, options.path, baseline=options.baseline, measure=options.measure, title=options.title,
         runs=options.runs,
     )  # fmt: skip
     print(f"{options.path}: {rows:,} cells")
-    if options.screenshot:
-        screenshot(options.path, options.screenshot)
-        print(options.screenshot)
+    return 0
+
+
+def _screenshot(options: argparse.Namespace) -> int:
+    from lab.page import screenshot
+
+    if not Path(options.page).is_file():
+        raise ResultsError(options.page, "there is no such page; `report` writes one.")
+    screenshot(options.page, options.path, width=options.width, dark=options.dark)
+    print(options.path)
     return 0
 
 

@@ -37,7 +37,9 @@ def browser(width: int = 1280, height: int = 900, *, dark: bool = False) -> Iter
     """
     found = find_browser()
     if found is None:
-        raise LabError("no Chromium or Chrome with chromedriver was found; install the packages chromium and chromium-driver.")
+        raise LabError(
+            "no Chromium or Chrome with chromedriver was found; install the packages chromium and chromium-driver."
+        )
     try:
         from selenium.webdriver import Chrome, ChromeOptions, ChromeService
     except ImportError:
@@ -83,7 +85,10 @@ def open_page(driver: Chrome, path: str | os.PathLike[str], *, seconds: float = 
 def screenshot(
     page: str | os.PathLike[str], picture: str | os.PathLike[str], *, width: int = 1280, dark: bool = False
 ) -> None:
-    """Writes a PNG of a whole report as Chromium shows it. Raises ``LabError`` as ``browser`` and ``open_page``."""
+    """Writes a PNG of a whole report as Chromium shows it, ``width`` pixels wide.
+
+    Raises ``LabError`` as ``browser`` and ``open_page``.
+    """
     with browser(width, dark=dark) as driver:
         open_page(driver, page)
         content = capture(driver, width)

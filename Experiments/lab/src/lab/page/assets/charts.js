@@ -198,9 +198,9 @@ H.chart("chart-series", () => {
 });
 
 // The blocks (suite and mode) of a section as a control.
-const block = (row) => `${row.suite} ${row.mode}`;
+const block = (row) => `${row.suite}\n${row.mode}`;
 const blockControl = (rows, current, change, id) => H.select("Suite and caches",
-  H.unique(rows.map(block)).map((key) => [key, `${key.split(" ")[0]}, ${H.mode(key.split(" ")[1])}`]), current, change, id);
+  H.unique(rows.map(block)).map((key) => [key, `${key.split("\n")[0]}, ${H.mode(key.split("\n")[1])}`]), current, change, id);
 const largest = (rows) => {
   const counts = new Map();
   for (const row of rows) counts.set(block(row), (counts.get(block(row)) || 0) + 1);
