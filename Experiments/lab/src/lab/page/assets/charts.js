@@ -192,7 +192,7 @@ H.chart("chart-series", () => {
   const requests = H.setting().requests;
   return H.plot(id, traces, {
     height: H.narrow() ? 340 : 400,
-    xaxis: { title: `counted requests, % of ${H.number(requests, 0)}`, range: [0, 100] },
+    xaxis: { title: `counted requests, % of ${H.number(requests, 0)}; capacity ${H.place(H.chosen.place)}`, range: [0, 100] },
     yaxis: { zeroline: isDifference, rangemode: isDifference ? "tozero" : "normal", title: isDifference ? `object hit ratio minus ${H.data.baseline}, points` : `object ${H.chosen.view} ratio, %` },
   }, `Object hit ratio over time at ${H.chosen.place} on ${settingText()}`);
 });

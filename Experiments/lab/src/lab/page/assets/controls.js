@@ -107,7 +107,8 @@ H.policies = (open) => {
     H.drawSelected();
   };
   const row = H.make("div", { className: "row" }, ...[["Default", null], ["All", true], ["None", false]].map(([name, value]) =>
-    H.make("button", { type: "button", onclick: all(value) }, name)));
+    H.make("button", { type: "button", onclick: all(value) }, name)),
+    H.make("button", { type: "button", className: "close", onclick: () => { details.open = false; summary.focus(); } }, "Close"));
   const details = H.make("details", { className: "policies", open }, summary, H.make("div", { className: "popup" }, row, grid));
   // The popup stays on the page: it grows to the left of its button unless there is no space.
   details.addEventListener("toggle", () => {
