@@ -10,6 +10,7 @@
 # test-lab: the Python package Experiments/lab: its types, its tests on worker processes, in a virtual environment.
 # evidence: runs what is missing of the suites behind Experiments/results.md, some ten minutes on two cores, and writes its tables.
 # check-evidence: the tables against the stored results, and some stored cells run again.   confirmatory: the frozen suite.
+# report: the stored results as a page, .build/report/index.html, and its picture.   RESULTS=FOLDERS: other results.
 # lint: format and spelling of the code.   docs: the API documentation.   Missing system packages are installed on the way.
 
 REPLAY := .build/release/replay
@@ -19,7 +20,7 @@ IMAGES_VENV := .build/venv-images
 NOTEBOOKS_VENV := .build/venv-notebooks
 LAB_VENV := .build/lab
 
-.PHONY: demo test kernels bench-kernels soak sanitize check acceptance acceptance-short bench bench-cache bench-log bench-images bench-network notebooks model-exchange test-lab evidence check-evidence confirmatory lint products api docs release dependencies example clean
+.PHONY: demo test kernels bench-kernels soak sanitize check acceptance acceptance-short bench bench-cache bench-log bench-images bench-network notebooks model-exchange test-lab evidence check-evidence confirmatory report lint products api docs release dependencies example clean
 
 demo: release
 	@echo
@@ -113,6 +114,7 @@ model-exchange: release $(NOTEBOOKS_VENV)/ready
 
 # Its types, then its tests: plans, worker processes that are killed, a scheduler that is restarted.
 test-lab: release $(LAB_VENV)/ready
+	@.ci/install-dependencies browser
 	cd Experiments/lab && ../../$(LAB_VENV)/bin/mypy
 	cd Experiments/lab && REPLAY=../../$(REPLAY) ../../$(LAB_VENV)/bin/pytest
 
@@ -145,6 +147,17 @@ check-evidence: release $(LAB_VENV)/ready
 confirmatory: release $(LAB_VENV)/ready
 	@$(PYTHON) Experiments/confirmatory.py --replay $(REPLAY)
 	@$(LAB) evidence Experiments/results $(PAGES) $(PICTURE)
+
+# Of one suite: make report RESULTS=Experiments/results/policies. RUN=FILES: results of 'replay run' or 'replay explain' with
+# --format json, for the calibration. Without Chromium there is no picture, which is an error under HALCYON_STRICT=1 only.
+RESULTS := $(patsubst %/cells,%,$(wildcard Experiments/results/*/cells))
+RUN     :=
+REPORT  := .build/report
+report: $(LAB_VENV)/ready
+	@mkdir -p $(REPORT)
+	@$(LAB) report $(RESULTS) $(REPORT)/index.html --title "Halcyon: results" $(addprefix --run ,$(RUN))
+	@{ .ci/install-dependencies browser && $(LAB) screenshot $(REPORT)/index.html $(REPORT)/report.png; } || \
+	    test "$$HALCYON_STRICT" != 1
 
 lint:
 	swift format lint --strict --recursive Package.swift Sources Tests Experiments

@@ -1,9 +1,7 @@
-"""Figures and the HTML report."""
+"""Figures."""
 
 from __future__ import annotations
 
-import html.parser
-import json
 from pathlib import Path
 
 import numpy as np
@@ -83,74 +81,6 @@ def test_nothing_to_plot_is_an_error_that_says_so(tmp_path: Path) -> None:
         plot.forest(lab.differences(frame, lab.units(tmp_path), "lru").iloc[:0])
 
 
-class Page(html.parser.HTMLParser):
-    """Checks that elements close in order, and collects what the tests need."""
-
-    VOID = ("meta", "br", "link", "img", "hr", "path", "use", "rect")
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.tags: list[str] = []
-        self.cells: list[str] = []
-        self.data = ""
-        self.links: list[str] = []
-        self.feed(text)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self.links += [value or "" for name, value in attrs if name in ("src", "href", "xlink:href")]
-        if tag not in self.VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self.links += [value or "" for name, value in attrs if name in ("src", "href", "xlink:href")]
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if self.open and self.open[-1] == "td":
-            self.cells.append(data)
-        if self.open and self.open[-1] == "script":
-            self.data += data
-
-
-def test_report_is_one_page_with_the_right_numbers(tmp_path: Path) -> None:
-    results(tmp_path)
-    assert lab.report(tmp_path, tmp_path / "report.html") == 6
-    text = (tmp_path / "report.html").read_text()
-    page = Page(text)
-    assert page.cells[:6] == ["learned", "41.67", "75.00", "lru", "25.00", "50.00"]
-    assert page.tags.count("svg") == 2
-    assert all(link.startswith("#") for link in page.links)
-    rows = json.loads(page.data)
-    assert sorted((row["label"], row["seed"], row["hits"]) for row in rows if row["seed"]) == [
-        ("learned", 1, 4), ("learned", 1, 9), ("learned", 2, 6), ("learned", 2, 9),
-    ]  # fmt: skip
-    assert "folder" not in rows[0] and str(tmp_path) not in text
-    lab.report(tmp_path, tmp_path / "report.html")
-    assert (tmp_path / "report.html").read_text() == text
-
-
-def test_report_escapes_names(tmp_path: Path) -> None:
-    write_cell(tmp_path, make_cell(label="<script>x</script>", trace__name="a&b</script>"))
-    lab.report(tmp_path, tmp_path / "report.html")
-    page = Page((tmp_path / "report.html").read_text())
-    assert page.tags.count("script") == 1
-    assert json.loads(page.data)[0]["trace"] == "a&b</script>"
-
-
-def test_report_of_nothing_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "cells").mkdir()
-    with pytest.raises(lab.ResultsError, match="no cell to report"):
-        lab.report(tmp_path, tmp_path / "report.html")
-    assert not (tmp_path / "report.html").exists()
-
-
 def test_settings_are_not_mixed_in_one_line(tmp_path: Path) -> None:
     for warmup, budget, hits in (("0", "1/request", 2), ("0", "2/request", 6), ("0.5", "2/request", 9)):
         prefetch = {"policy": "planner", "parameters": {}, "budget": budget, "latency_us": 500_000}
@@ -167,5 +97,3 @@ def test_settings_are_not_mixed_in_one_line(tmp_path: Path) -> None:
         "shop, shared, prefetch planner 2/request 500 ms, warm-up 0.0": [pytest.approx(6 / 12)],
         "shop, shared, prefetch planner 2/request 500 ms, warm-up 0.5": [pytest.approx(9 / 12)],
     }
-    lab.report(tmp_path, tmp_path / "report.html")
-    assert Page((tmp_path / "report.html").read_text()).cells[:6] == ["lru", "16.67", "lru", "50.00", "lru", "75.00"]

@@ -26,7 +26,7 @@ from lab.tables import export
 
 if TYPE_CHECKING:
     from lab import plot
-    from lab.html import report
+    from lab.page import report
 
 __version__ = "0.1.0"
 
@@ -41,5 +41,5 @@ def __getattr__(name: str) -> Any:
     if name == "plot":
         return importlib.import_module("lab.plot")
     if name == "report":
-        return importlib.import_module("lab.html").report
+        return importlib.import_module("lab.page").report
     raise AttributeError(f"module 'lab' has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""The command line: ``python -m lab export | report | distribute | fleet | evidence | rerun | scale``."""
+"""The command line: ``python -m lab export | report | screenshot | distribute | fleet | evidence | rerun | scale``."""
 
 from __future__ import annotations
 
@@ -55,7 +55,18 @@ def _parser() -> _Parser:
     command.add_argument("--baseline", metavar="RUN", help="default: lru, if it was run")
     command.add_argument("--measure", choices=("object", "byte"), default="object", help="default: object")
     command.add_argument("--title", default="Results")
+    command.add_argument(
+        "--run", dest="runs", action="append", default=[], metavar="FILE",
+        help="a JSON result of `replay run` or `replay explain`, for the calibration; repeatable",
+    )  # fmt: skip
     command.set_defaults(run=_report)
+
+    command = commands.add_parser("screenshot", help="write a picture of a page of `report`, as Chromium shows it")
+    command.add_argument("page", metavar="FILE.html")
+    command.add_argument("path", metavar="FILE.png")
+    command.add_argument("--width", type=int, default=1280, help="in pixels (default: 1280)")
+    command.add_argument("--dark", action="store_true", help="in dark colours")
+    command.set_defaults(run=_screenshot)
 
     command = commands.add_parser("distribute", help="run the missing cells of a suite as tasks of Dask")
     command.add_argument("suite", metavar="SUITE")
@@ -121,12 +132,23 @@ def _export(options: argparse.Namespace) -> int:
 
 
 def _report(options: argparse.Namespace) -> int:
-    from lab.html import report
+    from lab.page import report
 
     rows = report(
-        options.folders, options.path, baseline=options.baseline, measure=options.measure, title=options.title
-    )
+        options.folders, options.path, baseline=options.baseline, measure=options.measure, title=options.title,
+        runs=options.runs,
+    )  # fmt: skip
     print(f"{options.path}: {rows:,} cells")
+    return 0
+
+
+def _screenshot(options: argparse.Namespace) -> int:
+    from lab.page import screenshot
+
+    if not Path(options.page).is_file():
+        raise ResultsError(options.page, "there is no such page; `report` writes one.")
+    screenshot(options.page, options.path, width=options.width, dark=options.dark)
+    print(options.path)
     return 0
 
 

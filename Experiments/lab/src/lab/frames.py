@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -117,12 +117,17 @@ def load(folders: Folders) -> pd.DataFrame:
     Raises ``ResultsError`` for the first file that is broken, has an unknown schema, is not named by the hash of its
     identity, or differs from a cell of the same name in another folder.
     """
-    rows = [_row(cell) for cell in read_cells(folders)]
+    return frame(read_cells(folders))
+
+
+def frame(cells: Iterable[Cell]) -> pd.DataFrame:
+    """Returns the frame of ``load`` for cells that were read before."""
+    rows = [_row(cell) for cell in cells]
     parameters = sorted({name for row in rows for name in row if name.startswith("p_")})
     types = {**COLUMNS, **{name: _TEXT for name in parameters}}
-    frame = pd.DataFrame({name: _column([row.get(name) for row in rows], kind) for name, kind in types.items()})
+    made = pd.DataFrame({name: _column([row.get(name) for row in rows], kind) for name, kind in types.items()})
     order = ["trace", "mode", "label", "capacity_size", "capacity", "labels", "prefetch", "seed", "hash"]
-    return frame.sort_values(order, kind="stable", ignore_index=True)
+    return made.sort_values(order, kind="stable", ignore_index=True)
 
 
 def units(folders: Folders) -> pd.DataFrame:
@@ -132,8 +137,13 @@ def units(folders: Folders) -> pd.DataFrame:
     ``size`` and ``hit_size`` are those of the objects; with uniform sizes each object has size 1. A unit without
     requests is kept, so that the units of two cells of one trace match by number. Raises ``ResultsError`` as ``load``.
     """
+    return unit_frame(read_cells(folders))
+
+
+def unit_frame(cells: Iterable[Cell]) -> pd.DataFrame:
+    """Returns the frame of ``units`` for cells that were read before."""
     columns: dict[str, list[Any]] = {name: [] for name in UNIT_COLUMNS}
-    for cell in read_cells(folders):
+    for cell in cells:
         stored = cell.document.get("units")
         if stored is None:
             continue
