@@ -104,7 +104,7 @@ def readme(folder: Path) -> str:
     rows = [
         [
             "Prefetching two objects a request, when a fetch takes 0.5 s, in caches of 20 objects a user",
-            f"news {change('globo_news')}, a web site {change('weblog_nasa')}, albums {change('lastfm_albumart')}; "
+            f"news {change('globo_news')}, a web site {change('weblog_nasa_objects')}, albums {change('lastfm_albumart')}; "
             f"orders of a shop {change('onlineretail')}",
             "[results](Experiments/results.md#prefetching-when-fetches-take-time)",
         ],
