@@ -44,6 +44,30 @@ struct BoundsTests {
         #expect(try fixture.accesses().map(\.key) == (91..<100).map { "k\($0)" })
     }
 
+    @Test("days: rows that were written while the clock was ahead go with the rows that followed them")
+    func daysWithClockAhead() async throws {
+        let day: Int64 = 86_400_000_000
+        let log = fixture.log {
+            $0.bounds = AccessLog.Bounds(rows: nil, bytes: nil, days: 30)
+            $0.now = { 100 * day }
+        }
+        for number in 0..<5 { log.record("ahead\(number)", cost: 1, outcome: .memory, at: 5_000 * day) }
+        for number in 0..<100 { log.record("k\(number)", cost: 1, outcome: .memory, at: Int64(number) * day) }
+        try await log.flush()
+        #expect(try fixture.accesses().map(\.key) == (70..<100).map { "k\($0)" })
+    }
+
+    @Test("days: more than there are keep everything")
+    func allDays() async throws {
+        let log = fixture.log {
+            $0.bounds = AccessLog.Bounds(rows: nil, bytes: nil, days: .max)
+            $0.now = { 1_000_000 }
+        }
+        log.record("a", cost: 1, outcome: .memory, at: 0)
+        try await log.flush()
+        #expect(try fixture.accesses().map(\.key) == ["a"])
+    }
+
     @Test("bytes: file and write-ahead log stay below, and most of the room is used", arguments: [true, false])
     func bytes(newKeys: Bool) async throws {
         let bound = 400_000

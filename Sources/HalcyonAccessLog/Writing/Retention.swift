@@ -47,18 +47,28 @@ struct Retention {
                 return db.changesCount
             }
         } else if let days = bounds.days {
-            let earliest = now - Int64(days) * 86_400_000_000
-            let oldest = try file.queue.inDatabase { db in
-                try Int64.fetchOne(db.cachedStatement(sql: "SELECT time FROM access ORDER BY id LIMIT 1"))
+            let (span, isBeyond) = Int64(days).multipliedReportingOverflow(by: 86_400_000_000)
+            let (earliest, isBefore) = now.subtractingReportingOverflow(span)
+            if isBeyond || isBefore { return false }
+            let last = try file.queue.inDatabase { db -> Int64? in
+                let oldest = try Int64.fetchOne(db.cachedStatement(sql: "SELECT time FROM access ORDER BY id LIMIT 1"))
+                guard let oldest else { return nil }
+                if oldest < earliest { return .max }
+                if oldest <= now { return nil }
+                // The clock was ahead when the oldest rows were written. A later row that is too old shows that they are, too.
+                return try Int64.fetchOne(
+                    db.cachedStatement(sql: "SELECT id FROM access WHERE time < ? ORDER BY id DESC LIMIT 1"),
+                    arguments: [earliest])
             }
-            guard let oldest, oldest < earliest else { return false }
+            guard let last else { return false }
             removed += try file.write { _, db in
                 try db.cachedStatement(
                     sql: """
                         DELETE FROM access WHERE id IN
-                            (SELECT id FROM (SELECT id, time FROM access ORDER BY id LIMIT ?) WHERE time < ?)
+                            (SELECT id FROM (SELECT id, time FROM access ORDER BY id LIMIT ?)
+                                WHERE time < ? OR (time > ? AND id < ?))
                         """
-                ).execute(arguments: [Retention.stepRows, earliest])
+                ).execute(arguments: [Retention.stepRows, earliest, now, last == .max ? 0 : last])
                 return db.changesCount
             }
         }

@@ -103,6 +103,63 @@ struct CleaningTests {
         #expect(!trigger.isStarted)
     }
 
+    @Test("a file stored with an extension of its own is found and removed by it")
+    func forcedExtension() async throws {
+        let fixture = try CacheFixture()
+        let cache = fixture.cache
+        var options = CacheOptions()
+        options.forcedExtension = "webp"
+        await cache.store(Blob("x", cost: 10), forKey: "a", options: options)
+        cache.clearMemoryCache()
+        #expect(cache.imageCachedType(forKey: "a", forcedExtension: "webp") == .disk)
+        #expect(cache.isCached(forKey: "a", forcedExtension: "webp") && !cache.isCached(forKey: "a"))
+        #expect(try fixture.files() == [cache.hash(forKey: "a", forcedExtension: "webp")])
+        await cache.remove(forKey: "a", forcedExtension: "webp")
+        #expect(try await cache.image(forKey: "a", options: options).image == nil)
+        #expect(try fixture.files() == [])
+    }
+
+    @Test("one trigger serves two caches, and goes on when one of them ends")
+    func sharedTrigger() async throws {
+        let trigger = ManualTrigger()
+        let first = try CacheFixture(triggers: [trigger])
+        await first.cache.store(Blob(cost: 10), forKey: "a")
+        do {
+            let second = try CacheFixture(triggers: [trigger])
+            await second.cache.store(Blob(cost: 10), forKey: "a")
+            trigger.pressMemory(.full)
+            #expect(first.cache.memoryStorage.count == 0 && second.cache.memoryStorage.count == 0)
+        }
+        await first.cache.store(Blob(cost: 10), forKey: "a")
+        trigger.pressMemory(.full)
+        #expect(first.cache.memoryStorage.count == 0)
+    }
+
+    @Test("entering the background returns although the cache ends meanwhile", .timeLimit(.minutes(1)))
+    func backgroundWithoutCache() async throws {
+        let trigger = ManualTrigger()
+        let kept = Mutex<(@Sendable (CacheTriggerEvent) -> Void)?>(nil)
+        // A trigger that still has the handler of a cache that ended.
+        struct Keeping: CacheTrigger {
+            let trigger: ManualTrigger
+            let keep: @Sendable (@escaping @Sendable (CacheTriggerEvent) -> Void) -> Void
+            func subscribe(_ handler: @escaping @Sendable (CacheTriggerEvent) -> Void) -> TriggerSubscription {
+                keep(handler)
+                return trigger.subscribe(handler)
+            }
+        }
+        let keeping = Keeping(trigger: trigger) { handler in kept.withLock { $0 = handler } }
+        do {
+            let fixture = try CacheFixture(triggers: [keeping])
+            _ = fixture
+        }
+        let handler = try #require(kept.withLock { $0 })
+        await withCheckedContinuation { continuation in
+            handler(.enterBackground { continuation.resume() })
+        }
+        await trigger.enterBackground()
+    }
+
     @Test("row 32: SIGTERM cleans the disk and then ends what it is asked to end")
     func termination() async throws {
         let ended = Mutex(false)
@@ -132,14 +189,37 @@ struct CleaningTests {
             let byUse = MemoryPressureTrigger(root: folder.path, interval: 1_000)
             #expect(byUse.source == .use(current: group + "/memory.current", limit: 1_000))
             let heard = DispatchSemaphore(value: 0)
-            byUse.start { if case .memoryPressure(.some) = $0 { heard.signal() } }
+            let subscription = byUse.subscribe { if case .memoryPressure(.some) = $0 { heard.signal() } }
             #expect(heard.wait(timeout: .now() + 60) == .success)
-            byUse.stop()
+            subscription.cancel()
             _ = try folder.file("proc/pressure/memory", "")
             #expect(
                 MemoryPressureTrigger(root: folder.path).source == .stalls(path: folder.path + "/proc/pressure/memory"))
             _ = try folder.file("sys/fs/cgroup/g/memory.pressure", "")
             #expect(MemoryPressureTrigger(root: folder.path).source == .stalls(path: group + "/memory.pressure"))
+        }
+
+        @Test("the kernel's stalls are watched here, without privileges, or the kernel has none")
+        func realWatch() throws {
+            let path = "/proc/pressure/memory"
+            guard access(path, W_OK) == 0 else {
+                print("skipped: this system has no \(path) that may be watched")
+                return
+            }
+            let watches = try [MemoryPressure.some, .full].map { try #require(PressureWatch(path: path, kind: $0)) }
+            // No stall is made here; what counts is that the kernel accepted the thresholds and that the wait ends.
+            #expect(PressureWatch.wait(watches, milliseconds: 10) != nil)
+            let source = MemoryPressureTrigger.shared.source
+            #expect(source != .nothing)
+        }
+
+        @Test("a watch without a stall waits in vain, and a folder cannot be watched", .timeLimit(.minutes(1)))
+        func idleWatch() throws {
+            let folder = try DiskFixture().folder
+            _ = try folder.file("pressure", "")
+            let watch = try #require(PressureWatch(path: folder.path + "/pressure", kind: .some))
+            #expect(PressureWatch.wait([watch], milliseconds: 1) == [])
+            #expect(PressureWatch(path: folder.path, kind: .some) == nil)
         }
 
         @Test("row 32: from nine tenths of the limit memory is short")

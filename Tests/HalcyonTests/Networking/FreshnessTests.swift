@@ -101,6 +101,7 @@ struct FreshnessTests {
         #expect(decisions(FreshnessPolicy(honoursServer: false), entry) == Array(repeating: .use, count: 6))
         let patient = FreshnessPolicy(staleWhileRevalidate: 300)
         #expect(decisions(patient, entry)[4] == .useAndRevalidate && decisions(patient, entry)[5] == .revalidate)
+        #expect(decisions(FreshnessPolicy(staleWhileRevalidate: .max), entry)[5] == .useAndRevalidate)
         let strict = freshness(["Cache-Control": "max-age=60, must-revalidate, stale-while-revalidate=30"])
         #expect(decisions(patient, strict)[2] == .revalidate)
         #expect(policy.mayServeAfterError(entry, at: now + 149) && !policy.mayServeAfterError(entry, at: now + 150))

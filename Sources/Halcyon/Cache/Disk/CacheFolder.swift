@@ -57,6 +57,7 @@ struct CacheFolder: Sendable {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw SystemError.last }
         if status.st_mode & S_IFMT == S_IFDIR { throw SystemError(code: EISDIR) }
+        if status.st_mode & S_IFMT != S_IFREG { return nil }
         var data = Data(count: Int(status.st_size))
         var length = 0
         try data.withUnsafeMutableBytes { bytes in
@@ -80,11 +81,13 @@ struct CacheFolder: Sendable {
 
     private func openForReading(_ name: String) throws -> Int32? {
         // The access time is the cache's to set; reading it as another user is not worth an error.
-        var descriptor = open(path(name), O_RDONLY | O_CLOEXEC | SystemFiles.noAccessTime)
-        if descriptor < 0 && errno == EPERM { descriptor = open(path(name), O_RDONLY | O_CLOEXEC) }
+        // Links are not followed, and a pipe is not waited for: neither is a file of the cache.
+        let flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
+        var descriptor = open(path(name), flags | SystemFiles.noAccessTime)
+        if descriptor < 0 && errno == EPERM { descriptor = open(path(name), flags) }
         if descriptor >= 0 { return descriptor }
         let error = SystemError.last
-        if error.code == ENOENT { return nil }
+        if error.code == ENOENT || error.code == ELOOP { return nil }
         throw error
     }
 
@@ -190,10 +193,14 @@ struct CacheFolder: Sendable {
 
     // MARK: - Times
 
-    /// The modification time, in seconds, that stands for never: the last that every file system can hold.
-    private static let never: Int64 = 0x7fff_ffff
+    /// The modification time that stands for never: the last second that every file system can hold (2038-01-19). A file system
+    /// that cannot hold a later time sets this one, so that such a file does not expire after a restart.
+    private static let never: Int64 = 0x7fff_ffff * 1_000_000
 
-    private static func fileTime(_ expires: Int64) -> Int64 { min(expires, never * 1_000_000) }
+    /// Returns the modification time of a file that expires at a time.
+    private static func fileTime(_ expires: Int64) -> Int64 {
+        expires == .max ? never : expires == never ? never - 1 : expires
+    }
 
     private static func moment(_ microseconds: Int64) -> timespec {
         let time = max(microseconds, 0)
@@ -205,7 +212,7 @@ struct CacheFolder: Sendable {
         let expires = time(status.modified)
         return Status(
             size: Int(status.st_blocks) * 512, length: Int(status.st_size), accessed: time(status.lastAccess),
-            expires: expires >= never * 1_000_000 ? .max : expires)
+            expires: expires == never ? .max : expires)
     }
 
     private static func retrying(_ call: () -> Int) -> Int {

@@ -26,13 +26,13 @@ final class DirectoryLock: Sendable {
                 waited += 0.005
                 continue
             }
-            close(descriptor)
+            // All properties are set, so that `deinit` closes the descriptor.
             throw error.code == EWOULDBLOCK
                 ? CacheError.directoryInUse(url) : CacheError.cannotCreateDirectory(url, underlying: error)
         }
     }
 
-    deinit { close(descriptor) }
+    deinit { SystemFiles.close(descriptor) }
 
     /// Whether the directory is no more at the path where it was: somebody removed it, and may have made another there, which
     /// then may be another process' to use. One system call.

@@ -143,7 +143,7 @@ public final class DiskStorage<Value: DataTransformable & Sendable>: Sendable {
         files.change { state, _ in
             state.ledger.departAll(.cleared)
         } then: {
-            for (name, _) in (try? files.folder.list()) ?? [] { files.removeFile(name) }
+            for (name, _) in (try? files.list()) ?? [] { files.removeFile(name) }
         }
     }
 

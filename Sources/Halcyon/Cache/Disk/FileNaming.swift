@@ -21,9 +21,28 @@ struct FileNaming {
         } else {
             stem = "%" + Self.sha256(key)
         }
-        let wanted = forcedExtension ?? pathExtension ?? (takesKeyExtension ? Self.fileExtension(of: key) : nil)
-        guard let wanted, Self.isExtension(wanted) else { return stem }
+        let own = takesKeyExtension ? Self.fileExtension(of: key) : nil
+        guard let wanted = forcedExtension ?? pathExtension ?? own, Self.isExtension(wanted) else { return stem }
+        // A key that is its own name has its extension already.
+        if forcedExtension == nil, pathExtension == nil, stem == key, key.hasSuffix(".\(wanted)") { return stem }
         return "\(stem).\(wanted)"
+    }
+
+    /// Whether a file of this name can be one of the cache.
+    ///
+    /// With hashed names, only 64 hexadecimal digits and an extension are. Otherwise a name is that of a key, so that every plain
+    /// name can be one; a folder of one's own is needed then.
+    func isOwn(_ name: String) -> Bool {
+        guard Self.isPlain(name) else { return false }
+        if !isHashed { return true }
+        let digits = name.utf8.prefix(64)
+        let isHexadecimal = digits.allSatisfy { byte in
+            (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+                || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
+        }
+        guard digits.count == 64, isHexadecimal else { return false }
+        let rest = name.dropFirst(64)
+        return rest.isEmpty || rest.first == "." && Self.isExtension(String(rest.dropFirst()))
     }
 
     /// Whether a text can be the name of a visible file.

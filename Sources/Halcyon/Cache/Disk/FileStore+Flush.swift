@@ -7,9 +7,13 @@ extension FileStore {
     /// What cannot be written into the index is due again the next time; the index is then opened anew and told of
     /// everything.
     func flush() {
-        if state.withLock({ !$0.isBehind || $0.listing == .pending }) { return }
+        let isIdle = state.withLock { state in
+            state.isFlushScheduled = false
+            return !state.isBehind || state.listing == .pending
+        }
+        if isIdle { return }
         // Another's folder may be there now; its index and its files are not ours to touch.
-        if isFolderGone { return state.withLock { $0.isFlushScheduled = false } }
+        if isFolderGone { return }
         index.withLock { index in
             if index?.isInPlace == false { index = nil }
             let isAnew = index == nil

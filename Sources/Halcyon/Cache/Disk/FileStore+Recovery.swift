@@ -13,7 +13,7 @@ extension FileStore {
         let found: DiskRecovery.Result?
         do {
             try beforeListing()
-            found = DiskRecovery.merge(files: try folder.list(), rows: rows)
+            found = DiskRecovery.merge(files: try list(known: Set(rows.map(\.name))), rows: rows)
         } catch {
             found = nil
         }
@@ -43,7 +43,7 @@ extension FileStore {
     @discardableResult
     func measure() -> [Departure] {
         change { state, now in
-            if state.listing == .failed, let files = try? folder.list() { state.complete(with: files) }
+            if state.listing == .failed, let files = try? list(state.config.naming) { state.complete(with: files) }
             for entry in state.ledger.residents(where: { _, _ in true }) {
                 let row = state.row(entry)
                 guard let status = folder.status(row.name) else {

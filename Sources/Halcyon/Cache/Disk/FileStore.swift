@@ -117,22 +117,14 @@ final class FileStore: Sendable {
         }
         let print = Fingerprints.fingerprint(key)
         let (failure, isKept, departures) = mutation.withLock { _ -> ((any Error)?, Bool, [Departure]) in
+            // The file first: if it cannot be renamed, the old value stays, and nothing was evicted for the new one.
+            do { try folder.place(part, as: name) } catch { return (error, false, []) }
             let (isKept, gone) = state.withLock { state -> (Bool, [Gone]) in
                 state.store(name, status, at: now, expiration: expiration, context: context, print: print)
             }
             removeFiles(gone)
-            var failure: (any Error)?
-            if isKept {
-                do { try folder.place(part, as: name) } catch { failure = error }
-            } else {
-                folder.discard(part)
-            }
-            var departures = gone.map(\.departure)
-            if failure != nil {
-                departures += lose(name)
-                removeFile(name)
-            }
-            return (failure, isKept, departures)
+            if !isKept { removeFile(name) }
+            return (nil, isKept, gone.map(\.departure))
         }
         scheduleFlush()
         report(departures)
@@ -220,6 +212,16 @@ final class FileStore: Sendable {
         }
     }
 
+    /// Returns the files of the cache: those that its naming can give, and those in `known`. O(files).
+    ///
+    /// - Throws: ``SystemError`` if the folder cannot be listed.
+    func list(_ naming: FileNaming? = nil, known: Set<String> = []) throws -> [(
+        name: String, status: CacheFolder.Status
+    )] {
+        let naming = naming ?? state.withLock { $0.config.naming }
+        return try folder.list().filter { naming.isOwn($0.name) || known.contains($0.name) }
+    }
+
     /// Changes the ledger, removes the files of those that left, and returns these.
     @discardableResult
     func change(
@@ -284,7 +286,7 @@ final class FileStore: Sendable {
                     state.ledger.depart(entry, .lost)
                 }
                 let lost = state.takeGone()
-                if isGone { state.beginAnew(with: failure == nil ? try? folder.list() : []) }
+                if isGone { state.beginAnew(with: failure == nil ? try? list(state.config.naming) : []) }
                 return (lost, state.takeGone())
             }
             removeFiles(evicted)

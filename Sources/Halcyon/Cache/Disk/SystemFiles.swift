@@ -9,6 +9,16 @@ enum SystemFiles {
         /// Nothing: there is no such flag.
         static let noAccessTime: Int32 = 0
     #endif
+
+    /// Closes a descriptor. In debug builds, one that is closed already is an error: another thread may have it by now.
+    static func close(_ descriptor: Int32) {
+        #if canImport(Darwin)
+            let status = Darwin.close(descriptor)
+        #else
+            let status = Glibc.close(descriptor)
+        #endif
+        assert(status == 0 || errno != EBADF, "The descriptor is closed twice.")
+    }
 }
 
 extension stat {

@@ -33,10 +33,11 @@ extension ImageCache {
 
     /// Removes the value of a key from memory at once, and from disk later.
     public func removeImage(
-        forKey key: String, processorIdentifier: String = "", fromMemory: Bool = true, fromDisk: Bool = true,
-        callbackQueue: CallbackQueue = .untouch, completionHandler: (@Sendable () -> Void)? = nil
+        forKey key: String, processorIdentifier: String = "", forcedExtension: String? = nil, fromMemory: Bool = true,
+        fromDisk: Bool = true, callbackQueue: CallbackQueue = .untouch,
+        completionHandler: (@Sendable () -> Void)? = nil
     ) {
-        remove(key.computedKey(with: processorIdentifier), fromMemory, fromDisk) {
+        remove(key.computedKey(with: processorIdentifier), forcedExtension, fromMemory, fromDisk) {
             if let completionHandler { callbackQueue.execute(completionHandler) }
         }
     }

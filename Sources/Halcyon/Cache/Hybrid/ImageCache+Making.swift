@@ -34,14 +34,14 @@ extension ImageCache where Value: DataTransformable {
     /// - Parameters:
     ///   - seed: of everything random in the policies.
     ///   - recorder: is told of every access.
-    ///   - triggers: tell when memory is short or the app goes to the background.
+    ///   - triggers: report when memory is short or the app enters the background. By default ``CacheTriggers/standard``.
     /// - Throws: `PolicyError` if there is no such policy or it does not take these settings;
     ///   ``CacheError/policyNeedsFuture(_:)`` if it is one that only a replay can serve.
     public convenience init(
         memory: MemoryStorage<Value>.Config = .init(), disk: DiskStorageConfig, memoryPolicyNamed memoryPolicy: String,
         diskPolicyNamed diskPolicy: String = "lru", in catalogue: PolicyCatalogue = .standard, seed: UInt64 = 1,
         clock: any CacheClock = SystemClock(), recorder: (any AccessRecorder)? = nil,
-        triggers: [any CacheTrigger] = []
+        triggers: [any CacheTrigger] = CacheTriggers.standard
     ) throws {
         self.init(
             memory: memory, disk: disk, memoryPolicy: try catalogue.livePolicy(memoryPolicy),

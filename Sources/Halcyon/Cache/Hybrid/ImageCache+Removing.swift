@@ -2,11 +2,16 @@ import Foundation
 
 extension ImageCache {
     /// Removes the value of a key from memory at once, from disk before this returns, or from one of both.
+    ///
+    /// - Parameter forcedExtension: the extension that the file was stored with (``CacheOptions/forcedExtension``).
     public func remove(
-        forKey key: String, processorIdentifier: String = "", fromMemory: Bool = true, fromDisk: Bool = true
+        forKey key: String, processorIdentifier: String = "", forcedExtension: String? = nil, fromMemory: Bool = true,
+        fromDisk: Bool = true
     ) async {
         await withCheckedContinuation { continuation in
-            remove(key.computedKey(with: processorIdentifier), fromMemory, fromDisk) { continuation.resume() }
+            remove(key.computedKey(with: processorIdentifier), forcedExtension, fromMemory, fromDisk) {
+                continuation.resume()
+            }
         }
     }
 
@@ -71,7 +76,8 @@ extension ImageCache {
     // MARK: - Inside
 
     func remove(
-        _ computed: String, _ fromMemory: Bool, _ fromDisk: Bool, done: @escaping @Sendable () -> Void
+        _ computed: String, _ forcedExtension: String? = nil, _ fromMemory: Bool, _ fromDisk: Bool,
+        done: @escaping @Sendable () -> Void
     ) {
         prefetches.take(computed)
         if fromMemory { memoryStorage.remove(forKey: computed) }
@@ -80,7 +86,7 @@ extension ImageCache {
             return
         }
         onDisk(changing: true) { storage in
-            storage.remove(forKey: computed)
+            storage.remove(forKey: computed, forcedExtension: forcedExtension)
         } done: { _ in
             done()
         }

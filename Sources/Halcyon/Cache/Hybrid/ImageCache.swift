@@ -33,7 +33,8 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
     let requests = Atomic<Int>(0)
     let recorder: (any AccessRecorder)?
     let prefetches = PrefetchMarks()
-    let triggers: [any CacheTrigger]
+    /// Ends with the cache.
+    private let subscriptions = Mutex<[TriggerSubscription]>([])
     /// Reads go on side by side; whatever changes the disk waits for what was asked before, and what is asked later for it.
     let ioQueue = DispatchQueue(label: "halcyon.cache.io", qos: .userInitiated, attributes: .concurrent)
     let onIOQueue = DispatchSpecificKey<Bool>()
@@ -48,13 +49,13 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
     ///   - diskPolicy: who stays on disk; by default least recently used.
     ///   - seed: of everything random in the policies.
     ///   - recorder: is told of every access.
-    ///   - triggers: tell when memory is short or the app goes to the background.
+    ///   - triggers: report when memory is short or the app enters the background. By default ``CacheTriggers/standard``.
     public init(
         memory: MemoryStorage<Value>.Config = .init(), disk: DiskStorageConfig,
         memoryPolicy: ConfiguredPolicy = ConfiguredPolicy(LRU.self),
         diskPolicy: ConfiguredPolicy = ConfiguredPolicy(LRU.self), seed: UInt64 = 1,
         serializer: any CacheSerializer<Value>, clock: any CacheClock = SystemClock(),
-        recorder: (any AccessRecorder)? = nil, triggers: [any CacheTrigger] = []
+        recorder: (any AccessRecorder)? = nil, triggers: [any CacheTrigger] = CacheTriggers.standard
     ) {
         let (hub, users) = (CacheEventHub(), UserNumbers())
         self.hub = hub
@@ -62,7 +63,6 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
         self.serializer = serializer
         self.clock = clock
         self.recorder = recorder
-        self.triggers = triggers
         memoryStorage = MemoryStorage(
             memory, memoryPolicy, seed: seed, clock: clock, users: users, prefetches: true,
             onDeparture: { hub.departed(.memory, $0) })
@@ -74,10 +74,14 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
         }
         freshness = FreshnessRecords(tier: tier, clock: clock)
         ioQueue.setSpecific(key: onIOQueue, value: true)
-        for trigger in triggers { trigger.start { [weak self] event in self?.respond(to: event) } }
+        let subscribed = triggers.map { trigger in
+            trigger.subscribe { [weak self] event in
+                guard let self else { return event.abandon() }
+                respond(to: event)
+            }
+        }
+        subscriptions.withLock { $0 = subscribed }
     }
-
-    deinit { for trigger in triggers { trigger.stop() } }
 
     /// What is on disk; `nil` if it could not be opened so far.
     public var diskStorage: DiskStorage<Data>? { tier.storage }
@@ -120,21 +124,31 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
     }
 
     /// Where the value of a key is. This is no access, extends nothing, and looks at the disk on the caller's thread.
-    public func imageCachedType(forKey key: String, processorIdentifier: String = "") -> CacheType {
+    ///
+    /// - Parameter forcedExtension: the extension that the file was stored with (``CacheOptions/forcedExtension``).
+    public func imageCachedType(
+        forKey key: String, processorIdentifier: String = "", forcedExtension: String? = nil
+    ) -> CacheType {
         let computed = key.computedKey(with: processorIdentifier)
         if memoryStorage.isCached(forKey: computed) { return .memory }
-        return tier.storage?.isCached(forKey: computed) == true ? .disk : .none
+        return tier.storage?.isCached(forKey: computed, forcedExtension: forcedExtension) == true ? .disk : .none
     }
 
     /// Whether there is a value of a key, in memory or on disk.
-    public func isCached(forKey key: String, processorIdentifier: String = "") -> Bool {
-        imageCachedType(forKey: key, processorIdentifier: processorIdentifier).cached
+    public func isCached(
+        forKey key: String, processorIdentifier: String = "", forcedExtension: String? = nil
+    ) -> Bool {
+        imageCachedType(
+            forKey: key, processorIdentifier: processorIdentifier, forcedExtension: forcedExtension
+        ).cached
     }
 
     /// The name of the file that a key has or would have; `nil` without a disk.
-    public func hash(forKey key: String, processorIdentifier: String = "") -> String? {
+    public func hash(
+        forKey key: String, processorIdentifier: String = "", forcedExtension: String? = nil
+    ) -> String? {
         let computed = key.computedKey(with: processorIdentifier)
-        return tier.storage?.cacheFileURL(forKey: computed).lastPathComponent
+        return tier.storage?.cacheFileURL(forKey: computed, forcedExtension: forcedExtension).lastPathComponent
     }
 
     /// Writes down that a key was looked up in vain and is not loaded either.

@@ -1,14 +1,15 @@
 import Foundation
 import Synchronization
 
-/// Tells that the process is asked to end (SIGTERM): the disk is cleaned and flushed, then the process ends by that signal.
+/// Cleans and flushes the disks when the process is asked to end (SIGTERM), then ends the process by that signal.
 ///
-/// For servers and command-line programs that have no handler of their own; while it is started, it is the handler.
+/// It is for servers and command-line programs without a handler of their own. While a cache subscribes, it is the handler.
 public final class TerminationTrigger: CacheTrigger {
+    private let handlers = TriggerHandlers()
     private let source = Mutex<(any DispatchSourceSignal)?>(nil)
     private let finish: @Sendable () -> Void
 
-    /// A trigger that ends the process by the signal when the disk is clean.
+    /// Creates a trigger that ends the process by the signal when the disks are clean.
     public convenience init() {
         self.init {
             signal(SIGTERM, SIG_DFL)
@@ -16,24 +17,36 @@ public final class TerminationTrigger: CacheTrigger {
         }
     }
 
-    /// A trigger that does something else at the end.
+    /// Creates a trigger that calls `finish` when the disks are clean.
     public init(finish: @escaping @Sendable () -> Void) { self.finish = finish }
 
-    public func start(_ handler: @escaping @Sendable (CacheTriggerEvent) -> Void) {
-        signal(SIGTERM, SIG_IGN)
+    public func subscribe(_ handler: @escaping @Sendable (CacheTriggerEvent) -> Void) -> TriggerSubscription {
+        handlers.add(handler) { [weak self] in self?.update() }
+    }
+
+    /// Handles the signal as long as there is a handler.
+    private func update() {
         source.withLock { source in
+            if handlers.isEmpty {
+                guard let old = source else { return }
+                old.cancel()
+                source = nil
+                signal(SIGTERM, SIG_DFL)
+                return
+            }
+            if source != nil { return }
+            signal(SIGTERM, SIG_IGN)
             let next = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .global())
-            next.setEventHandler { [finish] in handler(.enterBackground(done: finish)) }
+            next.setEventHandler { [handlers, finish] in
+                let waiting = DispatchGroup()
+                for handler in handlers.all {
+                    waiting.enter()
+                    handler(.enterBackground { waiting.leave() })
+                }
+                waiting.notify(queue: .global(), execute: finish)
+            }
             next.activate()
             source = next
         }
-    }
-
-    public func stop() {
-        source.withLock { source in
-            source?.cancel()
-            source = nil
-        }
-        signal(SIGTERM, SIG_DFL)
     }
 }

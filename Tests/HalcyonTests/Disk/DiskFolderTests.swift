@@ -1,0 +1,142 @@
+import Foundation
+import HalcyonTestSupport
+import Synchronization
+import Testing
+
+@testable import Halcyon
+
+@Suite("The folder of a disk storage")
+struct DiskFolderTests {
+    @Test("a file that is not the cache's is neither counted, nor expired, nor deleted")
+    func foreignFiles() throws {
+        let fixture = try DiskFixture()
+        let folder = try DiskFixture.subfolder(of: fixture)
+        let notes = folder.appendingPathComponent("notes.txt")
+        try Data(count: 9_000).write(to: notes)
+        // Long ago, as a cache would see it: expired.
+        try FileManager.default.setAttributes(
+            [.modificationDate: Date(timeIntervalSince1970: 1)], ofItemAtPath: notes.path)
+        var disk: DiskStorage<Data>? = try fixture.open()
+        try disk?.store(value: Data("a".utf8), forKey: "a")
+        #expect(disk?.count == 1 && disk?.totalSize == 4_096)
+        disk?.removeExpiredValues()
+        disk?.removeAll()
+        #expect(disk?.count == 0 && FileManager.default.fileExists(atPath: notes.path))
+        try fixture.close(&disk)
+        disk = try fixture.open()
+        #expect(disk?.count == 0 && FileManager.default.fileExists(atPath: notes.path))
+    }
+
+    @Test("files of a folder whose names were not hashed before are still known")
+    func renamedFolder() throws {
+        let fixture = try DiskFixture()
+        var disk: DiskStorage<Data>? = try fixture.open { $0.usesHashedFileName = false }
+        try disk?.store(value: Data("a".utf8), forKey: "plain name")
+        disk?.flush()
+        try fixture.close(&disk)
+        disk = try fixture.open()
+        #expect(disk?.count == 1)
+        disk?.removeAll()
+        #expect(disk?.count == 0)
+    }
+
+    @Test("links are not followed and pipes are not waited for", .timeLimit(.minutes(1)))
+    func linksAndPipes() throws {
+        let fixture = try DiskFixture()
+        let disk = try fixture.open { $0.usesHashedFileName = false }
+        disk.files.waitUntilListed()
+        let folder = disk.directoryURL.path
+        let secret = fixture.folder.path + "/secret"
+        try Data("secret".utf8).write(to: URL(fileURLWithPath: secret))
+        for key in ["link", "pipe"] { try disk.store(value: Data("v".utf8), forKey: key) }
+        #expect(unlink(folder + "/link") == 0 && symlink(secret, folder + "/link") == 0)
+        #expect(unlink(folder + "/pipe") == 0 && mkfifo(folder + "/pipe", 0o600) == 0)
+        #expect(try disk.value(forKey: "link") == nil)
+        #expect(try disk.value(forKey: "pipe") == nil)
+    }
+
+    @Test(
+        "an expiration is the same after a restart, beyond 2038 too",
+        arguments: [0x7fff_fffe, 0x7fff_ffff, 0x8000_0000, 4_000_000_000] as [Double])
+    func late(seconds: Double) throws {
+        let fixture = try DiskFixture()
+        var disk: DiskStorage<Data>? = try fixture.open()
+        let date = StorageExpiration.date(Date(timeIntervalSince1970: seconds))
+        try disk?.store(value: Data("a".utf8), forKey: "a", expiration: date)
+        try disk?.store(value: Data("b".utf8), forKey: "b", expiration: .never)
+        try fixture.close(&disk)
+        fixture.clock.set(Int64(seconds * 1e6) - 2)
+        disk = try fixture.open()
+        #expect(disk?.isCached(forKey: "a") == true)
+        fixture.clock.set(Int64(seconds * 1e6) + 1)
+        #expect(disk?.isCached(forKey: "a") == false)
+        #expect(disk?.isCached(forKey: "b") == true)
+    }
+
+    @Test("a file that cannot be renamed costs neither the old value nor any other")
+    func failedRename() throws {
+        let fixture = try DiskFixture()
+        let isFailing = SharedFlag()
+        let disk = try fixture.open({ $0.sizeLimit = 3 * 4_096 }) { step in
+            if step == .renaming, isFailing.value { throw SystemError(code: ENOSPC) }
+        }
+        for key in ["a", "b", "c"] { try disk.store(value: Data(key.utf8), forKey: key) }
+        isFailing.value = true
+        #expect(throws: CacheError.self) { try disk.store(value: Data("new".utf8), forKey: "a") }
+        #expect(throws: CacheError.self) { try disk.store(value: Data("d".utf8), forKey: "d") }
+        for key in ["a", "b", "c"] { #expect(try disk.value(forKey: key) == Data(key.utf8)) }
+        try fixture.expectAgreement(disk)
+    }
+
+    @Test("a flush that comes before the listing does not keep later ones from coming")
+    func earlyFlush() async throws {
+        let fixture = try DiskFixture()
+        let gate = DispatchSemaphore(value: 0)
+        let disk = try fixture.open(beforeListing: { gate.wait() })
+        disk.files.state.withLock { $0.isFlushScheduled = true }
+        disk.files.flush()
+        #expect(!disk.files.state.withLock { $0.isFlushScheduled })
+        gate.signal()
+        disk.files.waitUntilListed()
+    }
+
+    @Test("a key that is its own name keeps one extension")
+    func oneExtension() {
+        let naming = FileNaming(isHashed: false, pathExtension: nil, takesKeyExtension: true)
+        #expect(naming.name(of: "test.gif") == "test.gif")
+        #expect(naming.name(of: "test.gif@round") == "test.gif@round.gif")
+        #expect(naming.name(of: "test.gif", forcedExtension: "gif") == "test.gif.gif")
+        #expect(
+            FileNaming(isHashed: false, pathExtension: "gif", takesKeyExtension: true).name(of: "test.gif")
+                == "test.gif.gif")
+    }
+
+    @Test("a folder that is in use is refused with one closed descriptor, and left free afterwards")
+    func closedOnce() throws {
+        let fixture = try DiskFixture()
+        var disk: DiskStorage<Data>? = try fixture.open()
+        let url = try #require(disk?.directoryURL)
+        // A descriptor that is closed twice fails an assertion.
+        for _ in 0..<50 { #expect(throws: CacheError.self) { _ = try DirectoryLock(url, patience: 0) } }
+        try fixture.close(&disk)
+        _ = try DirectoryLock(url, patience: 0)
+    }
+}
+
+/// A flag that tests set while a storage reads it.
+final class SharedFlag: Sendable {
+    private let state = Mutex(false)
+    var value: Bool {
+        get { state.withLock { $0 } }
+        set { state.withLock { $0 = newValue } }
+    }
+}
+
+extension DiskFixture {
+    /// Makes the folder of the storage before there is one.
+    static func subfolder(of fixture: DiskFixture) throws -> URL {
+        let url = try fixture.config().folder()
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+        return url
+    }
+}
