@@ -10,6 +10,7 @@
 # test-lab: the Python package Experiments/lab: its types, its tests on worker processes, in a virtual environment.
 # evidence: runs what is missing of the suites behind Experiments/results.md, some ten minutes on two cores, and writes its tables.
 # check-evidence: the tables against the stored results, and some stored cells run again.
+# peers: libCacheSim's counts behind Experiments/peers.md, some half an hour.   check-peers: a part of them again.
 # lint: format and spelling of the code.   docs: the API documentation.   Missing system packages are installed on the way.
 
 REPLAY := .build/release/replay
@@ -18,8 +19,9 @@ VENV   := .build/venv
 IMAGES_VENV := .build/venv-images
 NOTEBOOKS_VENV := .build/venv-notebooks
 LAB_VENV := .build/lab
+PEERS_READY := $(if $(filter Linux-x86_64,$(shell uname -s)-$(shell uname -m)),$(LAB_VENV)/peers)
 
-.PHONY: demo test kernels bench-kernels soak sanitize check acceptance acceptance-short bench bench-cache bench-log bench-images bench-network notebooks model-exchange test-lab evidence check-evidence lint products api docs release dependencies example clean
+.PHONY: demo test kernels bench-kernels soak sanitize check acceptance acceptance-short bench bench-cache bench-log bench-images bench-network notebooks model-exchange test-lab evidence check-evidence peers check-peers lint products api docs release dependencies example clean
 
 demo: release
 	@echo
@@ -109,12 +111,12 @@ model-exchange: release $(NOTEBOOKS_VENV)/ready
 	@$(NOTEBOOKS_VENV)/bin/python Experiments/model_exchange.py --replay $(REPLAY)
 
 # Its types, then its tests: plans, worker processes that are killed, a scheduler that is restarted.
-test-lab: release $(LAB_VENV)/ready
+test-lab: release $(LAB_VENV)/ready $(PEERS_READY)
 	cd Experiments/lab && ../../$(LAB_VENV)/bin/mypy
 	cd Experiments/lab && REPLAY=../../$(REPLAY) ../../$(LAB_VENV)/bin/pytest
 
-EVIDENCE := kingfisher cold-start ablation prefetch hypothesis policies
-PAGES := Experiments/README.md Experiments/results.md Experiments/methods.md
+EVIDENCE := kingfisher cold-start ablation prefetch hypothesis policies peers
+PAGES := Experiments/README.md Experiments/results.md Experiments/methods.md Experiments/peers.md
 LAB := $(LAB_VENV)/bin/python -m lab
 
 # The suites read the traces that HALCYON_TRACES names. Stored cells are not run again; an interrupted run goes on.
@@ -130,6 +132,20 @@ check-evidence: release $(LAB_VENV)/ready
 	@$(LAB) rerun Experiments/suites/kingfisher.yml Experiments/results/kingfisher --replay $(REPLAY) --seed $$(date +%j)
 	@test -z "$$HALCYON_TRACES" || \
 	    $(LAB) rerun Experiments/suites/policies.yml Experiments/results/policies --replay $(REPLAY) --seed $$(date +%j)
+	@$(LAB) rerun Experiments/suites/peers.yml Experiments/results/peers --replay $(REPLAY) --seed $$(date +%j) \
+	    --trace shop --trace feed --trace feed_objects
+	@$(if $(PEERS_READY),$(MAKE) --no-print-directory check-peers, \
+	    echo "halcyon: libcachesim has no wheel for this machine; its counts are not run again" >&2)
+
+PEER_COUNTS := Experiments/results/peers/libcachesim-0.3.5.csv
+
+# Runs that release again, on the bundled traces and on those that HALCYON_TRACES names.
+peers: $(LAB_VENV)/peers
+	@$(LAB) peers $(PEER_COUNTS) --all
+
+# One cell of each policy.
+check-peers: $(LAB_VENV)/peers
+	@$(LAB) peers $(PEER_COUNTS) --check --seed $$(date +%j)
 
 lint:
 	swift format lint --strict --recursive Package.swift Sources Tests Experiments
@@ -185,6 +201,12 @@ $(LAB_VENV)/ready: Experiments/lab/pyproject.toml Experiments/lab/constraints.tx
 	$(PYTHON) -m venv --clear $(LAB_VENV)
 	$(LAB_VENV)/bin/pip install --quiet --disable-pip-version-check --constraint Experiments/lab/constraints.txt \
 	    --editable 'Experiments/lab[test]'
+	@touch $@
+
+# The release has a wheel for x86-64 Linux only. Its dependencies read traces from S3, and would replace pinned versions.
+$(LAB_VENV)/peers: $(LAB_VENV)/ready Experiments/Benchmarks/requirements.txt
+	$(LAB_VENV)/bin/pip install --quiet --disable-pip-version-check --no-deps \
+	    --requirement Experiments/Benchmarks/requirements.txt
 	@touch $@
 
 clean:

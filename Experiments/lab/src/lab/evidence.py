@@ -21,9 +21,10 @@ import pandas as pd
 from lab.cells import cell_path
 from lab.errors import ResultsError, UsageError
 from lab.frames import load, units
+from lab.peer_tables import PEER_TABLES
 from lab.planning import read_plan, run_replay
 from lab.statistics import differences
-from lab.tables import write_text_beside
+from lab.tables import markdown, write_text_beside
 
 _MARKED = re.compile(r"(<!-- table: (?P<name>[a-z0-9-]+) -->\n)(?P<body>.*?)(<!-- end of table -->)", re.DOTALL)
 
@@ -68,12 +69,6 @@ def write(results: Path, documents: list[Path], *, check: bool = False) -> list[
             if not check:
                 write_text_beside(path, filled)
     return changed
-
-
-def markdown(header: list[str], rows: list[list[str]]) -> str:
-    """Returns a table in Markdown; the first column is text, the others are aligned to the right."""
-    lines = [header, ["---"] + ["--:"] * (len(header) - 1), *rows]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def _means(results: pd.DataFrame) -> pd.DataFrame:
@@ -355,4 +350,5 @@ TABLES: Mapping[str, tuple[str, Callable[[Path], str]]] = {
     "prefetch": ("prefetch", _prefetching),
     "kingfisher": ("kingfisher", _apps),
     "cold-start": ("cold-start", _cold),
+    **PEER_TABLES,
 }
