@@ -119,6 +119,10 @@ def _signed(value: float, digits: int = 1) -> str:
     return (text if float(text) else f"{0:.{digits}f}").replace("-", "−")
 
 
+def _uses_sizes(place: Place) -> bool:
+    return any(trace.name == place[0] and trace.uses_sizes for trace in TRACES)
+
+
 def _class(peer: Peer) -> str:
     return f"`{peer.name}`"
 
@@ -148,19 +152,17 @@ def ratio(folder: Path) -> str:
         over = {
             f"{place[0]} {capacity}": 100 * (both.own(peer.ours)[place].miss_ratio / both.count(peer, place).miss_ratio - 1)
             for place, capacity in both.places()
+            if _uses_sizes(place) or not peer.needs_sizes
         }
         worst, best = max(over, key=lambda name: over[name]), min(over, key=lambda name: over[name])
         rows.append(
             [
                 f"`{peer.ours}`", _class(peer), _signed(mean(over.values())),
-                str(sum(abs(value) <= 1 for value in over.values())),
+                f"{sum(abs(value) <= 1 for value in over.values())} of {len(over)}",
                 f"{_signed(over[worst])} ({worst})", f"{_signed(over[best])} ({best})",
             ]
         )  # fmt: skip
-    cells = len(both.places())
-    return markdown(
-        ["Halcyon", "libCacheSim", "mean, %", f"within 1 %, of {cells} cells", "highest, %", "lowest, %"], rows
-    )
+    return markdown(["Halcyon", "libCacheSim", "mean, %", "within 1 %", "highest, %", "lowest, %"], rows)
 
 
 def _best(both: Comparison, place: Place) -> Count:
@@ -219,7 +221,7 @@ def weak(folder: Path) -> str:
     """Where the release's counts are not those of the policy's name."""
     both = Comparison(folder)
     places = [place for place, _ in both.places()]
-    uniform = [place for place in places if not next(trace for trace in TRACES if trace.name == place[0]).uses_sizes]
+    uniform = [place for place in places if not _uses_sizes(place)]
     rows = []
     for peer in (peer for peer in CATALOGUE if peer.is_run):
         cells = [place for place in uniform if place[0] not in peer.skipped]
@@ -240,6 +242,13 @@ def weak(folder: Path) -> str:
         if same:
             names = ", ".join(dict.fromkeys(name for name, _ in same))
             rows.append([_class(peer), f"the misses of `LRU` in every setting: {names}", f"{len(same)} of {len(cells)}"])
+    lru = both.counts(BY_NAME["LRU"])
+    for peer in (peer for peer in CATALOGUE if peer.is_run and peer.is_online):
+        cells = [place for place in places if place[0] not in peer.skipped]
+        none = [place for place in cells if both.lowest(peer, place).miss_ratio == 1 > lru[place].miss_ratio]
+        if none:
+            names = ", ".join(f"{name} at {capacity}" for name, capacity in none)
+            rows.append([_class(peer), f"no hit at all, other than `LRU`: {names}", f"{len(none)} of {len(cells)}"])
     worse = [
         place
         for place in places
@@ -247,7 +256,7 @@ def weak(folder: Path) -> str:
     ]
     if worse:
         names = ", ".join(dict.fromkeys(name for name, _ in worse))
-        rows.append([_class(BY_NAME["WTinyLFU"]), f"10 % more misses than `FIFO`: {names}", f"{len(worse)} of {len(places)}"])
+        rows.append(["`WTinyLFU`", f"10 % more misses than `FIFO`: {names}", f"{len(worse)} of {len(places)}"])
     return _list(["libCacheSim", "finding", "cells"], rows)
 
 

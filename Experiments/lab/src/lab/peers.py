@@ -69,8 +69,8 @@ class Peer:
 
     #: Its class in ``libcachesim``, or its bound function (``CAR_init``) where there is no class.
     name: str
-    #: The comparison: ``exact`` (miss for miss), ``ratio`` (miss ratios), ``learned``, ``counted`` (no counterpart here;
-    #: among the policies that the best of each cell is drawn from), or ``omitted`` (not run).
+    #: The comparison: ``exact`` (miss for miss), ``ratio`` (miss ratios), ``learned``, ``counted`` or ``omitted``. A counted
+    #: policy has no counterpart in Halcyon and may be the best of a cell. An omitted one is not run.
     comparison: str
     #: The label of Halcyon's policy, if there is one.
     ours: str = ""
@@ -80,6 +80,8 @@ class Peer:
     is_online: bool = True
     #: Whether its counts can be those of a cache of the given capacity.
     is_sound: bool = True
+    #: Whether it is compared only where objects have sizes.
+    needs_sizes: bool = False
     #: Names of traces that it is not run on.
     skipped: tuple[str, ...] = ()
     #: Why it is compared in this way.
@@ -98,6 +100,10 @@ class Peer:
         return self.function or (self.name if self.name.endswith("_init") else f"{self.name}_init")
 
 
+# The class passes merge_consecutive_segs=True, which the release reads as 0; the default of its function is 1.
+_GL_CACHE = (
+    "", "retrain_intvl=60", "merge_consecutive_segs=1", "merge_consecutive_segs=1,retrain_intvl=60",
+)  # fmt: skip
 _VARIANT = "an older or other form of {}, which is compared"
 
 #: Every policy of the release, by the comparison. ``unlisted`` finds those that are missing here.
@@ -123,11 +129,11 @@ CATALOGUE = (
     Peer("LHD", RATIO, "lhd", reason="random numbers"),
     Peer("Cacheus", RATIO, "cacheus", reason="random numbers; the paper leaves details open"),
     Peer("WTinyLFU", RATIO, "w-tinylfu", reason="the paper leaves the sketch open"),
-    Peer("Size", RATIO, "size", reason="ties are open, and all objects tie where sizes are uniform"),
+    Peer("Size", RATIO, "size", needs_sizes=True, reason="ties are open; compared where sizes vary"),
     Peer("Random", RATIO, "random", reason="random numbers"),
     Peer("BeladySize", RATIO, "belady-size", is_online=False, reason="random numbers"),
     Peer("ThreeLCache", LEARNED, "learned", ("", "objective=object-miss-ratio"), reason="another learner"),
-    Peer("GLCache", LEARNED, "learned", ("", "retrain_intvl=60"), reason="another learner"),
+    Peer("GLCache", LEARNED, "learned", _GL_CACHE, reason="another learner"),
     Peer("LRB", LEARNED, "learned", ("objective=object-miss-ratio",), reason="another learner"),
     Peer("ARCv0_init", COUNTED, reason=_VARIANT.format("ARC")),
     Peer("S3FIFOv0_init", COUNTED, reason=_VARIANT.format("S3FIFO")),
@@ -139,7 +145,7 @@ CATALOGUE = (
     Peer("LRUProb", COUNTED, function="LRU_Prob_init", reason="not in Halcyon"),
     Peer("RandomLRU_init", COUNTED, reason="not in Halcyon"),
     Peer("RandomTwo_init", COUNTED, reason="not in Halcyon"),
-    Peer("ClockPro", COUNTED, is_sound=False, reason="suspect: fewer misses than the optimum, see below"),
+    Peer("ClockPro", COUNTED, settings=("", "init_ratio_cold=1"), is_sound=False, reason="fewer misses than the optimum"),
     Peer("LFUDA", OMITTED, reason="its counts compound; a run on shop at 1 % did not end in 7 minutes"),
     Peer("LeCaRv0_init", OMITTED, reason="crashes (segmentation fault) on adapt_size"),
     Peer("FlashProb", OMITTED, function="flashProb_init", reason="two tiers; aborts at a capacity of 10 objects"),
