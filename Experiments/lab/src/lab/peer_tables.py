@@ -222,7 +222,7 @@ def weak(folder: Path) -> str:
     both = Comparison(folder)
     places = [place for place, _ in both.places()]
     uniform = [place for place in places if not _uses_sizes(place)]
-    rows = []
+    rows, lru = [], both.counts(BY_NAME["LRU"])
     for peer in (peer for peer in CATALOGUE if peer.is_run):
         cells = [place for place in uniform if place[0] not in peer.skipped]
         below = sum(both.lowest(peer, place).misses < both.count(BY_NAME["Belady"], place).misses for place in cells)
@@ -230,19 +230,16 @@ def weak(folder: Path) -> str:
             rows.append([_class(peer), "fewer misses than the optimum, uniform sizes", f"{below} of {len(cells)}"])
     for peer in (peer for peer in CATALOGUE if peer.comparison == LEARNED):
         cells = [place for place in places if place[0] not in peer.skipped]
+        # Where LRU has no hit, or as many as the optimum, equal counts say nothing.
         same = [
             place
             for place in cells
-            if all(
-                both.count(peer, place, parameters).misses == both.count(BY_NAME["LRU"], place).misses
-                and both.count(peer, place, parameters).misses < both.count(peer, place, parameters).requests
-                for parameters in peer.settings
-            )
+            if both.count(BY_NAME["Belady"], place).misses < lru[place].misses < lru[place].requests
+            and all(both.count(peer, place, parameters).misses == lru[place].misses for parameters in peer.settings)
         ]
         if same:
             names = ", ".join(dict.fromkeys(name for name, _ in same))
             rows.append([_class(peer), f"the misses of `LRU` in every setting: {names}", f"{len(same)} of {len(cells)}"])
-    lru = both.counts(BY_NAME["LRU"])
     for peer in (peer for peer in CATALOGUE if peer.is_run and peer.is_online):
         cells = [place for place in places if place[0] not in peer.skipped]
         none = [place for place in cells if both.lowest(peer, place).miss_ratio == 1 > lru[place].miss_ratio]
