@@ -11,6 +11,7 @@
 # evidence: runs what is missing of the suites behind Experiments/results.md, some ten minutes on two cores, and writes its tables.
 # check-evidence: the tables against the stored results, and some stored cells run again.   confirmatory: the frozen suite.
 # report: the stored results as a page, .build/report/index.html, and its picture.   RESULTS=FOLDERS: other results.
+# peers: libCacheSim's counts behind Experiments/peers.md, some half an hour.   check-peers: a part of them again.
 # lint: format and spelling of the code.   docs: the API documentation.   Missing system packages are installed on the way.
 
 REPLAY := .build/release/replay
@@ -19,8 +20,9 @@ VENV   := .build/venv
 IMAGES_VENV := .build/venv-images
 NOTEBOOKS_VENV := .build/venv-notebooks
 LAB_VENV := .build/lab
+PEERS_READY := $(if $(filter Linux-x86_64,$(shell uname -s)-$(shell uname -m)),$(LAB_VENV)/peers)
 
-.PHONY: demo test kernels bench-kernels soak sanitize check acceptance acceptance-short bench bench-cache bench-log bench-images bench-network notebooks model-exchange test-lab evidence check-evidence confirmatory report lint products api docs release dependencies example clean
+.PHONY: demo test kernels bench-kernels soak sanitize check acceptance acceptance-short bench bench-cache bench-log bench-images bench-network notebooks model-exchange test-lab evidence check-evidence peers check-peers confirmatory report lint products api docs release dependencies example clean
 
 demo: release
 	@echo
@@ -113,13 +115,14 @@ model-exchange: release $(NOTEBOOKS_VENV)/ready
 	@$(NOTEBOOKS_VENV)/bin/python Experiments/model_exchange.py --replay $(REPLAY)
 
 # Its types, then its tests: plans, worker processes that are killed, a scheduler that is restarted.
-test-lab: release $(LAB_VENV)/ready
+test-lab: release $(LAB_VENV)/ready $(PEERS_READY)
 	@.ci/install-dependencies browser
 	cd Experiments/lab && ../../$(LAB_VENV)/bin/mypy
 	cd Experiments/lab && REPLAY=../../$(REPLAY) ../../$(LAB_VENV)/bin/pytest
 
-EVIDENCE := kingfisher cold-start bytes ablation prefetch hypothesis policies
-PAGES := README.md Experiments/README.md Experiments/results.md Experiments/tables.md Experiments/methods.md Experiments/confirmatory.md
+EVIDENCE := kingfisher cold-start bytes ablation prefetch hypothesis policies peers
+PAGES := README.md Experiments/README.md Experiments/results.md Experiments/tables.md Experiments/methods.md Experiments/confirmatory.md \
+    Experiments/peers.md
 PICTURE := --picture Experiments/results/overview.svg
 LAB := $(LAB_VENV)/bin/python -m lab
 
@@ -140,8 +143,21 @@ check-evidence: release $(LAB_VENV)/ready
 	@$(LAB) evidence --check Experiments/results $(PAGES) $(PICTURE)
 	@$(call RERUN,kingfisher) --trace shop --trace feed --cells 100
 	@$(call RERUN,bytes) --trace feed --cells 5
+	@$(call RERUN,peers) --trace shop --trace feed --trace feed_objects --cells 5
 	@test -z "$$HALCYON_TRACES" || for suite in $(EVIDENCE); do \
 	    $(call RERUN,$$suite) --cells 3 || exit 1; done
+	@$(if $(PEERS_READY),$(MAKE) --no-print-directory check-peers, \
+	    echo "halcyon: libcachesim has no wheel for this machine; its counts are not run again" >&2)
+
+PEER_COUNTS := Experiments/results/peers/libcachesim-0.3.5.csv
+
+# Runs that release again, on the bundled traces and on those that HALCYON_TRACES names.
+peers: $(LAB_VENV)/peers
+	@$(LAB) peers $(PEER_COUNTS) --all
+
+# One cell of each policy.
+check-peers: $(LAB_VENV)/peers
+	@$(LAB) peers $(PEER_COUNTS) --check --seed $$(date +%j)
 
 # The frozen suite: clones four public repositories (0.8 GB), writes their histories as traces, and runs what is not stored.
 confirmatory: release $(LAB_VENV)/ready
@@ -213,6 +229,12 @@ $(LAB_VENV)/ready: Experiments/lab/pyproject.toml Experiments/lab/constraints.tx
 	$(PYTHON) -m venv --clear $(LAB_VENV)
 	$(LAB_VENV)/bin/pip install --quiet --disable-pip-version-check --constraint Experiments/lab/constraints.txt \
 	    --editable 'Experiments/lab[test]'
+	@touch $@
+
+# The release has a wheel for x86-64 Linux only. Its dependencies read traces from S3, and would replace pinned versions.
+$(LAB_VENV)/peers: $(LAB_VENV)/ready Experiments/Benchmarks/requirements.txt
+	$(LAB_VENV)/bin/pip install --quiet --disable-pip-version-check --no-deps \
+	    --requirement Experiments/Benchmarks/requirements.txt
 	@touch $@
 
 clean:

@@ -1,8 +1,9 @@
-"""The command line: ``python -m lab export | report | screenshot | distribute | fleet | evidence | rerun | scale``."""
+"""The command line: ``python -m lab export | report | screenshot | distribute | fleet | evidence | rerun | peers | scale``."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -104,6 +105,18 @@ def _parser() -> _Parser:
     command.add_argument("--seed", type=int, default=0, help="of the draw (default: 0)")
     command.add_argument("--trace", action="append", default=[], metavar="NAME", help="draw from this trace; repeatable")
     command.set_defaults(run=_rerun)
+
+    command = commands.add_parser("peers", help="count the misses of libCacheSim's release on PyPI")
+    command.add_argument("counts", metavar="FILE", help="the file of its counts")
+    command.add_argument("--bundled", default="Traces", help="the folder of the bundled traces (default: Traces)")
+    command.add_argument(
+        "--traces", default=os.environ.get("HALCYON_TRACES"), help="of the others (default: HALCYON_TRACES)"
+    )
+    command.add_argument("--check", action="store_true", help="write nothing; run a part again and fail if it differs")
+    command.add_argument("--all", action="store_true", help="run all cells again, not only missing or drawn ones")
+    command.add_argument("--seed", type=int, default=0, help="of the draw (default: 0)")
+    command.add_argument("--workers", type=int, default=2, help="local processes (default: 2)")
+    command.set_defaults(run=_peers)
 
     command = commands.add_parser("scale", help="compute what a fleet of per-user caches costs")
     for name, help_text in (
@@ -208,6 +221,33 @@ def _rerun(options: argparse.Namespace) -> int:
     for name in different:
         print(f"{name}: the result differs from the stored one, or could not be made")
     print(f"{options.suite}: {count} cells run again, {len(different)} differ")
+    return FAILED if different else 0
+
+
+def _peers(options: argparse.Namespace) -> int:
+    from lab import peer_runs
+
+    counts, bundled = Path(options.counts), Path(options.bundled)
+    traces = Path(options.traces) if options.traces else None
+    if options.workers < 1:
+        raise UsageError(f"--workers is {options.workers}; at least 1 is needed.")
+
+    def progress(line: str) -> None:
+        print(line, file=sys.stderr, flush=True)
+
+    if not options.check:
+        ran = peer_runs.count(
+            counts, bundled=bundled, traces=traces, again=options.all, workers=options.workers, progress=progress
+        )
+        print(f"{counts}: {ran:,} runs")
+        return 0
+    ran, different = peer_runs.check(
+        counts, bundled=bundled, traces=traces, everything=options.all, seed=options.seed, workers=options.workers,
+        progress=progress,
+    )  # fmt: skip
+    for line in different:
+        print(line)
+    print(f"{counts}: {len(different)} of {ran:,} counts differ")
     return FAILED if different else 0
 
 

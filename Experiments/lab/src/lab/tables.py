@@ -1,4 +1,4 @@
-"""Writes stored cells as tables that other tools read."""
+"""Writes stored cells as tables that other tools read, and tables in Markdown."""
 
 from __future__ import annotations
 
@@ -53,3 +53,9 @@ def write_beside(target: Path, write: Callable[[Path], object]) -> None:
 def write_text_beside(target: Path, text: str) -> None:
     """Writes a text in UTF-8 beside ``target`` and renames it."""
     write_beside(target, lambda part: part.write_text(text, encoding="utf-8", newline="\n"))
+
+
+def markdown(header: list[str], rows: list[list[str]]) -> str:
+    """Returns a table in Markdown; the first column is text, the others are aligned to the right."""
+    lines = [header, ["---"] + ["--:"] * (len(header) - 1), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)

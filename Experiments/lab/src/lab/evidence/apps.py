@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lab.evidence.formats import markdown, stored
+from lab.evidence.formats import stored
+from lab.tables import markdown
 
 
 def apps(folder: Path) -> str:

@@ -7,7 +7,8 @@ from pathlib import Path
 import pandas as pd
 
 from lab.comparison import Comparison, compare
-from lab.evidence.formats import OFFLINE, markdown, misses_by_cell, points, signed, stored, stored_units
+from lab.evidence.formats import OFFLINE, misses_by_cell, points, signed, stored, stored_units
+from lab.tables import markdown
 from lab.evidence.labels import CONTROLS, gains_of_labels
 
 #: The baselines that every comparison leads with.

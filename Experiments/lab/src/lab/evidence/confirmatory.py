@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from lab.comparison import Interval, compare
-from lab.evidence.formats import markdown, points, stored, stored_units
+from lab.evidence.formats import points, stored, stored_units
+from lab.tables import markdown
 
 #: The policies that the first question names.
 RIVALS = ("lru", "s3-fifo", "w-tinylfu", "gdsf")

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from lab.evidence.formats import OFFLINE, capacities_in_order, listed, markdown, misses_by_cell, ratio, signed, stored
+from lab.evidence.formats import OFFLINE, capacities_in_order, listed, misses_by_cell, ratio, signed, stored
+from lab.tables import markdown
 
 
 def policies(folder: Path) -> str:

@@ -35,12 +35,6 @@ def forget() -> None:
     stored_units.cache_clear()
 
 
-def markdown(header: list[str], rows: list[list[str]]) -> str:
-    """Returns a table in Markdown; the first column is text, the others are aligned to the right."""
-    lines = [header, ["---"] + ["--:"] * (len(header) - 1), *rows]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
-
-
 def signed(value: float, digits: int = 1) -> str:
     return f"{value:+.{digits}f}".replace("-", "−")
 

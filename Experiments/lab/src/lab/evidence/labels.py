@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lab.comparison import Comparison, Pair, compare
-from lab.evidence.formats import markdown, points, stored, stored_units
+from lab.evidence.formats import points, stored, stored_units
+from lab.tables import markdown
 
 #: The controls of the hypothesis: permuted labels first, because the difference to these is the headline.
 CONTROLS = ("permuted within=popularity,age,size", "without")

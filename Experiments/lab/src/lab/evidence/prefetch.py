@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from lab.evidence.formats import CELL, markdown, stored
+from lab.evidence.formats import CELL, stored
+from lab.tables import markdown
 
 #: The columns with prefetching: the policy, and the duration of a prefetch in microseconds.
 ARMS = [("planner", 500_000), ("planner", 2_000_000), ("markov", 500_000), ("popular", 500_000), ("planner", 0)]
