@@ -1,0 +1,180 @@
+"""What the notebooks need besides frames and figures: the command, a folder of their own, and captions."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from lab.errors import ReplayError, UsageError
+from lab.frames import load, units
+from lab.planning import last_sentence
+from lab.tables import write_text_beside
+
+#: The variable that asks for small inputs, as continuous integration does.
+SMALL = "HALCYON_NOTEBOOK_SMALL"
+#: The variable that names a trace to read in place of a notebook's own.
+TRACE = "HALCYON_NOTEBOOK_TRACE"
+
+
+class Workspace:
+    """The command ``replay``, and a folder for the results of one notebook.
+
+    ``REPLAY`` names the command; without it, the release build of the repository above the working directory. The
+    folder is ``.build/notebooks/work/NAME``. Results in it are kept: a notebook that is run again runs new cells only.
+    """
+
+    def __init__(self, name: str, *, root: str | os.PathLike[str] | None = None) -> None:
+        #: The repository.
+        self.root = Path(root).resolve() if root else _root()
+        #: Whether small inputs are asked for.
+        self.small = os.environ.get(SMALL, "") not in ("", "0")
+        #: The trace of the reader, or None for the notebook's own.
+        self.trace = Path(os.environ[TRACE]).resolve() if os.environ.get(TRACE) else None
+        #: The folder of this notebook.
+        self.folder = self.root / ".build" / "notebooks" / "work" / name
+        self._replay = Path(os.environ.get("REPLAY") or self.root / ".build" / "release" / "replay").resolve()
+        if not self._replay.is_file():
+            raise UsageError("the command replay is not built; run 'make release', or set REPLAY to its path.")
+        if self.trace and not self.trace.is_file():
+            raise UsageError(f"{TRACE} names {self.trace.name}, which is no file.")
+        self.folder.mkdir(parents=True, exist_ok=True)
+
+    def run(self, *arguments: str | os.PathLike[str], seconds: float = 600) -> str:
+        """Returns what the command prints. Raises ``ReplayError`` with its own sentence if it fails."""
+        words = [os.fspath(argument) for argument in arguments]
+        try:
+            done = subprocess.run(
+                [str(self._replay), *words], stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds
+            )
+        except OSError as error:
+            raise ReplayError(f"replay cannot be run: {error.strerror}.") from None
+        except subprocess.TimeoutExpired:
+            raise ReplayError(f"`replay {words[0]}` was not through after {seconds:g} s.") from None
+        if done.returncode != 0:
+            reason = last_sentence(done.stderr) or f"it exited with {done.returncode}."
+            raise ReplayError(f"`replay {words[0]}` failed: {reason}")
+        return done.stdout.decode()
+
+    def json(self, *arguments: str | os.PathLike[str]) -> Any:
+        """Returns the document that the command prints with ``--format json``."""
+        return json.loads(self.run(*arguments, "--format", "json"))
+
+    def generate(self, model: str, *, seed: int = 1, **parameters: float) -> Path:
+        """Makes a synthetic trace in the folder and returns its path.
+
+        An underscore in the name of a parameter stands for a hyphen. A trace of the same model, seed and parameters
+        is made once.
+        """
+        settings = [f"{name.replace('_', '-')}={value:g}" for name, value in parameters.items()]
+        path = self.folder / f"{'-'.join([model, str(seed), *(_plain(text) for text in settings)])}.csv"
+        if not path.exists():
+            options = [option for text in settings for option in ("--set", text)]
+            self.run("generate", model, "--seed", str(seed), *options, "--output", path)
+        return path
+
+    def sweep(self, suite: str, name: str = "suite") -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Runs a suite and returns its cells and their counts by unit: ``lab.load`` and ``lab.units``.
+
+        ``suite`` is the text of the YAML file, which is written to the folder; paths of traces are relative to it.
+        Cells of other suites in the folder are not returned.
+        """
+        path = self.folder / f"{name}.yml"
+        write_text_beside(path, suite)
+        results = self.folder / "results"
+        self.run("sweep", path, "--results", results)
+        plan = self.json("sweep", path, "--results", results, "--dry-run")
+        wanted = {str(cell["hash"]) for cell in plan["cells"]}
+        cells, by_unit = load(results), units(results)
+        return (
+            cells[cells["hash"].isin(wanted)].reset_index(drop=True),
+            by_unit[by_unit["hash"].isin(wanted)].reset_index(drop=True),
+        )
+
+    def stored(self, suite: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Returns the committed cells of a suite below ``Experiments/results``, and their counts by unit."""
+        folder = self.root / "Experiments" / "results" / suite
+        return load(folder), units(folder)
+
+
+def png(figure: Figure, *, dpi: int = 100, colours: int = 256) -> bytes:
+    """Returns a figure as PNG with a palette, which takes a third of the bytes of full colour."""
+    from PIL import Image
+
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=dpi, facecolor="white")
+    image = Image.open(buffer).convert("RGB").quantize(
+        colours, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE
+    )
+    packed = io.BytesIO()
+    image.save(packed, format="PNG", optimize=True)
+    return packed.getvalue()
+
+
+def show(figure: Figure, caption: str) -> None:
+    """Shows a figure in a notebook and its caption, in Markdown, below it."""
+    display = _display()
+    text = " ".join(caption.split())
+    display.display(display.Image(data=png(figure), format="png"))
+    display.display(display.Markdown(f"*Figure.* {text}"))
+
+
+def table(frame: pd.DataFrame, digits: int = 2) -> None:
+    """Shows a frame in a notebook as a table in Markdown, without its index."""
+    display = _display()
+    display.display(display.Markdown(markdown_table(frame, digits)))
+
+
+def markdown_table(frame: pd.DataFrame, digits: int = 2) -> str:
+    """Returns a frame as a table in Markdown. Numbers are aligned to the right, reals have ``digits`` digits."""
+
+    def text(value: Any) -> str:
+        if pd.isna(value):
+            return "–"
+        if isinstance(value, float):
+            return f"{value:,.{digits}f}".replace("-", "−")
+        if isinstance(value, int) or hasattr(value, "__index__"):
+            return f"{int(value):,}"
+        return str(value)
+
+    aligned = ["--:" if pd.api.types.is_numeric_dtype(frame[name]) else "---" for name in frame.columns]
+    lines = [[str(name) for name in frame.columns], aligned]
+    lines += [[text(value) for value in row] for row in frame.itertuples(index=False)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def names(items: "list[str] | pd.Series[str]") -> str:
+    """Returns names as a list in a sentence: ``none``, ``a``, ``a and b``, ``a, b and c``."""
+    unique = [str(item) for item in dict.fromkeys(items)]
+    if not unique:
+        return "none"
+    return unique[0] if len(unique) == 1 else f"{', '.join(unique[:-1])} and {unique[-1]}"
+
+
+def signed(value: float, digits: int = 2) -> str:
+    """Returns a number with its sign."""
+    return f"{value:+.{digits}f}".replace("-", "−")
+
+
+def _display() -> Any:
+    """Returns IPython's module, which only a notebook needs."""
+    return importlib.import_module("IPython.display")
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9.]", "", text)
+
+
+def _root() -> Path:
+    for folder in (Path.cwd(), *Path.cwd().parents):
+        if (folder / "Package.swift").is_file():
+            return folder
+    raise UsageError("no folder above the working directory has a Package.swift; start the notebook in the repository.")
