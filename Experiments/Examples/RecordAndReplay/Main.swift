@@ -28,6 +28,10 @@ enum Main {
             print("\(kept.path) exists; name another file for the log.")
             exit(64)
         }
+        if let folder = kept?.deletingLastPathComponent(), !FileManager.default.fileExists(atPath: folder.path) {
+            print("there is no folder \(folder.path) for the log.")
+            exit(64)
+        }
         do {
             if try await !run(policy: arguments.first ?? "learned", requests: requests, keeping: kept) { exit(1) }
         } catch {

@@ -41,7 +41,7 @@ def policies(
 
     ``miss`` shows miss ratios in percent; ``points`` hit ratios minus the baseline's in points; ``gap`` the share of
     the gap between baseline and optimum that a policy closes, in percent. The lines are ``highlight``; the others are
-    a grey area from the lowest to the highest of them. Capacities are percentages if all are given as such, otherwise
+    a grey area from the lowest to the highest of them, cut where it leaves the range of the lines. Capacities are percentages if all are given as such, otherwise
     sizes. Raises ``UsageError`` if a highlighted policy, or the baseline or optimum where it is needed, has no cell.
     """
     present = set(results["run"])
@@ -58,7 +58,7 @@ def policies(
     else:
         gap = table[optimum] - table[baseline]
         shown = table.sub(table[baseline], axis=0).div(gap.where(gap > 0), axis=0) * 100
-        ylabel = f"gap {baseline} to {optimum} that is closed, %"
+        ylabel = f"closed of the gap\nfrom {baseline} to {optimum}, %"
     left_out = {"miss": set(), "points": {baseline}, "gap": {baseline, optimum}}[show]
     others = [run for run in shown.columns if run not in {*highlight, *left_out, *OFFLINE}]
     lines = [run for run in highlight if run not in left_out]
@@ -73,8 +73,14 @@ def policies(
             axes.fill_between(x, low, high, color="0.88", linewidth=0, label=f"range of {len(others)} other policies")
         for place, run in enumerate(lines):
             axes.plot(x, of_panel[run].to_numpy(), label=run, **_line(run, place))
+        drawn = of_panel[lines].to_numpy(dtype=np.float64)
         if show != "miss":
             axes.axhline(0, color="0.3", linewidth=1, linestyle="--", label=baseline)
+            drawn = np.append(drawn, 0.0)
+        if not np.isnan(drawn).all():
+            least, most = float(np.nanmin(drawn)), float(np.nanmax(drawn))
+            room = 0.12 * (most - least) or 1.0
+            axes.set_ylim(least - room, most + room)
         axes.set_xscale("log")
         axes.set_xticks(x, [f"{value:g}" for value in x])
         axes.minorticks_off()

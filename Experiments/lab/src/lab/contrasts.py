@@ -224,11 +224,12 @@ def mean_interval(values: Sequence[float], confidence: float = 0.95) -> tuple[fl
 def verdict(low: float, high: float, margin: float) -> str:
     """Returns how an interval of a gain reads beside the smallest gain that matters.
 
-    ``gain``: all of it is above 0. ``loss``: all of it is below 0. ``no gain of the margin``: it includes 0 and ends
-    below the margin. ``undecided``: anything else.
+    ``gain``: all of it is above 0, and it reaches the margin. ``gain below the margin``: all of it is between 0 and the
+    margin. ``loss``: all of it is below 0. ``no gain of the margin``: it includes 0 and ends below the margin.
+    ``undecided``: it includes 0 and the margin.
     """
     if low > 0:
-        return "gain"
+        return "gain" if high >= margin else "gain below the margin"
     if high < 0:
         return "loss"
     return "no gain of the margin" if high < margin else "undecided"

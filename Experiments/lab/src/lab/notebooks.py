@@ -23,6 +23,8 @@ from lab.tables import write_text_beside
 SMALL = "HALCYON_NOTEBOOK_SMALL"
 #: The variable that names a trace to read in place of a notebook's own.
 TRACE = "HALCYON_NOTEBOOK_TRACE"
+#: The variable that names the example `RecordAndReplay`, if it is not built here.
+RECORD = "HALCYON_RECORD"
 
 
 class Workspace:
@@ -98,6 +100,48 @@ class Workspace:
             cells[cells["hash"].isin(wanted)].reset_index(drop=True),
             by_unit[by_unit["hash"].isin(wanted)].reset_index(drop=True),
         )
+
+    def over_run(
+        self, trace: str | os.PathLike[str], policy: str, capacity: int, requests: int, *, points: int = 12, seed: int = 1
+    ) -> pd.DataFrame:
+        """Returns the metrics that a policy publishes, at equal distances over its run: a column per metric.
+
+        A policy publishes moving averages as they are at the end. A run over the first n requests ends where the whole
+        run was after n requests, so runs over growing parts give the averages over time. The first quarter is left
+        out. ``capacity`` is a number of objects or bytes, since a share of a part is another capacity.
+        """
+        rows = []
+        for point in range(1, points + 1):
+            limit = round(requests * (0.25 + 0.75 * point / points))
+            report = self.json(
+                "run", trace, "--policy", policy, "--only", "--capacity", str(capacity), "--limit", str(limit),
+                "--seed", str(seed),
+            )  # fmt: skip
+            rows.append({"requests": limit, **report["runs"][0].get("metrics", {})})
+        return pd.DataFrame(rows)
+
+    def record(self, policy: str, requests: int) -> Path:
+        """Makes the access log of a live cache with the example ``RecordAndReplay`` and returns its path.
+
+        The same log is made once. Raises ``UsageError`` if the example is not built.
+        """
+        path = self.folder / f"{_plain(policy)}-{requests}.sqlite"
+        if path.exists():
+            return path
+        builds = [self.root / ".build" / kind / "RecordAndReplay" for kind in ("release", "debug")]
+        named = os.environ.get(RECORD)
+        example = next((build for build in ([Path(named)] if named else builds) if build.is_file()), None)
+        if example is None:
+            raise UsageError(
+                "the example RecordAndReplay is not built; run 'swift build -c release --product RecordAndReplay'."
+            )
+        done = subprocess.run(
+            [str(example), policy, str(requests), str(path)], stdin=subprocess.DEVNULL, capture_output=True, timeout=600
+        )
+        if done.returncode != 0:
+            said = last_sentence(done.stdout) or last_sentence(done.stderr) or f"it exited with {done.returncode}."
+            raise ReplayError(f"RecordAndReplay failed: {said}")
+        return path
 
     def stored(self, suite: str) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Returns the committed cells of a suite below ``Experiments/results``, and their counts by unit."""
