@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from lab.cells import identity_hash
 from lab.contrasts import (
-    against_others, calibration, contrasts, excess, mean_interval, prefetch_arm, prefetching, proportion_interval,
+    against_others, calibration, contrasts, excess, join_visits, mean_interval, prefetch_arm, prefetching, proportion_interval,
     shuffle_ties, verdict,
 )  # fmt: skip
 from lab.distribution import Distribution, FailedCell, distribute
@@ -37,7 +37,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Cost", "Distribution", "FailedCell", "Fleet", "LabError", "Rates", "ReplayError", "ResultsError", "UsageError",
     "against_others", "calibration", "charts", "contrasts", "differences", "distribute", "excess", "export", "fleet",
-    "identity_hash", "load", "mean_interval", "notebooks", "plot", "prefetch_arm", "prefetching", "proportion_interval",
+    "identity_hash", "join_visits", "load", "mean_interval", "notebooks", "plot", "prefetch_arm", "prefetching", "proportion_interval",
     "report", "scale", "shuffle_ties", "units", "verdict",
 ]  # fmt: skip
 

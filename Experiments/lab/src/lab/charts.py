@@ -24,6 +24,8 @@ from lab.plot import COLOURS, MARKERS
 #: What ``policies`` shows: miss ratios, differences to a baseline, or the share of the gap to the optimum.
 Show = Literal["miss", "points", "gap"]
 
+#: The places of common policies among the colours, so that each has one colour in all figures.
+_PLACES = {"lru": 0, "learned": 1, "s3-fifo": 2, "arc": 3, "w-tinylfu": 4, "gdsf": 5}
 _GREY = "0.55"
 
 
@@ -71,7 +73,7 @@ def policies(
             rest = of_panel[others].to_numpy(dtype=np.float64)
             low, high = rest.min(axis=1), rest.max(axis=1)
             axes.fill_between(x, low, high, color="0.88", linewidth=0, label=f"range of {len(others)} other policies")
-        for place, run in enumerate(lines):
+        for run, place in zip(lines, _places(lines)):
             axes.plot(x, of_panel[run].to_numpy(), label=run, **_line(run, place))
         drawn = of_panel[lines].to_numpy(dtype=np.float64)
         if show != "miss":
@@ -173,24 +175,32 @@ def curves(
     zero: bool = False,
     title: str = "",
     columns: int = 4,
+    width: float = 4.2,
+    height: float = 3.4,
 ) -> Figure:
     """Returns lines over steps named by ``x``, at equal distances in order of first appearance, a line per ``series``.
 
-    ``low`` and ``high`` are the columns of an interval, drawn as bars. ``zero`` adds a horizontal line at 0. Raises
-    ``UsageError`` for an empty frame.
+    ``low`` and ``high`` are the columns of an interval, drawn as bars. ``zero`` adds a horizontal line at 0. A panel has
+    the steps that occur in it. If no line occurs in two panels, each has its own legend. Raises ``UsageError`` for an
+    empty frame.
     """
     if frame.empty:
         raise UsageError("there is no value to draw.")
-    steps, kinds = list(dict.fromkeys(frame[x])), list(dict.fromkeys(frame[series]))
+    all_steps = list(dict.fromkeys(frame[x]))
     names = list(dict.fromkeys(frame[panel])) if panel else [""]
-    figure, grid = _grid(len(names), 4.2 if len(names) > 1 else 7, 3.4, columns=columns, title=title)
-    for axes, name in zip(grid, names):
-        of_panel = frame[frame[panel] == name] if panel else frame
+    parts = [frame[frame[panel] == name] if panel else frame for name in names]
+    kinds = [list(dict.fromkeys(part[series])) for part in parts]
+    is_disjoint = len(names) > 1 and len({kind for one in kinds for kind in one}) == sum(map(len, kinds))
+    if not is_disjoint:
+        kinds = [list(dict.fromkeys(frame[series]))] * len(names)
+    figure, grid = _grid(len(names), width, height, columns=columns, title=title)
+    for axes, name, part, shown in zip(grid, names, parts, kinds):
+        steps = [step for step in all_steps if (part[x] == step).any()]
         if zero:
             axes.axhline(0, color="0.3", linewidth=1, linestyle="--")
-        for place, kind in enumerate(kinds):
-            line = of_panel[of_panel[series] == kind]
-            shift = 0.05 * (place - (len(kinds) - 1) / 2)
+        for number, (kind, place) in enumerate(zip(shown, _places(shown))):
+            line = part[part[series] == kind]
+            shift = 0.04 * (number - (len(shown) - 1) / 2)
             places = np.asarray([steps.index(step) + shift for step in line[x]], dtype=np.float64)
             values = scale * line[y].to_numpy(dtype=np.float64)
             style = _line(str(kind), place)
@@ -202,9 +212,43 @@ def curves(
         axes.set_xlim(-0.4, len(steps) - 0.6)
         axes.set_title(name, fontsize=10)
         axes.set_xlabel(xlabel)
+        if is_disjoint:
+            axes.legend(fontsize=8, frameon=False)
         _tidy(axes)
     for place in range(0, len(names), columns):
         grid[place].set_ylabel(ylabel)
+    if not is_disjoint:
+        _legend(figure, grid)
+    return figure
+
+
+def dots(
+    frame: pd.DataFrame, *, row: str, series: str, measures: Mapping[str, str], scale: float = 100, title: str = "",
+    width: float = 4.4,
+) -> Figure:  # fmt: skip
+    """Returns several measures of the same rows side by side: a panel per measure, a colour per ``series``.
+
+    ``measures`` are columns by the text of their axis; each has its own axis with a line at 0. Raises ``UsageError``
+    for an empty frame.
+    """
+    if frame.empty:
+        raise UsageError("there is no value to draw.")
+    rows, kinds = list(dict.fromkeys(frame[row])), list(dict.fromkeys(frame[series]))
+    figure, grid = _grid(len(measures), width, 1.3 + 0.34 * len(rows), columns=len(measures), title=title)
+    for axes, (label, column) in zip(grid, measures.items()):
+        axes.axvline(0, color="0.3", linewidth=1, linestyle="--")
+        for kind, place in zip(kinds, _places(kinds)):
+            points = frame[frame[series] == kind]
+            heights = [rows.index(one) for one in points[row]]
+            axes.plot(
+                scale * points[column].to_numpy(dtype=np.float64), heights, color=COLOURS[place % len(COLOURS)],
+                marker=MARKERS[place % len(MARKERS)], markersize=6.5, linewidth=0, alpha=0.9, label=kind,
+            )  # fmt: skip
+        axes.set_yticks(range(len(rows)), rows)
+        axes.set_ylim(len(rows) - 0.5, -0.5)
+        axes.set_xlabel(label)
+        _tidy(axes)
+    _share_rows(grid, len(measures), len(measures), "")
     _legend(figure, grid)
     return figure
 
@@ -224,6 +268,8 @@ def scatter(
     zero: bool = False,
     title: str = "",
     columns: int = 3,
+    width: float = 3.9,
+    height: float = 3.6,
 ) -> Figure:
     """Returns points of two measures, a colour and a marker per ``series``; ``join`` connects those of one series.
 
@@ -234,12 +280,12 @@ def scatter(
         raise UsageError("there is no value to draw.")
     kinds = list(dict.fromkeys(frame[series]))
     names = list(dict.fromkeys(frame[panel])) if panel else [""]
-    figure, grid = _grid(len(names), 3.9 if len(names) > 1 else 7, 3.6, columns=columns, title=title)
+    figure, grid = _grid(len(names), width, height, columns=columns, title=title)
     for axes, name in zip(grid, names):
         of_panel = frame[frame[panel] == name] if panel else frame
         if zero:
             axes.axhline(0, color="0.3", linewidth=1, linestyle="--")
-        for place, kind in enumerate(kinds):
+        for kind, place in zip(kinds, _places(kinds)):
             points = of_panel[of_panel[series] == kind]
             across, up = (points[column].to_numpy(dtype=np.float64) for column in (x, y))
             axes.plot(
@@ -281,6 +327,8 @@ def ranking(panels: Mapping[str, pd.DataFrame], *, highlight: str = "learned", t
             axes.plot([values.mean()], [height], "o", color=colour, markersize=6)
             axes.plot([np.quantile(values, 0.9)], [height], "|", color=colour, markersize=11, markeredgewidth=2)
             worst = cells.iloc[int(values.argmax())]
+            if not values.any():
+                continue
             axes.annotate(
                 f" {worst['trace']} {worst['capacity']}", (float(worst["excess"]), height), fontsize=6.5,
                 va="center", color="0.35", xytext=(3, 0), textcoords="offset points",
@@ -391,12 +439,19 @@ def _setting(results: pd.DataFrame) -> "pd.Series[str]":
     return names
 
 
+def _places(names: Sequence[str]) -> list[int]:
+    """Returns a place among the colours for each name; common policies have their own."""
+    taken = {_PLACES[name] for name in names if name in _PLACES}
+    free = iter(place for place in range(len(names) + len(_PLACES)) if place not in taken)
+    return [_PLACES[name] if name in _PLACES else next(free) for name in names]
+
+
 def _line(run: str, place: int) -> dict[str, Any]:
     if run in OFFLINE:
         return {"color": "black", "linewidth": 1.6, "linestyle": ":"}
     return {
         "color": COLOURS[place % len(COLOURS)], "marker": MARKERS[place % len(MARKERS)], "markersize": 4.5,
-        "linewidth": 1.6, "linestyle": ("-", "--", "-.")[(place // 3) % 3],
+        "linewidth": 1.6, "linestyle": "--" if place // 3 % 2 else "-",
     }  # fmt: skip
 
 

@@ -250,5 +250,17 @@ def shuffle_ties(requests: pd.DataFrame, seed: int, *, by: Sequence[str] = ("use
     return requests.iloc[order].reset_index(drop=True)
 
 
+def join_visits(requests: pd.DataFrame, gap: float) -> pd.DataFrame:
+    """Returns requests of which each has the time of the first request of its visit, sorted by time.
+
+    A visit is a run of requests of one user without a pause above ``gap``, in the unit of ``time``. This is what a log
+    looks like that keeps one time for a basket or a page with its pictures. The order within a visit stays.
+    """
+    pause = requests.groupby("user", sort=False, dropna=False)["time"].diff()
+    visit = (pause.isna() | (pause > gap)).groupby(requests["user"], sort=False, dropna=False).cumsum()
+    first = requests.groupby([requests["user"], visit], sort=False, dropna=False)["time"].transform("first")
+    return requests.assign(time=first).sort_values("time", kind="stable", ignore_index=True)
+
+
 def _ratio(part: float, whole: float) -> float:
     return part / whole if whole > 0 else math.nan

@@ -86,12 +86,12 @@ class Workspace:
     def sweep(self, suite: str, name: str = "suite") -> tuple[pd.DataFrame, pd.DataFrame]:
         """Runs a suite and returns its cells and their counts by unit: ``lab.load`` and ``lab.units``.
 
-        ``suite`` is the text of the YAML file, which is written to the folder; paths of traces are relative to it.
-        Cells of other suites in the folder are not returned.
+        ``suite`` is the text of the YAML file, which is written to the folder; paths of traces are relative to it. The
+        results are in the folder ``NAME``. Cells that an earlier version of the suite left there are not returned.
         """
         path = self.folder / f"{name}.yml"
         write_text_beside(path, suite)
-        results = self.folder / "results"
+        results = self.folder / name
         self.run("sweep", path, "--results", results)
         plan = self.json("sweep", path, "--results", results, "--dry-run")
         wanted = {str(cell["hash"]) for cell in plan["cells"]}
@@ -184,7 +184,7 @@ def markdown_table(frame: pd.DataFrame, digits: int = 2) -> str:
         if pd.isna(value):
             return "–"
         if isinstance(value, float):
-            return f"{value:,.{digits}f}".replace("-", "−")
+            return _minus(f"{value:,.{digits}f}")
         if isinstance(value, int) or hasattr(value, "__index__"):
             return f"{int(value):,}"
         return str(value)
@@ -204,13 +204,19 @@ def names(items: "list[str] | pd.Series[str]") -> str:
 
 
 def signed(value: float, digits: int = 2) -> str:
-    """Returns a number with its sign."""
-    return f"{value:+.{digits}f}".replace("-", "−")
+    """Returns a number with its sign; one that rounds to 0 has none."""
+    text = f"{value:+.{digits}f}"
+    return text[1:] if float(text) == 0 else _minus(text)
 
 
 def _display() -> Any:
     """Returns IPython's module, which only a notebook needs."""
     return importlib.import_module("IPython.display")
+
+
+def _minus(text: str) -> str:
+    negative = text.startswith("-") and any(digit in text for digit in "123456789")
+    return f"−{text[1:]}" if negative else text.removeprefix("-")
 
 
 def _plain(text: str) -> str:
