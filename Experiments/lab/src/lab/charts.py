@@ -52,6 +52,7 @@ def policies(
         if label not in present:
             raise UsageError(f"no cell has the run '{label}'; runs in these results: {', '.join(sorted(present))}.")
     cells = results.assign(x=_capacity(results), panel=_setting(results))
+    texts = {float(x): str(text) for x, text in zip(cells["x"], cells["capacity"])}
     table = cells.groupby(["panel", "x", "run"], sort=False)["object_hit_ratio"].mean().unstack("run") * 100
     if show == "miss":
         shown, ylabel = 100 - table, "miss ratio, %"
@@ -84,7 +85,7 @@ def policies(
             room = 0.12 * (most - least) or 1.0
             axes.set_ylim(least - room, most + room)
         axes.set_xscale("log")
-        axes.set_xticks(x, [f"{value:g}" for value in x])
+        axes.set_xticks(x, [texts[value].rstrip("%") for value in x])
         axes.minorticks_off()
         axes.set_title(name, fontsize=10)
         axes.set_xlabel(_capacity_label(results))
@@ -134,10 +135,10 @@ def intervals(
             axes.axvline(zero * scale, color="0.3", linewidth=1, linestyle="--")
         for text, place in (marks or {}).items():
             axes.axvline(place, color=_GREY, linewidth=1, linestyle=":", label=text)
-        for number, kind in enumerate(kinds):
+        for number, (kind, place) in enumerate(zip(kinds, _places(kinds))):
             shift = 0 if len(kinds) == 1 else 0.5 * (number / (len(kinds) - 1) - 0.5)
             chosen = of_panel[of_panel[series] == kind] if series else of_panel
-            colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
+            colour, marker = COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)]
             for _, drawn in chosen.iterrows():
                 height = rows.index(drawn[row]) + shift
                 centre, least, most = (scale * float(drawn[column]) for column in (value, low, high))
@@ -429,7 +430,8 @@ def _capacity(results: pd.DataFrame) -> "pd.Series[float]":
 def _capacity_label(results: pd.DataFrame) -> str:
     if bool(results["capacity"].astype("string").str.endswith("%").all()):
         return "capacity, % of the distinct\nobjects or bytes (log scale)"
-    return f"capacity, {' or '.join(sorted(set(results['size_unit'].dropna())))} (log scale)"
+    units = sorted(set(results["size_unit"].dropna()) - {"bytes"})
+    return f"capacity{''.join(f', {unit}' for unit in units)} (log scale)"
 
 
 def _setting(results: pd.DataFrame) -> "pd.Series[str]":
