@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from lab.cells import identity_hash
 from lab.contrasts import (
-    against_others, calibration, contrasts, excess, join_visits, mean_interval, prefetch_arm, prefetching, proportion_interval,
-    shuffle_ties, verdict,
+    against_others, calibration, calibration_error, contrasts, excess, join_visits, mean_interval, prefetch_arm,
+    prefetching, proportion_interval, shuffle_ties, verdict,
 )  # fmt: skip
 from lab.distribution import Distribution, FailedCell, distribute
 from lab.errors import LabError, ReplayError, ResultsError, UsageError
@@ -36,9 +36,9 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Cost", "Distribution", "FailedCell", "Fleet", "LabError", "Rates", "ReplayError", "ResultsError", "UsageError",
-    "against_others", "calibration", "charts", "contrasts", "differences", "distribute", "excess", "export", "fleet",
-    "identity_hash", "join_visits", "load", "mean_interval", "notebooks", "plot", "prefetch_arm", "prefetching", "proportion_interval",
-    "report", "scale", "shuffle_ties", "units", "verdict",
+    "against_others", "calibration", "calibration_error", "charts", "contrasts", "differences", "distribute", "excess",
+    "export", "fleet", "identity_hash", "join_visits", "load", "mean_interval", "notebooks", "plot", "prefetch_arm",
+    "prefetching", "proportion_interval", "report", "scale", "shuffle_ties", "units", "verdict",
 ]  # fmt: skip
 
 

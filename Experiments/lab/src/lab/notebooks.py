@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 
 from lab.errors import ReplayError, UsageError
 from lab.frames import load, units
-from lab.planning import last_sentence
+from lab.planning import last_sentence, read_plan
 from lab.tables import write_text_beside
 
 #: The variable that asks for small inputs, as continuous integration does.
@@ -92,14 +92,18 @@ class Workspace:
         path = self.folder / f"{name}.yml"
         write_text_beside(path, suite)
         results = self.folder / name
+        plan = read_plan(str(self._replay), path, results)
+        if plan.failed:
+            failure = plan.failed[0]
+            raise ReplayError(f"the suite '{name}' cannot be run: {failure.name}: {failure.sentence}")
         self.run("sweep", path, "--results", results)
-        plan = self.json("sweep", path, "--results", results, "--dry-run")
-        wanted = {str(cell["hash"]) for cell in plan["cells"]}
-        cells, by_unit = load(results), units(results)
-        return (
-            cells[cells["hash"].isin(wanted)].reset_index(drop=True),
-            by_unit[by_unit["hash"].isin(wanted)].reset_index(drop=True),
-        )
+        # A cell is stored under the name that its trace had at first; here it has the name that the suite gives it.
+        traces = {cell.hash: cell.trace for cell in plan.cells}
+        frames = []
+        for frame in (load(results), units(results)):
+            chosen = frame[frame["hash"].isin(list(traces))].reset_index(drop=True)
+            frames.append(chosen.assign(trace=chosen["hash"].map(traces).astype("string")))
+        return frames[0], frames[1]
 
     def over_run(
         self, trace: str | os.PathLike[str], policy: str, capacity: int, requests: int, *, points: int = 12, seed: int = 1
