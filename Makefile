@@ -102,6 +102,7 @@ bench: release $(VENV)/libcachesim
 # the one that HALCYON_NOTEBOOK_TRACE names; with HALCYON_NOTEBOOK_SMALL=1, on small inputs. See Notebooks/README.md.
 notebooks: release $(LAB_VENV)/ready
 	swift build -c release --product RecordAndReplay
+	rm -rf .build/notebooks/work
 	$(LAB_VENV)/bin/python Notebooks/execute.py Notebooks/*.ipynb --check
 	$(LAB_VENV)/bin/python Notebooks/execute.py Notebooks/*.ipynb --folder .build/notebooks
 
