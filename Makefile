@@ -5,7 +5,8 @@
 # bench-images: pictures decoded and processed beside TurboJPEG and Pillow.   bench-network: loads beside URLSession.
 # kernels: the bits of the matrix routines, on this processor and emulated arm64.   bench-kernels: their speed beside OpenBLAS.
 # model-exchange: models to Python's safetensors and back.
-# check: exact hits and floors of Experiments/targets.yml, and of targets-real.yml where HALCYON_TRACES is set.   notebooks: executes Notebooks/, results in .build/notebooks.
+# check: exact hits and floors of Experiments/targets.yml, and of targets-real.yml where HALCYON_TRACES is set.
+# notebooks: checks and executes Notebooks/, results in .build/notebooks.
 # acceptance: does the test of the hypothesis claim what is so, and nothing else? 20 seeds, some 30 minutes of one core.
 # test-lab: the Python package Experiments/lab: its types, its tests on worker processes, in a virtual environment.
 # evidence: runs what is missing of the suites behind Experiments/results.md, some ten minutes on two cores, and writes its tables.
@@ -18,7 +19,6 @@ REPLAY := .build/release/replay
 PYTHON := python3
 VENV   := .build/venv
 IMAGES_VENV := .build/venv-images
-NOTEBOOKS_VENV := .build/venv-notebooks
 LAB_VENV := .build/lab
 PEERS_READY := $(if $(filter Linux-x86_64,$(shell uname -s)-$(shell uname -m)),$(LAB_VENV)/peers)
 
@@ -105,14 +105,16 @@ bench-network:
 bench: release $(VENV)/libcachesim
 	$(VENV)/bin/python Experiments/Benchmarks/bench.py --replay $(REPLAY)
 
-# From top to bottom, on the bundled traces or on the one that HALCYON_NOTEBOOK_TRACE names. The committed notebook is
-# left alone; Notebooks/execute.py with --output Notebooks/01-hypothesis.ipynb renews it.
-notebooks: release $(NOTEBOOKS_VENV)/ready
-	$(NOTEBOOKS_VENV)/bin/python Notebooks/execute.py Notebooks/01-hypothesis.ipynb \
-	    --output .build/notebooks/01-hypothesis.ipynb
+# Checks the committed notebooks, then executes them from top to bottom into .build/notebooks, on the bundled traces or on
+# the one that HALCYON_NOTEBOOK_TRACE names; with HALCYON_NOTEBOOK_SMALL=1, on small inputs. See Notebooks/README.md.
+notebooks: release $(LAB_VENV)/ready
+	swift build -c release --product RecordAndReplay
+	rm -rf .build/notebooks/work
+	$(LAB_VENV)/bin/python Notebooks/execute.py Notebooks/*.ipynb --check
+	$(LAB_VENV)/bin/python Notebooks/execute.py Notebooks/*.ipynb --folder .build/notebooks
 
-model-exchange: release $(NOTEBOOKS_VENV)/ready
-	@$(NOTEBOOKS_VENV)/bin/python Experiments/model_exchange.py --replay $(REPLAY)
+model-exchange: release $(LAB_VENV)/ready
+	@$(LAB_VENV)/bin/python Experiments/model_exchange.py --replay $(REPLAY)
 
 # Its types, then its tests: plans, worker processes that are killed, a scheduler that is restarted.
 test-lab: release $(LAB_VENV)/ready $(PEERS_READY)
@@ -213,22 +215,14 @@ $(IMAGES_VENV)/ready: Experiments/Benchmarks/requirements-images.txt
 	$(IMAGES_VENV)/bin/pip install --quiet --disable-pip-version-check --requirement $<
 	@touch $@
 
-$(NOTEBOOKS_VENV)/ready: Notebooks/requirements.txt
-	@.ci/install-dependencies notebooks
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-	    echo "halcyon: the notebooks need Python 3.11 or later; name one: make notebooks PYTHON=python3.12" >&2; exit 69; }
-	$(PYTHON) -m venv --clear $(NOTEBOOKS_VENV)
-	$(NOTEBOOKS_VENV)/bin/pip install --quiet --disable-pip-version-check --requirement Notebooks/requirements.txt
-	@touch $@
-
 $(LAB_VENV)/ready: Experiments/lab/pyproject.toml Experiments/lab/constraints.txt
 	@.ci/install-dependencies notebooks
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-	    echo "halcyon: the tested versions need Python 3.11 or later; name one: make test-lab PYTHON=python3.12" >&2; \
+	    echo "halcyon: the tested versions need Python 3.11 or later; name one: make $(MAKECMDGOALS) PYTHON=python3.12" >&2; \
 	    exit 69; }
 	$(PYTHON) -m venv --clear $(LAB_VENV)
 	$(LAB_VENV)/bin/pip install --quiet --disable-pip-version-check --constraint Experiments/lab/constraints.txt \
-	    --editable 'Experiments/lab[test]'
+	    --editable 'Experiments/lab[test,notebooks]'
 	@touch $@
 
 # The release has a wheel for x86-64 Linux only. Its dependencies read traces from S3, and would replace pinned versions.

@@ -1,62 +1,134 @@
 #!/usr/bin/env python3
-"""Executes a notebook from top to bottom and writes it with its outputs.
+"""Executes notebooks from top to bottom, or checks those that are committed.
 
-    execute.py Notebooks/01-hypothesis.ipynb --output .build/notebooks/01-hypothesis.ipynb
+    execute.py Notebooks/*.ipynb --folder .build/notebooks     # writes each with its outputs
+    execute.py Notebooks/*.ipynb --in-place                    # renews the committed ones
+    execute.py Notebooks/*.ipynb --check                       # outputs, no error, fresh, below 500 KB
 
-Prints each cell as it starts. Stops at the first cell that fails, or when the time is up, and then writes nothing.
-Paths of this machine do not get into the result: the repository's path is cut away, and any other home, temporary or
-working directory that is left is an error. The environment's REPLAY and HALCYON_NOTEBOOK_TRACE count from where the
-command is called.
+Prints each cell as it starts. Stops at the first cell that fails, or when the time is up, and then leaves that notebook
+as it was. Paths of this machine do not get into the result: the repository's path is cut away, and any other home,
+temporary or working directory that is left is an error. REPLAY, HALCYON_RECORD and HALCYON_NOTEBOOK_TRACE count from
+where the command is called. Exit status: 0, 1 if a notebook fails, 64 for wrong usage.
 """
 
 import argparse
+import hashlib
+import json
 import os
 import re
 import sys
 import time
 from pathlib import Path
 
-import nbformat
-from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
-
 ROOT = Path(__file__).resolve().parent.parent
-LARGEST = 1_000_000  # bytes of a notebook that is still fit to be committed
+LARGEST = 500_000  # bytes of a notebook that is still fit to be committed
 MACHINE_PATH = re.compile(r"(?<![\w.])/(?:home|root|Users|tmp|var|work|opt|private)/[^\s\"'<>,)]+")
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Executes a notebook from top to bottom.")
-    parser.add_argument("notebook", type=Path)
-    parser.add_argument("--output", type=Path, required=True, help="the file to write; may be the notebook itself")
-    parser.add_argument("--timeout", type=float, default=900, help="seconds for the whole notebook (default: 900)")
+    parser = argparse.ArgumentParser(description="Executes notebooks from top to bottom, or checks committed ones.")
+    parser.error = lambda message: (parser.print_usage(sys.stderr), parser.exit(64, f"Error: {message}\n"))
+    parser.add_argument("notebooks", type=Path, nargs="+", metavar="NOTEBOOK")
+    kind = parser.add_mutually_exclusive_group(required=True)
+    kind.add_argument("--folder", type=Path, help="the folder to write to")
+    kind.add_argument("--in-place", action="store_true", help="write the notebooks themselves")
+    kind.add_argument("--check", action="store_true", help="execute nothing; fail if one is not fit to be committed")
+    parser.add_argument("--timeout", type=float, default=600, help="seconds for a whole notebook (default: 600)")
     arguments = parser.parse_args()
+    if arguments.check:
+        return check(arguments.notebooks)
 
-    for name in ("REPLAY", "HALCYON_NOTEBOOK_TRACE"):
+    for name in ("REPLAY", "HALCYON_RECORD", "HALCYON_NOTEBOOK_TRACE"):
         if os.environ.get(name):
             os.environ[name] = str(Path(os.environ[name]).resolve())
-    try:
-        notebook = nbformat.read(arguments.notebook, as_version=4)
-    except (OSError, nbformat.reader.NotJSONError) as error:
-        return fail(f"{arguments.notebook} cannot be read as a notebook: {error}")
+    for path in arguments.notebooks:
+        target = path if arguments.in_place else arguments.folder / path.name
+        failure = renew(path, target, arguments.timeout)
+        if failure:
+            return fail(f"{path}: {failure}")
+    return 0
 
-    failure = execute(notebook, arguments.notebook.resolve().parent, arguments.timeout)
+
+def renew(path: Path, target: Path, seconds: float) -> str | None:
+    """Executes a notebook and writes it to `target`. Returns what went wrong, or None."""
+    import nbformat
+
+    try:
+        notebook = nbformat.read(path, as_version=4)
+    except (OSError, nbformat.reader.NotJSONError) as error:
+        return f"cannot be read as a notebook: {error}"
+    print(path, flush=True)
+    failure = execute(notebook, path.resolve().parent, seconds)
     if failure:
-        return fail(f"{arguments.notebook}: {failure}")
+        return failure
     clean(notebook)
     text = nbformat.writes(notebook) + "\n"
     left = MACHINE_PATH.search(text)
     if left:
-        return fail(f"an output names a path of this machine, {left.group()}; nothing was written.")
+        return f"an output names a path of this machine, {left.group()}; nothing was written."
     if len(text.encode()) > LARGEST:
-        return fail(f"the result has {len(text.encode()):,} bytes, {LARGEST:,} are allowed; nothing was written.")
-    write(text, arguments.output)
-    print(f"{arguments.output}: {len(text.encode()):,} bytes", flush=True)
-    return 0
+        return f"the result has {len(text.encode()):,} bytes, {LARGEST:,} are allowed; nothing was written."
+    write(text, target)
+    print(f"{target}: {len(text.encode()):,} bytes", flush=True)
+    return None
+
+
+def check(paths: list[Path]) -> int:
+    """Prints what is wrong with committed notebooks, one line each, and returns the exit status."""
+    findings = [f"{path}: {sentence}" for path in paths for sentence in faults(path)]
+    for finding in findings:
+        print(finding)
+    print(f"{len(paths)} notebooks, {len(findings)} findings")
+    return 1 if findings else 0
+
+
+def faults(path: Path) -> list[str]:
+    """Returns what makes a notebook unfit to be committed."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        notebook = json.loads(text)
+        cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+        sources, counts = [source(cell) for cell in cells], [cell["execution_count"] for cell in cells]
+        outputs = [output for cell in cells for output in cell["outputs"]]
+    except OSError as error:
+        return [f"cannot be read: {error.strerror}."]
+    except (ValueError, KeyError, TypeError) as error:
+        return [f"is no notebook of format 4: {error}."]
+    found = []
+    if any(output["output_type"] == "error" for output in outputs):
+        found.append("was saved with an error; run it again.")
+    if counts != list(range(1, len(cells) + 1)):
+        found.append("was not executed from top to bottom in one run.")
+    if not any("image/png" in output.get("data", {}) for output in outputs):
+        found.append("has no picture in its outputs.")
+    if any(output.get("name") == "stderr" for output in outputs):
+        found.append("has warnings in its outputs.")
+    if notebook.get("metadata", {}).get("halcyon", {}).get("sources") != digest(sources):
+        found.append("has outputs of other code than it shows; run execute.py --in-place.")
+    left = MACHINE_PATH.search(text)
+    if left:
+        found.append(f"names a path of a machine, {left.group()}.")
+    if len(text.encode()) > LARGEST:
+        found.append(f"has {len(text.encode()):,} bytes, {LARGEST:,} are allowed.")
+    return found
+
+
+def source(cell) -> str:
+    """Returns the text of a cell, which a file keeps as lines."""
+    text = cell["source"]
+    return text if isinstance(text, str) else "".join(text)
+
+
+def digest(sources: list[str]) -> str:
+    """Returns a digest of the code cells: the outputs belong to it."""
+    return hashlib.sha256("\0".join(sources).encode()).hexdigest()[:16]
 
 
 def execute(notebook, directory: Path, seconds: float) -> str | None:
     """Runs all cells in `directory`. Returns what went wrong, or None."""
+    from nbclient import NotebookClient
+    from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+
     start = time.monotonic()
     count = len(notebook.cells)
 
@@ -108,6 +180,7 @@ def clean(notebook) -> None:
     notebook.metadata = {
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
         "language_info": {"name": "python"},
+        "halcyon": {"sources": digest([source(cell) for cell in notebook.cells if cell.cell_type == "code"])},
     }
 
 

@@ -7,9 +7,11 @@ import HalcyonTrace
 /// An image cache serves users who browse a shop and records what it was asked for; the record is then replayed under
 /// other policies, at the size that the cache's memory had.
 ///
-///     swift run RecordAndReplay [POLICY [REQUESTS]]
+///     swift run RecordAndReplay [POLICY [REQUESTS [LOG]]]
 ///
 /// Under the policy of the live cache the replay must hit exactly as often as its memory did, or the exit code is 1.
+/// LOG keeps the access log under this name, such as `access.sqlite`; the file must not exist. Without it the log is
+/// deleted.
 @main
 enum Main {
     static let memoryLimit = 1_000_000
@@ -17,20 +19,31 @@ enum Main {
 
     static func main() async {
         let arguments = Array(CommandLine.arguments.dropFirst())
-        guard arguments.count <= 2, let requests = Int(arguments.dropFirst().first ?? "10000"), requests > 0 else {
-            print("usage: RecordAndReplay [POLICY [REQUESTS]]")
+        guard arguments.count <= 3, let requests = Int(arguments.dropFirst().first ?? "10000"), requests > 0 else {
+            print("usage: RecordAndReplay [POLICY [REQUESTS [LOG]]]")
+            exit(64)
+        }
+        let kept = arguments.count > 2 ? URL(fileURLWithPath: arguments[2]) : nil
+        if let kept, FileManager.default.fileExists(atPath: kept.path) {
+            print("\(kept.path) exists; name another file for the log.")
+            exit(64)
+        }
+        if let folder = kept?.deletingLastPathComponent(), !FileManager.default.fileExists(atPath: folder.path) {
+            print("there is no folder \(folder.path) for the log.")
             exit(64)
         }
         do {
-            if try await !run(policy: arguments.first ?? "learned", requests: requests) { exit(1) }
+            if try await !run(policy: arguments.first ?? "learned", requests: requests, keeping: kept) { exit(1) }
         } catch {
             print(error)
             exit(64)
         }
     }
 
-    /// Browses, records, replays; whether the replay hit as often as the live cache's memory.
-    static func run(policy: String, requests: Int) async throws -> Bool {
+    /// Records a session, replays its log, and moves the log to `kept`, if that is not nil.
+    ///
+    /// - Returns: Whether the replay hit as often as the live cache's memory.
+    static func run(policy: String, requests: Int, keeping kept: URL?) async throws -> Bool {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("halcyon-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         let clock = SessionClock()
@@ -52,10 +65,22 @@ enum Main {
         print("\nThe log of it, replayed through one cache of \(memoryLimit) bytes:")
         print(replayTable(runs), terminator: "")
 
+        if let kept {
+            try keep(log.path, as: kept)
+            print("\nThe log is in \(kept.path).")
+        }
         let hits = cache.statistics.lookUps.memory
         if recorded.count == requests && runs.first?.hits == hits { return true }
         print("The live cache found \(hits) of \(requests) in memory; the replay under \(policy) does not.")
         return false
+    }
+
+    /// Copies a closed log to a file beside `target`, which is then renamed.
+    static func keep(_ path: String, as target: URL) throws {
+        let part = target.deletingLastPathComponent().appendingPathComponent(".\(target.lastPathComponent).part")
+        try? FileManager.default.removeItem(at: part)
+        try FileManager.default.copyItem(at: URL(fileURLWithPath: path), to: part)
+        try FileManager.default.moveItem(at: part, to: target)
     }
 
     /// The cache of the example: two tiers, policies by name, a rule for one category, a log.

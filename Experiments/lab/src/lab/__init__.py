@@ -16,6 +16,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from lab.cells import identity_hash
+from lab.contrasts import (
+    against_others, calibration, calibration_error, contrasts, excess, join_visits, mean_interval, prefetch_arm,
+    prefetching, proportion_interval, shuffle_ties, verdict,
+)  # fmt: skip
 from lab.distribution import Distribution, FailedCell, distribute
 from lab.errors import LabError, ReplayError, ResultsError, UsageError
 from lab.fleet import Fleet, fleet
@@ -25,21 +29,23 @@ from lab.statistics import differences
 from lab.tables import export
 
 if TYPE_CHECKING:
-    from lab import plot
+    from lab import charts, notebooks, plot
     from lab.page import report
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Cost", "Distribution", "FailedCell", "Fleet", "LabError", "Rates", "ReplayError", "ResultsError", "UsageError",
-    "differences", "distribute", "export", "fleet", "identity_hash", "load", "plot", "report", "scale", "units",
+    "against_others", "calibration", "calibration_error", "charts", "contrasts", "differences", "distribute", "excess",
+    "export", "fleet", "identity_hash", "join_visits", "load", "mean_interval", "notebooks", "plot", "prefetch_arm",
+    "prefetching", "proportion_interval", "report", "scale", "shuffle_ties", "units", "verdict",
 ]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
     """Imports matplotlib only when a figure or a report is asked for; worker processes need neither."""
-    if name == "plot":
-        return importlib.import_module("lab.plot")
+    if name in ("charts", "notebooks", "plot"):
+        return importlib.import_module(f"lab.{name}")
     if name == "report":
         return importlib.import_module("lab.page").report
     raise AttributeError(f"module 'lab' has no attribute {name!r}")
