@@ -114,7 +114,9 @@ struct UsageTests {
             per-resident, total.
             """),
         Mistake("t.csv --models own", "--models needs --per user."),
-        Mistake("t.csv --memory-expiration 5s", "--memory-expiration, --disk-expiration, --latency and --decoded-size-ratio need --tiers."),
+        Mistake(
+            "t.csv --memory-expiration 5s",
+            "--memory-expiration, --disk-expiration, --latency and --decoded-size-ratio need --tiers."),
         Mistake(
             "t.csv --tiers memory=1KB",
             """

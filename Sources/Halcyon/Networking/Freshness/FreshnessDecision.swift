@@ -28,10 +28,11 @@ public struct FreshnessPolicy: Sendable, Hashable {
         guard honoursServer, let freshness else { return .use }
         if now < freshness.freshUntil { return .use }
         if freshness.mustRevalidate { return .revalidate }
-        let allowed = staleWhileRevalidate.map { span -> Int64 in
-            let (time, overflows) = freshness.freshUntil.addingReportingOverflow(span)
-            return overflows ? (span > 0 ? .max : .min) : time
-        } ?? 0
+        let allowed =
+            staleWhileRevalidate.map { span -> Int64 in
+                let (time, overflows) = freshness.freshUntil.addingReportingOverflow(span)
+                return overflows ? (span > 0 ? .max : .min) : time
+            } ?? 0
         return now < max(freshness.staleWhileRevalidateUntil, allowed) ? .useAndRevalidate : .revalidate
     }
 
