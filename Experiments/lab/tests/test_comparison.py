@@ -15,8 +15,9 @@ import pytest
 
 import lab
 from conftest import ROOT
-from lab.comparison import Comparison, Interval, compare, holm
+from lab.comparison import Comparison, compare
 from lab.evidence import fill
+from lab.variance import Interval, holm
 
 RESULTS = ROOT / "Experiments/results"
 PERMUTED = "permuted within=popularity,age,size"

@@ -6,30 +6,26 @@ The statistics are those of ``Sources/HalcyonExperiments/Comparison``. A test co
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from scipy.stats import t as student
 
 from lab.errors import LabError, UsageError
-from lab.statistics import SETTING, TRANSFORMS, Vector
-
-#: A variance and its degrees of freedom.
-Variance = tuple[float, float]
-#: Differences of at most this size are equal, and standard errors of at most this size are none.
-TINY = 1e-12
+from lab.variance import TINY, Interval, Variance, Vector, holm, interval, standard_error, variance_of
 
 
-@dataclass(frozen=True)
-class Interval:
-    """A mean difference of hit ratios and its 95 % interval."""
+#: Which hit ratio: that of requests or that of bytes.
+Measure = Literal["object", "byte"]
 
-    difference: float
-    low: float
-    high: float
+#: Two cells are compared if they agree in these columns. Only the policy, its parameters and the seed may differ.
+SETTING = (
+    "trace", "fingerprint", "mode", "capacity", "tiers", "label_control", "prefetch", "prefetch_parameters",
+    "prefetch_budget", "prefetch_latency_us", "warmup", "result_version", "users_part",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -126,93 +122,17 @@ def compare(a: pd.DataFrame, b: pd.DataFrame, units: pd.DataFrame, *, compared: 
     """Returns the pairs of the cells of two frames of ``lab.load`` that agree in everything but what is compared.
 
     ``units`` is the frame of ``lab.units`` over the same folders. Cells are paired if they agree in the columns of
-    ``lab.statistics.SETTING`` without those of ``compared``; seeds and permutations are averaged. O(cells × units).
+    ``SETTING`` without those of ``compared``; seeds and permutations are averaged. O(cells × units).
 
     Raises ``UsageError`` if no cell has a partner, and ``LabError`` if two cells of a pair count different requests.
     """
     columns = [name for name in SETTING if name not in compared]
     by_cell = {str(name): group for name, group in units.groupby("hash", sort=False)}
     first, second = _sides(a, columns, by_cell), _sides(b, columns, by_cell)
-    pairs = [_pair(*first[key], second[key][1]) for key in first if key in second]
+    pairs = [pair_of(*first[key], second[key][1]) for key in first if key in second]
     if not pairs:
         raise UsageError("no cell of the first side has a partner that agrees in everything else.")
     return Comparison(pairs)
-
-
-def interval(difference: float, parts: Iterable[Variance]) -> Interval:
-    """Returns the 95 % interval of Student's t about a difference whose independent variances are given."""
-    error, degrees = standard_error(parts)
-    width = float(student.ppf(0.975, degrees)) * error if error > TINY else 0.0
-    return Interval(difference, difference - width, difference + width)
-
-
-def standard_error(parts: Iterable[Variance]) -> Variance:
-    """Returns the standard error of a sum of independent variances, and Satterthwaite's degrees of freedom."""
-    known = list(parts)
-    total = sum(variance for variance, _ in known)
-    weighted = sum(variance * variance / degrees for variance, degrees in known)
-    return math.sqrt(total), total * total / weighted if weighted > 0 else math.inf
-
-
-def holm(values: Sequence[float]) -> list[float]:
-    """Returns Holm's step-down adjustment of p-values, in the given order."""
-    adjusted, largest = [0.0] * len(values), 0.0
-    for rank, index in enumerate(sorted(range(len(values)), key=lambda place: (values[place], place))):
-        largest = max(largest, min(1.0, (len(values) - rank) * values[index]))
-        adjusted[index] = largest
-    return adjusted
-
-
-def variance_of(series: Vector, weights: Vector, kind: str) -> Variance:
-    """Returns the variance over units of the ratio of the sums of ``series`` and ``weights``.
-
-    It is that of the delete-one jackknife over users, and over time blocks the mean square of the first 4 to 10 cosine
-    transforms: fewer if the series depends on itself for long.
-    """
-    total = float(weights.sum())
-    residuals = series - weights * (float(series.sum()) / total)
-    if kind == "users":
-        active = int((weights > 0).sum())
-        rest = total - weights
-        terms = residuals[rest > 0] / rest[rest > 0]
-        squares, fourth = float((weights**2).sum()), float((weights**4).sum())
-        return float((terms**2).sum()) * (active - 1) / active, max(1.0, squares * squares / fourth - 1)
-    count = len(weights)
-    ratios = np.divide(series, weights, out=np.zeros(count), where=weights > 0)
-    transforms = min(count - 1, max(4, min(TRANSFORMS, count // max(1, block_length(ratios)))))
-    waves = np.cos(np.pi * np.outer(np.arange(1, transforms + 1), 2 * np.arange(count) + 1) / (2 * count))
-    return 2 / transforms / total**2 * float(((waves @ residuals) ** 2).sum()), float(transforms)
-
-
-def block_length(series: Vector) -> int:
-    """Returns the number of blocks over which a series depends on itself (Politis and White 2004, corrected 2009)."""
-    count = len(series)
-    if count < 8:
-        return 1
-    least = int(np.ceil(np.cbrt(count)))
-    most = max(least, count // 4)
-    centred = series - series.mean()
-    if not (centred**2).sum() > 0:
-        return least
-    quiet = max(5, int(math.sqrt(math.log10(count))))
-    last = min(count - 1, math.ceil(math.sqrt(count)) + quiet)
-    covariances = np.array([float(centred[: count - lag] @ centred[lag:]) for lag in range(last + 1)])
-    correlations = covariances / covariances[0]
-    threshold = 2 * math.sqrt(math.log10(count) / count)
-    significant = [lag for lag in range(1, last + 1) if abs(correlations[lag]) > threshold]
-    quiets = [
-        lag for lag in range(1, last - quiet + 2) if (np.abs(correlations[lag : lag + quiet]) < threshold).all()
-    ]
-    cutoff = quiets[0] - 1 if quiets else significant[-1] if significant else 1
-    window = min(last, 2 * max(1, cutoff))
-    lags = np.arange(1, window + 1)
-    shares = lags / window
-    tapered = 2 * np.where(shares <= 0.5, 1, 2 * (1 - shares)) * correlations[1 : window + 1]
-    spectrum, slope = 1 + float(tapered.sum()), float((tapered * lags).sum())
-    if spectrum <= 0:
-        return most
-    length = int(np.ceil(np.cbrt(2 * count * slope * slope / (4 / 3 * spectrum * spectrum))))
-    return min(most, max(least, length))
 
 
 def _sides(
@@ -222,29 +142,41 @@ def _sides(
     for key, group in cells.groupby(columns, dropna=False, sort=False):
         if group["run"].nunique() > 1:
             raise UsageError(f"a side has several runs in one setting: {', '.join(sorted(set(group['run'])))}.")
-        parts = [by_cell[name] for name in group["hash"] if name in by_cell]
-        if len(parts) != len(group):
+        side = side_of(group, by_cell)
+        if side is None:
             raise LabError(f"a cell of '{group['run'].iloc[0]}' has no counts by unit.")
-        weights = [part["requests"].to_numpy(dtype=np.float64) for part in parts]
-        hits = [part["hits"].to_numpy(dtype=np.float64) for part in parts]
-        if any(not np.array_equal(weights[0], other) for other in weights[1:]):
-            raise LabError(f"the runs of '{group['run'].iloc[0]}' count different requests by unit.")
-        seeds = [None if pd.isna(seed) else int(seed) for seed in group["seed"]]
-        side = Side(
-            name=" ".join(sorted(str(name) for name in group["hash"])),
-            permutations=[list(runs["object_hit_ratio"]) for _, runs in group.groupby("labels", sort=True)],
-            is_random=any(seed is not None for seed in seeds),
-            weights=weights[0],
-            hits=np.mean(hits, axis=0),
-            kind=str(parts[0]["kind"].iloc[0]),
-            runs=sorted(((seed, tuple(run)) for seed, run in zip(seeds, hits)), key=lambda run: str(run[0])),
-        )
         # As text, because a missing value is not equal to itself.
         sides[tuple(str(part) for part in key)] = dict(zip(columns, key)), side
     return sides
 
 
-def _pair(setting: Mapping[str, Any], a: Side, b: Side) -> Pair:
+def side_of(cells: pd.DataFrame, by_cell: Mapping[str, pd.DataFrame], measure: Measure = "object") -> Side | None:
+    """Returns the side of cells that differ only in seed and permutation; ``None`` if a cell has no counts by unit.
+
+    Raises ``LabError`` if the cells count different requests.
+    """
+    parts = [by_cell[name] for name in cells["hash"] if name in by_cell]
+    if len(parts) != len(cells):
+        return None
+    weight, hit = ("requests", "hits") if measure == "object" else ("size", "hit_size")
+    weights = [part[weight].to_numpy(dtype=np.float64) for part in parts]
+    hits = [part[hit].to_numpy(dtype=np.float64) for part in parts]
+    if any(not np.array_equal(weights[0], other) for other in weights[1:]):
+        raise LabError(f"the runs of '{cells['run'].iloc[0]}' count different requests by unit.")
+    seeds = [None if pd.isna(seed) else int(seed) for seed in cells["seed"]]
+    return Side(
+        name=" ".join(sorted(str(name) for name in cells["hash"])),
+        permutations=[list(runs[f"{measure}_hit_ratio"]) for _, runs in cells.groupby("labels", sort=True)],
+        is_random=any(seed is not None for seed in seeds),
+        weights=weights[0],
+        hits=np.mean(hits, axis=0),
+        kind=str(parts[0]["kind"].iloc[0]),
+        runs=sorted(((seed, tuple(run)) for seed, run in zip(seeds, hits)), key=lambda run: str(run[0])),
+    )
+
+
+def pair_of(setting: Mapping[str, Any], a: Side, b: Side) -> Pair:
+    """Returns the pair of two sides of one setting. Raises ``LabError`` if they count different requests."""
     if a.kind != b.kind or not np.array_equal(a.weights, b.weights):
         raise LabError(f"two sides of {setting['trace']} count different requests by unit; they cannot be paired.")
     noise, joint = _noise(a, b)

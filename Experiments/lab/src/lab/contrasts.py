@@ -12,7 +12,8 @@ from scipy.stats import beta
 from scipy.stats import t as student
 
 from lab.errors import UsageError
-from lab.statistics import SETTING, Measure, differences
+from lab.comparison import SETTING, Measure
+from lab.statistics import differences
 
 #: What the arms of a contrast differ in.
 Field = Literal["labels", "prefetch"]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lab.comparison import Interval, compare
+from lab.comparison import compare
+from lab.variance import Interval
 from lab.evidence.formats import points, stored, stored_units
 from lab.tables import markdown
 

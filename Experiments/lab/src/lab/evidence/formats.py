@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from lab.comparison import Interval
+from lab.variance import Interval
 from lab.frames import load, units
 
 #: The settings of a row: everything but the policy and the seed.

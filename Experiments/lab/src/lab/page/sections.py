@@ -13,7 +13,8 @@ from scipy.special import stdtrit
 
 from lab.cells import Cell
 from lab.page.arms import SETTING_KEY, latency_name, setting_names, styles
-from lab.statistics import Measure, differences
+from lab.comparison import Measure
+from lab.statistics import differences
 
 Row = dict[str, Any]
 Vector = npt.NDArray[np.float64]

@@ -21,7 +21,7 @@ from lab.page.arms import with_arms
 from lab.page.calibration import read_runs
 from lab.page.columns import cell_columns
 from lab.page.reading import Stored, read
-from lab.statistics import Measure
+from lab.comparison import Measure
 from lab.tables import write_text_beside
 
 #: The scripts of the page in the order in which they run.
