@@ -15,6 +15,7 @@ final class DiskFixture {
 
     func config(_ change: (inout DiskStorageConfig) -> Void = { _ in }) -> DiskStorageConfig {
         var config = DiskStorageConfig(name: "test", directory: URL(fileURLWithPath: folder.path))
+        config.cleaningInterval = 0
         change(&config)
         return config
     }

@@ -73,6 +73,21 @@ struct DiskFolderTests {
         #expect(disk?.isCached(forKey: "b") == true)
     }
 
+    @Test("what has expired is removed at every interval, by the injected clock alone", .timeLimit(.minutes(1)))
+    func sweeping() async throws {
+        let fixture = try DiskFixture()
+        let disk = try fixture.open { $0.cleaningInterval = 60 }
+        try disk.store(value: Data("a".utf8), forKey: "a", expiration: .seconds(30))
+        try disk.store(value: Data("b".utf8), forKey: "b", expiration: .days(7))
+        #expect(disk.count == 2)
+        // The sweeper sleeps before it works, and may begin to sleep after this test began.
+        while try fixture.files().count == 2 {
+            fixture.clock.advance(by: 1)
+            try await Task.sleep(for: .milliseconds(1))
+        }
+        #expect(disk.count == 1 && fixture.left.all.map(\.reason) == [.expired])
+    }
+
     @Test("a file that cannot be renamed costs neither the old value nor any other")
     func failedRename() throws {
         let fixture = try DiskFixture()

@@ -78,7 +78,8 @@ struct WholeDayTests {
         let (clock, recorder) = (ManualClock(seconds: Double(Day.midnight) / 1e6), Recorder(into: log))
         let cache = ImageCache<Bitmap>(
             memory: .lasting(cost: capacity),
-            disk: DiskStorageConfig(name: "day", directory: URL(fileURLWithPath: folder.path)),
+            disk: DiskStorageConfig(
+                name: "day", directory: URL(fileURLWithPath: folder.path), cleaningInterval: 0),
             memoryPolicy: try PolicyCatalogue.standard.livePolicy("learned"), serializer: BitmapSerializer(),
             clock: clock, recorder: recorder)
         var inMemory = ImageOptions()

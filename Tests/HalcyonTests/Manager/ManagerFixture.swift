@@ -25,7 +25,8 @@ struct ManagerFixture {
         cache = ImageCache(
             memory: memory,
             disk: DiskStorageConfig(
-                name: "test", directory: URL(fileURLWithPath: self.folder.path), sizeLimit: sizeLimit),
+                name: "test", directory: URL(fileURLWithPath: self.folder.path), sizeLimit: sizeLimit,
+                cleaningInterval: 0),
             serializer: BitmapSerializer(), clock: clock, recorder: recorder,
             triggers: triggers)
         // Time is moved by minutes, in which what is there would long be listed.

@@ -214,13 +214,14 @@ public final class DiskStorage<Value: DataTransformable & Sendable>: Sendable {
     /// Reads and changes the configuration in one step that nobody else comes between. A lower limit trims at once. The
     /// folder stays as it is.
     public func withConfig<Result: Sendable>(_ change: @Sendable (inout Config) throws -> Result) rethrows -> Result {
-        let (result, isDue) = try files.state.withLock { state throws -> (Result, Bool) in
+        let (result, isDue, sweeps) = try files.state.withLock { state throws -> (Result, Bool, Bool) in
             let before = state.config
             let result = try change(&state.config)
             let isDue =
                 state.config.limits != before.limits || state.config.categoryRules != before.categoryRules
-            return (result, isDue)
+            return (result, isDue, state.config.cleaningInterval != before.cleaningInterval)
         }
+        if sweeps { files.sweep() }
         if isDue {
             files.change { state, now in
                 state.ledger.apply(state.config.categoryRules, time: now)

@@ -9,8 +9,11 @@ public struct DiskStorageConfig: Sendable {
     /// Computes the folder from ``directory`` and the name, in place of the usual rule. It is called once, when the storage
     /// is made, and then let go, so that it cannot keep its owner alive.
     public var cachePathBlock: (@Sendable (_ directory: URL, _ name: String) -> URL)?
-    /// The most bytes that the files may take together on the disk; 0 for no limit. Lowering it trims at once.
+    /// The most bytes that the files may take together on the disk; 0 for no limit. The default is ``defaultSizeLimit``. Lowering
+    /// it trims at once.
     public var sizeLimit: Int
+    /// The seconds between two removals of all expired values; 0 for none. The default is 600. A change begins a new interval.
+    public var cleaningInterval: TimeInterval
     /// When values expire that are stored without saying so.
     public var expiration: StorageExpiration
     /// The extension of all files; `nil` for none.
@@ -22,9 +25,13 @@ public struct DiskStorageConfig: Sendable {
     /// What holds for single categories, by name.
     public var categoryRules: [String: CategoryRule]
 
-    /// A configuration; unless given, no limit of the size and a week after the last access.
+    /// The default of ``sizeLimit``: 1 GiB.
+    public static let defaultSizeLimit = 1 << 30
+
+    /// Creates a configuration. By default values expire a week after the last access.
     public init(
-        name: String, directory: URL? = nil, sizeLimit: Int = 0, expiration: StorageExpiration = .days(7),
+        name: String, directory: URL? = nil, sizeLimit: Int = DiskStorageConfig.defaultSizeLimit,
+        cleaningInterval: TimeInterval = 600, expiration: StorageExpiration = .days(7),
         pathExtension: String? = nil, usesHashedFileName: Bool = true, autoExtAfterHashedFileName: Bool = false,
         categoryRules: [String: CategoryRule] = [:],
         cachePathBlock: (@Sendable (_ directory: URL, _ name: String) -> URL)? = nil
@@ -32,6 +39,7 @@ public struct DiskStorageConfig: Sendable {
         self.name = name
         self.directory = directory
         self.sizeLimit = sizeLimit
+        self.cleaningInterval = cleaningInterval
         self.expiration = expiration
         self.pathExtension = pathExtension
         self.usesHashedFileName = usesHashedFileName

@@ -48,6 +48,7 @@ final class FileStore: Sendable {
     private let lock: Mutex<DirectoryLock>
     private let background = DispatchQueue(label: "halcyon.disk", qos: .utility)
     private let listed = DispatchGroup()
+    private let sweeper = Sweeper()
     private let parts = Atomic<UInt64>(0)
 
     /// Opens a folder, and begins to list it in the background.
@@ -82,6 +83,33 @@ final class FileStore: Sendable {
             listed.leave()
             report(departures)
         }
+        sweep()
+    }
+
+    /// Starts to remove what has expired at every interval, in the background, or ends it if the interval is 0.
+    func sweep() {
+        guard state.withLock({ $0.config.cleaningInterval > 0 }) else { return sweeper.stop() }
+        sweeper.start(
+            clock: clock,
+            interval: { [weak self] in
+                let seconds = self?.state.withLock { $0.config.cleaningInterval } ?? 0
+                return seconds > 0 ? Int64(min(seconds, 1e9) * 1e6) : nil
+            },
+            work: { [weak self] in
+                guard let background = self?.background else { return false }
+                await withCheckedContinuation { continuation in
+                    background.async { [weak self] in
+                        self?.removeExpired()
+                        continuation.resume()
+                    }
+                }
+                return true
+            })
+    }
+
+    private func removeExpired() {
+        if state.withLock({ $0.listing == .pending }) { return }
+        change { state, now in state.ledger.departExpired(at: now) }
     }
 
     deinit { flush() }
