@@ -203,7 +203,7 @@ const blockControl = (rows, current, change, id) => H.select("Suite and caches",
   H.unique(rows.map(block)).map((key) => [key, `${key.split("\n")[0]}, ${H.mode(key.split("\n")[1])}`]), current, change, id);
 const largest = (rows) => {
   const counts = new Map();
-  for (const row of rows) counts.set(block(row), (counts.get(block(row)) || 0) + 1);
+  for (const row of rows) counts.set(block(row), (counts.get(block(row)) || 0) + (row.traces || 1));
   return [...counts].sort((a, b) => b[1] - a[1])[0][0];
 };
 
