@@ -150,7 +150,8 @@ final class FileStore: Sendable {
             let (isKept, gone) = state.withLock { state -> (Bool, [Gone]) in
                 state.store(name, status, at: now, expiration: expiration, context: context, print: print)
             }
-            removeFiles(gone)
+            // The file of this name is the new value, whatever happened to the old one.
+            removeFiles(gone.filter { !isKept || $0.departure.key != name })
             if !isKept { removeFile(name) }
             return (nil, isKept, gone.map(\.departure))
         }
