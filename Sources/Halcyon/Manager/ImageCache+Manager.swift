@@ -10,8 +10,15 @@ extension ImageCache {
         if let value = fromMemory(computed, options) { return .memory(value) }
         if options.fromMemoryCacheOrRefresh { return missed(computed, options) }
         try Task.checkCancellation()
-        return try await withCheckedThrowingContinuation { continuation in
-            fromDisk(computed, options, serializer: other) { continuation.resume(with: $0) }
+        let cancellation = LoadCancellation()
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                fromDisk(computed, options, serializer: other, cancellation: cancellation) {
+                    continuation.resume(with: $0)
+                }
+            }
+        } onCancel: {
+            cancellation.cancel()
         }
     }
 

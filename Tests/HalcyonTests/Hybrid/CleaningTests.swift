@@ -103,6 +103,26 @@ struct CleaningTests {
         #expect(!trigger.isStarted)
     }
 
+    @Test("cancelled loads from disk neither read, nor decode, nor promote")
+    func cancelledLoads() async throws {
+        let fixture = try CacheFixture(memory: .lasting(cost: 10_000))
+        let cache = fixture.cache
+        for number in 0..<300 { await cache.store(Blob("x", cost: 10), forKey: "k\(number)") }
+        cache.clearMemoryCache()
+        cache.ioQueue.suspend()
+        let loads = (0..<300).map { number in Task { try await cache.image(forKey: "k\(number)") } }
+        // Most have asked the disk by now; those that have not are cancelled before.
+        try await Task.sleep(for: .milliseconds(20))
+        for load in loads { load.cancel() }
+        cache.ioQueue.resume()
+        for load in loads {
+            await #expect(throws: CancellationError.self) { try await load.value }
+        }
+        #expect(cache.memoryStorage.count == 0)
+        #expect(cache.statistics.lookUps.disk == 0 && cache.statistics.disk.lookUps.hits == 0)
+        #expect(try await cache.image(forKey: "k1").cacheType == .disk)
+    }
+
     @Test("a file stored with an extension of its own is found and removed by it")
     func forcedExtension() async throws {
         let fixture = try CacheFixture()

@@ -1,6 +1,18 @@
 import Foundation
 import Synchronization
 
+/// The state of a load from disk that its caller may cancel.
+final class LoadCancellation: Sendable {
+    private let isCancelled = Atomic<Bool>(false)
+
+    func cancel() { isCancelled.store(true, ordering: .relaxed) }
+
+    /// Throws `CancellationError` if the load was cancelled.
+    func check() throws {
+        if isCancelled.load(ordering: .relaxed) { throw CancellationError() }
+    }
+}
+
 // What the async and the callback API are made of. Each `done` is called exactly once, wherever the work ends.
 extension ImageCache {
     /// Stores in memory before it returns, and on the disk later.
@@ -70,23 +82,30 @@ extension ImageCache {
     /// Looks a key up on disk, and promotes what it finds before `done` hears of it.
     func fromDisk(
         _ computed: String, _ options: CacheOptions, serializer other: (any CacheSerializer<Value>)? = nil,
+        cancellation: LoadCancellation? = nil,
         done: @escaping @Sendable (Result<ImageCacheResult<Value>, any Error>) -> Void
     ) {
         // Asked for now, so that whatever is stored or removed from now on makes it void.
         let ticket = memoryStorage.beginRead(forKey: computed)
         if !options.loadDiskFileSynchronously {
-            ioQueue.async { [self] in done(Result { try loadFromDisk(computed, options, other, ticket) }) }
+            ioQueue.async { [self] in
+                done(Result { try loadFromDisk(computed, options, other, ticket, cancellation) })
+            }
         } else if DispatchQueue.getSpecific(key: onIOQueue) == true {
-            done(Result { try loadFromDisk(computed, options, other, ticket) })
+            done(Result { try loadFromDisk(computed, options, other, ticket, cancellation) })
         } else {
-            done(Result { try ioQueue.sync { try loadFromDisk(computed, options, other, ticket) } })
+            done(Result { try ioQueue.sync { try loadFromDisk(computed, options, other, ticket, cancellation) } })
         }
     }
 
     private func loadFromDisk(
         _ computed: String, _ options: CacheOptions, _ other: (any CacheSerializer<Value>)?,
-        _ ticket: PendingReads.Ticket
+        _ ticket: PendingReads.Ticket, _ cancellation: LoadCancellation?
     ) throws -> ImageCacheResult<Value> {
+        do { try cancellation?.check() } catch {
+            memoryStorage.endRead(ticket)
+            throw error
+        }
         guard let storage = try? tier.get() else {
             memoryStorage.endRead(ticket)
             return missed(computed, options)
@@ -98,10 +117,13 @@ extension ImageCache {
             let data = try storage.value(
                 forKey: computed, forcedExtension: options.forcedExtension,
                 extendingExpiration: options.diskCacheAccessExtendingExpiration, context: options.context)
+            // Decoding may take longer than reading, and promotion evicts others.
+            if data != nil { try cancellation?.check() }
             value = data.flatMap { (other ?? serializer).value(with: $0) }
+            if value != nil { try cancellation?.check() }
         } catch {
             memoryStorage.endRead(ticket)
-            hub.failed(error)
+            if !(error is CancellationError) { hub.failed(error) }
             throw error
         }
         guard let value else {

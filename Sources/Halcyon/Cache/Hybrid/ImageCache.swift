@@ -108,7 +108,7 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
     /// The value of a key, from memory or else from disk.
     ///
     /// - Throws: ``CacheError/cannotLoadDataFromDisk(_:underlying:)``; `CancellationError` if the task was cancelled
-    ///   before the disk was asked.
+    ///   before the value was promoted to memory. A cancelled load neither reads, decodes nor promotes from then on.
     public func image(forKey key: String, options: CacheOptions = CacheOptions()) async throws -> ImageCacheResult<
         Value
     > {
