@@ -86,7 +86,7 @@ def test_tiers_compare_as_in_the_command(replay: str) -> None:
 
 
 def numbers(text: str) -> list[float]:
-    return [float(number) for number in re.findall(r"[+-]\d+\.\d+", text.replace("−", "-"))]
+    return [float(number) for number in re.findall(r"[+-]?\d+\.\d+", text.replace("−", "-"))]
 
 
 @pytest.mark.parametrize("mode", ["per_user", "shared"])

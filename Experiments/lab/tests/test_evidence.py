@@ -59,7 +59,7 @@ def test_the_ranking_is_over_the_best_of_each_cell(results: Path) -> None:
         for capacity in ("1%", "10%")
     ]
     assert f"{sum(over) / 2:+.1f}" in row
-    assert row.split(" | ")[4] == "+0.0"
+    assert row.split(" | ")[4] == "0.0"
     assert "belady" not in text
 
 

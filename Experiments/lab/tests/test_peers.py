@@ -12,7 +12,8 @@ import pytest
 
 import lab
 from conftest import ROOT, make_cell, write_cell
-from lab import peer_runs, peer_tables, peers
+from lab import peer_runs, peers
+from lab.evidence import peers as peer_tables
 from lab.__main__ import main
 from lab.evidence import fill
 from lab.peers import (

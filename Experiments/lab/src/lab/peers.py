@@ -1,6 +1,6 @@
 """The policies of libCacheSim 0.3.5 that Halcyon's are compared with, and the file of that release's counts.
 
-``CATALOGUE`` lists every policy of the release. ``lab.peer_runs`` makes the file, ``lab.peer_tables`` the tables.
+``CATALOGUE`` lists every policy of the release. ``lab.peer_runs`` makes the file, ``lab.evidence.peers`` the tables.
 """
 
 from __future__ import annotations

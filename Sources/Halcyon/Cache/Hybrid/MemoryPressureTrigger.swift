@@ -100,7 +100,7 @@
             case .use(let current, let limit):
                 let span = interval
                 sweeper.start(clock: SystemClock(), interval: { span }) { [weak self] in
-                    guard let self else { return false }
+                    guard let self, isCurrent(generation) else { return false }
                     let text = (try? String(contentsOfFile: current, encoding: .utf8)) ?? ""
                     let used = Int(text.trimmingCharacters(in: .whitespacesAndNewlines))
                     if let used, let pressure = Self.pressure(used: used, limit: limit) { report(pressure) }

@@ -17,7 +17,7 @@ from pathlib import Path
 from lab.errors import ResultsError, UsageError
 from lab.evidence import apps, claims, confirmatory, eviction, labels, prefetch
 from lab.evidence.formats import forget
-from lab.peer_tables import PEER_TABLES
+from lab.evidence.peers import PEER_TABLES
 from lab.tables import write_text_beside
 
 _MARKED = re.compile(r"(<!-- table: (?P<name>[a-z0-9-]+) -->\n)(?P<body>.*?)(<!-- end of table -->)", re.DOTALL)

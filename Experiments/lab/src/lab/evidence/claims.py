@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from lab import peer_tables
 from lab.comparison import Comparison, compare
-from lab.evidence.formats import OFFLINE, misses_by_cell, points, signed, stored, stored_units
-from lab.tables import markdown
+from lab.contrasts import against_others, excess
+from lab.evidence import peers
+from lab.evidence.formats import points, signed, stored, stored_units
 from lab.evidence.labels import CONTROLS, gains_of_labels
+from lab.tables import markdown
 
 #: The baselines that every comparison leads with.
 BASELINES = ("lru", "s3-fifo", "w-tinylfu", "gdsf")
@@ -21,11 +22,9 @@ def claims(folder: Path) -> str:
     """The claims with the command that checks each, and the figure to expect."""
     apps = stored(folder.parent / "kingfisher")
     shop = apps[apps["trace"] == "shop"].groupby("label")["object_hit_ratio"].mean() * 100
-    table = misses_by_cell(stored(folder))
-    online = table.drop(columns=[name for name in OFFLINE if name in table.columns])
-    best = int((online["learned"] <= online.min(axis=1) + 1e-9).sum())
-    over = 100 * (online.div(online.min(axis=1), axis=0) - 1)
-    second = over.drop(columns="learned").mean().idxmin()
+    over = {str(name): own["excess"] for name, own in excess(stored(folder)).groupby("run")}
+    best = int((over["learned"] <= 1e-9).sum())
+    second = min((name for name in over if name != "learned"), key=lambda name: float(over[name].mean()))
     prefetching = stored(folder.parent / "prefetch")
 
     def hit_ratio(trace: str, latency: int | None) -> str:
@@ -52,7 +51,7 @@ def claims(folder: Path) -> str:
         ],
         [
             "`learned` has the lowest miss ratio of 21 online policies, ties included, in most cells of a shared cache",
-            "`make evidence`, which writes [the table](results.md#eviction-in-a-shared-cache)", "4 min", f"{best} of {len(online)} cells", "0",
+            "`make evidence`, which writes [the table](results.md#eviction-in-a-shared-cache)", "4 min", f"{best} of {len(over['learned'])} cells", "0",
         ],
         [
             f"Its mean excess over the best policy of each cell is the smallest; the next is that of {second}",
@@ -85,9 +84,7 @@ def readme(folder: Path) -> str:
     learned = results[results["label"] == "learned"]
     found = {name: compare(learned, results[results["label"] == name], by_unit) for name in BASELINES}
     means = {name: points(one.over_traces()[0]) for name, one in found.items()}
-    table = misses_by_cell(stored(folder))
-    online = table.drop(columns=[name for name in OFFLINE if name in table.columns])
-    over = 100 * (online["learned"] / online.drop(columns="learned").min(axis=1) - 1)
+    over = against_others(stored(folder), "learned")["excess"]
     apps = stored(folder.parent / "kingfisher")
     tiers = apps[apps["trace"] != "shop"].groupby(["trace", "label"])["object_hit_ratio"].mean().unstack() * 100
     gained = tiers["learned"] - tiers["kingfisher"]
@@ -101,7 +98,7 @@ def readme(folder: Path) -> str:
     after = 100 * planner.groupby("trace")["object_hit_ratio"].mean()
     before = 100 * cells[cells["prefetch"].isna()].groupby("trace")["object_hit_ratio"].mean()
 
-    found_equal = re.findall(r"(\d+) of (\d+)", peer_tables.exact(folder.parent / "peers"))
+    found_equal = re.findall(r"(\d+) of (\d+)", peers.exact(folder.parent / "peers"))
     equal, counted = ([int(pair[place]) for pair in found_equal] for place in (0, 1))
 
     def change(trace: str) -> str:

@@ -6,47 +6,41 @@ from pathlib import Path
 
 import pandas as pd
 
-from lab.evidence.formats import OFFLINE, capacities_in_order, listed, misses_by_cell, ratio, signed, stored
+from lab.contrasts import against_others, excess
+from lab.evidence.formats import capacities_in_order, listed, ratio, signed, stored
 from lab.tables import markdown
 
 
 def policies(folder: Path) -> str:
     """The miss ratio of ``learned`` by trace and capacity, and its difference to the best other policy in %."""
-    table = misses_by_cell(stored(folder))
-    capacities = capacities_in_order(table.index.get_level_values("capacity"))
+    found = against_others(stored(folder), "learned")
+    capacities = capacities_in_order(pd.Index(found["capacity"]))
     rows = []
-    for trace in dict.fromkeys(table.index.get_level_values("trace")):
+    for trace, cells in found.groupby("trace", sort=False):
+        by_capacity = {str(cell["capacity"]): cell for cell in cells.to_dict("records")}
         row = [str(trace)]
-        by_capacity = pd.DataFrame(table.xs((trace, "shared"), level=("trace", "mode"))).to_dict("index")
         for capacity in capacities:
-            cell = {str(name): float(miss) for name, miss in by_capacity[capacity].items()}
-            learned = cell["learned"]
-            name, best = min(
-                ((name, miss) for name, miss in cell.items() if name != "learned" and name not in OFFLINE),
-                key=lambda pair: pair[1],
-            )
-            row.append(f"{ratio(learned)} ({signed(100 * (learned / best - 1))}, {name})")
+            cell = by_capacity[capacity]
+            row.append(f"{ratio(cell['miss'])} ({signed(cell['excess'])}, {cell['against']})")
         rows.append(row)
     return markdown(["trace", *capacities], rows)
 
 
 def ranking(folder: Path) -> str:
     """Each policy's miss ratio over that of the best policy of each cell, and over FIFO's."""
-    table = misses_by_cell(stored(folder))
-    online = table.drop(columns=[name for name in OFFLINE if name in table.columns])
-    over_best = 100 * (online.div(online.min(axis=1), axis=0) - 1)
-    over_fifo = 100 * (online.div(online["fifo"], axis=0) - 1)
-    order = over_best.mean().sort_values().index
+    over_best, over_fifo = (excess(stored(folder), reference) for reference in ("best", "fifo"))
     rows = []
-    for name in order:
-        worst = over_fifo[name].groupby("trace").mean()
+    for name in over_best.groupby("run")["excess"].mean().sort_values(kind="stable").index:
+        best = over_best[over_best["run"] == name]["excess"]
+        fifo = over_fifo[over_fifo["run"] == name]
+        worst = fifo.groupby("trace", sort=False)["excess"].mean()
         rows.append(
             [
                 str(name),
-                signed(over_best[name].mean()),
-                f"{int((over_best[name] <= 1e-9).sum())} of {len(online)}",
-                signed(over_best[name].max()),
-                signed(over_fifo[name].mean()),
+                signed(best.mean()),
+                f"{int((best <= 1e-9).sum())} of {len(best)}",
+                signed(best.max()),
+                signed(fifo["excess"].mean()),
                 signed(worst.quantile(0.9)),
                 f"{signed(worst.max())} ({worst.idxmax()})",
             ]

@@ -13,8 +13,6 @@ from lab.frames import load, units
 
 #: The settings of a row: everything but the policy and the seed.
 CELL = ["trace", "mode", "capacity"]
-#: The policies that know the future.
-OFFLINE = ("belady", "belady(bypass=on)")
 
 
 @functools.lru_cache(maxsize=16)
@@ -36,7 +34,9 @@ def forget() -> None:
 
 
 def signed(value: float, digits: int = 1) -> str:
-    return f"{value:+.{digits}f}".replace("-", "−")
+    """Returns a number with its sign. One that is rounded to zero keeps its sign: it says on which side a bound lies."""
+    text = f"{value:+.{digits}f}" if value else f"{0:.{digits}f}"
+    return text.replace("-", "−")
 
 
 def ratio(value: float) -> str:
@@ -50,19 +50,6 @@ def listed(numbers: Sequence[int]) -> str:
 
 def points(found: Interval) -> str:
     return f"{signed(100 * found.difference, 2)} ({signed(100 * found.low, 2)} … {signed(100 * found.high, 2)})"
-
-
-def means_by_cell(results: pd.DataFrame) -> pd.DataFrame:
-    """Returns the miss ratio of each policy in each cell, as the mean over seeds."""
-    plain = results[(results["label_control"] == "given") & results["prefetch"].isna()]
-    grouped = plain.groupby([*CELL, "label"], sort=False)["object_hit_ratio"].mean().reset_index()
-    grouped["miss"] = 1 - grouped["object_hit_ratio"]
-    return grouped
-
-
-def misses_by_cell(results: pd.DataFrame) -> pd.DataFrame:
-    """Returns the miss ratios with a row for each cell and a column for each policy."""
-    return means_by_cell(results).pivot_table(index=CELL, columns="label", values="miss", sort=False)
 
 
 def capacities_in_order(index: pd.Index) -> list[str]:

@@ -9,6 +9,7 @@ from statistics import mean
 
 from lab.cells import read_cells
 from lab.errors import ResultsError
+from lab.evidence.formats import signed
 from lab.peers import BY_NAME, CATALOGUE, COUNTED, COUNTS, EXACT, LEARNED, RATIO, TRACES, Count, Peer, read_counts
 from lab.tables import markdown
 
@@ -114,11 +115,6 @@ def _list(header: list[str], rows: list[list[str]]) -> str:
     return markdown(header, rows).replace("--:", "---", len(header) - 1)
 
 
-def _signed(value: float, digits: int = 1) -> str:
-    text = f"{value:+.{digits}f}"
-    return (text if float(text) else f"{0:.{digits}f}").replace("-", "−")
-
-
 def _uses_sizes(place: Place) -> bool:
     return any(trace.name == place[0] and trace.uses_sizes for trace in TRACES)
 
@@ -139,7 +135,7 @@ def exact(folder: Path) -> str:
                 equal += 1
             else:
                 more = own.misses - count.misses
-                different.append(f"{place[0]} {capacity}: {_signed(more, 0)} ({_signed(100 * more / count.misses, 3)} %)")
+                different.append(f"{place[0]} {capacity}: {signed(more, 0)} ({signed(100 * more / count.misses, 3)} %)")
         rows.append([f"`{peer.ours}`", _class(peer), f"{equal} of {len(both.places())}", ", ".join(different) or "none"])
     return markdown(["Halcyon", "libCacheSim", "equal", "cells that differ, misses more"], rows)
 
@@ -157,9 +153,9 @@ def ratio(folder: Path) -> str:
         worst, best = max(over, key=lambda name: over[name]), min(over, key=lambda name: over[name])
         rows.append(
             [
-                f"`{peer.ours}`", _class(peer), _signed(mean(over.values())),
+                f"`{peer.ours}`", _class(peer), signed(mean(over.values())),
                 f"{sum(abs(value) <= 1 for value in over.values())} of {len(over)}",
-                f"{_signed(over[worst])} ({worst})", f"{_signed(over[best])} ({best})",
+                f"{signed(over[worst])} ({worst})", f"{signed(over[best])} ({best})",
             ]
         )  # fmt: skip
     return markdown(["Halcyon", "libCacheSim", "mean, %", "within 1 %", "highest, %", "lowest, %"], rows)
@@ -192,7 +188,7 @@ def learned(folder: Path) -> str:
         return [
             name,
             f"{mean(both.own('learned')[place].miss_ratio for place in chosen):.3f}",
-            *(_signed(mean(values)) if values else "not run" for values in figures),
+            *(signed(mean(values)) if values else "not run" for values in figures),
             f"{lowest} of {len(chosen)}",
         ]
 
