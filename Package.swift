@@ -16,6 +16,12 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "Halcyon", targets: ["Halcyon"]),
+        .library(name: "HalcyonCache", targets: ["HalcyonCache"]),
+        .library(name: "HalcyonNetworking", targets: ["HalcyonNetworking"]),
+        .library(name: "HalcyonCurl", targets: ["HalcyonCurl"]),
+        .library(name: "HalcyonImages", targets: ["HalcyonImages"]),
+        .library(name: "HalcyonPipeline", targets: ["HalcyonPipeline"]),
+        .library(name: "HalcyonPrediction", targets: ["HalcyonPrediction"]),
         .library(name: "HalcyonEviction", targets: ["HalcyonEviction"]),
         .library(name: "HalcyonLearning", targets: ["HalcyonLearning"]),
         .library(name: "HalcyonPrefetch", targets: ["HalcyonPrefetch"]),
@@ -83,11 +89,35 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
+            name: "HalcyonCache",
+            dependencies: [
+                "HalcyonEviction", "HalcyonAccessLog", "HalcyonSupport", "CProcessor",
+                .product(name: "GRDB", package: "GRDB.swift"), .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: strict),
+        .target(name: "HalcyonNetworking", dependencies: ["HalcyonSupport"], swiftSettings: strict),
+        .target(
+            name: "HalcyonCurl", dependencies: ["HalcyonNetworking", "HalcyonSupport", "CCurl"], swiftSettings: strict),
+        .target(name: "HalcyonImages", dependencies: ["CImageCodecs"], swiftSettings: strict),
+        .target(
+            name: "HalcyonPipeline",
+            dependencies: [
+                "HalcyonCache", "HalcyonNetworking", "HalcyonCurl", "HalcyonImages", "HalcyonSupport",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "HalcyonPrediction",
+            dependencies: [
+                "HalcyonPipeline", "HalcyonCache", "HalcyonEviction", "HalcyonLearning", "HalcyonPrefetch",
+                "HalcyonSupport",
+            ],
+            swiftSettings: strict),
+        .target(
             name: "Halcyon",
             dependencies: [
-                "HalcyonEviction", "HalcyonLearning", "HalcyonPrefetch", "HalcyonAccessLog", "CCurl", "CImageCodecs",
-                "CProcessor", .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "Crypto", package: "swift-crypto"),
+                "HalcyonCache", "HalcyonNetworking", "HalcyonCurl", "HalcyonImages", "HalcyonPipeline",
+                "HalcyonPrediction", "HalcyonAccessLog",
             ],
             swiftSettings: strict),
         .target(
