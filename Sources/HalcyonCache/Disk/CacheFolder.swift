@@ -5,13 +5,13 @@ import Foundation
 /// Values lie in the folder itself; what is being written, and the index, lie in the hidden folder `.halcyon` within, from
 /// where a finished file is renamed to its place. A process that is killed therefore leaves whole files only, and parts
 /// that ``removeParts()`` removes. Power failures are left to the file system: nothing is synchronised to the disk.
-struct CacheFolder: Sendable {
+package struct CacheFolder: Sendable {
     let url: URL
     /// Called at each step; what it throws is a failure of that step.
     let onStep: @Sendable (DiskStep) throws -> Void
     private let session = UInt64.random(in: 0...UInt64.max)
 
-    var hidden: URL { url.appendingPathComponent(".halcyon", isDirectory: true) }
+    package var hidden: URL { url.appendingPathComponent(".halcyon", isDirectory: true) }
 
     init(url: URL, onStep: @escaping @Sendable (DiskStep) throws -> Void = { _ in }) {
         self.url = url

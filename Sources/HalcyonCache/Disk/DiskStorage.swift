@@ -18,7 +18,7 @@ public final class DiskStorage<Value: DataTransformable & Sendable>: Sendable {
     /// What can be set.
     public typealias Config = DiskStorageConfig
 
-    let files: FileStore
+    package let files: FileStore
 
     init(files: FileStore) { self.files = files }
 

@@ -48,7 +48,7 @@ public struct DiskStorageConfig: Sendable {
         self.cachePathBlock = cachePathBlock
     }
 
-    var limits: Limits { Limits(cost: sizeLimit, count: 0) }
+    package var limits: Limits { Limits(cost: sizeLimit, count: 0) }
 
     var naming: FileNaming {
         FileNaming(

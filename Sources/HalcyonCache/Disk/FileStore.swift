@@ -9,7 +9,7 @@ import Synchronization
 /// changes files, so that files and ledger change alike; `state` for moments, and while a file is looked at by a sweep only.
 /// Readers take `state` only. The first listing runs on a queue of its own; until it is done, readers ask the disk and
 /// writers wait.
-final class FileStore: Sendable {
+package final class FileStore: Sendable {
     /// What is known of the folder's contents.
     enum Listing {
         /// Not listed yet: what is not known may be there.
@@ -40,7 +40,7 @@ final class FileStore: Sendable {
 
     let state: Mutex<State>
     let mutation = Mutex(())
-    let folder: CacheFolder
+    package let folder: CacheFolder
     let clock: any CacheClock
     let flushDelay: Double
     let onDeparture: (@Sendable ([Departure]) -> Void)?

@@ -30,7 +30,7 @@ public struct TierCounts: Sendable, Equatable {
         self.none = none
     }
 
-    mutating func add(_ type: CacheType) {
+    package mutating func add(_ type: CacheType) {
         switch type {
         case .memory: memory += 1
         case .disk: disk += 1
@@ -54,7 +54,7 @@ public struct CacheStatistics: Sendable, Equatable {
 }
 
 /// Counts look-ups and hands events to whoever listens.
-final class CacheEventHub: Sendable {
+package final class CacheEventHub: Sendable {
     private struct State {
         var lookUps = TierCounts()
         var byCategory: [String: TierCounts] = [:]
@@ -69,7 +69,7 @@ final class CacheEventHub: Sendable {
     private let observed = Atomic<Bool>(false)
 
     /// Everything from now on; of what nobody takes, the newest `count` are kept.
-    func stream(bufferingNewest count: Int) -> AsyncStream<CacheEvent> {
+    package func stream(bufferingNewest count: Int) -> AsyncStream<CacheEvent> {
         AsyncStream(bufferingPolicy: .bufferingNewest(count)) { continuation in
             let number = state.withLock { state in
                 state.next += 1
@@ -91,26 +91,26 @@ final class CacheEventHub: Sendable {
     }
 
     /// Whether somebody hears of every access.
-    var isObserved: Bool { observed.load(ordering: .relaxed) }
+    package var isObserved: Bool { observed.load(ordering: .relaxed) }
 
     /// From now on this one hears of every access, and nobody else.
-    func setObserver(_ new: (any CacheObserver)?) {
+    package func setObserver(_ new: (any CacheObserver)?) {
         observer.withLock { old in
             old = new
             observed.store(new != nil, ordering: .relaxed)
         }
     }
 
-    func accessed(_ access: RecordedAccess) {
+    package func accessed(_ access: RecordedAccess) {
         if isObserved { observer.withLock { $0 }?.accessed(access) }
     }
 
-    func enteredBackground(done: @escaping @Sendable () -> Void) {
+    package func enteredBackground(done: @escaping @Sendable () -> Void) {
         guard let observer = observer.withLock({ $0 }) else { return done() }
         observer.enteredBackground(done: done)
     }
 
-    func lookedUp(_ key: String, _ type: CacheType, _ categories: [String]) {
+    package func lookedUp(_ key: String, _ type: CacheType, _ categories: [String]) {
         state.withLock { state in
             state.lookUps.add(type)
             for category in categories { state.byCategory[category, default: TierCounts()].add(type) }
@@ -118,24 +118,24 @@ final class CacheEventHub: Sendable {
         send(.lookUp(key: key, type, categories: categories))
     }
 
-    func failed(_ error: any Error) {
+    package func failed(_ error: any Error) {
         state.withLock { $0.failures += 1 }
         send(.failure("\(error)"))
     }
 
-    func departed(_ type: CacheType, _ departures: [Departure]) {
+    package func departed(_ type: CacheType, _ departures: [Departure]) {
         for departure in departures { send(.departure(type, departure)) }
         if isObserved { observer.withLock { $0 }?.departed(type, departures) }
     }
 
-    func send(_ event: @autoclosure () -> CacheEvent) {
+    package func send(_ event: @autoclosure () -> CacheEvent) {
         guard listening.load(ordering: .relaxed) else { return }
         let listeners = state.withLock { Array($0.listeners.values) }
         let event = event()
         for listener in listeners { listener.yield(event) }
     }
 
-    var statistics: CacheStatistics {
+    package var statistics: CacheStatistics {
         state.withLock { state in
             var statistics = CacheStatistics()
             statistics.lookUps = state.lookUps

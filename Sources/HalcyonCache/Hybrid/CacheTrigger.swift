@@ -16,7 +16,7 @@ public enum CacheTriggerEvent: Sendable {
     case enterBackground(done: @Sendable () -> Void)
 
     /// Ends an event whose cache no longer exists.
-    func abandon() {
+    package func abandon() {
         if case .enterBackground(let done) = self { done() }
     }
 }
@@ -67,8 +67,8 @@ public final class TriggerSubscription: Sendable {
 }
 
 /// The handlers that subscribe to a trigger.
-final class TriggerHandlers: Sendable {
-    typealias Handler = @Sendable (CacheTriggerEvent) -> Void
+package final class TriggerHandlers: Sendable {
+    package typealias Handler = @Sendable (CacheTriggerEvent) -> Void
 
     private struct State {
         var handlers: [UInt64: Handler] = [:]
@@ -78,17 +78,17 @@ final class TriggerHandlers: Sendable {
     private let state = Mutex(State())
 
     /// The handlers in the order of their subscription.
-    var all: [Handler] {
+    package var all: [Handler] {
         state.withLock { $0.handlers.sorted { $0.key < $1.key }.map(\.value) }
     }
 
     /// Whether there is no handler.
-    var isEmpty: Bool { state.withLock { $0.handlers.isEmpty } }
+    package var isEmpty: Bool { state.withLock { $0.handlers.isEmpty } }
 
     /// Adds a handler.
     ///
     /// - Parameter changed: called after the handler was added, and after it was removed.
-    func add(_ handler: @escaping Handler, changed: @escaping @Sendable () -> Void = {}) -> TriggerSubscription {
+    package func add(_ handler: @escaping Handler, changed: @escaping @Sendable () -> Void = {}) -> TriggerSubscription {
         let number = state.withLock { state in
             let number = state.next
             state.handlers[number] = handler

@@ -13,7 +13,7 @@ package final class EntryNotes: Sendable {
     private let clock: any CacheClock
     private let opened = Mutex<DiskStorage<Data>?>(nil)
 
-    init(tier: DiskTier, clock: any CacheClock) {
+    package init(tier: DiskTier, clock: any CacheClock) {
         self.tier = tier
         self.clock = clock
     }
@@ -34,7 +34,7 @@ package final class EntryNotes: Sendable {
     }
 
     /// Removes all notes.
-    func removeAll() { storage(makesOne: false)?.removeAll() }
+    package func removeAll() { storage(makesOne: false)?.removeAll() }
 
     private func storage(makesOne: Bool) -> DiskStorage<Data>? {
         guard let beside = tier.storage?.directoryURL else { return nil }

@@ -75,7 +75,7 @@ extension ImageCache {
 
     // MARK: - Inside
 
-    func remove(
+    package func remove(
         _ computed: String, _ forcedExtension: String? = nil, _ fromMemory: Bool, _ fromDisk: Bool,
         done: @escaping @Sendable () -> Void
     ) {
@@ -92,7 +92,7 @@ extension ImageCache {
         }
     }
 
-    func clearDisk(done: @escaping @Sendable () -> Void) {
+    package func clearDisk(done: @escaping @Sendable () -> Void) {
         onDisk(changing: true) { [notes] storage in
             storage.removeAll()
             notes.removeAll()
@@ -106,7 +106,7 @@ extension ImageCache {
         }
     }
 
-    func cleanDisk(done: @escaping @Sendable ([String]) -> Void) {
+    package func cleanDisk(done: @escaping @Sendable ([String]) -> Void) {
         onDisk(changing: true) { storage in
             (storage.removeExpiredValues() + storage.removeSizeExceededValues()).map(\.key)
         } done: { [hub] removed in
@@ -120,7 +120,7 @@ extension ImageCache {
         }
     }
 
-    func respond(to event: CacheTriggerEvent) {
+    package func respond(to event: CacheTriggerEvent) {
         switch event {
         case .memoryPressure(.some):
             memoryStorage.trim(toCost: memoryStorage.totalCost / 2)

@@ -2,13 +2,13 @@ import Foundation
 import Synchronization
 
 /// The state of a load from disk that its caller may cancel.
-final class LoadCancellation: Sendable {
+package final class LoadCancellation: Sendable {
     private let isCancelled = Atomic<Bool>(false)
 
-    func cancel() { isCancelled.store(true, ordering: .relaxed) }
+    package func cancel() { isCancelled.store(true, ordering: .relaxed) }
 
     /// Throws `CancellationError` if the load was cancelled.
-    func check() throws {
+    package func check() throws {
         if isCancelled.load(ordering: .relaxed) { throw CancellationError() }
     }
 }
@@ -21,7 +21,7 @@ extension ImageCache {
     ///   - toMemory: whether it goes to memory. Where it goes nowhere, this is the access alone.
     ///   - other: takes the place of the cache's serializer.
     ///   - kept: is told the bytes that are on disk now, before anybody can read or replace them.
-    func store(
+    package func store(
         _ value: Value, original: Data?, forKey key: String, toMemory: Bool = true, toDisk: Bool,
         serializer other: (any CacheSerializer<Value>)? = nil, options: CacheOptions,
         kept: (@Sendable (Data) -> Void)? = nil, done: @escaping @Sendable (CacheStoreResult) -> Void
@@ -62,7 +62,7 @@ extension ImageCache {
         }
     }
 
-    func fromMemory(_ computed: String, _ options: CacheOptions) -> Value? {
+    package func fromMemory(_ computed: String, _ options: CacheOptions) -> Value? {
         var context = options.context
         context.requestNumber = requests.load(ordering: .relaxed)
         let value = memoryStorage.value(
@@ -74,13 +74,13 @@ extension ImageCache {
         return value
     }
 
-    func missed(_ computed: String, _ options: CacheOptions) -> ImageCacheResult<Value> {
+    package func missed(_ computed: String, _ options: CacheOptions) -> ImageCacheResult<Value> {
         hub.lookedUp(computed, .none, options.context.categories)
         return .none
     }
 
     /// Looks a key up on disk, and promotes what it finds before `done` hears of it.
-    func fromDisk(
+    package func fromDisk(
         _ computed: String, _ options: CacheOptions, serializer other: (any CacheSerializer<Value>)? = nil,
         cancellation: LoadCancellation? = nil,
         done: @escaping @Sendable (Result<ImageCacheResult<Value>, any Error>) -> Void
@@ -137,7 +137,7 @@ extension ImageCache {
         return .disk(value)
     }
 
-    func keepInMemory(
+    package func keepInMemory(
         _ value: Value, _ computed: String, _ options: CacheOptions, endOf ticket: PendingReads.Ticket? = nil
     ) {
         memoryStorage.store(
@@ -146,7 +146,7 @@ extension ImageCache {
 
     /// Says whether what was stored ahead of need under a computed key is still likely to be asked for; if not, it is the first
     /// to go from any tier.
-    func reconsider(_ computed: String, isLikely: Bool) {
+    package func reconsider(_ computed: String, isLikely: Bool) {
         memoryStorage.reconsider(computed, isLikely: isLikely)
         onDisk(changing: false) { storage in
             storage.reconsider(computed, isLikely: isLikely)
@@ -154,7 +154,7 @@ extension ImageCache {
         }
     }
 
-    func record(_ computed: String, cost: Int, _ options: CacheOptions, _ outcome: RecordedAccess.Outcome) {
+    package func record(_ computed: String, cost: Int, _ options: CacheOptions, _ outcome: RecordedAccess.Outcome) {
         guard recorder != nil || hub.isObserved else { return }
         let access = RecordedAccess(
             time: clock.now, key: computed, cost: cost, categories: options.context.categories,
@@ -164,7 +164,7 @@ extension ImageCache {
     }
 
     /// Does something with the disk storage off the caller's thread; `nil` if there is none.
-    func onDisk<Result: Sendable>(
+    package func onDisk<Result: Sendable>(
         changing: Bool = false, _ work: @escaping @Sendable (DiskStorage<Data>) -> Result
     ) async -> Result? {
         await withCheckedContinuation { continuation in
@@ -173,7 +173,7 @@ extension ImageCache {
     }
 
     /// The same with a callback.
-    func onDisk<Result: Sendable>(
+    package func onDisk<Result: Sendable>(
         changing: Bool, _ work: @escaping @Sendable (DiskStorage<Data>) -> Result,
         done: @escaping @Sendable (Result?) -> Void
     ) {

@@ -22,22 +22,22 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
     public let memoryStorage: MemoryStorage<Value>
     /// What tells bytes and values.
     public let serializer: any CacheSerializer<Value>
-    let tier: DiskTier
+    package let tier: DiskTier
     /// Notes about the entries on disk.
     package let notes: EntryNotes
-    let hub: CacheEventHub
+    package let hub: CacheEventHub
     /// The observer of all accesses.
     package let observation: ObserverSlot
-    let clock: any CacheClock
+    package let clock: any CacheClock
     /// How many requests were served: hits and stores. Both tiers are told the same number with the same request.
-    let requests = Atomic<Int>(0)
-    let recorder: (any AccessRecorder)?
-    let prefetches = PrefetchMarks()
+    package let requests = Atomic<Int>(0)
+    package let recorder: (any AccessRecorder)?
+    package let prefetches = PrefetchMarks()
     /// Ends with the cache.
     private let subscriptions = Mutex<[TriggerSubscription]>([])
     /// Reads go on side by side; whatever changes the disk waits for what was asked before, and what is asked later for it.
-    let ioQueue = DispatchQueue(label: "halcyon.cache.io", qos: .userInitiated, attributes: .concurrent)
-    let onIOQueue = DispatchSpecificKey<Bool>()
+    package let ioQueue = DispatchQueue(label: "halcyon.cache.io", qos: .userInitiated, attributes: .concurrent)
+    package let onIOQueue = DispatchSpecificKey<Bool>()
 
     /// A cache from its parts.
     ///

@@ -25,7 +25,7 @@ package final class ObserverSlot: Sendable {
     private let hub: CacheEventHub
     private let isOn = Atomic<Bool>(false)
 
-    init(_ hub: CacheEventHub) { self.hub = hub }
+    package init(_ hub: CacheEventHub) { self.hub = hub }
 
     /// The observer. Without one, this is one relaxed load.
     package var observer: (any CacheObserver)? {
@@ -56,7 +56,7 @@ package final class ObserverSlot: Sendable {
     }
 
     /// Removes the accesses that were recorded until now from the observer and from a folder.
-    func forgetAccesses(in folder: URL) async {
+    package func forgetAccesses(in folder: URL) async {
         while true {
             let (ending, observer) = state.withLock { ($0.ending, $0.observer) }
             await ending?.value

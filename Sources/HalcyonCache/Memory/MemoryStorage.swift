@@ -192,7 +192,7 @@ public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendabl
     public var count: Int { core.state.withLock { $0.ledger.count } }
 
     /// What another value may cost without one having to leave.
-    var room: Int {
+    package var room: Int {
         core.state.withLock { state in
             let limits = state.config.limits
             return state.ledger.count < limits.count ? max(limits.cost - state.ledger.used, 0) : 0

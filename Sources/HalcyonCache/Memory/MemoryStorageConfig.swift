@@ -30,5 +30,5 @@ public struct MemoryStorageConfig: Sendable, Equatable {
         self.categoryRules = categoryRules
     }
 
-    var limits: Limits { Limits(cost: totalCostLimit, count: countLimit) }
+    package var limits: Limits { Limits(cost: totalCostLimit, count: countLimit) }
 }

@@ -2,8 +2,8 @@
 ///
 /// Each read that may end in memory has a ticket from the moment it is asked for; a store or a removal of its key, or of
 /// everything, makes that void. It lives under the lock of the storage.
-struct PendingReads {
-    struct Ticket: Sendable {
+package struct PendingReads {
+    package struct Ticket: Sendable {
         let key: String
         let number: UInt64
     }

@@ -4,18 +4,20 @@ import HalcyonEviction
 ///
 /// The order within a set counts (the first category is the one that decides where only one can); a category that is
 /// named twice counts once. Looking a set up is O(its names).
-struct CategoryTable {
+package struct CategoryTable {
     private var numbers: [String: UInt32] = [:]
-    private(set) var names: [String] = []
+    package private(set) var names: [String] = []
     private var sets: [[UInt32]: CategorySetID] = [[]: 0]
     private var lists: [[String]: CategorySetID] = [[]: 0]
-    private(set) var members: [[UInt32]] = [[]]
+    package private(set) var members: [[UInt32]] = [[]]
+
+    package init() {}
 
     /// The number of a category, if it has occurred.
-    func number(of name: String) -> UInt32? { numbers[name] }
+    package func number(of name: String) -> UInt32? { numbers[name] }
 
     /// The number of a category, which is given one if it is new.
-    mutating func intern(_ name: String) -> UInt32 {
+    package mutating func intern(_ name: String) -> UInt32 {
         if let known = numbers[name] { return known }
         let number = UInt32(names.count)
         names.append(name)
@@ -24,7 +26,7 @@ struct CategoryTable {
     }
 
     /// The number of the set of these categories, and whether it is new.
-    mutating func set(of list: [String]) -> (number: CategorySetID, isNew: Bool) {
+    package mutating func set(of list: [String]) -> (number: CategorySetID, isNew: Bool) {
         if list.isEmpty { return (0, false) }
         if let known = lists[list] { return (known, false) }
         var distinct: [UInt32] = []
@@ -43,8 +45,8 @@ struct CategoryTable {
     }
 
     /// The number of the set of these categories, if they were named just so before.
-    func knownSet(of list: [String]) -> CategorySetID? { lists[list] }
+    package func knownSet(of list: [String]) -> CategorySetID? { lists[list] }
 
     /// The names of a set's categories, in their order.
-    func names(ofSet set: CategorySetID) -> [String] { members[Int(set)].map { names[Int($0)] } }
+    package func names(ofSet set: CategorySetID) -> [String] { members[Int(set)].map { names[Int($0)] } }
 }

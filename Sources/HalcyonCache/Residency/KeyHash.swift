@@ -3,20 +3,20 @@
 ///
 /// Each has random seeds of its own, so that nobody who chooses keys can foresee which collide; not cryptographic. O(bytes), a
 /// fifth of the instructions of the standard library's `Hasher` for addresses as long as those of images.
-struct KeyHash {
+package struct KeyHash {
     private let first = UInt64.random(in: .min ... .max)
     private let second = UInt64.random(in: .min ... .max) | 1
 
     /// Calls `body` with a key's bytes in UTF-8, and their hash. They are there until it returns.
     @inline(__always)
-    func withHashed<Result>(_ key: String, _ body: (HashedKey) -> Result) -> Result {
+    package func withHashed<Result>(_ key: String, _ body: (HashedKey) -> Result) -> Result {
         withHashedAtOnce(key, body) ?? withCopied(key, body)
     }
 
     /// The same, but `nil` for a string that lies in memory in another way. Where `body` is small and this is called with it once,
     /// it is compiled into the caller, and nothing that it captures is retained.
     @inline(__always)
-    func withHashedAtOnce<Result>(_ key: String, _ body: (HashedKey) -> Result) -> Result? {
+    package func withHashedAtOnce<Result>(_ key: String, _ body: (HashedKey) -> Result) -> Result? {
         key.utf8.withContiguousStorageIfAvailable { body(HashedKey(bytes: $0, hash: hash($0))) }
     }
 
@@ -27,7 +27,7 @@ struct KeyHash {
     }
 
     /// The hash of a key as it is encoded in UTF-8.
-    func hash(_ key: String) -> UInt32 { withHashed(key) { $0.hash } }
+    package func hash(_ key: String) -> UInt32 { withHashed(key) { $0.hash } }
 
     @inline(__always)
     private func hash(_ key: UnsafeBufferPointer<UInt8>) -> UInt32 {
@@ -70,7 +70,7 @@ struct KeyHash {
 /// Sendable without the compiler's proof, because what runs under a `Mutex` may take in nothing else: nobody writes to the bytes,
 /// which are a view of an immutable string, and that work ends, on the thread that began it, before the string is let go. Nothing
 /// stores one of these or hands it to a task.
-struct HashedKey: @unchecked Sendable {
-    let bytes: UnsafeBufferPointer<UInt8>
-    let hash: UInt32
+package struct HashedKey: @unchecked Sendable {
+    package let bytes: UnsafeBufferPointer<UInt8>
+    package let hash: UInt32
 }

@@ -7,34 +7,36 @@ import HalcyonEviction
 /// open-addressing table with linear probing and backward-shift deletion (Knuth, The Art of Computer Programming 3, 6.4,
 /// algorithm R), at most three quarters full. Expected O(bytes of the key) a look-up; hashes are seeded, so that nobody
 /// who chooses keys can make them collide. Bytes a key beside its text: 31 to 42.
-struct KeyTable: ~Copyable {
+package struct KeyTable: ~Copyable {
     /// A number beside the hash of its key, so that a look-up reads the text of hardly any other; `EntryID.none` is empty. Not
     /// private, because Swift 6.3 fails to compile other files that destroy the table in debug builds then.
-    struct Place: BitwiseCopyable {
-        var number = EntryID.none
-        var hash: UInt32 = 0
+    package struct Place: BitwiseCopyable {
+        package var number = EntryID.none
+        package var hash: UInt32 = 0
     }
 
     /// What hashes its keys; whoever waits for a lock around the table can do that before.
-    let hasher = KeyHash()
+    package let hasher = KeyHash()
     private var places = SlotArray(repeating: Place(), capacity: 64)
     private var hashes = SlotArray<UInt32>(repeating: 0)
     private var names: [String] = []
     private var released: [EntryID] = []
 
+    package init() {}
+
     /// The number of keys.
-    var count: Int { names.count - released.count }
+    package var count: Int { names.count - released.count }
     /// One more than the largest number ever given out.
-    var bound: Int { names.count }
+    package var bound: Int { names.count }
 
     private var mask: UInt32 { UInt32(truncatingIfNeeded: places.capacity &- 1) }
 
     /// The number of a key; `EntryID.none` if it has none.
-    func number(of key: String) -> EntryID { hasher.withHashed(key) { number(of: $0) } }
+    package func number(of key: String) -> EntryID { hasher.withHashed(key) { number(of: $0) } }
 
     /// The same for a key of which the hash is known.
     @inline(__always)
-    func number(of key: HashedKey) -> EntryID {
+    package func number(of key: HashedKey) -> EntryID {
         let mask = mask
         var place = key.hash & mask
         while true {
@@ -46,7 +48,7 @@ struct KeyTable: ~Copyable {
     }
 
     /// The number of a key, which is given one if it has none.
-    mutating func intern(_ key: String, _ hashed: HashedKey) -> EntryID {
+    package mutating func intern(_ key: String, _ hashed: HashedKey) -> EntryID {
         let known = number(of: hashed)
         if known != .none { return known }
         if (count + 1) * 4 > places.capacity * 3 { grow() }
@@ -66,13 +68,13 @@ struct KeyTable: ~Copyable {
     }
 
     /// The same for a key that was not hashed yet.
-    mutating func intern(_ key: String) -> EntryID { hasher.withHashed(key) { intern(key, $0) } }
+    package mutating func intern(_ key: String) -> EntryID { hasher.withHashed(key) { intern(key, $0) } }
 
     /// The key of a number that is in use.
-    func key(of number: EntryID) -> String { names[Int(number)] }
+    package func key(of number: EntryID) -> String { names[Int(number)] }
 
     /// Takes a number back, to be given to another key.
-    mutating func release(_ number: EntryID) {
+    package mutating func release(_ number: EntryID) {
         let mask = mask
         var hole = hashes[number] & mask
         while places[hole].number != number { hole = (hole &+ 1) & mask }

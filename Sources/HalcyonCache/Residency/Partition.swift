@@ -17,12 +17,12 @@ struct Partition {
 }
 
 /// What a storage may use.
-struct Limits: Equatable {
+package struct Limits: Equatable {
     /// What stands for no limit: more than any machine has, and small enough to be divided and multiplied.
     static let none = 1 << 50
 
     /// The most that all residents may cost together.
-    var cost: Int
+    package var cost: Int
     /// The most residents.
     var count: Int
 

@@ -39,7 +39,7 @@ public enum ImageFormat: String, Sendable, Hashable, CaseIterable, CustomStringC
     public var holdsAlpha: Bool { self != .jpeg }
 
     /// The longest side that can be written, in pixels; the codecs' limits.
-    var longestSide: Int {
+    package var longestSide: Int {
         switch self {
         case .jpeg: 65_500
         case .webp: 16_383

@@ -1,11 +1,17 @@
 import HalcyonSupport
 
 /// Tries something again as a strategy says.
-struct Attempts: Sendable {
+package struct Attempts: Sendable {
     /// `nil` tries once.
-    let strategy: (any RetryStrategy)?
+    package let strategy: (any RetryStrategy)?
     /// What pauses are counted by.
-    let clock: any CacheClock
+    package let clock: any CacheClock
+
+    /// Creates the attempts of one load.
+    package init(strategy: (any RetryStrategy)?, clock: any CacheClock) {
+        self.strategy = strategy
+        self.clock = clock
+    }
 
     /// What some work gives in the end.
     ///
@@ -13,7 +19,7 @@ struct Attempts: Sendable {
     ///   - key: what is loaded: a URL, or the key of a provider.
     ///   - isFailure: whether an error is one that the strategy is asked about; one that says that somebody gave up never is.
     /// - Throws: what the work throws; `CancellationError` if the task is cancelled in a pause.
-    func of<Value>(
+    package func of<Value>(
         _ key: String, _ work: () async throws -> Value, isFailure: (any Error) -> Bool
     ) async throws -> Value {
         var (retries, info) = (0, nil as (any Sendable)?)

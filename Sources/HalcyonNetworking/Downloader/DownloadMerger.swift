@@ -1,9 +1,9 @@
 /// Merges loads from servers.
-typealias DownloadMerger = LoadMerger<MergeKey, LoadedBody>
+package typealias DownloadMerger = LoadMerger<MergeKey, LoadedBody>
 
 extension DownloadMerger {
     /// Joins the transfer of a request; who has joined gets a ``DownloadResult`` of the processor's kind of value.
-    func join<Value>(
+    package func join<Value>(
         _ request: TransportRequest, _ priority: TransferPriority, _ processor: DownloadProcessor<Value>,
         _ options: DownloadOptions, _ task: DownloadTask?, by loader: Loader
     ) -> LoadWaiter<MergeKey, LoadedBody> {
@@ -14,7 +14,7 @@ extension DownloadMerger {
     }
 
     /// Joins the transfer of a request; `complete` is called once, wherever the work ended.
-    func load<Value>(
+    package func load<Value>(
         _ token: State.Token, _ request: TransportRequest, _ priority: TransferPriority,
         _ processor: DownloadProcessor<Value>, _ options: DownloadOptions, by loader: Loader,
         complete: @escaping @Sendable (LoadAnswer) -> Void

@@ -40,7 +40,7 @@ public struct DownloadProgress: Sendable, Hashable {
 public struct DownloadProcessor<Value: Sendable>: Sendable {
     /// Tells it from others.
     public let identifier: String
-    let process: @Sendable (Data, ResponseHead) throws -> Value
+    package let process: @Sendable (Data, ResponseHead) throws -> Value
 
     /// A processor.
     ///

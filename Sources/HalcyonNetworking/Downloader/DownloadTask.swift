@@ -19,7 +19,7 @@ public final class DownloadTask: Sendable {
 
     private let state = Mutex(State())
 
-    init() {}
+    package init() {}
 
     /// Ends this load with ``NetworkError/cancelled``; others of the same request go on.
     public func cancel() {
@@ -44,7 +44,7 @@ public final class DownloadTask: Sendable {
     }
 
     /// Sets what ends it; at once, if that was asked for already.
-    func whenCancelled(_ onCancel: @escaping @Sendable () -> Void) {
+    package func whenCancelled(_ onCancel: @escaping @Sendable () -> Void) {
         let isCancelled = state.withLock { state in
             state.onCancel = onCancel
             return state.isCancelled

@@ -39,8 +39,8 @@ public final class ImageDownloader: Sendable {
 
     /// What it is called.
     public let name: String
-    let configuration: Configuration
-    let clock: any CacheClock
+    package let configuration: Configuration
+    package let clock: any CacheClock
     let loader: Loader
     let merger = DownloadMerger()
 
@@ -104,7 +104,7 @@ public final class ImageDownloader: Sendable {
     // MARK: - One load
 
     /// The request for a URL as this network allows it.
-    func request(for url: URL, _ options: DownloadOptions) throws -> TransportRequest {
+    package func request(for url: URL, _ options: DownloadOptions) throws -> TransportRequest {
         guard configuration.isNetworkConstrained() else { return configuration.request(url) }
         if let lowDataURL = options.lowDataURL { return configuration.request(lowDataURL) }
         guard options.allowsConstrainedNetwork else { throw NetworkError.constrainedNetwork }
@@ -119,7 +119,7 @@ public final class ImageDownloader: Sendable {
     }
 
     /// Modifies the request, loads, and tries again where that is wanted.
-    func download<Value>(
+    package func download<Value>(
         _ request: TransportRequest, _ processor: DownloadProcessor<Value>, _ options: DownloadOptions,
         _ task: DownloadTask?
     ) async throws -> DownloadResult<Value> {

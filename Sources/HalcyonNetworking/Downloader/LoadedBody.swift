@@ -1,14 +1,14 @@
 import Foundation
 
 /// What came of a whole load, through redirects and challenges. An object, since all who waited for it hold it.
-final class LoadedBody: Sendable {
-    let data: Data
-    let head: ResponseHead
-    let metrics: TransferMetrics
-    let redirects: Int
-    let freshness: Freshness
+package final class LoadedBody: Sendable {
+    package let data: Data
+    package let head: ResponseHead
+    package let metrics: TransferMetrics
+    package let redirects: Int
+    package let freshness: Freshness
 
-    init(data: Data, head: ResponseHead, metrics: TransferMetrics, redirects: Int, freshness: Freshness) {
+    package init(data: Data, head: ResponseHead, metrics: TransferMetrics, redirects: Int, freshness: Freshness) {
         self.data = data
         self.head = head
         self.metrics = metrics

@@ -2,7 +2,7 @@ import Foundation
 import HalcyonSupport
 
 /// Loads one request: follows redirects, answers challenges, resumes what broke off, and judges the answer.
-struct Loader: Sendable {
+package struct Loader: Sendable {
     let transport: any Transport
     let redirectHandler: any ImageDownloadRedirectHandler
     let responder: any AuthenticationChallengeResponder

@@ -7,17 +7,22 @@ import Synchronization
 ///
 /// Events come from any thread. What is to be done for them waits in a list that one thread at a time works off, in order,
 /// without the lock: so that a load is never cancelled before it is started, and whoever is called may call back.
-final class LoadMerger<Key: Hashable & Sendable, Body: Sendable>: Sendable {
-    typealias State = MergingState<Key, ProcessorKey>
+package final class LoadMerger<Key: Hashable & Sendable, Body: Sendable>: Sendable {
+    package typealias State = MergingState<Key, ProcessorKey>
 
     /// Brings the body; tells of its progress, and can be told how urgent it is.
-    typealias Load =
+    package typealias Load =
         @Sendable (TransferControl, @escaping @Sendable (DownloadProgress) -> Void) async throws -> Body
 
     /// What a processor does, and where.
-    struct Job: Sendable {
-        let queue: CallbackQueue
-        let process: @Sendable (Body) -> any LoadOutcomeOfAnyKind
+    package struct Job: Sendable {
+        package let queue: CallbackQueue
+        package let process: @Sendable (Body) -> any LoadOutcomeOfAnyKind
+
+        package init(queue: CallbackQueue, process: @escaping @Sendable (Body) -> any LoadOutcomeOfAnyKind) {
+            self.queue = queue
+            self.process = process
+        }
     }
 
     private struct Waiter {
@@ -53,20 +58,22 @@ final class LoadMerger<Key: Hashable & Sendable, Body: Sendable>: Sendable {
     private let core = Mutex(Core())
     private let lastToken = Atomic<State.Token>(0)
 
-    var transferCount: Int { core.withLock { $0.merging.transferCount } }
-    var waiterCount: Int { core.withLock { $0.merging.waiterCount } }
+    package init() {}
+
+    package var transferCount: Int { core.withLock { $0.merging.transferCount } }
+    package var waiterCount: Int { core.withLock { $0.merging.waiterCount } }
 
     // MARK: - Events
 
     /// A number for a waiter to come.
-    func newToken() -> State.Token { lastToken.wrappingAdd(1, ordering: .relaxed).newValue }
+    package func newToken() -> State.Token { lastToken.wrappingAdd(1, ordering: .relaxed).newValue }
 
     /// A waiter comes; `complete` is called once.
     ///
     /// - Parameters:
     ///   - load: brings the body, asked for if this is the first waiter of the key.
     ///   - job: what the processor does, asked for if it is the first of its kind for the load.
-    func join(
+    package func join(
         _ token: State.Token, _ key: Key, _ priority: TransferPriority, _ processor: ProcessorKey,
         onProgress: (@Sendable (DownloadProgress) -> Void)?, load: () -> Load, job: () -> Job,
         complete: @escaping @Sendable (LoadAnswer) -> Void
@@ -85,15 +92,15 @@ final class LoadMerger<Key: Hashable & Sendable, Body: Sendable>: Sendable {
     }
 
     /// A waiter leaves; nothing, if it is not there.
-    func leave(_ token: State.Token) { take { $0.merging.handle(.leave(token)) } }
+    package func leave(_ token: State.Token) { take { $0.merging.handle(.leave(token)) } }
 
     /// A waiter is more or less urgent.
-    func setPriority(_ token: State.Token, _ priority: TransferPriority) {
+    package func setPriority(_ token: State.Token, _ priority: TransferPriority) {
         take { $0.merging.handle(.setPriority(token, priority)) }
     }
 
     /// All waiters of the keys that are picked leave.
-    func cancelAll(where picks: (Key) -> Bool) {
+    package func cancelAll(where picks: (Key) -> Bool) {
         take { core in core.merging.tokens(where: picks).flatMap { core.merging.handle(.leave($0)) } }
     }
 

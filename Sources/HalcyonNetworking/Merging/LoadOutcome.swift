@@ -1,36 +1,36 @@
 /// A processor among those of one load: equal identifiers with the same kind of value are the same.
-struct ProcessorKey: Hashable, Sendable {
-    let identifier: String
-    let value: ObjectIdentifier
+package struct ProcessorKey: Hashable, Sendable {
+    package let identifier: String
+    package let value: ObjectIdentifier
 
-    init<Value>(_ identifier: String, _ value: Value.Type) {
+    package init<Value>(_ identifier: String, _ value: Value.Type) {
         self.identifier = identifier
         self.value = ObjectIdentifier(value)
     }
 }
 
 /// What came of a processor's work: one object for all who share it.
-final class LoadOutcome<Value: Sendable>: LoadOutcomeOfAnyKind {
-    let result: Result<Value, any Error>
+package final class LoadOutcome<Value: Sendable>: LoadOutcomeOfAnyKind {
+    package let result: Result<Value, any Error>
 
     /// Does the work.
-    init(_ work: () throws -> Value) { result = Result { try work() } }
+    package init(_ work: () throws -> Value) { result = Result { try work() } }
 
-    var isSuccess: Bool { if case .success = result { true } else { false } }
+    package var isSuccess: Bool { if case .success = result { true } else { false } }
 }
 
 /// An outcome whose kind of value only those know who wait for it.
-protocol LoadOutcomeOfAnyKind: AnyObject, Sendable {
+package protocol LoadOutcomeOfAnyKind: AnyObject, Sendable {
     var isSuccess: Bool { get }
 }
 
 /// What a waiter gets: a ``LoadOutcome`` of its processor's kind of value, or why nothing was loaded.
-enum LoadAnswer: Sendable {
+package enum LoadAnswer: Sendable {
     case outcome(any LoadOutcomeOfAnyKind)
     case failure(any Error)
 
     /// The result for whoever waited for this kind of value, which is part of the processor's key.
-    func result<Value: Sendable>(_: Value.Type = Value.self) -> Result<Value, any Error> {
+    package func result<Value: Sendable>(_: Value.Type = Value.self) -> Result<Value, any Error> {
         switch self {
         case .failure(let error): .failure(error)
         case .outcome(let outcome): (outcome as? LoadOutcome<Value>)?.result ?? .failure(NetworkError.cancelled)
@@ -38,7 +38,7 @@ enum LoadAnswer: Sendable {
     }
 
     /// The same value, copied once: it may be large.
-    func value<Value: Sendable>(_: Value.Type = Value.self) throws -> Value {
+    package func value<Value: Sendable>(_: Value.Type = Value.self) throws -> Value {
         switch self {
         case .failure(let error): throw error
         case .outcome(let outcome):

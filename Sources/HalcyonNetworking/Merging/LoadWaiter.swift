@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// It joins before its task suspends, so that nothing of what it joins with has to outlast that; and it is the one object that waiting
 /// takes: the merger's completion, and where the continuation is.
-final class LoadWaiter<Key: Hashable & Sendable, Body: Sendable>: Sendable {
+package final class LoadWaiter<Key: Hashable & Sendable, Body: Sendable>: Sendable {
     private enum State {
         case begun
         /// Unsafe is: resumed twice or never. It is resumed by whoever takes it out of here, which only the one answer does that the
@@ -16,15 +16,15 @@ final class LoadWaiter<Key: Hashable & Sendable, Body: Sendable>: Sendable {
 
     private let state = Mutex(State.begun)
     private let merger: LoadMerger<Key, Body>
-    let token: UInt64
+    package let token: UInt64
 
-    init(_ merger: LoadMerger<Key, Body>) {
+    package init(_ merger: LoadMerger<Key, Body>) {
         self.merger = merger
         token = merger.newToken()
     }
 
     /// The answer has come.
-    func complete(_ answer: LoadAnswer) {
+    package func complete(_ answer: LoadAnswer) {
         let continuation = state.withLock { state -> UnsafeContinuation<LoadAnswer, Never>? in
             switch state {
             case .begun: state = .answered(answer)
@@ -39,7 +39,7 @@ final class LoadWaiter<Key: Hashable & Sendable, Body: Sendable>: Sendable {
     }
 
     /// Waits for the answer, once; it leaves when the task is cancelled, also if that was before.
-    func answer() async -> LoadAnswer {
+    package func answer() async -> LoadAnswer {
         await withTaskCancellationHandler {
             await withUnsafeContinuation { continuation in
                 let answer = state.withLock { state -> LoadAnswer? in

@@ -7,11 +7,11 @@ import Foundation
 /// settings and the proxy. Two users never share a transfer.
 ///
 /// An object, since it is large and handed around with every event.
-final class MergeKey: Hashable, Sendable {
+package final class MergeKey: Hashable, Sendable {
     /// Fields that differ between requests for the same thing, in lower case.
-    static let tracing: Set<String> = ["traceparent", "tracestate", "x-request-id", "x-correlation-id"]
+    package static let tracing: Set<String> = ["traceparent", "tracestate", "x-request-id", "x-correlation-id"]
 
-    let url: String
+    package let url: String
     private let method: String
     private let headers: [HeaderFields.Field]
     private let body: Data?
@@ -23,7 +23,7 @@ final class MergeKey: Hashable, Sendable {
     private let acceptsCompression: Bool
     private let allowedSchemes: Set<String>
 
-    init(_ request: TransportRequest) {
+    package init(_ request: TransportRequest) {
         let text = request.url.absoluteString
         // A fragment is not sent.
         url = text.contains(byte: UInt8(ascii: "#")) ? String(text.prefix { $0 != "#" }) : text
@@ -39,7 +39,7 @@ final class MergeKey: Hashable, Sendable {
         allowedSchemes = request.allowedSchemes
     }
 
-    static func == (one: MergeKey, other: MergeKey) -> Bool {
+    package static func == (one: MergeKey, other: MergeKey) -> Bool {
         one === other
             || one.url == other.url && one.method == other.method && one.headers == other.headers
                 && one.body == other.body
@@ -49,7 +49,7 @@ final class MergeKey: Hashable, Sendable {
     }
 
     /// Two keys are told apart by what usually differs.
-    func hash(into hasher: inout Hasher) {
+    package func hash(into hasher: inout Hasher) {
         hasher.combine(url)
         if !headers.isEmpty { hasher.combine(headers) }
     }

@@ -10,11 +10,11 @@
 ///
 /// Joining and leaving are O(1) in the waiters and O(p) in the processors of the transfer; an answer is O(n log n) in its waiters, who
 /// are told in the order of their tokens.
-struct MergingState<Key: Hashable, Processor: Hashable> {
-    typealias Token = UInt64
-    typealias TransferID = UInt64
+package struct MergingState<Key: Hashable, Processor: Hashable> {
+    package typealias Token = UInt64
+    package typealias TransferID = UInt64
 
-    enum Event {
+    package enum Event {
         /// A waiter comes. Its token must be new.
         case join(Token, Key, Processor, TransferPriority)
         /// A waiter does not wait any more.
@@ -27,7 +27,7 @@ struct MergingState<Key: Hashable, Processor: Hashable> {
         case processed(TransferID, Processor, succeeded: Bool)
     }
 
-    enum Action: Equatable {
+    package enum Action: Equatable {
         /// Start the transfer of a key.
         case start(TransferID, Key, TransferPriority)
         /// A transfer is more or less urgent now.
@@ -47,12 +47,12 @@ struct MergingState<Key: Hashable, Processor: Hashable> {
     }
 
     /// What joining comes to.
-    struct Joined {
+    package struct Joined {
         /// The transfer that is waited for, or that has the answer already.
-        let transfer: TransferID
+        package let transfer: TransferID
         /// Whether its processor is the first of its kind there.
-        var isNewProcessor = false
-        let actions: [Action]
+        package var isNewProcessor = false
+        package let actions: [Action]
     }
 
     private struct Waiter {
@@ -71,18 +71,18 @@ struct MergingState<Key: Hashable, Processor: Hashable> {
     private var lastID: TransferID = 0
 
     /// How many wait.
-    var waiterCount: Int { waiters.count }
+    package var waiterCount: Int { waiters.count }
 
     /// How many transfers there are, loading or being processed.
-    var transferCount: Int { slotOfID.count }
+    package var transferCount: Int { slotOfID.count }
 
     /// The waiters of the keys that a test picks, in their order.
-    func tokens(where picks: (Key) -> Bool) -> [Token] {
+    package func tokens(where picks: (Key) -> Bool) -> [Token] {
         waiters.filter { slots[$0.value.slot].map { picks($0.key) } ?? false }.keys.sorted()
     }
 
     /// Takes an event in. What comes out is to be done in its order.
-    mutating func handle(_ event: Event) -> [Action] {
+    package mutating func handle(_ event: Event) -> [Action] {
         switch event {
         case .join(let token, let key, let processor, let priority):
             join(token, key, processor, priority)?.actions ?? []
@@ -94,7 +94,7 @@ struct MergingState<Key: Hashable, Processor: Hashable> {
     }
 
     /// A waiter comes; `nil` if its token is not new.
-    mutating func join(
+    package mutating func join(
         _ token: Token, _ key: Key, _ processor: Processor, _ priority: TransferPriority
     ) -> Joined? {
         guard waiters[token] == nil else { return nil }

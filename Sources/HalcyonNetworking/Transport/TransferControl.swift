@@ -1,7 +1,7 @@
 import Synchronization
 
 /// What can be told to a load while one transfer after another serves it.
-final class TransferControl: Sendable {
+package final class TransferControl: Sendable {
     private struct State {
         var transfer: (any Transfer)?
         var priority: TransferPriority

@@ -3,32 +3,32 @@ import HalcyonCache
 import HalcyonImages
 
 /// One source that an image is wanted from, and how it is looked up and kept.
-struct ImageLoad: Sendable {
-    let source: Source
-    var options: ImageOptions
-    var context: AccessContext
+package struct ImageLoad: Sendable {
+    package let source: Source
+    package var options: ImageOptions
+    package var context: AccessContext
     /// Whether it is made ahead of need: no access, nothing is told of it to the log, and it comes last.
-    var isPrefetch = false
+    package var isPrefetch = false
     /// Whether it is kept in memory.
-    var keepsInMemory = true
+    package var keepsInMemory = true
 
-    init(_ source: Source, of resource: Resource, _ options: ImageOptions) {
+    package init(_ source: Source, of resource: Resource, _ options: ImageOptions) {
         self.source = source
         self.options = options
         context = AccessContext(categories: resource.categories, user: resource.user)
     }
 
     /// What the original is kept under.
-    var key: String { source.cacheKey }
+    package var key: String { source.cacheKey }
 
     /// What the image is kept under.
-    var computedKey: String { key.computedKey(with: options.processor.identifier) }
+    package var computedKey: String { key.computedKey(with: options.processor.identifier) }
 
     /// Whether the image is made of the original, and not the original itself.
-    var isVariant: Bool { !options.processor.identifier.isEmpty }
+    package var isVariant: Bool { !options.processor.identifier.isEmpty }
 
     /// What the cache is told with the image.
-    var cacheOptions: CacheOptions {
+    package var cacheOptions: CacheOptions {
         var cache = CacheOptions()
         cache.processorIdentifier = options.processor.identifier
         cache.context = context
@@ -43,7 +43,7 @@ struct ImageLoad: Sendable {
     }
 
     /// What tells its bytes and images; an original that is to be kept is kept as it came.
-    var serializer: (any CacheSerializer<Bitmap>)? {
+    package var serializer: (any CacheSerializer<Bitmap>)? {
         options.serializer
             ?? (options.cacheOriginalImage && !isVariant ? BitmapSerializer(prefersOriginal: true) : nil)
     }

@@ -3,7 +3,7 @@ extension HalcyonManager {
     ///
     /// - Returns: what had to be loaded or made; `nil` for what is cached already, which is left as it is, unless it is stale and
     ///   freshness counts, but taken into memory where that is asked for.
-    func prefetch(_ resource: Resource, _ options: ImageOptions, toMemory: Bool) async throws -> Prefetched? {
+    package func prefetch(_ resource: Resource, _ options: ImageOptions, toMemory: Bool) async throws -> Prefetched? {
         try await FirstAnswer.of { [self] in
             try await inTurn(resource, options) { source in
                 var load = ImageLoad(source, of: resource, options)
@@ -33,19 +33,19 @@ extension HalcyonManager {
 }
 
 /// An image that was brought into the cache ahead of need.
-struct Prefetched: Sendable {
+package struct Prefetched: Sendable {
     /// What it costs in memory.
-    let cost: Int
+    package let cost: Int
     /// The bytes that were loaded, where the result was to have them; 0 for what was made of a kept original, or
     /// comes from a provider on this machine.
-    let bytes: Int
+    package let bytes: Int
 
     /// One that was there and was loaded anew; nobody asked for its size.
-    static let renewed = Prefetched(cost: 0, bytes: 0)
+    package static let renewed = Prefetched(cost: 0, bytes: 0)
 
     private init(cost: Int, bytes: Int) { (self.cost, self.bytes) = (cost, bytes) }
 
-    init(_ result: ImageResult) {
+    package init(_ result: ImageResult) {
         cost = result.image.cacheCost
         bytes = result.isFromOriginal || result.source.url == nil ? 0 : result.originalData?.count ?? 0
     }
