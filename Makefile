@@ -193,7 +193,8 @@ api: dependencies
 docs: dependencies
 	HALCYON_DOCS=1 swift package --allow-writing-to-directory .build/docs generate-documentation \
 	    --target HalcyonSimulation --target HalcyonExperiments --target HalcyonEviction --target HalcyonTrace \
-	    --target HalcyonLearning --target HalcyonPrefetch --target Halcyon \
+	    --target HalcyonLearning --target HalcyonPrefetch --target Halcyon --target HalcyonCache --target HalcyonNetworking --target HalcyonCurl \
+	    --target HalcyonImages --target HalcyonPipeline --target HalcyonPrediction \
 	    --target HalcyonAccessLog --target HalcyonAccessLogReading \
 	    --enable-experimental-combined-documentation \
 	    --disable-parameters-and-returns-validation --warnings-as-errors --output-path .build/docs

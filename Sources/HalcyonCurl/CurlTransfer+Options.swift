@@ -5,7 +5,7 @@ import HalcyonNetworking
 extension CurlTransfer {
     /// Sets the handle up for the request.
     ///
-    /// - Throws: ``NetworkError/transport(code:_:)`` if libcurl refuses something.
+    /// - Throws: `NetworkError.transport(code:_:)` if libcurl refuses something.
     func configure(_ configuration: CurlTransport.Configuration) throws(NetworkError) {
         let request = order.request
         var options = CurlOptions(handle: handle)

@@ -14,7 +14,7 @@ import Synchronization
 /// allowed are under way; the most urgent goes first, and among equals the one that came first. Memory is bounded by the
 /// transfers under way and what their receivers keep, whatever a server sends.
 ///
-/// When the transport goes, what is under way ends with ``NetworkError/transportClosed``.
+/// When the transport goes, what is under way ends with `NetworkError.transportClosed`.
 public final class CurlTransport: Transport {
     /// How many transfers and connections there are at once.
     public struct Configuration: Sendable {

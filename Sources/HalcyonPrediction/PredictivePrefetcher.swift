@@ -14,7 +14,7 @@ import Synchronization
 /// print(await predictive.statistics)
 /// ```
 ///
-/// It is off until ``HalcyonManager/startPredicting(_:)`` is called. It hears of each access through the cache, whoever makes it,
+/// It is off until `HalcyonManager.startPredicting(_:)` is called. It hears of each access through the cache, whoever makes it,
 /// and knows where an image comes from once it was asked for through the manager or announced. When accesses pause, or go
 /// on for too long, a prefetch policy is asked what to fetch, within a budget; that is loaded at the lowest priority, below everything
 /// that somebody waits for, and waits in the cache apart from what was asked for. Nothing of it happens on the caller's path

@@ -43,7 +43,7 @@ extension ImageCache {
         }
     }
 
-    /// Removes everything from disk, and forgets what was asked for (``PrefetchPrediction/keepsAccesses``).
+    /// Removes everything from disk, and forgets what was asked for (`PrefetchPrediction.keepsAccesses`).
     public func clearDiskCache(
         callbackQueue: CallbackQueue = .mainCurrentOrAsync, completionHandler: @escaping @Sendable () -> Void
     ) {

@@ -26,7 +26,7 @@ extension ImageCache {
         memoryStorage.removeAll()
     }
 
-    /// Removes everything from disk, and forgets what was asked for (``PrefetchPrediction/keepsAccesses``). O(values).
+    /// Removes everything from disk, and forgets what was asked for (`PrefetchPrediction.keepsAccesses`). O(values).
     public func clearDiskCache() async {
         await withCheckedContinuation { continuation in clearDisk { continuation.resume() } }
     }

@@ -3,7 +3,7 @@ import HalcyonEviction
 /// Who is resident in a live storage: the keys, their numbers, their categories and expirations, and the index that decides.
 ///
 /// This is all that a memory and a disk storage share, and all that they decide by: the ``HalcyonEviction/AnyCache`` is the replayer's
-/// ``CacheCore``, and a ledger without category rules hands it every access as it comes. A look-up that misses tells
+/// `CacheCore`, and a ledger without category rules hands it every access as it comes. A look-up that misses tells
 /// the policy nothing; the store that follows is the access, as it is in a replay. Not thread-safe: it belongs inside its
 /// owner's lock. All verbs are O(1) beside what the policy takes, unless they say otherwise.
 struct Ledger: ~Copyable {
@@ -132,7 +132,7 @@ struct Ledger: ~Copyable {
         return isResident ? entry : nil
     }
 
-    /// Says whether what was stored ahead of need is still likely; see ``EvictionPolicy/reconsider(_:isLikely:)``.
+    /// Says whether what was stored ahead of need is still likely; see `EvictionPolicy.reconsider(_:isLikely:)`.
     mutating func reconsider(_ key: String, isLikely: Bool, at time: Int64) {
         guard let entry = resident(key) else { return }
         let access = access(entry, at: time, cost: cost(of: entry), set: notes[entry].set)

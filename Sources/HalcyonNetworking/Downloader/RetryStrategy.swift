@@ -5,7 +5,7 @@ package protocol PermanentFailure: Error {}
 
 /// What a strategy knows when it decides.
 public struct RetryContext: Sendable {
-    /// What is loaded: a URL as it is written, or the key of an ``ImageDataProvider``.
+    /// What is loaded: a URL as it is written, or the key of an `ImageDataProvider`.
     public let key: String
     /// Why it failed this time: a ``NetworkError``, or what the provider threw.
     public let error: any Error

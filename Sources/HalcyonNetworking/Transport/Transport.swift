@@ -1,4 +1,4 @@
-/// Takes requests to servers, and brings back what they answer. ``CurlTransport`` is the one that Halcyon has; a test, or
+/// Takes requests to servers, and brings back what they answer. `CurlTransport` is the one that Halcyon has; a test, or
 /// an app with a network layer of its own, has another.
 public protocol Transport: Sendable {
     /// Starts an exchange and returns at once.

@@ -56,7 +56,7 @@ public final class HalcyonManager: Sendable {
     /// The image of a resource.
     ///
     /// - Parameter options: by default ``defaultOptions``.
-    /// - Throws: ``ManagerError``, ``NetworkError``, ``ImageError``, or what a processor or provider of one's own throws;
+    /// - Throws: ``ManagerError``, `NetworkError`, `ImageError`, or what a processor or provider of one's own throws;
     ///   with alternative sources ``ManagerError/allSourcesFailed(_:)``. `CancellationError`, at once, if the task is cancelled.
     public func image(for resource: Resource, options: ImageOptions? = nil) async throws -> ImageResult {
         let options = options ?? defaultOptions

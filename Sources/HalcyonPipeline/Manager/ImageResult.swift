@@ -6,7 +6,7 @@ import HalcyonImages
 public struct ImageResult: Sendable {
     /// The image, processed.
     public var image: Bitmap
-    /// Where it was found; ``CacheType/none`` for what was loaded, or made of a kept original.
+    /// Where it was found; `CacheType.none` for what was loaded, or made of a kept original.
     public var cacheType: CacheType
     /// Whether it was made of an original that was kept, without a load.
     public var isFromOriginal = false

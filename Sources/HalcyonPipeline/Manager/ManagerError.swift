@@ -1,7 +1,7 @@
 import Foundation
 import HalcyonNetworking
 
-/// Why a manager has no image, beside what ``NetworkError``, ``ImageError`` and a provider of one's own say. Whoever cancels
+/// Why a manager has no image, beside what `NetworkError`, `ImageError` and a provider of one's own say. Whoever cancels
 /// a load gets a `CancellationError`.
 public enum ManagerError: Error, PermanentFailure, CustomStringConvertible {
     /// Only what is cached was asked for, and it is not.

@@ -10,7 +10,7 @@ import Synchronization
 /// ```
 ///
 /// At most so many are loaded at a time, in the order given, at a priority below that of what somebody waits for
-/// (``ImageOptions/priority``, here ``TransferPriority/low`` unless said otherwise). Whoever wants one of them meanwhile joins
+/// (``ImageOptions/priority``, here `TransferPriority.low` unless said otherwise). Whoever wants one of them meanwhile joins
 /// its transfer and raises it. Retries and alternative sources are as for any load. It is no access: policies and the log
 /// hear of a prefetched image when it is looked at.
 public final class ImagePrefetcher: Sendable {
