@@ -184,7 +184,8 @@ lint:
 products: dependencies
 	swift build --package-path Tests/Products --scratch-path Experiments/CustomPolicy/.build
 	@for product in Tests/Products/Sources/*; do \
-	    Experiments/CustomPolicy/.build/debug/$$(basename $$product) && echo "$$(basename $$product) runs"; done
+	    Experiments/CustomPolicy/.build/debug/$$(basename $$product) && echo "$$(basename $$product) runs" || exit 1; done
+	@Tests/Products/check-links Experiments/CustomPolicy/.build/debug
 
 # The public interface beside that of the last tag.
 api: dependencies
