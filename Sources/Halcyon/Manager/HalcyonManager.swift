@@ -81,6 +81,16 @@ public final class HalcyonManager: Sendable {
         try await image(for: Resource(url, categories: categories, user: user), options: options)
     }
 
+    /// Returns the image of a resource that is in memory, without waiting; `nil` if ``image(for:options:)`` has to be awaited.
+    ///
+    /// A hit is an access, as one by ``image(for:options:)``; for what is absent nothing is counted. Options that memory alone
+    /// cannot satisfy (a refresh, original data, freshness) return `nil`.
+    ///
+    /// - Parameter options: by default ``defaultOptions``.
+    public func imageInMemory(for resource: Resource, options: ImageOptions? = nil) -> ImageResult? {
+        inMemory(resource, options ?? defaultOptions)
+    }
+
     // MARK: - Inside
 
     /// What memory has, where nothing else has to be asked.
