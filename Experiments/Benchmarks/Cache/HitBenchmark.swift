@@ -14,19 +14,54 @@ struct HitBenchmark {
     private let keys: [String]
     private let order: [Int]
     private let resources: [Resource]
-    private let image = Bitmap(width: 8, height: 8, color: PixelColor(red: 1, green: 2, blue: 3))
+    /// The same without categories and a user.
+    private let plain: [Resource]
+    private let images: [Bitmap]
 
     init() {
         let keys = CacheBenchmark.keys(2_000)
         self.keys = keys
         var random = SplitMix64(seed: 7)
         order = (0..<(1 << 15)).map { _ in random.next(below: keys.count) }
-        resources = keys.compactMap { URL(string: $0) }.map { Resource($0, categories: ["shoes"], user: "u1") }
+        let urls = keys.compactMap { URL(string: $0) }
+        resources = urls.map { Resource($0, categories: ["shoes"], user: "u1") }
+        plain = urls.map { Resource($0) }
+        // Each has bytes of its own, whose references are counted apart.
+        images = keys.compactMap { _ in
+            Bitmap(width: 8, height: 8, color: PixelColor(red: 1, green: 2, blue: 3))
+        }
     }
 
     /// Prints the nanoseconds of a hit (time of all hits ÷ their number), and the ratio to the faster of the two dictionaries.
     func run() async throws {
-        guard let image, resources.count == keys.count else { return }
+        try await withSubjects { subjects in
+            var times = [[[Double]]](
+                repeating: Array(repeating: [], count: Self.taskCounts.count), count: subjects.count)
+            for round in 0..<Self.rounds {
+                for place in subjects.indices {
+                    // Each round begins with another subject.
+                    let number = (place + round) % subjects.count
+                    for (column, tasks) in Self.taskCounts.enumerated() {
+                        let time = try await time(subjects[number], tasks: tasks)
+                        times[number][column].append(time / Double(Self.hits) * 1e9)
+                    }
+                }
+            }
+            table(subjects.map(\.name), times)
+        }
+    }
+
+    /// Serves rounds of hits through the subjects whose names begin so, from one task; for a tool that counts instructions.
+    func count(_ prefix: String, rounds: Int) async throws {
+        try await withSubjects { subjects in
+            for subject in subjects where subject.name.hasPrefix(prefix) {
+                for _ in 0..<rounds { _ = try await time(subject, tasks: 1) }
+            }
+        }
+    }
+
+    private func withSubjects(_ work: ([Subject]) async throws -> Void) async throws {
+        precondition(images.count == keys.count && resources.count == keys.count, "an image and an address for each key")
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("halcyon-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         let memory = MemoryStorage<Bitmap>(config: .init(totalCostLimit: 1 << 30))
@@ -39,14 +74,14 @@ struct HitBenchmark {
         var now = ImageOptions()
         now.callbackQueue = .untouch
         let options = CacheOptions(categories: ["shoes"], user: "u1")
-        for key in keys {
+        for (key, image) in zip(keys, images) {
             memory.store(value: image, forKey: key, context: options.context)
             mutexed.store(image, cost: image.cacheCost, forKey: key)
             locked.store(image, cost: image.cacheCost, forKey: key)
             await cache.store(image, forKey: key, toDisk: false, options: options)
         }
-        let (keys, resources, context, callbacks) = (keys, resources, options.context, now)
-        let subjects: [Subject] = [
+        let (keys, resources, plain, context, callbacks) = (keys, resources, plain, options.context, now)
+        try await work([
             Subject("dictionary, Mutex") { mutexed.value(forKey: keys[$0]) != nil },
             Subject("dictionary, NSLock") { locked.value(forKey: keys[$0]) != nil },
             Subject("MemoryStorage.value") { memory.value(forKey: keys[$0], context: context) != nil },
@@ -55,6 +90,7 @@ struct HitBenchmark {
                 try await cache.image(forKey: keys[$0], options: options).image != nil
             },
             Subject("HalcyonManager.imageInMemory") { manager.imageInMemory(for: resources[$0]) != nil },
+            Subject("the same, no category, no user") { manager.imageInMemory(for: plain[$0]) != nil },
             Subject("HalcyonManager.retrieveImage, callback") {
                 manager.retrieveImage(with: resources[$0], options: callbacks) { _ in }
                 return true
@@ -62,20 +98,7 @@ struct HitBenchmark {
             Subject(waiting: "HalcyonManager.image, async") {
                 try await manager.image(for: resources[$0]).cacheType == .memory
             },
-        ]
-        var times = [[[Double]]](
-            repeating: Array(repeating: [], count: Self.taskCounts.count), count: subjects.count)
-        for round in 0..<Self.rounds {
-            for place in subjects.indices {
-                // Each round begins with another subject.
-                let number = (place + round) % subjects.count
-                for (column, tasks) in Self.taskCounts.enumerated() {
-                    let time = try await time(subjects[number], tasks: tasks)
-                    times[number][column].append(time / Double(Self.hits) * 1e9)
-                }
-            }
-        }
-        table(subjects.map(\.name), times)
+        ])
     }
 
     private func time(_ subject: Subject, tasks: Int) async throws -> Double {

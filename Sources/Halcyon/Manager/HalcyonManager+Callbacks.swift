@@ -10,9 +10,10 @@ extension HalcyonManager {
         with resource: Resource, options: ImageOptions? = nil,
         completionHandler: @escaping @Sendable (Result<ImageResult, any Error>) -> Void
     ) -> DownloadTask {
-        let options = options ?? defaultOptions
         let task = DownloadTask()
-        if let found = inMemory(resource, options) {
+        let found = imageInMemory(for: resource, options: options)
+        let options = options ?? defaultOptions
+        if let found {
             options.callbackQueue.execute { completionHandler(.success(found)) }
             return task
         }

@@ -58,8 +58,8 @@ public final class HalcyonManager: Sendable {
     /// - Throws: ``ManagerError``, ``NetworkError``, ``ImageError``, or what a processor or provider of one's own throws;
     ///   with alternative sources ``ManagerError/allSourcesFailed(_:)``. `CancellationError`, at once, if the task is cancelled.
     public func image(for resource: Resource, options: ImageOptions? = nil) async throws -> ImageResult {
+        if let found = imageInMemory(for: resource, options: options) { return found }
         let options = options ?? defaultOptions
-        if let found = inMemory(resource, options) { return found }
         return try await FirstAnswer.of { [self] in try await image(for: resource, options, nil) }
     }
 
@@ -88,7 +88,11 @@ public final class HalcyonManager: Sendable {
     ///
     /// - Parameter options: by default ``defaultOptions``.
     public func imageInMemory(for resource: Resource, options: ImageOptions? = nil) -> ImageResult? {
-        inMemory(resource, options ?? defaultOptions)
+        // Not `??`, which would copy all that the options refer to.
+        switch options {
+        case .some(let options): inMemory(resource, options)
+        case nil: inMemory(resource, defaultOptions)
+        }
     }
 
     // MARK: - Inside
@@ -99,11 +103,13 @@ public final class HalcyonManager: Sendable {
         guard !options.forceRefresh, options.freshness?.honoursServer != true, !options.wantsOriginalData else {
             return nil
         }
-        let load = ImageLoad(resource.source, of: resource, options)
-        guard cache.memoryStorage.isCached(forKey: load.computedKey) else { return nil }
-        return cache.fromMemory(load.computedKey, load.cacheOptions).map {
-            ImageResult(image: $0, cacheType: .memory, source: load.source)
-        }
+        // A miss is counted by the load that follows it.
+        let found = cache.fromMemory(
+            resource.cacheKey.computedKey(with: options.processor.identifier),
+            options.memoryCacheAccessExtendingExpiration, categories: resource.categories, user: resource.user,
+            kind: .probe)
+        guard let found else { return nil }
+        return ImageResult(image: found, cacheType: .memory, source: resource.source)
     }
 
     /// The image of the first source that has it.

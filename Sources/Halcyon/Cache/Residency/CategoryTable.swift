@@ -42,6 +42,15 @@ struct CategoryTable {
         return (number, isNew)
     }
 
+    /// Whether a set is of just these categories. O(names), and no hash.
+    @inline(__always)
+    func isSet(_ set: CategorySetID, of list: [String]) -> Bool {
+        let members = members[Int(set)]
+        guard members.count == list.count else { return false }
+        for place in list.indices where names[Int(members[place])] != list[place] { return false }
+        return true
+    }
+
     /// The number of the set of these categories, if they were named just so before.
     func knownSet(of list: [String]) -> CategorySetID? { lists[list] }
 

@@ -16,6 +16,8 @@ struct Ledger: ~Copyable {
         var staysInBackground = false
         /// Whether it waits among those whose number may be given away.
         var isLeaving = false
+        /// Whether it was stored ahead of need and not asked for since.
+        var isPrefetched = false
     }
 
     /// A resident that left.
@@ -45,6 +47,8 @@ struct Ledger: ~Copyable {
     private(set) var gone: [Gone] = []
     /// How many requests were served: hits and stores.
     var requests = 0
+    /// The user who asked last, whose number needs no look-up.
+    private var lastUser: (name: String, number: UInt32)?
 
     init(
         policy: ConfiguredPolicy, limits: Limits, rules: [String: CategoryRule], seed: UInt64, users: UserNumbers,
@@ -108,6 +112,7 @@ struct Ledger: ~Copyable {
         notes[entry].partition = UInt16(target)
         notes[entry].renewal = renewal ?? Renewal(expiration)
         notes[entry].staysInBackground = staysInBackground
+        notes[entry].isPrefetched = context.isPrefetch
         var access = access(entry, at: time, cost: cost, set: set, context: context)
         // What is replaced ahead of need was asked for before, or waits already.
         if wasResident { access.isPrefetch = false }
@@ -312,7 +317,22 @@ struct Ledger: ~Copyable {
         count(context.requestNumber)
         return Access(
             entry: entry, requestNumber: requests, time: time, size: cost, categories: set,
-            user: users.number(of: context.user), isPrefetch: context.isPrefetch)
+            user: number(of: context.user), isPrefetch: context.isPrefetch)
+    }
+
+    /// The number of a user; `UInt32.max` for nobody.
+    @inline(__always)
+    mutating func number(of user: String?) -> UInt32 {
+        guard let user else { return .max }
+        if let lastUser, lastUser.name == user { return lastUser.number }
+        return look(up: user)
+    }
+
+    @inline(never)
+    private mutating func look(up user: String) -> UInt32 {
+        let number = users.number(of: user)
+        lastUser = (user, number)
+        return number
     }
 
     /// Takes the number of a request over from who serves it with several tiers.
