@@ -66,6 +66,7 @@ struct HitBenchmark {
         defer { try? FileManager.default.removeItem(at: folder) }
         let memory = MemoryStorage<Bitmap>(config: .init(totalCostLimit: 1 << 30))
         let mutexed = MutexDictionary<Bitmap>(limit: 1 << 30)
+        let composed = MutexDictionary<Bitmap>(limit: 1 << 30)
         let locked = LockDictionary<Bitmap>(limit: 1 << 30)
         let cache = ImageCache(
             memory: .init(totalCostLimit: 1 << 30), disk: .init(name: "hits", directory: folder),
@@ -81,9 +82,19 @@ struct HitBenchmark {
             await cache.store(image, forKey: key, toDisk: false, options: options)
         }
         let (keys, resources, plain, context, callbacks) = (keys, resources, plain, options.context, now)
+        let thumbnails = ImageOptions(processor: DownsamplingImageProcessor(size: PixelSize(width: 200, height: 200)))
+        var variants = options
+        variants.processorIdentifier = thumbnails.processor.identifier
+        for (key, image) in zip(keys, images) {
+            await cache.store(image, forKey: key, toDisk: false, options: variants)
+            composed.store(image, cost: image.cacheCost, forKey: "\(key)@\(variants.processorIdentifier)")
+        }
         try await work([
             Subject("dictionary, Mutex") { mutexed.value(forKey: keys[$0]) != nil },
             Subject("dictionary, NSLock") { locked.value(forKey: keys[$0]) != nil },
+            Subject("dictionary, keys composed") {
+                composed.value(forKey: "\(keys[$0])@\(thumbnails.processor.identifier)") != nil
+            },
             Subject("MemoryStorage.value") { memory.value(forKey: keys[$0], context: context) != nil },
             Subject("ImageCache.imageInMemory") { cache.imageInMemory(forKey: keys[$0], options: options) != nil },
             Subject(waiting: "ImageCache.image, async") {
@@ -91,6 +102,9 @@ struct HitBenchmark {
             },
             Subject("HalcyonManager.imageInMemory") { manager.imageInMemory(for: resources[$0]) != nil },
             Subject("the same, no category, no user") { manager.imageInMemory(for: plain[$0]) != nil },
+            Subject("the same with a processor") {
+                manager.imageInMemory(for: resources[$0], options: thumbnails) != nil
+            },
             Subject("HalcyonManager.retrieveImage, callback") {
                 manager.retrieveImage(with: resources[$0], options: callbacks) { _ in }
                 return true

@@ -11,8 +11,8 @@ extension HalcyonManager {
         completionHandler: @escaping @Sendable (Result<ImageResult, any Error>) -> Void
     ) -> DownloadTask {
         let task = DownloadTask()
-        let found = imageInMemory(for: resource, options: options)
         let options = options ?? defaultOptions
+        let found = inMemory(resource, options)
         if let found {
             options.callbackQueue.execute { completionHandler(.success(found)) }
             return task

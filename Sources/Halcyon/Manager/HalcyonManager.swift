@@ -58,7 +58,11 @@ public final class HalcyonManager: Sendable {
     /// - Throws: ``ManagerError``, ``NetworkError``, ``ImageError``, or what a processor or provider of one's own throws;
     ///   with alternative sources ``ManagerError/allSourcesFailed(_:)``. `CancellationError`, at once, if the task is cancelled.
     public func image(for resource: Resource, options: ImageOptions? = nil) async throws -> ImageResult {
-        if let found = imageInMemory(for: resource, options: options) { return found }
+        if let options {
+            if let found = inMemory(resource, options) { return found }
+        } else if let found = inMemory(resource, defaultOptions) {
+            return found
+        }
         let options = options ?? defaultOptions
         return try await FirstAnswer.of { [self] in try await image(for: resource, options, nil) }
     }
@@ -86,30 +90,32 @@ public final class HalcyonManager: Sendable {
     /// A hit is an access, as one by ``image(for:options:)``; for what is absent nothing is counted. Options that memory alone
     /// cannot satisfy (a refresh, original data, freshness) return `nil`.
     ///
-    /// - Parameter options: by default ``defaultOptions``.
-    public func imageInMemory(for resource: Resource, options: ImageOptions? = nil) -> ImageResult? {
-        // Not `??`, which would copy all that the options refer to.
-        switch options {
-        case .some(let options): inMemory(resource, options)
-        case nil: inMemory(resource, defaultOptions)
-        }
+    /// - Parameter options: how it is loaded.
+    public func imageInMemory(for resource: Resource, options: ImageOptions) -> ImageResult? {
+        inMemory(resource, options)
     }
+
+    /// The same with ``defaultOptions``.
+    public func imageInMemory(for resource: Resource) -> ImageResult? { inMemory(resource, defaultOptions) }
 
     // MARK: - Inside
 
     /// What memory has, where nothing else has to be asked.
     func inMemory(_ resource: Resource, _ options: ImageOptions) -> ImageResult? {
-        predicting.prefetcher?.want(resource, options)
+        if predicting.isOn { predicting.prefetcher?.want(resource, options) }
         guard !options.forceRefresh, options.freshness?.honoursServer != true, !options.wantsOriginalData else {
             return nil
         }
         // A miss is counted by the load that follows it.
-        let found = cache.fromMemory(
-            resource.cacheKey.computedKey(with: options.processor.identifier),
-            options.memoryCacheAccessExtendingExpiration, categories: resource.categories, user: resource.user,
-            kind: .probe)
-        guard let found else { return nil }
-        return ImageResult(image: found, cacheType: .memory, source: resource.source)
+        func found(_ computed: String) -> Bitmap? {
+            cache.fromMemory(
+                computed, options.memoryCacheAccessExtendingExpiration, categories: resource.categories,
+                user: resource.user, kind: .probe)
+        }
+        let variant = options.processor.identifier
+        let image = variant.isEmpty ? found(resource.cacheKey) : found(resource.cacheKey.computedKey(with: variant))
+        guard let image else { return nil }
+        return ImageResult(image: image, cacheType: .memory, source: resource.source)
     }
 
     /// The image of the first source that has it.

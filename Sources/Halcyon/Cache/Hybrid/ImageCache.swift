@@ -20,6 +20,8 @@ import Synchronization
 public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
     /// What is in memory.
     public let memoryStorage: MemoryStorage<Value>
+    /// Its core, one step nearer to a hit, which need not count a reference to it.
+    @usableFromInline let core: MemoryCore
     /// What tells bytes and values.
     public let serializer: any CacheSerializer<Value>
     let tier: DiskTier
@@ -62,6 +64,7 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
         memoryStorage = MemoryStorage(
             memory, memoryPolicy, seed: seed, clock: clock, users: users, prefetches: true,
             onDeparture: { hub.departed(.memory, $0) })
+        core = memoryStorage.core
         tier = DiskTier(clock: clock) {
             try DiskStorage(
                 files: FileStore(
@@ -174,12 +177,10 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
         _ computed: String, _ extending: ExpirationExtending, categories: [String], user: String?,
         kind: LookUpKind = .tier
     ) -> Value? {
-        let found = memoryStorage.core.load(computed, extending, categories: categories, user: user, kind: kind)
-        guard let item = found.item else { return nil }
+        let (item, isFirst) = core.load(computed, extending, categories: categories, user: user, kind: kind)
+        guard let item else { return nil }
         let value = memoryStorage.value(of: item)
-        if found.isFirstSincePrefetch || !hub.isSilent {
-            report(value, computed, categories, user, isFirstSincePrefetch: found.isFirstSincePrefetch)
-        }
+        if isFirst || !hub.isSilent { report(value, computed, categories, user, isFirstSincePrefetch: isFirst) }
         return value
     }
 

@@ -25,21 +25,13 @@ final class MemoryCore: Sendable {
         }
     }
 
-    /// What a look-up found.
-    @usableFromInline
-    struct Loaded: Sendable {
-        /// `nil` if there is nothing.
-        @usableFromInline var item: Item?
-        /// Whether it was stored ahead of need and this is the first look-up since.
-        @usableFromInline var isFirstSincePrefetch = false
-
-        init(_ item: Item?, isFirstSincePrefetch: Bool = false) {
-            (self.item, self.isFirstSincePrefetch) = (item, isFirstSincePrefetch)
-        }
-    }
+    /// What a look-up found: `nil` if there is nothing; and whether that was stored ahead of need and this is the first look-up
+    /// since.
+    @usableFromInline typealias Loaded = (item: Item?, isFirstSincePrefetch: Bool)
 
     let state: MemoryState
     let clock: any CacheClock
+    private let usesSystemClock: Bool
     private let hasher: KeyHash
     private let sweeper = Sweeper()
     private let onDeparture: (@Sendable ([Departure]) -> Void)?
@@ -51,6 +43,7 @@ final class MemoryCore: Sendable {
         users: UserNumbers, prefetches: Bool, onDeparture: (@Sendable ([Departure]) -> Void)?
     ) {
         self.clock = clock
+        usesSystemClock = clock is SystemClock
         self.onDeparture = onDeparture
         let ledger = Ledger(
             policy: policy, limits: config.limits, rules: config.categoryRules, seed: seed, users: users,
@@ -114,11 +107,12 @@ final class MemoryCore: Sendable {
 
     /// Looks a key up.
     ///
-    @usableFromInline
+    @usableFromInline @inline(never)
     func load(
         _ key: String, _ extending: ExpirationExtending, categories: [String], user: String?, kind: LookUpKind
     ) -> Loaded {
-        let now = clock.now
+        // Called directly, where a call through the protocol would retain the clock.
+        let now = usesSystemClock ? SystemClock().now : clock.now
         if let found = hasher.withHashedAtOnce(key, { load($0, at: now, extending, categories, user, kind) }) {
             return found
         }
@@ -191,10 +185,10 @@ extension MemoryCore.State {
     ) -> MemoryCore.Loaded {
         let entry = ledger.load(
             key, at: now, extending: extending, categories: categories, user: user, kind: kind)
-        guard let entry else { return MemoryCore.Loaded(nil) }
+        guard let entry else { return (nil, false) }
         let isPrefetched = ledger.notes[entry].isPrefetched
         if isPrefetched { ledger.notes[entry].isPrefetched = false }
-        return MemoryCore.Loaded(values[Int(entry)], isFirstSincePrefetch: isPrefetched)
+        return (values[Int(entry)], isPrefetched)
     }
 
     /// Puts a value at the number of its key, and returns the one that it replaces.

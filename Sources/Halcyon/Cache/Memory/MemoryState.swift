@@ -82,11 +82,11 @@ final class MemoryState: @unchecked Sendable {
         case .unknown: return nil
         case .nothing:
             if kind != .probe { buffer.miss() }
-            return MemoryCore.Loaded(nil)
+            return (nil, false)
         case .hit(var hit):
             if let user { hit.user = buffer.number(of: user, state.pointee.ledger.users) }
             buffer.append(hit)
-            return MemoryCore.Loaded(state.pointee.values[Int(hit.entry)])
+            return (state.pointee.values[Int(hit.entry)], false)
         }
     }
 

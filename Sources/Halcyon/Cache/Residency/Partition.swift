@@ -6,6 +6,13 @@ struct Partition {
     let category: String?
     var rule: CategoryRule
     let index: any AnyCache
+    /// The index, which this partition keeps, for hits.
+    let hits: UncountedCache
+
+    init(category: String?, rule: CategoryRule, index: any AnyCache) {
+        (self.category, self.rule, self.index) = (category, rule, index)
+        hits = index.uncounted
+    }
 
     /// What it may use, of `total`.
     func capacity(of total: Int) -> Int { min(rule.costLimit ?? total, total) }

@@ -50,10 +50,8 @@ extension Ledger {
         if entry == .none { return names.isEmpty || kind == .probe ? .nothing : .unknown }
         let note = notes[entry]
         if note.isPrefetched { return .unknown }
-        // Among the parts while this lasts; see `serve(_:_:deadline:)`.
-        unowned(unsafe) let index = partitions[Int(note.partition)].index
         let deadline = extends ? note.renewal.deadline(from: time) : nil
-        switch index.standing(of: entry, at: time, deadline: deadline) {
+        switch partitions[Int(note.partition)].hits.standing(of: entry, at: time, deadline: deadline) {
         case .deferrable: break
         case .absent:
             // A policy may remember the key, whose look-up counts as a moment then.
@@ -112,7 +110,7 @@ extension Ledger {
             return nil
         }
         if !names.isEmpty, !categories.isSet(notes[entry].set, of: names),
-            index(of: entry).contains(entry, freshAt: time)
+            partitions[Int(notes[entry].partition)].hits.contains(entry, freshAt: time)
         {
             let set = set(of: names)
             reclassify(entry, as: set)
@@ -140,9 +138,7 @@ extension Ledger {
 
     @inline(__always)
     private mutating func serve(_ access: Access, _ note: Note, deadline: Int64?) -> Bool {
-        // Among the parts while this lasts, which keeps it; retaining it for each hit would cost a tenth of the hit.
-        unowned(unsafe) let index = partitions[Int(note.partition)].index
-        guard index.hit(access, deadline: deadline, victims: &victims) else { return false }
+        guard partitions[Int(note.partition)].hits.hit(access, deadline: deadline, victims: &victims) else { return false }
         requests &+= 1
         tallies.hit(note.set)
         if !victims.isEmpty { settle() }

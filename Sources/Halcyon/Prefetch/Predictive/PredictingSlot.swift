@@ -20,13 +20,16 @@ final class PredictingSlot: Sendable {
 
     private let state = Mutex(State())
     private let hub: CacheEventHub
-    private let isOn = Atomic<Bool>(false)
+    private let isStarted = Atomic<Bool>(false)
 
     init(_ hub: CacheEventHub) { self.hub = hub }
 
-    /// The prefetcher; one relaxed load where there is none.
+    /// Whether there is a prefetcher: one relaxed load.
     @inline(__always)
-    var prefetcher: PredictivePrefetcher? { isOn.load(ordering: .relaxed) ? state.withLock { $0.prefetcher } : nil }
+    var isOn: Bool { isStarted.load(ordering: .relaxed) }
+
+    /// The prefetcher.
+    var prefetcher: PredictivePrefetcher? { isOn ? state.withLock { $0.prefetcher } : nil }
 
     /// Stops what is there, and puts another in its place.
     ///
@@ -39,7 +42,7 @@ final class PredictingSlot: Sendable {
             if !state.conditions.isEmpty { new.conditions = state.conditions }
             state.prefetcher = new
             hub.setObserver(new)
-            isOn.store(true, ordering: .relaxed)
+            isStarted.store(true, ordering: .relaxed)
             return new
         }
     }
@@ -61,7 +64,7 @@ final class PredictingSlot: Sendable {
         state.withLock { state in
             hub.setObserver(nil)
             state.stop()
-            isOn.store(false, ordering: .relaxed)
+            isStarted.store(false, ordering: .relaxed)
         }
     }
 }
