@@ -112,6 +112,9 @@ final class CacheEventHub: Sendable {
     @usableFromInline
     var isSilent: Bool { listeners.load(ordering: .relaxed) == 0 }
 
+    /// Whether somebody hears of every access.
+    var isObserved: Bool { has(.observer) }
+
     /// Whether accesses are recorded or observed.
     var isRecorded: Bool { has([.recorder, .observer]) }
 
@@ -147,7 +150,7 @@ final class CacheEventHub: Sendable {
 
     func accessed(_ access: RecordedAccess) {
         recorder?.record(access)
-        if has(.observer) { observer.withLock { $0 }?.accessed(access) }
+        if isObserved { observer.withLock { $0 }?.accessed(access) }
     }
 
     func enteredBackground(done: @escaping @Sendable () -> Void) {
@@ -174,7 +177,7 @@ final class CacheEventHub: Sendable {
 
     func departed(_ type: CacheType, _ departures: [Departure]) {
         for departure in departures { send(.departure(type, departure)) }
-        if has(.observer) { observer.withLock { $0 }?.departed(type, departures) }
+        if isObserved { observer.withLock { $0 }?.departed(type, departures) }
     }
 
     func send(_ event: @autoclosure () -> CacheEvent) {

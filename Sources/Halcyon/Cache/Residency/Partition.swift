@@ -15,9 +15,9 @@ struct Partition {
     }
 
     /// What it may use, of `total`.
-    func capacity(of total: Int) -> Int { min(rule.costLimit ?? total, total) }
+    func capacity(of total: Int) -> Int { max(min(rule.costLimit ?? total, total), 0) }
     /// How many entries it may have, of `total`.
-    func countLimit(of total: Int) -> Int { min(rule.countLimit ?? total, total) }
+    func countLimit(of total: Int) -> Int { max(min(rule.countLimit ?? total, total), 0) }
 
     /// The share of what it may use that it does use.
     func fullness(of total: Int) -> Double { Double(index.used) / Double(max(capacity(of: total), 1)) }

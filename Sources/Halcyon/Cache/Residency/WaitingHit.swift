@@ -51,7 +51,7 @@ extension Ledger {
         let note = notes[entry]
         if note.isPrefetched { return .unknown }
         let deadline = extends ? note.renewal.deadline(from: time) : nil
-        switch partitions[Int(note.partition)].hits.standing(of: entry, at: time, deadline: deadline) {
+        switch partitions[note.partition].hits.standing(of: entry, at: time, deadline: deadline) {
         case .deferrable: break
         case .absent:
             // A policy may remember the key, whose look-up counts as a moment then.
@@ -110,7 +110,7 @@ extension Ledger {
             return nil
         }
         if !names.isEmpty, !categories.isSet(notes[entry].set, of: names),
-            partitions[Int(notes[entry].partition)].hits.contains(entry, freshAt: time)
+            partitions[notes[entry].partition].hits.contains(entry, freshAt: time)
         {
             let set = set(of: names)
             reclassify(entry, as: set)
@@ -138,7 +138,7 @@ extension Ledger {
 
     @inline(__always)
     private mutating func serve(_ access: Access, _ note: Note, deadline: Int64?) -> Bool {
-        guard partitions[Int(note.partition)].hits.hit(access, deadline: deadline, victims: &victims) else { return false }
+        guard partitions[note.partition].hits.hit(access, deadline: deadline, victims: &victims) else { return false }
         requests &+= 1
         tallies.hit(note.set)
         if !victims.isEmpty { settle() }
