@@ -61,7 +61,8 @@ struct HitBenchmark {
     }
 
     private func withSubjects(_ work: ([Subject]) async throws -> Void) async throws {
-        precondition(images.count == keys.count && resources.count == keys.count, "an image and an address for each key")
+        precondition(
+            images.count == keys.count && resources.count == keys.count, "an image and an address for each key")
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("halcyon-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         let memory = MemoryStorage<Bitmap>(config: .init(totalCostLimit: 1 << 30))

@@ -18,7 +18,8 @@ public protocol AnyCache: AnyObject {
     /// A reference to this cache that is not counted.
     var uncounted: UncountedCache { get }
     /// Serves one hit on the core that ``uncounted`` refers to; see ``hit(_:deadline:victims:)``.
-    static func hit(_ access: Access, deadline: Int64?, on core: UnsafeMutableRawPointer, victims: inout [EntryID]) -> Bool
+    static func hit(_ access: Access, deadline: Int64?, on core: UnsafeMutableRawPointer, victims: inout [EntryID])
+        -> Bool
     /// Whether an entry is resident (it may have expired).
     func contains(_ entry: EntryID) -> Bool
     /// Whether an entry is resident and has not expired at a time in microseconds.
