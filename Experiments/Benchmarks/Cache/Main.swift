@@ -6,19 +6,24 @@ import HalcyonEviction
 ///
 ///     swift run -c release CacheBenchmark
 ///
-/// Names of parts (`hits`, `threads`, `beside`, `overhead`, `disk`) leave out the others. With `--count WORK ROUNDS [POLICY]` it
-/// does nothing but that work, for a tool that counts instructions; the difference between two numbers of rounds is what the
-/// work takes by itself (``MemoryBenchmark/count(_:rounds:policy:)``).
+/// Names of parts (`hits`, `policies`, `threads`, `beside`, `overhead`, `disk`) leave out the others. With
+/// `--count WORK ROUNDS [POLICY]` it does nothing but that work, for a tool that counts instructions; the difference between two
+/// numbers of rounds is what the work takes by itself (``MemoryBenchmark/count(_:rounds:policy:)``). `--count-hits NAME ROUNDS`
+/// does the same for the subjects of `hits` whose names begin so.
 @main
 enum Main {
-    static func main() throws {
+    static func main() async throws {
         let memory = MemoryBenchmark()
         let arguments = CommandLine.arguments
+        if arguments.count > 3, arguments[1] == "--count-hits", let rounds = Int(arguments[3]) {
+            return try await HitBenchmark().count(arguments[2], rounds: rounds)
+        }
         if arguments.count > 3, arguments[1] == "--count", let rounds = Int(arguments[3]) {
             return try memory.count(arguments[2], rounds: rounds, policy: arguments.count > 4 ? arguments[4] : nil)
         }
         func isWanted(_ part: String) -> Bool { arguments.count == 1 || arguments.dropFirst().contains(part) }
-        if isWanted("hits") { try memory.hits() }
+        if isWanted("hits") { try await HitBenchmark().run() }
+        if isWanted("policies") { try memory.hits() }
         if isWanted("threads") { try memory.threads() }
         if isWanted("beside") { memory.beside() }
         if isWanted("overhead") { memory.overhead() }

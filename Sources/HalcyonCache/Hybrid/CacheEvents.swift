@@ -53,8 +53,33 @@ public struct CacheStatistics: Sendable, Equatable {
     public var disk = StorageStatistics()
 }
 
+extension CacheStatistics {
+    /// Adds the hits that the memory storage counted: all, and by the categories that the caller named.
+    mutating func add(_ hits: (all: Int, byCategory: [String: Int])) {
+        lookUps.memory += hits.all
+        for (category, count) in hits.byCategory {
+            lookUpsByCategory[category, default: TierCounts()].memory += count
+        }
+    }
+}
+
 /// Counts look-ups and hands events to whoever listens.
+///
+/// A hit in memory costs it one relaxed load where nobody listens: the memory storage counts hits.
+@usableFromInline
 package final class CacheEventHub: Sendable {
+    /// The most categories for which look-ups are counted; those of further ones are counted in the total only.
+    static let mostCategories = 1 << 14
+
+    /// What of each access is to be told.
+    private struct Listeners: OptionSet {
+        static let stream = Listeners(rawValue: 1)
+        static let observer = Listeners(rawValue: 2)
+        static let recorder = Listeners(rawValue: 4)
+
+        let rawValue: UInt8
+    }
+
     private struct State {
         var lookUps = TierCounts()
         var byCategory: [String: TierCounts] = [:]
@@ -64,9 +89,34 @@ package final class CacheEventHub: Sendable {
     }
 
     private let state = Mutex(State())
-    private let listening = Atomic<Bool>(false)
     private let observer = Mutex<(any CacheObserver)?>(nil)
-    private let observed = Atomic<Bool>(false)
+    private let recorder: (any AccessRecorder)?
+    private let listeners: Atomic<UInt8>
+
+    init(recorder: (any AccessRecorder)? = nil) {
+        self.recorder = recorder
+        listeners = Atomic(recorder == nil ? 0 : Listeners.recorder.rawValue)
+    }
+
+    private func has(_ some: Listeners) -> Bool { listeners.load(ordering: .relaxed) & some.rawValue != 0 }
+
+    private func set(_ one: Listeners, _ isThere: Bool) {
+        if isThere {
+            listeners.bitwiseOr(one.rawValue, ordering: .relaxed)
+        } else {
+            listeners.bitwiseAnd(~one.rawValue, ordering: .relaxed)
+        }
+    }
+
+    /// Whether nobody is told of accesses: neither a stream of events, nor an observer, nor a recorder.
+    @usableFromInline
+    var isSilent: Bool { listeners.load(ordering: .relaxed) == 0 }
+
+    /// Whether somebody hears of every access.
+    var isObserved: Bool { has(.observer) }
+
+    /// Whether accesses are recorded or observed.
+    var isRecorded: Bool { has([.recorder, .observer]) }
 
     /// Everything from now on; of what nobody takes, the newest `count` are kept.
     package func stream(bufferingNewest count: Int) -> AsyncStream<CacheEvent> {
@@ -74,7 +124,7 @@ package final class CacheEventHub: Sendable {
             let number = state.withLock { state in
                 state.next += 1
                 state.listeners[state.next] = continuation
-                listening.store(true, ordering: .relaxed)
+                set(.stream, true)
                 return state.next
             }
             continuation.onTermination = { [weak self] _ in self?.forget(number) }
@@ -85,23 +135,21 @@ package final class CacheEventHub: Sendable {
         // The continuation is destroyed outside of the lock.
         _ = state.withLock { state in
             let gone = state.listeners.removeValue(forKey: number)
-            listening.store(!state.listeners.isEmpty, ordering: .relaxed)
+            set(.stream, !state.listeners.isEmpty)
             return gone
         }
     }
-
-    /// Whether somebody hears of every access.
-    package var isObserved: Bool { observed.load(ordering: .relaxed) }
 
     /// From now on this one hears of every access, and nobody else.
     package func setObserver(_ new: (any CacheObserver)?) {
         observer.withLock { old in
             old = new
-            observed.store(new != nil, ordering: .relaxed)
+            set(.observer, new != nil)
         }
     }
 
-    package func accessed(_ access: RecordedAccess) {
+    func accessed(_ access: RecordedAccess) {
+        recorder?.record(access)
         if isObserved { observer.withLock { $0 }?.accessed(access) }
     }
 
@@ -110,10 +158,14 @@ package final class CacheEventHub: Sendable {
         observer.enteredBackground(done: done)
     }
 
-    package func lookedUp(_ key: String, _ type: CacheType, _ categories: [String]) {
+    /// A look-up that memory did not answer; those that it did are counted there.
+    func lookedUp(_ key: String, _ type: CacheType, _ categories: [String]) {
         state.withLock { state in
             state.lookUps.add(type)
-            for category in categories { state.byCategory[category, default: TierCounts()].add(type) }
+            for (place, category) in categories.enumerated() where !categories[..<place].contains(category) {
+                if state.byCategory[category] == nil && state.byCategory.count >= Self.mostCategories { continue }
+                state.byCategory[category, default: TierCounts()].add(type)
+            }
         }
         send(.lookUp(key: key, type, categories: categories))
     }
@@ -128,8 +180,8 @@ package final class CacheEventHub: Sendable {
         if isObserved { observer.withLock { $0 }?.departed(type, departures) }
     }
 
-    package func send(_ event: @autoclosure () -> CacheEvent) {
-        guard listening.load(ordering: .relaxed) else { return }
+    func send(_ event: @autoclosure () -> CacheEvent) {
+        guard has(.stream) else { return }
         let listeners = state.withLock { Array($0.listeners.values) }
         let event = event()
         for listener in listeners { listener.yield(event) }

@@ -36,6 +36,12 @@ public struct CacheOptions: Sendable {
 extension String {
     /// The key under which a variant is kept: the key itself, or `key@identifier`.
     public func computedKey(with processorIdentifier: String) -> String {
-        processorIdentifier.isEmpty ? self : "\(self)@\(processorIdentifier)"
+        if processorIdentifier.isEmpty { return self }
+        var key = String()
+        key.reserveCapacity(utf8.count + 1 + processorIdentifier.utf8.count)
+        key += self
+        key += "@"
+        key += processorIdentifier
+        return key
     }
 }

@@ -8,6 +8,14 @@ extension ImageCache {
     ) async throws -> ImageCacheResult<Value> {
         let computed = key.computedKey(with: options.processorIdentifier)
         if let value = fromMemory(computed, options) { return .memory(value) }
+        return try await afterMemory(computed, serializer: other, options)
+    }
+
+    /// The value of a computed key that is not in memory, looked up as asked.
+    @usableFromInline
+    func afterMemory(
+        _ computed: String, serializer other: (any CacheSerializer<Value>)?, _ options: CacheOptions
+    ) async throws -> ImageCacheResult<Value> {
         if options.fromMemoryCacheOrRefresh { return missed(computed, options) }
         try Task.checkCancellation()
         let cancellation = LoadCancellation()

@@ -32,6 +32,7 @@ extension ImageCache {
             record(computed, cost: value.cacheCost, options, .network)
         } else if toMemory || toDisk {
             prefetches.mark(computed)
+            if !toMemory { memoryStorage.notePrefetch(forKey: computed) }
         }
         guard toMemory || toDisk else {
             done(CacheStoreResult(memoryCacheResult: .success(()), diskCacheResult: .success(())))
@@ -41,8 +42,8 @@ extension ImageCache {
         var options = options
         options.context.isPrefetch = options.isPrefetch
         options.context.requestNumber =
-            options.isPrefetch ? requests.load(ordering: .relaxed) : requests.add(1, ordering: .relaxed).oldValue
-        if toMemory { keepInMemory(value, computed, options) }
+            toMemory
+            ? keepInMemory(value, computed, options) : memoryStorage.nextRequest(counting: !options.isPrefetch)
         guard toDisk else {
             done(CacheStoreResult(memoryCacheResult: .success(()), diskCacheResult: .success(())))
             return
@@ -62,18 +63,7 @@ extension ImageCache {
         }
     }
 
-    package func fromMemory(_ computed: String, _ options: CacheOptions) -> Value? {
-        var context = options.context
-        context.requestNumber = requests.load(ordering: .relaxed)
-        let value = memoryStorage.value(
-            forKey: computed, extendingExpiration: options.memoryCacheAccessExtendingExpiration, context: context)
-        guard let value else { return nil }
-        requests.add(1, ordering: .relaxed)
-        hub.lookedUp(computed, .memory, options.context.categories)
-        record(computed, cost: value.cacheCost, options, prefetches.take(computed) ? .prefetched : .memory)
-        return value
-    }
-
+    @usableFromInline
     package func missed(_ computed: String, _ options: CacheOptions) -> ImageCacheResult<Value> {
         hub.lookedUp(computed, .none, options.context.categories)
         return .none
@@ -111,7 +101,7 @@ extension ImageCache {
             return missed(computed, options)
         }
         var options = options
-        options.context.requestNumber = requests.load(ordering: .relaxed)
+        options.context.requestNumber = ticket.requestNumber
         let value: Value?
         do {
             let data = try storage.value(
@@ -130,18 +120,22 @@ extension ImageCache {
             memoryStorage.endRead(ticket)
             return missed(computed, options)
         }
-        requests.add(1, ordering: .relaxed)
         keepInMemory(value, computed, options, endOf: ticket)
         hub.lookedUp(computed, .disk, options.context.categories)
         record(computed, cost: value.cacheCost, options, prefetches.take(computed) ? .prefetched : .disk)
         return .disk(value)
     }
 
-    package func keepInMemory(
+    /// - Returns: how many requests came before.
+    @discardableResult
+    func keepInMemory(
         _ value: Value, _ computed: String, _ options: CacheOptions, endOf ticket: PendingReads.Ticket? = nil
-    ) {
-        memoryStorage.store(
-            value, computed, options.memoryCacheExpiration, options.keepInBackground, options.context, endOf: ticket)
+    ) -> Int {
+        var context = options.context
+        context.isTiered = true
+        return memoryStorage.store(
+            value, computed, options.memoryCacheExpiration, options.keepInBackground, context, endOf: ticket
+        ).requestNumber
     }
 
     /// Says whether what was stored ahead of need under a computed key is still likely to be asked for; if not, it is the first
@@ -154,13 +148,18 @@ extension ImageCache {
         }
     }
 
-    package func record(_ computed: String, cost: Int, _ options: CacheOptions, _ outcome: RecordedAccess.Outcome) {
-        guard recorder != nil || hub.isObserved else { return }
-        let access = RecordedAccess(
-            time: clock.now, key: computed, cost: cost, categories: options.context.categories,
-            user: options.context.user, outcome: outcome)
-        recorder?.record(access)
-        hub.accessed(access)
+    func record(_ computed: String, cost: Int, _ options: CacheOptions, _ outcome: RecordedAccess.Outcome) {
+        record(computed, cost: cost, options.context.categories, options.context.user, outcome)
+    }
+
+    func record(
+        _ computed: String, cost: @autoclosure () -> Int, _ categories: [String], _ user: String?,
+        _ outcome: RecordedAccess.Outcome
+    ) {
+        guard hub.isRecorded else { return }
+        hub.accessed(
+            RecordedAccess(
+                time: clock.now, key: computed, cost: cost(), categories: categories, user: user, outcome: outcome))
     }
 
     /// Does something with the disk storage off the caller's thread; `nil` if there is none.

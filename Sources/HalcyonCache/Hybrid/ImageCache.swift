@@ -20,19 +20,18 @@ import Synchronization
 public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
     /// What is in memory.
     public let memoryStorage: MemoryStorage<Value>
+    /// Its core, one step nearer to a hit, which need not count a reference to it.
+    @usableFromInline let core: MemoryCore
     /// What tells bytes and values.
     public let serializer: any CacheSerializer<Value>
-    package let tier: DiskTier
+    let tier: DiskTier
     /// Notes about the entries on disk.
     package let notes: EntryNotes
-    package let hub: CacheEventHub
+    @usableFromInline let hub: CacheEventHub
     /// The observer of all accesses.
     package let observation: ObserverSlot
     package let clock: any CacheClock
-    /// How many requests were served: hits and stores. Both tiers are told the same number with the same request.
-    package let requests = Atomic<Int>(0)
-    package let recorder: (any AccessRecorder)?
-    package let prefetches = PrefetchMarks()
+    let prefetches = PrefetchMarks()
     /// Ends with the cache.
     private let subscriptions = Mutex<[TriggerSubscription]>([])
     /// Reads go on side by side; whatever changes the disk waits for what was asked before, and what is asked later for it.
@@ -57,15 +56,15 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
         serializer: any CacheSerializer<Value>, clock: any CacheClock = SystemClock(),
         recorder: (any AccessRecorder)? = nil, triggers: [any CacheTrigger] = CacheTriggers.standard
     ) {
-        let (hub, users) = (CacheEventHub(), UserNumbers())
+        let (hub, users) = (CacheEventHub(recorder: recorder), UserNumbers())
         self.hub = hub
         observation = ObserverSlot(hub)
         self.serializer = serializer
         self.clock = clock
-        self.recorder = recorder
         memoryStorage = MemoryStorage(
             memory, memoryPolicy, seed: seed, clock: clock, users: users, prefetches: true,
             onDeparture: { hub.departed(.memory, $0) })
+        core = memoryStorage.core
         tier = DiskTier(clock: clock) {
             try DiskStorage(
                 files: FileStore(
@@ -109,13 +108,17 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
     ///
     /// - Throws: ``CacheError/cannotLoadDataFromDisk(_:underlying:)``; `CancellationError` if the task was cancelled
     ///   before the value was promoted to memory. A cancelled load neither reads, decodes nor promotes from then on.
+    @inlinable
     public func image(forKey key: String, options: CacheOptions = CacheOptions()) async throws -> ImageCacheResult<
         Value
     > {
-        try await image(forKey: key, serializer: nil, options: options)
+        let computed = key.computedKey(with: options.processorIdentifier)
+        if let value = fromMemory(computed, options) { return .memory(value) }
+        return try await afterMemory(computed, serializer: nil, options)
     }
 
     /// The value of a key, if it is in memory.
+    @inlinable
     public func imageInMemory(forKey key: String, options: CacheOptions = CacheOptions()) -> Value? {
         let computed = key.computedKey(with: options.processorIdentifier)
         if let value = fromMemory(computed, options) { return value }
@@ -156,11 +159,47 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
         record(key.computedKey(with: options.processorIdentifier), cost: 0, options, .miss)
     }
 
+    // MARK: - Hits in memory
+
+    // What every hit runs through. Nothing of it is shared by all hits but the storage's lanes: it counts hits, numbers requests
+    // and knows what was prefetched, and where nobody listens the hub is not asked for more than that.
+
+    @inlinable
+    func fromMemory(_ computed: String, _ options: CacheOptions) -> Value? {
+        fromMemory(
+            computed, options.memoryCacheAccessExtendingExpiration, categories: options.context.categories,
+            user: options.context.user)
+    }
+
+    /// Looks a computed key up in memory, as an access.
+    @inlinable
+    package func fromMemory(
+        _ computed: String, _ extending: ExpirationExtending, categories: [String], user: String?,
+        kind: LookUpKind = .tier
+    ) -> Value? {
+        let (item, isFirst) = core.load(computed, extending, categories: categories, user: user, kind: kind)
+        guard let item else { return nil }
+        let value = memoryStorage.value(of: item)
+        if isFirst || !hub.isSilent { report(value, computed, categories, user, isFirstSincePrefetch: isFirst) }
+        return value
+    }
+
+    /// Reports a hit to those who listen.
+    @usableFromInline @inline(never)
+    func report(
+        _ value: Value, _ computed: String, _ categories: [String], _ user: String?, isFirstSincePrefetch: Bool
+    ) {
+        let wasPrefetched = isFirstSincePrefetch && prefetches.take(computed)
+        hub.send(.lookUp(key: computed, .memory, categories: categories))
+        record(computed, cost: value.cacheCost, categories, user, wasPrefetched ? .prefetched : .memory)
+    }
+
     // MARK: - What is held
 
     /// What was counted since the cache was made.
     public var statistics: CacheStatistics {
         var statistics = hub.statistics
+        statistics.add(memoryStorage.tierHits)
         statistics.memory = memoryStorage.statistics
         statistics.disk = tier.storage?.statistics ?? StorageStatistics()
         return statistics

@@ -23,14 +23,15 @@ package final class ObserverSlot: Sendable {
 
     private let state = Mutex(State())
     private let hub: CacheEventHub
-    private let isOn = Atomic<Bool>(false)
+    private let isStarted = Atomic<Bool>(false)
 
     package init(_ hub: CacheEventHub) { self.hub = hub }
 
-    /// The observer. Without one, this is one relaxed load.
-    package var observer: (any CacheObserver)? {
-        isOn.load(ordering: .relaxed) ? state.withLock { $0.observer } : nil
-    }
+    /// Whether there is an observer. This is one relaxed load.
+    package var isOn: Bool { isStarted.load(ordering: .relaxed) }
+
+    /// The observer.
+    package var observer: (any CacheObserver)? { isOn ? state.withLock { $0.observer } : nil }
 
     /// Stops the present observer and replaces it.
     ///
@@ -41,7 +42,7 @@ package final class ObserverSlot: Sendable {
             let new = make(state.ending, state.legacy)
             state.observer = new
             hub.setObserver(new)
-            isOn.store(true, ordering: .relaxed)
+            isStarted.store(true, ordering: .relaxed)
             return new
         }
     }
@@ -51,7 +52,7 @@ package final class ObserverSlot: Sendable {
         state.withLock { state in
             hub.setObserver(nil)
             state.stop()
-            isOn.store(false, ordering: .relaxed)
+            isStarted.store(false, ordering: .relaxed)
         }
     }
 

@@ -2,7 +2,7 @@ import HalcyonEviction
 
 /// What the readers of a lane leave to the next writer, in their order: hits, and how many look-ups found nothing.
 ///
-/// O(1) each. Bytes: 56, and 5 KB once it is in use.
+/// O(1) each. Bytes: 56, and 4 KB once it is in use.
 struct HitBuffer: ~Copyable {
     /// How many hits wait at most. Short enough that telling them takes some microseconds, in which nobody else reads, and long
     /// enough that this is seldom.

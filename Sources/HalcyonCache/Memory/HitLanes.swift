@@ -15,6 +15,9 @@ import Synchronization
 ///
 /// It belongs beside a mutex that writers hold all the while: what is under "Writers" is theirs. A lane is held for some hundred
 /// nanoseconds, or for as long as the policy takes where it is the only one, and nobody waits for a lane while holding another.
+///
+/// A lane does not donate priority. A thread that waits for one yields, then sleeps for 20 microseconds at a time (`halcyon_wait`), so
+/// that a holder of a lower priority runs; readers who wait for a writer wait for its mutex, which donates where the system does.
 struct HitLanes: ~Copyable {
     /// What a lane's word says.
     private enum Word {

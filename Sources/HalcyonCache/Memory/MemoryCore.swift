@@ -26,8 +26,13 @@ final class MemoryCore: Sendable {
         }
     }
 
+    /// What a look-up found: `nil` if there is nothing; and whether that was stored ahead of need and this is the first look-up
+    /// since.
+    @usableFromInline typealias Loaded = (item: Item?, isFirstSincePrefetch: Bool)
+
     let state: MemoryState
     let clock: any CacheClock
+    private let usesSystemClock: Bool
     private let hasher: KeyHash
     private let sweeper = Sweeper()
     private let onDeparture: (@Sendable ([Departure]) -> Void)?
@@ -39,6 +44,7 @@ final class MemoryCore: Sendable {
         users: UserNumbers, prefetches: Bool, onDeparture: (@Sendable ([Departure]) -> Void)?
     ) {
         self.clock = clock
+        usesSystemClock = clock is SystemClock
         self.onDeparture = onDeparture
         let ledger = Ledger(
             policy: policy, limits: config.limits, rules: config.categoryRules, seed: seed, users: users,
@@ -64,74 +70,91 @@ final class MemoryCore: Sendable {
     }
 
     /// Keeps a value, unless it was read and its key was stored or removed since that was asked for.
+    ///
+    /// - Returns: whether it is kept, and how many requests came before.
     @discardableResult
     func store(
         _ value: Item, cost: Int, _ key: String, _ expiration: StorageExpiration?, _ keepInBackground: Bool?,
         _ context: AccessContext, endOf ticket: PendingReads.Ticket?
-    ) -> Bool {
+    ) -> (isKept: Bool, requestNumber: Int) {
         let now = clock.now
         var leavers: Leavers?
-        let isKept = hasher.withHashed(key) { hashed in
-            state.withLock { state in
+        let result = hasher.withHashed(key) { hashed in
+            state.withLock { state -> (isKept: Bool, requestNumber: Int) in
+                let number = state.ledger.requests
                 let expiration =
                     expiration ?? state.ledger.expiration(ruledFor: context.categories) ?? state.config.expiration
+                var isWanted = !expiration.isPast(at: now)
                 if let ticket {
-                    if !state.reads.end(ticket) { return false }
+                    if !state.reads.end(ticket) { isWanted = false }
                 } else {
                     state.reads.void(key)
                 }
-                if expiration.isPast(at: now) { return false }
+                if !isWanted {
+                    if context.isTiered && !context.isPrefetch { state.ledger.requests &+= 1 }
+                    return (false, number)
+                }
                 let entry = state.ledger.store(
                     key, hashed, cost: cost, at: now, expiration: expiration,
                     staysInBackground: keepInBackground ?? state.config.keepWhenEnteringBackground, context: context)
                 leavers = state.takeLeavers(reporting: reports)
                 if let entry, let old = state.put(value, at: entry) { leavers.add(old) }
-                return entry != nil
+                return (entry != nil, number)
             }
         }
         report(leavers)
-        return isKept
+        return result
     }
 
-    /// The value of a key; `nil` if there is none or it has expired.
-    @usableFromInline
-    func load(_ key: String, _ extending: ExpirationExtending, _ context: AccessContext) -> Item? {
-        let now = clock.now
-        if let found = hasher.withHashedAtOnce(key, { load($0, at: now, extending, context) }) { return found }
-        return loadCopied(key, at: now, extending, context)
+    /// Looks a key up.
+    ///
+    @usableFromInline @inline(never)
+    func load(
+        _ key: String, _ extending: ExpirationExtending, categories: [String], user: String?, kind: LookUpKind
+    ) -> Loaded {
+        // Called directly, where a call through the protocol would retain the clock.
+        let now = usesSystemClock ? SystemClock().now : clock.now
+        if let found = hasher.withHashedAtOnce(key, { load($0, at: now, extending, categories, user, kind) }) {
+            return found
+        }
+        return loadCopied(key, at: now, extending, categories, user, kind)
     }
 
     @inline(never)
     private func loadCopied(
-        _ key: String, at now: Int64, _ extending: ExpirationExtending, _ context: AccessContext
-    ) -> Item? {
-        hasher.withHashed(key) { load($0, at: now, extending, context) }
+        _ key: String, at now: Int64, _ extending: ExpirationExtending, _ categories: [String], _ user: String?,
+        _ kind: LookUpKind
+    ) -> Loaded {
+        hasher.withHashed(key) { load($0, at: now, extending, categories, user, kind) }
     }
 
     @inline(never)
     private func load(
-        _ key: HashedKey, at now: Int64, _ extending: ExpirationExtending, _ context: AccessContext
-    ) -> Item? {
+        _ key: HashedKey, at now: Int64, _ extending: ExpirationExtending, _ categories: [String], _ user: String?,
+        _ kind: LookUpKind
+    ) -> Loaded {
         var leavers: Leavers?
-        let found = state.load(key, at: now, extending, context, leavers: &leavers, reporting: reports)
+        let found = state.load(
+            key, at: now, extending, categories, user, kind, leavers: &leavers, reporting: reports)
         report(leavers)
         if let found { return found }
-        return loadAlone(key, at: now, extending, context)
+        return loadAlone(key, at: now, extending, categories, user, kind)
     }
 
     /// The same with nobody else about.
     @inline(never)
     private func loadAlone(
-        _ key: HashedKey, at now: Int64, _ extending: ExpirationExtending, _ context: AccessContext
-    ) -> Item? {
+        _ key: HashedKey, at now: Int64, _ extending: ExpirationExtending, _ categories: [String], _ user: String?,
+        _ kind: LookUpKind
+    ) -> Loaded {
         var leavers: Leavers?
-        let value = state.withLock { state -> Item? in
-            let value = state.load(key, at: now, extending, context)
+        let loaded = state.withLock { state -> Loaded in
+            let loaded = state.load(key, at: now, extending, categories, user, kind)
             leavers = state.takeLeavers(reporting: reports)
-            return value
+            return loaded
         }
         report(leavers)
-        return value
+        return loaded
     }
 
     /// Changes the ledger, and lets the values of those that left go once the lock is free.
@@ -158,10 +181,15 @@ extension MemoryCore.State {
     /// Serves a load.
     @inline(__always)
     mutating func load(
-        _ key: HashedKey, at now: Int64, _ extending: ExpirationExtending, _ context: AccessContext
-    ) -> MemoryCore.Item? {
-        let entry = ledger.load(key, at: now, extending: extending, context: context)
-        return entry.map { values[Int($0)] } ?? nil
+        _ key: HashedKey, at now: Int64, _ extending: ExpirationExtending, _ categories: [String], _ user: String?,
+        _ kind: LookUpKind
+    ) -> MemoryCore.Loaded {
+        let entry = ledger.load(
+            key, at: now, extending: extending, categories: categories, user: user, kind: kind)
+        guard let entry else { return (nil, false) }
+        let isPrefetched = ledger.notes[entry].isPrefetched
+        if isPrefetched { ledger.notes[entry].isPrefetched = false }
+        return (values[Int(entry)], isPrefetched)
     }
 
     /// Puts a value at the number of its key, and returns the one that it replaces.

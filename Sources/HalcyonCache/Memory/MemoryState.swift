@@ -4,7 +4,7 @@ import Synchronization
 
 /// What a memory storage knows, behind a lock that those who only read share.
 ///
-/// There are two ways in. ``withLock(_:)`` has everything to itself. ``load(_:at:_:_:leavers:reporting:)`` takes a lane
+/// There are two ways in. ``withLock(_:)`` has everything to itself. ``load(_:at:_:_:_:_:leavers:reporting:)`` takes a lane
 /// (``HitLanes``). As long as there is but one, which is until two threads want it at once, that has everything to itself, too, and
 /// serves the load there and then. Among several lanes it only reads: the hit stays in its lane until the policy is told of it, and what
 /// needs more than reading is left to `withLock`. That tells the policy of all hits that wait, in the order in which they were, before it
@@ -37,33 +37,30 @@ final class MemoryState: @unchecked Sendable {
     func withLock<Result: ~Copyable & Sendable, Failure>(
         _ body: (inout MemoryCore.State) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        // Not the mutex's own `withLock`: a closure within a closure takes a tenth of a store.
-        writers._unsafeLock()
-        lanes.close()
-        defer {
-            lanes.open()
-            writers._unsafeUnlock()
+        try writers.withLock { _ throws(Failure) in
+            lanes.close()
+            defer { lanes.open() }
+            if lanes.anyWaits { tellWaiting() }
+            return try body(&state.pointee)
         }
-        if lanes.anyWaits { tellWaiting() }
-        return try body(&state.pointee)
     }
 
     /// Serves a load: alone under the only lane, otherwise beside other readers if it changes nothing but what hits change.
     ///
-    /// - Returns: the value, or its absence; `nil` if only ``withLock(_:)`` can serve it.
+    /// - Returns: what it found; `nil` if only ``withLock(_:)`` can serve it.
     @inline(__always)
     func load(
-        _ key: HashedKey, at time: Int64, _ extending: ExpirationExtending, _ context: AccessContext,
-        leavers: inout MemoryCore.Leavers?, reporting: Bool
-    ) -> MemoryCore.Item?? {
+        _ key: HashedKey, at time: Int64, _ extending: ExpirationExtending, _ categories: [String], _ user: String?,
+        _ kind: LookUpKind, leavers: inout MemoryCore.Leavers?, reporting: Bool
+    ) -> MemoryCore.Loaded? {
         guard let lane = lanes.enter() ?? enterAny() else { return nil }
         if lanes.isOnly {
-            let value = state.pointee.load(key, at: time, extending, context)
+            let loaded = state.pointee.load(key, at: time, extending, categories, user, kind)
             leavers = state.pointee.takeLeavers(reporting: reporting)
             lanes.leave(lane)
-            return .some(value)
+            return loaded
         }
-        let found = read(key, at: time, extending, context, into: &lane.buffer.pointee)
+        let found = read(key, at: time, extending, categories, user, kind, into: &lane.buffer.pointee)
         let isFull = lane.buffer.pointee.isFull
         lanes.leave(lane)
         if isFull { tellAll() }
@@ -72,19 +69,21 @@ final class MemoryState: @unchecked Sendable {
 
     @inline(__always)
     private func read(
-        _ key: HashedKey, at time: Int64, _ extending: ExpirationExtending, _ context: AccessContext,
-        into buffer: inout HitBuffer
-    ) -> MemoryCore.Item?? {
+        _ key: HashedKey, at time: Int64, _ extending: ExpirationExtending, _ categories: [String], _ user: String?,
+        _ kind: LookUpKind, into buffer: inout HitBuffer
+    ) -> MemoryCore.Loaded? {
         if buffer.isFull { return nil }
-        switch state.pointee.ledger.find(key, at: time, extending: extending, context: context) {
+        switch state.pointee.ledger.find(
+            key, at: time, extending: extending, categories: categories, hasUser: user != nil, kind: kind)
+        {
         case .unknown: return nil
         case .nothing:
-            buffer.miss()
-            return .some(nil)
+            if kind != .probe { buffer.miss() }
+            return (nil, false)
         case .hit(var hit):
-            if let user = context.user { hit.user = buffer.number(of: user, state.pointee.ledger.users) }
+            if let user { hit.user = buffer.number(of: user, state.pointee.ledger.users) }
             buffer.append(hit)
-            return .some(state.pointee.values[Int(hit.entry)])
+            return (state.pointee.values[Int(hit.entry)], false)
         }
     }
 

@@ -85,21 +85,44 @@ public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendabl
         value: Value, forKey key: String, expiration: StorageExpiration? = nil, keepInBackground: Bool? = nil,
         context: AccessContext = AccessContext()
     ) -> Bool {
-        store(value, key, expiration, keepInBackground, context, endOf: nil)
+        store(value, key, expiration, keepInBackground, context, endOf: nil).isKept
     }
 
     /// A read from a slower tier is asked for, that may end with ``store(_:_:_:_:_:endOf:)``.
-    func beginRead(forKey key: String) -> PendingReads.Ticket { core.state.withLock { $0.reads.begin(key) } }
+    func beginRead(forKey key: String) -> PendingReads.Ticket {
+        core.state.withLock { $0.reads.begin(key, requestNumber: $0.ledger.requests) }
+    }
 
     /// A read has ended without a value.
     func endRead(_ ticket: PendingReads.Ticket) { core.state.withLock { _ = $0.reads.end(ticket) } }
+
+    /// How many requests came before the next one, which is counted if `counting`: one of an ``ImageCache`` that does not end in
+    /// a store here.
+    func nextRequest(counting: Bool) -> Int {
+        core.state.withLock { state in
+            defer { if counting { state.ledger.requests &+= 1 } }
+            return state.ledger.requests
+        }
+    }
+
+    /// What was stored ahead of need in a slower tier; the next look-up here is the first since.
+    func notePrefetch(forKey key: String) {
+        core.state.withLock { state in
+            if let entry = state.ledger.resident(key) { state.ledger.notes[entry].isPrefetched = true }
+        }
+    }
+
+    /// The hits of an ``ImageCache``: all, and by the categories that it named.
+    var tierHits: (all: Int, byCategory: [String: Int]) {
+        core.state.withLock { $0.ledger.tallies.tierHits($0.ledger.categories) }
+    }
 
     /// Keeps a value, unless it was read and its key was stored or removed since that was asked for.
     @discardableResult
     func store(
         _ value: Value, _ key: String, _ expiration: StorageExpiration?, _ keepInBackground: Bool?,
         _ context: AccessContext, endOf ticket: PendingReads.Ticket?
-    ) -> Bool {
+    ) -> (isKept: Bool, requestNumber: Int) {
         // The values of a class are references, each the very size and shape of any other.
         let object = holdsObjects ? unsafeBitCast(value, to: MemoryCore.Item.self) : Box(value)
         return core.store(
@@ -115,9 +138,15 @@ public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendabl
         forKey key: String, extendingExpiration: ExpirationExtending = .cacheTime,
         context: AccessContext = AccessContext()
     ) -> Value? {
-        guard let object = core.load(key, extendingExpiration, context) else { return nil }
-        return holdsObjects
-            ? unsafeBitCast(object, to: Value.self) : unsafeDowncast(object, to: Box<Value>.self).value
+        let found = core.load(
+            key, extendingExpiration, categories: context.categories, user: context.user, kind: .storage)
+        return found.item.map(value(of:))
+    }
+
+    /// The value in what ``core`` holds.
+    @inlinable @inline(__always)
+    func value(of item: MemoryCore.Item) -> Value {
+        holdsObjects ? unsafeBitCast(item, to: Value.self) : unsafeDowncast(item, to: Box<Value>.self).value
     }
 
     /// Whether there is a value that has not expired. Neither extends its expiration nor counts as an access.

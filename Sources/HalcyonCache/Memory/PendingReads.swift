@@ -6,6 +6,8 @@ package struct PendingReads {
     package struct Ticket: Sendable {
         let key: String
         let number: UInt64
+        /// How many requests came before.
+        let requestNumber: Int
     }
 
     private var last: UInt64 = 0
@@ -15,10 +17,10 @@ package struct PendingReads {
     func isPending(_ key: String) -> Bool { valid[key] != nil }
 
     /// A read is asked for.
-    mutating func begin(_ key: String) -> Ticket {
+    mutating func begin(_ key: String, requestNumber: Int) -> Ticket {
         last += 1
         valid[key, default: []].insert(last)
-        return Ticket(key: key, number: last)
+        return Ticket(key: key, number: last, requestNumber: requestNumber)
     }
 
     /// A read has ended; whether what it read may come in.

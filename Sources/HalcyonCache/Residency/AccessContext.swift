@@ -8,6 +8,8 @@ public struct AccessContext: Sendable, Equatable {
     var requestNumber: Int?
     /// Whether nobody has asked for it yet: it is stored, or taken into memory, ahead of need.
     var isPrefetch = false
+    /// Whether an ``ImageCache`` stores: what memory does not keep is a request, too, because both tiers count alike.
+    var isTiered = false
 
     /// Nothing is told, unless given.
     public init(categories: [String] = [], user: String? = nil) {

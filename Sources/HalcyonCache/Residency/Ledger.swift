@@ -11,12 +11,35 @@ struct Ledger: ~Copyable {
     struct Note: BitwiseCopyable {
         var renewal = Renewal.none
         var set: CategorySetID = 0
-        var partition: UInt16 = 0
+        /// The partition above eight flags.
+        private var bits: UInt32 = 0
+
+        /// The number of its partition, below ``mostPartitions``.
+        var partition: Int {
+            @inline(__always) get { Int(bits >> 8) }
+            set { bits = bits & 0xFF | UInt32(newValue) << 8 }
+        }
         /// Whether it stays when the app goes to the background.
-        var staysInBackground = false
+        var staysInBackground: Bool {
+            get { bits & 1 != 0 }
+            set { set(1, newValue) }
+        }
         /// Whether it waits among those whose number may be given away.
-        var isLeaving = false
+        var isLeaving: Bool {
+            get { bits & 2 != 0 }
+            set { set(2, newValue) }
+        }
+        /// Whether it was stored ahead of need and not asked for since.
+        var isPrefetched: Bool {
+            @inline(__always) get { bits & 4 != 0 }
+            set { set(4, newValue) }
+        }
+
+        private mutating func set(_ flag: UInt32, _ isSet: Bool) { bits = isSet ? bits | flag : bits & ~flag }
     }
+
+    /// The most partitions. Categories whose rules would need further ones share the partition of those without a rule.
+    static let mostPartitions = 1 << 24
 
     /// A resident that left.
     struct Gone {
@@ -36,6 +59,8 @@ struct Ledger: ~Copyable {
     private(set) var keys = KeyTable()
     var categories = CategoryTable()
     private(set) var partitions: [Partition] = []
+    /// The partitions of categories.
+    private var partitionNumbers: [String: Int] = [:]
     var tallies = Tallies()
     let users: UserNumbers
     var notes = SlotArray(repeating: Note())
@@ -45,6 +70,8 @@ struct Ledger: ~Copyable {
     private(set) var gone: [Gone] = []
     /// How many requests were served: hits and stores.
     var requests = 0
+    /// The user who asked last, whose number needs no look-up.
+    private var lastUser: (name: String, number: UInt32)?
 
     init(
         policy: ConfiguredPolicy, limits: Limits, rules: [String: CategoryRule], seed: UInt64, users: UserNumbers,
@@ -105,9 +132,10 @@ struct Ledger: ~Copyable {
             if partitions.count > 1 { index(of: entry).remove(entry) }
         }
         notes[entry].set = set
-        notes[entry].partition = UInt16(target)
+        notes[entry].partition = target
         notes[entry].renewal = renewal ?? Renewal(expiration)
         notes[entry].staysInBackground = staysInBackground
+        notes[entry].isPrefetched = context.isPrefetch
         var access = access(entry, at: time, cost: cost, set: set, context: context)
         // What is replaced ahead of need was asked for before, or waits already.
         if wasResident { access.isPrefetch = false }
@@ -174,7 +202,9 @@ struct Ledger: ~Copyable {
                 capacity: partition.capacity(of: limits.cost), count: partition.countLimit(of: limits.count), at: now,
                 victims: &victims)
         }
-        for number in partitionsByWorth() where used > limits.cost || count > limits.count {
+        for number in partitionsByWorth() {
+            // O(partitions), once where the limits hold.
+            if used <= limits.cost && count <= limits.count { break }
             let index = partitions[number].index
             index.trim(
                 to: max(limits.cost - (used - index.used), 0), count: max(limits.count - (count - index.count), 0),
@@ -190,9 +220,10 @@ struct Ledger: ~Copyable {
         if rules == self.rules { return }
         self.rules = rules
         for (category, rule) in rules.sorted(by: { $0.key < $1.key }) where rule.setsApart {
-            if let known = partitions.firstIndex(where: { $0.category == category }) {
+            if let known = partitionNumbers[category] {
                 partitions[known].rule = rule
-            } else {
+            } else if partitions.count < Self.mostPartitions {
+                partitionNumbers[category] = partitions.count
                 partitions.append(makePartition(category, rule))
             }
         }
@@ -200,13 +231,13 @@ struct Ledger: ~Copyable {
             let rule = partitions[number].category.flatMap { rules[$0] }
             if rule?.setsApart != true { partitions[number].rule = CategoryRule() }
         }
-        for entry in residents(where: { partition(of: $1.set) != Int($1.partition) }) {
+        for entry in residents(where: { partition(of: $1.set) != $1.partition }) {
             let note = notes[entry]
-            let (old, target) = (partitions[Int(note.partition)].index, partition(of: note.set))
+            let (old, target) = (partitions[note.partition].index, partition(of: note.set))
             let access = access(entry, at: time, cost: old.lastSize(of: entry), set: note.set)
             let deadline = old.deadline(of: entry)
             old.remove(entry)
-            notes[entry].partition = UInt16(target)
+            notes[entry].partition = target
             _ = partitions[target].index.store(access, deadline: deadline, victims: &victims)
             if !partitions[target].index.contains(entry) { record(entry, .evicted) }
         }
@@ -232,7 +263,7 @@ struct Ledger: ~Copyable {
     }
 
     func index(of entry: EntryID) -> any AnyCache {
-        partitions[Int(notes[entry].partition)].index
+        partitions[notes[entry].partition].index
     }
 
     /// The expiration that a rule sets for objects of these categories.
@@ -248,7 +279,7 @@ struct Ledger: ~Copyable {
         for member in categories.members[Int(set)] {
             let name = categories.names[Int(member)]
             guard let rule = rules[name] else { continue }
-            return rule.setsApart ? partitions.firstIndex { $0.category == name } ?? 0 : 0
+            return rule.setsApart ? partitionNumbers[name] ?? 0 : 0
         }
         return 0
     }
@@ -312,7 +343,22 @@ struct Ledger: ~Copyable {
         count(context.requestNumber)
         return Access(
             entry: entry, requestNumber: requests, time: time, size: cost, categories: set,
-            user: users.number(of: context.user), isPrefetch: context.isPrefetch)
+            user: number(of: context.user), isPrefetch: context.isPrefetch)
+    }
+
+    /// The number of a user; `UInt32.max` for nobody.
+    @inline(__always)
+    mutating func number(of user: String?) -> UInt32 {
+        guard let user else { return .max }
+        if let lastUser, lastUser.name == user { return lastUser.number }
+        return look(up: user)
+    }
+
+    @inline(never)
+    private mutating func look(up user: String) -> UInt32 {
+        let number = users.number(of: user)
+        lastUser = (user, number)
+        return number
     }
 
     /// Takes the number of a request over from who serves it with several tiers.

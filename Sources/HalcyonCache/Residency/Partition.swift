@@ -6,11 +6,18 @@ struct Partition {
     let category: String?
     var rule: CategoryRule
     let index: any AnyCache
+    /// The index, which this partition keeps, for hits.
+    let hits: UncountedCache
+
+    init(category: String?, rule: CategoryRule, index: any AnyCache) {
+        (self.category, self.rule, self.index) = (category, rule, index)
+        hits = index.uncounted
+    }
 
     /// What it may use, of `total`.
-    func capacity(of total: Int) -> Int { min(rule.costLimit ?? total, total) }
+    func capacity(of total: Int) -> Int { max(min(rule.costLimit ?? total, total), 0) }
     /// How many entries it may have, of `total`.
-    func countLimit(of total: Int) -> Int { min(rule.countLimit ?? total, total) }
+    func countLimit(of total: Int) -> Int { max(min(rule.countLimit ?? total, total), 0) }
 
     /// The share of what it may use that it does use.
     func fullness(of total: Int) -> Double { Double(index.used) / Double(max(capacity(of: total), 1)) }

@@ -8,6 +8,8 @@ struct Tallies: ~Copyable {
     var refusals = 0
     var departures = DepartureCounts()
     private var hitsBySet = SlotArray<Int>(repeating: 0)
+    /// Those of an ``ImageCache``, by the set of the categories that it named; 0 where it named none.
+    private var tierHitsBySet = SlotArray<Int>(repeating: 0)
     private var misses = 0
     private var missesByCategory: [Int] = []
     private var uses: [CategoryUse] = []
@@ -18,6 +20,21 @@ struct Tallies: ~Copyable {
 
     @inline(__always)
     mutating func hit(_ set: CategorySetID) { hitsBySet[set] &+= 1 }
+
+    @inline(__always)
+    mutating func tierHit(_ set: CategorySetID) { tierHitsBySet[set] &+= 1 }
+
+    /// The hits of an ``ImageCache``: all, and by the categories that it named. O(categories of all sets).
+    func tierHits(_ table: CategoryTable) -> (all: Int, byCategory: [String: Int]) {
+        var (all, byCategory) = (0, [String: Int]())
+        for (set, members) in table.members.enumerated() {
+            let hits = tierHitsBySet[CategorySetID(set)]
+            if hits == 0 { continue }
+            all += hits
+            for member in members { byCategory[table.names[Int(member)], default: 0] += hits }
+        }
+        return (all, byCategory)
+    }
 
     mutating func missed(named names: [String], in table: inout CategoryTable) {
         misses += 1

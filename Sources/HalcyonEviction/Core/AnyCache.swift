@@ -15,6 +15,11 @@ public protocol AnyCache: AnyObject {
     func hit(_ access: Access, deadline: Int64?, victims: inout [EntryID]) -> Bool
     /// What a hit would find. Changes nothing; see ``HitStanding``.
     func standing(of entry: EntryID, at time: Int64, deadline: Int64?) -> HitStanding
+    /// A reference to this cache that is not counted.
+    var uncounted: UncountedCache { get }
+    /// Serves one hit on the core that ``uncounted`` refers to; see ``hit(_:deadline:victims:)``.
+    static func hit(_ access: Access, deadline: Int64?, on core: UnsafeMutableRawPointer, victims: inout [EntryID])
+        -> Bool
     /// Whether an entry is resident (it may have expired).
     func contains(_ entry: EntryID) -> Bool
     /// Whether an entry is resident and has not expired at a time in microseconds.
@@ -68,6 +73,39 @@ extension AnyCache {
         CacheState(
             used: used, count: count, evictions: evictions, expirations: expirations, metadataBytes: metadataBytes,
             metrics: metrics)
+    }
+}
+
+/// A reference to a cache that is not counted, so that a hit costs no atomic operation and threads share no count.
+///
+/// It is valid as long as the cache exists, which its owner sees to. Any number of threads may look while none changes the cache.
+@frozen
+public struct UncountedCache: BitwiseCopyable {
+    @usableFromInline let type: any AnyCache.Type
+    @usableFromInline let core: UnsafeMutableRawPointer
+    @usableFromInline let tables: UnsafePointer<CacheTables>
+
+    @inlinable
+    init(_ type: any AnyCache.Type, core: UnsafeMutableRawPointer, tables: UnsafePointer<CacheTables>) {
+        (self.type, self.core, self.tables) = (type, core, tables)
+    }
+
+    /// What a hit would find. Changes nothing; see ``HitStanding``.
+    @inlinable @inline(__always)
+    public func standing(of entry: EntryID, at time: Int64, deadline: Int64?) -> HitStanding {
+        tables.pointee.standing(of: entry, at: time, deadline: deadline)
+    }
+
+    /// Whether an entry is resident and has not expired at a time in microseconds.
+    @inlinable @inline(__always)
+    public func contains(_ entry: EntryID, freshAt time: Int64) -> Bool {
+        tables.pointee.contains(entry, freshAt: time)
+    }
+
+    /// Serves one hit; see ``AnyCache/hit(_:deadline:victims:)``.
+    @inlinable @inline(__always)
+    public func hit(_ access: Access, deadline: Int64?, victims: inout [EntryID]) -> Bool {
+        type.hit(access, deadline: deadline, on: core, victims: &victims)
     }
 }
 
@@ -129,6 +167,15 @@ public final class PolicyCache<Policy: EvictionPolicy & ~Copyable>: AnyCache {
 
     public func standing(of entry: EntryID, at time: Int64, deadline: Int64?) -> HitStanding {
         tables.pointee.standing(of: entry, at: time, deadline: deadline)
+    }
+
+    public var uncounted: UncountedCache { UncountedCache(Self.self, core: core, tables: tables) }
+
+    public static func hit(
+        _ access: Access, deadline: Int64?, on core: UnsafeMutableRawPointer, victims: inout [EntryID]
+    ) -> Bool {
+        Policy.hit(
+            access, deadline: deadline, on: core.assumingMemoryBound(to: CacheCore<Policy>.self), victims: &victims)
     }
 
     public func contains(_ entry: EntryID) -> Bool { tables.pointee.contains(entry) }

@@ -11,9 +11,10 @@ extension HalcyonManager {
         with resource: Resource, options: ImageOptions? = nil,
         completionHandler: @escaping @Sendable (Result<ImageResult, any Error>) -> Void
     ) -> DownloadTask {
-        let options = options ?? defaultOptions
         let task = DownloadTask()
-        if let found = inMemory(resource, options) {
+        let options = options ?? defaultOptions
+        let found = inMemory(resource, options)
+        if let found {
             options.callbackQueue.execute { completionHandler(.success(found)) }
             return task
         }

@@ -59,8 +59,12 @@ public final class HalcyonManager: Sendable {
     /// - Throws: ``ManagerError``, `NetworkError`, `ImageError`, or what a processor or provider of one's own throws;
     ///   with alternative sources ``ManagerError/allSourcesFailed(_:)``. `CancellationError`, at once, if the task is cancelled.
     public func image(for resource: Resource, options: ImageOptions? = nil) async throws -> ImageResult {
+        if let options {
+            if let found = inMemory(resource, options) { return found }
+        } else if let found = inMemory(resource, defaultOptions) {
+            return found
+        }
         let options = options ?? defaultOptions
-        if let found = inMemory(resource, options) { return found }
         return try await FirstAnswer.of { [self] in try await image(for: resource, options, nil) }
     }
 
@@ -82,19 +86,39 @@ public final class HalcyonManager: Sendable {
         try await image(for: Resource(url, categories: categories, user: user), options: options)
     }
 
+    /// Returns the image of a resource that is in memory, without waiting; `nil` if ``image(for:options:)`` has to be awaited.
+    ///
+    /// A hit is an access, as one by ``image(for:options:)``; for what is absent nothing is counted. Options that memory alone
+    /// cannot satisfy (a refresh, original data, freshness) return `nil`.
+    ///
+    /// - Parameter options: how it is loaded.
+    public func imageInMemory(for resource: Resource, options: ImageOptions) -> ImageResult? {
+        inMemory(resource, options)
+    }
+
+    /// The same with ``defaultOptions``.
+    public func imageInMemory(for resource: Resource) -> ImageResult? { inMemory(resource, defaultOptions) }
+
     // MARK: - Inside
 
     /// What memory has, where nothing else has to be asked.
     func inMemory(_ resource: Resource, _ options: ImageOptions) -> ImageResult? {
-        (cache.observation.observer as? any RequestObserver)?.requested(resource, options)
+        if cache.observation.isOn, let observer = cache.observation.observer as? any RequestObserver {
+            observer.requested(resource, options)
+        }
         guard !options.forceRefresh, options.freshness?.honoursServer != true, !options.wantsOriginalData else {
             return nil
         }
-        let load = ImageLoad(resource.source, of: resource, options)
-        guard cache.memoryStorage.isCached(forKey: load.computedKey) else { return nil }
-        return cache.fromMemory(load.computedKey, load.cacheOptions).map {
-            ImageResult(image: $0, cacheType: .memory, source: load.source)
+        // A miss is counted by the load that follows it.
+        func found(_ computed: String) -> Bitmap? {
+            cache.fromMemory(
+                computed, options.memoryCacheAccessExtendingExpiration, categories: resource.categories,
+                user: resource.user, kind: .probe)
         }
+        let variant = options.processor.identifier
+        let image = variant.isEmpty ? found(resource.cacheKey) : found(resource.cacheKey.computedKey(with: variant))
+        guard let image else { return nil }
+        return ImageResult(image: image, cacheType: .memory, source: resource.source)
     }
 
     /// The image of the first source that has it.

@@ -39,6 +39,71 @@ struct StatisticsTests {
         #expect(statistics.disk.cost == 3 * 4_096)
     }
 
+    @Test("Look-ups are counted for 16,384 categories; those of further ones in the total")
+    func mostCategories() async throws {
+        let hub = CacheEventHub()
+        for number in 0..<CacheEventHub.mostCategories + 3 { hub.lookedUp("k", .none, ["c\(number)"]) }
+        hub.lookedUp("k", .disk, ["c0", "c0", "c16385"])
+        let statistics = hub.statistics
+        #expect(CacheEventHub.mostCategories == 16_384 && statistics.lookUpsByCategory.count == 16_384)
+        #expect(statistics.lookUps == TierCounts(disk: 1, none: 16_387))
+        #expect(statistics.lookUpsByCategory["c0"] == TierCounts(disk: 1, none: 1))
+        #expect(statistics.lookUpsByCategory["c16383"] == TierCounts(none: 1))
+        #expect(statistics.lookUpsByCategory["c16384"] == nil)
+    }
+
+    @Test("Hits of 8 tasks are counted once each, by the categories that the caller names", arguments: [false, true])
+    func hitsOfTasks(inLanes: Bool) async throws {
+        let fixture = try CacheFixture(memory: .lasting(cost: 1_000))
+        let cache = fixture.cache
+        if inLanes { cache.core.state.takeAllLanes() }
+        for number in 0..<50 {
+            await cache.store(
+                Blob(), forKey: "k\(number)", toDisk: false, options: CacheOptions(categories: ["stored"]))
+        }
+        await withTaskGroup(of: Void.self) { group in
+            for task in 0..<8 {
+                group.addTask {
+                    for step in 0..<400 {
+                        var options = CacheOptions(categories: [], user: "u\(task)")
+                        // Of four hits one names a category, and one two in both orders.
+                        if step % 4 == 1 { options.context.categories = ["stored"] }
+                        if step % 4 == 2 { options.context.categories = step % 8 == 2 ? ["a", "b"] : ["b", "a"] }
+                        #expect(cache.imageInMemory(forKey: "k\(step % 50)", options: options) != nil)
+                    }
+                }
+            }
+        }
+        // What the storage itself is asked for is no look-up of the cache.
+        #expect(cache.memoryStorage.value(forKey: "k0", context: AccessContext(categories: ["a"])) != nil)
+        let statistics = cache.statistics
+        #expect(statistics.lookUps == TierCounts(memory: 3_200))
+        #expect(
+            statistics.lookUpsByCategory == [
+                "stored": TierCounts(memory: 800), "a": TierCounts(memory: 800), "b": TierCounts(memory: 800),
+            ])
+        #expect(statistics.memory.lookUps == HitCounts(hits: 3_201, misses: 0))
+        #expect(fixture.recorder.all.filter { $0.outcome == .memory }.count == 3_200)
+    }
+
+    @Test("A store ahead of need on disk alone is told of by the next look-up, in memory too, and only by that")
+    func prefetchedOnDisk() async throws {
+        let fixture = try CacheFixture()
+        let cache = fixture.cache
+        await cache.store(Blob(cost: 3), forKey: "a")
+        var ahead = CacheOptions()
+        ahead.isPrefetch = true
+        await withCheckedContinuation { continuation in
+            cache.store(Blob(cost: 3), original: nil, forKey: "a", toMemory: false, toDisk: true, options: ahead) { _ in
+                continuation.resume()
+            }
+        }
+        for _ in 0..<2 { #expect(cache.imageInMemory(forKey: "a") != nil) }
+        cache.clearMemoryCache()
+        for _ in 0..<2 { _ = try await cache.image(forKey: "a") }
+        #expect(fixture.recorder.all.map(\.outcome) == [.network, .prefetched, .memory, .disk, .memory])
+    }
+
     @Test("row 35: events come as a stream, with what left and why")
     func events() async throws {
         let fixture = try CacheFixture(memory: .lasting(cost: 10))

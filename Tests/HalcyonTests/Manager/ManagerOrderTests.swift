@@ -46,6 +46,34 @@ struct ManagerOrderTests {
         #expect(transport.calls.count == 2)
     }
 
+    @Test("The synchronous look-up is an access where it hits, and counts nothing where it does not")
+    func inMemory() async throws {
+        let sample = try Sample()
+        let fixture = try ManagerFixture(FakeTransport(answerAtOnce: sample.file))
+        let (manager, cache) = (fixture.manager, fixture.cache)
+        let shoe = Resource(fake("a"), categories: ["shoes"], user: "u")
+        #expect(manager.imageInMemory(for: shoe) == nil)
+        #expect(cache.statistics.lookUps == TierCounts() && cache.statistics.memory.lookUps == HitCounts())
+        #expect(try await manager.image(for: shoe, options: mono).cacheType == .none)
+        #expect(cache.statistics.memory.lookUps.hits == 0)
+        let misses = cache.statistics.memory.lookUps.misses
+        #expect(manager.imageInMemory(for: shoe) == nil)
+        let found = try #require(manager.imageInMemory(for: shoe, options: mono))
+        #expect(try found.image == BlackWhiteImageProcessor().process(sample.picture))
+        #expect(found.cacheType == .memory && found.source.cacheKey == shoe.cacheKey)
+        #expect(cache.statistics.lookUps.memory == 1)
+        #expect(cache.statistics.lookUpsByCategory["shoes"]?.memory == 1)
+        #expect(cache.statistics.memory.lookUps == HitCounts(hits: 1, misses: misses))
+        let record = try #require(fixture.recorder.all.last)
+        #expect(record.outcome == .memory && record.user == "u" && record.categories == ["shoes"])
+        var refresh = mono
+        refresh.forceRefresh = true
+        #expect(manager.imageInMemory(for: shoe, options: refresh) == nil)
+        var other = shoe
+        other.source = .network(fake("b"), cacheKey: "own")
+        #expect(other.cacheKey == "own" && shoe.cacheKey == "http://fake/a")
+    }
+
     @Test(
         "row 50: forceRefresh loads whatever is cached and replaces it; fromMemoryCacheOrRefresh leaves the disk alone")
     func refresh() async throws {

@@ -1,0 +1,90 @@
+import HalcyonEviction
+import Testing
+
+@testable import Halcyon
+
+@Suite("Tables that callers could make grow are bounded")
+struct BoundedTableTests {
+    @Test("A user beyond the bound is no user; those before keep their numbers")
+    func users() {
+        let users = UserNumbers()
+        #expect((0..<UserNumbers.most).allSatisfy { users.number(of: "u\($0)") == UInt32($0) })
+        #expect(UserNumbers.most == 65_536)
+        #expect(users.number(of: "one more") == .max)
+        #expect(users.number(of: nil) == .max)
+        #expect(users.number(of: "u65535") == 65_535 && users.number(of: "u0") == 0)
+    }
+
+    @Test("A storage serves users beyond the bound, as nobody, and those before as themselves")
+    func usersOfStorage() {
+        let memory = MemoryStorage<Blob>(config: .lasting(cost: 10), policy: RecordingPolicy.self, seed: 4_001)
+        memory.store(value: Blob(), forKey: "a")
+        for number in 0..<UserNumbers.most {
+            _ = memory.value(forKey: "a", context: AccessContext(user: "u\(number)"))
+        }
+        let asked = ["u7", "new", "u7", "newer", "u65535"]
+        for user in asked { #expect(memory.value(forKey: "a", context: AccessContext(user: user)) != nil) }
+        _ = memory.count
+        let last = RecordingPolicy.calls(seed: 4_001).suffix(asked.count).map { call -> UInt32? in
+            if case .hit(let access) = call { access.user } else { nil }
+        }
+        #expect(last == [7, .max, 7, .max, 65_535])
+    }
+
+    @Test("Lists of categories are forgotten at the bound and get the same set again; duplicates count once")
+    func lists() {
+        var table = CategoryTable()
+        let names = (0..<100).map { "c\($0)" }
+        for (step, name) in names.enumerated() { #expect(table.set(of: [name]) == (UInt32(step + 1), true)) }
+        // 10,000 lists, of which each names one of the sets that exist.
+        var (mostLists, wrong) = (0, 0)
+        for repeats in 2..<102 {
+            for (step, name) in names.enumerated() {
+                let found = table.set(of: Array(repeating: name, count: repeats))
+                if found != (UInt32(step + 1), false) { wrong += 1 }
+                mostLists = max(mostLists, table.lists.count)
+            }
+        }
+        #expect(wrong == 0 && mostLists == CategoryTable.mostLists)
+        #expect(CategoryTable.mostLists == 4_096 && table.members.count == 101 && table.names == names)
+        #expect(table.knownSet(of: ["c0"]) == nil && table.set(of: ["c0"]) == (1, false))
+        #expect(table.knownSet(of: ["c0"]) == 1 && table.knownSet(of: []) == 0)
+    }
+
+    @Test("More than 65,535 categories may have rules that set them apart")
+    func rules() {
+        let count = 66_000
+        var rules: [String: CategoryRule] = [:]
+        for number in 0..<count { rules["c\(number)"] = CategoryRule(countLimit: 1) }
+        let memory = MemoryStorage<Blob>(config: .lasting(cost: 100, rules: rules))
+        // The partitions are made in the order of the names.
+        let last = ["c65999", "c9", "c9999"]
+        for category in last {
+            let context = AccessContext(categories: [category])
+            #expect(memory.store(value: Blob("old"), forKey: category + "/1", context: context))
+            #expect(memory.store(value: Blob("new"), forKey: category + "/2", context: context))
+        }
+        for category in last {
+            #expect(memory.value(forKey: category + "/1") == nil)
+            #expect(memory.value(forKey: category + "/2")?.name == "new")
+            #expect(memory.use(category: category) == CategoryUse(count: 1, cost: 1))
+        }
+        #expect(memory.count == 3)
+    }
+
+    @Test("Limits of a rule below zero are limits of nothing, and no trap")
+    func negativeLimits() {
+        let rules = [
+            "none": CategoryRule(countLimit: .min), "free": CategoryRule(costLimit: .min),
+            "some": CategoryRule(priority: 1),
+        ]
+        let memory = MemoryStorage<Blob>(config: .lasting(cost: 2, rules: rules))
+        for category in ["none", "free"] {
+            #expect(!memory.store(value: Blob(), forKey: category, context: AccessContext(categories: [category])))
+        }
+        for key in ["a", "b", "c"] {
+            #expect(memory.store(value: Blob(), forKey: key, context: AccessContext(categories: ["some"])))
+        }
+        #expect(memory.count == 2)
+    }
+}
