@@ -1,6 +1,7 @@
 import Foundation
 import Halcyon
 import HalcyonAccessLog
+import HalcyonEviction
 import HalcyonTestSupport
 import Testing
 
@@ -84,6 +85,33 @@ struct StatisticsTests {
             ])
         #expect(statistics.memory.lookUps == HitCounts(hits: 3_201, misses: 0))
         #expect(fixture.recorder.all.filter { $0.outcome == .memory }.count == 3_200)
+    }
+
+    @Test("Both tiers number a request alike, also one that only one of them serves")
+    func requestNumbers() async throws {
+        let folder = try TemporaryFolder()
+        let cache = ImageCache<Blob>(
+            memory: .lasting(cost: 10), disk: .init(name: "numbers", directory: URL(fileURLWithPath: folder.path)),
+            memoryPolicy: ConfiguredPolicy(RecordingPolicy.self), diskPolicy: ConfiguredPolicy(RecordingPolicy.self),
+            seed: 5_001, serializer: BlobSerializer(), clock: ManualClock(), triggers: [])
+        await cache.store(Blob(), forKey: "a")
+        _ = try await cache.image(forKey: "a")
+        _ = cache.imageInMemory(forKey: "a")
+        cache.clearMemoryCache()
+        _ = try await cache.image(forKey: "a")
+        await cache.store(Blob(cost: 11), forKey: "too large for memory")
+        var past = CacheOptions()
+        past.memoryCacheExpiration = .expired
+        await cache.store(Blob(), forKey: "expired in memory", options: past)
+        await cache.store(Blob(), forKey: "b")
+        let numbers = RecordingPolicy.calls(seed: 5_001).compactMap { call -> Int? in
+            switch call {
+            case .hit(let access), .insert(let access): access.requestNumber
+            case .remove, .victim: nil
+            }
+        }
+        // The store, two hits in memory, the hit on disk and its promotion, two stores on disk alone, and one in both.
+        #expect(numbers == [0, 0, 1, 2, 3, 3, 4, 5, 6, 6])
     }
 
     @Test("A store ahead of need on disk alone is told of by the next look-up, in memory too, and only by that")
