@@ -42,7 +42,7 @@ let package = Package(
             providers: [.apt(["libturbojpeg0-dev"]), .brew(["jpeg-turbo"])]),
         .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"]), .brew(["libpng"])]),
         .systemLibrary(name: "CWebP", pkgConfig: "libwebp", providers: [.apt(["libwebp-dev"]), .brew(["webp"])]),
-        .target(name: "CImageCodecs", dependencies: ["CTurboJPEG", "CPNG", "CWebP"]),
+        .target(name: "CImageCodecs", dependencies: ["CTurboJPEG", "CPNG", "CWebP", "CZlib"]),
 
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("curl")]),
         .target(name: "CProcessor"),

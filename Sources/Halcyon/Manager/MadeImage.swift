@@ -7,7 +7,7 @@ struct ImageMaker: Sendable {
     let decoder: ImageDecoder
 
     /// What makes the same of the same has the same.
-    var identifier: String { "\(processor.identifier)#\(decoder.pixelLimit)" }
+    var identifier: String { "\(processor.identifier)#\(decoder.identifier)" }
 
     func image(of data: Data) throws -> MadeImage { MadeImage(try processor.process(.data(data), decoder: decoder)) }
 }
