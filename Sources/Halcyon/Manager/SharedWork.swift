@@ -48,6 +48,9 @@ final class SharedWork<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// The number of keys whose work runs.
     var count: Int { state.withLock { $0.running.count } }
 
+    /// The number of callers that wait.
+    var waiterCount: Int { state.withLock { $0.running.values.reduce(0) { $0 + $1.waiters } } }
+
     private func end(_ key: Key, _ number: Int) {
         state.withLock { state in
             if state.running[key]?.number == number { state.running[key] = nil }

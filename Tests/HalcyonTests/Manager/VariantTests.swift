@@ -79,59 +79,47 @@ struct VariantTests {
 
     @Test("shared work is cancelled with the last that waits for it, and goes on for the others")
     func sharedWork() async throws {
-        let work = SharedWork<String, Int>()
-        let gate = DispatchSemaphore(value: 0)
-        let started = Atomic<Int>(0)
-        let wasCancelled = Atomic<Bool>(false)
-        @Sendable func load() async throws -> Int {
-            try await work.value(of: "a") {
-                started.add(1, ordering: .relaxed)
-                await CallbackQueue.dispatch(.global()).wait(gate)
-                wasCancelled.store(Task.isCancelled, ordering: .relaxed)
-                return 7
-            }.value
-        }
-        let one = Task { try await load() }
-        try await until { started.load(ordering: .relaxed) == 1 }
-        let two = Task { try await load() }
+        let shared = WatchedWork()
+        let one = Task { try await shared.value() }
+        try await until { shared.starts == 1 }
+        let two = Task { try await shared.value() }
+        try await until { shared.work.waiterCount == 2 }
         one.cancel()
-        gate.signal()
+        shared.gate.signal()
         #expect(try await two.value == 7)
-        #expect(!wasCancelled.load(ordering: .relaxed) || started.load(ordering: .relaxed) == 2)
-        let three = Task { try await load() }
-        try await until { work.count == 1 }
+        #expect(shared.starts == 1 && !shared.wasCancelled)
+        let three = Task { try await shared.value() }
+        try await until { shared.starts == 2 }
         three.cancel()
-        try await until { work.count == 0 }
-        gate.signal()
+        try await until { shared.work.count == 0 }
+        shared.gate.signal()
         _ = await failure { try await three.value }
-        #expect(wasCancelled.load(ordering: .relaxed))
+        #expect(shared.wasCancelled)
     }
 
     @Test("no more loads process at a time than the limiter allows, the most urgent first, and no thread waits")
     func limiter() async throws {
         let limiter = DecodeLimiter(limit: 2)
-        let done = Atomic<Int>(0)
-        let order = Mutex<[Int]>([])
+        let seen = Order()
         let gate = DispatchSemaphore(value: 0)
         let queue = CallbackQueue.dispatch(.global())
         for index in 0..<2 {
             limiter.queue(over: queue, .normal).execute {
                 gate.wait()
-                order.withLock { $0.append(-1 - index) }
+                seen.add(-1 - index)
             }
         }
         for (index, priority) in [TransferPriority.low, .normal, .high, .normal, .veryHigh].enumerated() {
             limiter.queue(over: .untouch, priority).execute {
-                order.withLock { $0.append(index) }
-                done.add(1, ordering: .relaxed)
+                seen.add(index)
             }
         }
         #expect(limiter.load.running == 2 && limiter.load.waiting == 5)
-        #expect(done.load(ordering: .relaxed) == 0)
+        #expect(seen.values.isEmpty)
         // One turn: the others follow one after another.
         gate.signal()
-        try await until { done.load(ordering: .relaxed) == 5 }
-        #expect(order.withLock { Array($0.dropFirst()) } == [4, 2, 1, 3, 0])
+        try await until { seen.values.count == 6 }
+        #expect(Array(seen.values.dropFirst()) == [4, 2, 1, 3, 0])
         gate.signal()
         try await until { limiter.load.running == 0 }
         #expect(limiter.load.waiting == 0)
@@ -158,6 +146,33 @@ private func until(_ holds: @Sendable () -> Bool) async throws {
         try await Task.sleep(for: .milliseconds(1))
     }
     Issue.record("it did not come to hold within a minute")
+}
+
+/// Shared work that waits at a gate.
+private final class WatchedWork: Sendable {
+    let work = SharedWork<String, Int>()
+    let gate = DispatchSemaphore(value: 0)
+    private let started = Atomic<Int>(0)
+    private let cancelled = Atomic<Bool>(false)
+
+    var starts: Int { started.load(ordering: .relaxed) }
+    var wasCancelled: Bool { cancelled.load(ordering: .relaxed) }
+
+    func value() async throws -> Int {
+        try await work.value(of: "a") { [self] in
+            started.add(1, ordering: .relaxed)
+            await CallbackQueue.dispatch(.global()).wait(gate)
+            cancelled.store(Task.isCancelled, ordering: .relaxed)
+            return 7
+        }.value
+    }
+}
+
+/// Numbers in the order in which they came.
+private final class Order: Sendable {
+    private let numbers = Mutex<[Int]>([])
+    var values: [Int] { numbers.withLock { $0 } }
+    func add(_ number: Int) { numbers.withLock { $0.append(number) } }
 }
 
 /// Changes nothing and counts.
