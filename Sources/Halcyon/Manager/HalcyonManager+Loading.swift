@@ -49,7 +49,8 @@ extension HalcyonManager {
     /// - Throws: the error of the processor. An original that cannot be decoded is removed, and as good as none.
     func madeOfOriginal(_ load: ImageLoad) async throws -> ImageResult? {
         guard load.isVariant, !load.options.fromMemoryCacheOrRefresh else { return nil }
-        let (variant, isFirst) = try await variants.value(of: variantKey(load)) { [self] in try await makeVariant(load) }
+        let (variant, isFirst) = try await variants.value(of: variantKey(load)) { [self] in try await makeVariant(load)
+        }
         switch variant {
         case .none: return nil
         case .cached: return await lookUp(load)

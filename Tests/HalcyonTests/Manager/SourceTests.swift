@@ -69,7 +69,7 @@ struct SourceTests {
             var options = ImageOptions(processor: processor)
             options.cacheOriginalImage = keeps
             options.waitForCache = true
-            options.wantsOriginalData = true
+            options.wantsOriginalData = keeps
             return try await manager.image(for: url, options: options)
         }
         let small = DownsamplingImageProcessor(size: PixelSize(width: 10, height: 10))
@@ -107,7 +107,9 @@ struct SourceTests {
             _ = try await fixture.manager.image(for: .data(file, cacheKey: key), options: options)
             return try #require(try fixture.cache.diskStorage?.value(forKey: key))
         }
-        for name in ["gif-animated.gif", "webp-lossy.webp", "webp-animated.webp", "jpeg-cmyk.jpg", "animations/soft.png"] {
+        for name in [
+            "gif-animated.gif", "webp-lossy.webp", "webp-animated.webp", "jpeg-cmyk.jpg", "animations/soft.png",
+        ] {
             let file = try Fixture.data(name)
             #expect(try await kept(file, name) == file)
         }
@@ -129,7 +131,9 @@ struct SourceTests {
         #expect(try cache.diskStorage?.value(forKey: "a") == file)
     }
 
-    @Test("the original bytes come from every tier: the load, memory, the disk, for the image itself and for variants")
+    @Test(
+        "row 49: the original bytes come from every tier: the load, memory, the disk, for the image itself and for variants"
+    )
     func originalData() async throws {
         let file = try Fixture.data("jpeg-420.jpg")
         for processor in [DefaultImageProcessor(), BlackWhiteImageProcessor()] as [any ImageProcessor] {

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Manager: variants of kept originals, and shared work")
 struct VariantTests {
-    @Test("twenty simultaneous loads of one variant process and store once, and all get it")
+    @Test("row 49: twenty simultaneous loads of one variant process and store once, and all get it")
     func onceForAll() async throws {
         let sample = try Sample(width: 40)
         let transport = FakeTransport(answerAtOnce: sample.file)
@@ -40,7 +40,8 @@ struct VariantTests {
         let cache = ImageCache(
             memory: .lasting(cost: 1 << 20),
             disk: DiskStorageConfig(name: "one", directory: URL(fileURLWithPath: fixture.folder.path)),
-            serializer: BitmapSerializer(decoder: ImageDecoder(codecs: codecs)), recorder: fixture.recorder, triggers: [])
+            serializer: BitmapSerializer(decoder: ImageDecoder(codecs: codecs)), recorder: fixture.recorder,
+            triggers: [])
         let manager = HalcyonManager(cache: cache, downloader: fixture.downloader)
         try cache.diskStorage?.store(value: try Sample().file, forKey: fake("a").absoluteString)
         let results = try await withThrowingTaskGroup(of: ImageResult.self) { group in
@@ -52,7 +53,7 @@ struct VariantTests {
         #expect(fixture.recorder.all.count == 20)
     }
 
-    @Test("what a processor throws on a kept original is the load's error, and nothing is downloaded")
+    @Test("row 49: what a processor throws on a kept original is the load's error, and nothing is downloaded")
     func processorFails() async throws {
         struct Refused: Error {}
         struct Refusing: BitmapProcessor {
@@ -72,7 +73,9 @@ struct VariantTests {
         #expect(transport.requestCount == 0)
         // A damaged original is removed and loaded anew.
         try fixture.cache.diskStorage?.store(value: sample.file.dropLast(20), forKey: fake("a").absoluteString)
-        let error = await failure { try await fixture.manager.image(for: fake("a"), options: ImageOptions(processor: Refusing())) }
+        let error = await failure {
+            try await fixture.manager.image(for: fake("a"), options: ImageOptions(processor: Refusing()))
+        }
         #expect(error is Refused && transport.requestCount == 1)
         #expect(!fixture.cache.isCached(forKey: fake("a").absoluteString))
     }

@@ -18,7 +18,8 @@ struct AnimationTests {
         return SHA256.hash(data: pixels).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
-    @Test("GIF, WebP and APNG: every frame's pixels, duration and the plays are Pillow's, in any order and with any pool")
+    @Test(
+        "GIF, WebP and APNG: every frame's pixels, duration and the plays are Pillow's, in any order and with any pool")
     func exact() throws {
         let animations = try Fixture.animations()
         #expect(animations.count == 9)
@@ -88,7 +89,9 @@ struct AnimationTests {
         for name in try Fixture.animations().keys {
             let data = try Fixture.data("animations/\(name)")
             for cut in stride(from: 60, to: data.count, by: 41) {
-                #expect(throws: ImageError.self, "\(name) cut at \(cut)") { try decoder.animation(of: data.prefix(cut)) }
+                #expect(throws: ImageError.self, "\(name) cut at \(cut)") {
+                    try decoder.animation(of: data.prefix(cut))
+                }
             }
             #expect(throws: ImageError.self) { try ImageDecoder(pixelLimit: 100).animation(of: data) }
         }

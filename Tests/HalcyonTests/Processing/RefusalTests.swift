@@ -170,7 +170,8 @@ struct RefusalTests {
     @Test("each error is one sentence that says what would be accepted")
     func sentences() {
         #expect(
-            "\(ImageError.unknownFormat)" == "The bytes are no image of a registered format; JPEG, PNG, WebP and GIF are built in.")
+            "\(ImageError.unknownFormat)"
+                == "The bytes are no image of a registered format; JPEG, PNG, WebP and GIF are built in.")
         #expect(
             "\(ImageError.tooManyPixels(PixelSize(width: 20, height: 30), limit: 500))"
                 == "The picture has 20x30 pixels; at most 500 may be decoded at this scale.")

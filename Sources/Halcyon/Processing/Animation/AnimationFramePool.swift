@@ -23,7 +23,9 @@ public final class AnimationFramePool: Sendable {
         var limit: Int
         var bytes = 0
         var places: [Key: Int] = [:]
-        var nodes = [Node(key: Key(animation: ObjectIdentifier(AnimationFramePool.self), index: -1), previous: 0, next: 0)]
+        var nodes = [
+            Node(key: Key(animation: ObjectIdentifier(AnimationFramePool.self), index: -1), previous: 0, next: 0)
+        ]
         var free: [Int] = []
 
         mutating func unlink(_ at: Int) {

@@ -52,7 +52,8 @@ public final class ImageAnimation: Sendable {
     public func frame(at index: Int) throws -> Bitmap {
         guard source.frames.indices.contains(index) else {
             throw ImageError.invalidParameter(
-                "Frame \(index) is none; an animation of \(source.frames.count) frames has 0 to \(source.frames.count - 1)")
+                "Frame \(index) is none; an animation of \(source.frames.count) frames has 0 to \(source.frames.count - 1)"
+            )
         }
         if let picture = pool.frame(key(index)) { return picture }
         // The frames to draw, the last one first, down to one that needs none before it or whose base is in the pool.

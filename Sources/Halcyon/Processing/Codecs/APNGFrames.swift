@@ -96,8 +96,8 @@ struct APNGFrames: AnimatedImageSource {
                 }
                 at += 12 + length
             }
-            guard isAnimated else { return }
             guard isWhole else { throw ImageError.truncated(.png) }
+            guard isAnimated else { return }
             guard frames.count == announced, !frames.isEmpty, parts.allSatisfy({ !$0.isEmpty }) else {
                 throw ImageError.damaged(.png, reason: "it has \(frames.count) frames and announces \(announced)")
             }

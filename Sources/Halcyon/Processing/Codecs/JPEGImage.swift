@@ -119,7 +119,8 @@ struct JPEGImage: CodedImage {
 
     /// What a scan's header says; `nil` if it is too short.
     private static func scan(_ segment: ByteView) -> Scan? {
-        guard let count = segment[0].map(Int.init), let start = segment[1 + 2 * count], let end = segment[2 + 2 * count],
+        guard let count = segment[0].map(Int.init), let start = segment[1 + 2 * count],
+            let end = segment[2 + 2 * count],
             let bits = segment[3 + 2 * count], start <= end
         else { return nil }
         return Scan(
@@ -256,7 +257,8 @@ struct JPEGImage: CodedImage {
         var isWhole = true
         let pixels = try PixelMemory.attempt(scaled(eighths)) { output throws(ImageError) in
             let result = codec_jpeg_decode(
-                file, bytes.count, Int32(size.width), Int32(size.height), isCMYK ? 1 : 0, eighths, isCut ? 1 : 0, output)
+                file, bytes.count, Int32(size.width), Int32(size.height), isCMYK ? 1 : 0, eighths, isCut ? 1 : 0, output
+            )
             // libjpeg has gone on to the end, and filled in what is missing.
             isWhole = !(options.showsTruncated && result.status == codec_partial)
             if isWhole { try check(result) }

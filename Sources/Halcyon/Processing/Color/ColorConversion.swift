@@ -19,7 +19,8 @@ struct ColorConversion {
 
     init(_ profile: ColorProfile) {
         lights = profile.curves.map { curve in (0..<256).map { Float(curve.light(Double($0) / 255)) } }
-        rows = profile.space == .grey
+        rows =
+            profile.space == .grey
             ? []
             : Self.fromXYZ.map { row in
                 SIMD3((0..<3).map { Float((row * profile.matrix[$0]).sum()) })

@@ -51,7 +51,8 @@ struct ColorProfile {
 
     /// Three numbers of 16 bits before and after the point.
     private static func point(_ tag: ByteView) -> SIMD3<Double>? {
-        guard tag.starts(with: "XYZ ".utf8), let x = tag.signed(8), let y = tag.signed(12), let z = tag.signed(16) else {
+        guard tag.starts(with: "XYZ ".utf8), let x = tag.signed(8), let y = tag.signed(12), let z = tag.signed(16)
+        else {
             return nil
         }
         return SIMD3(x, y, z)

@@ -30,7 +30,8 @@ extension Bitmap: DataTransformable {
     /// The original bytes for a picture that no processor has changed, else the picture in the format that it came in.
     public func toData(original: Data?) throws -> Data {
         guard let data = BitmapSerializer().data(with: self, original: original) else {
-            throw ImageError.cannotEncode(provenance?.format ?? .png, reason: "it is incomplete, or the encoder refuses it")
+            throw ImageError.cannotEncode(
+                provenance?.format ?? .png, reason: "it is incomplete, or the encoder refuses it")
         }
         return data
     }

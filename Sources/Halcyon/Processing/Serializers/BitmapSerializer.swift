@@ -55,7 +55,8 @@ public struct BitmapSerializer: CacheSerializer {
     private func encoder(for value: Bitmap, original: Data?) -> (any ImageEncoding)? {
         if case .always(let encoder) = format { return encoder }
         let codecs = decoder.codecs
-        return codecs.encoder(of: value.provenance?.format ?? original.flatMap { codecs.decoder(of: $0)?.format }, for: value)
+        return codecs.encoder(
+            of: value.provenance?.format ?? original.flatMap { codecs.decoder(of: $0)?.format }, for: value)
     }
 }
 

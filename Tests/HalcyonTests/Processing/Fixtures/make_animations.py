@@ -103,12 +103,13 @@ def gifs():
         return indices
 
     local = random.integers(0, 256, (256, 3)).astype(np.uint8)
+    # Disposal 0, unspecified, is left out: Pillow goes on with that of the frame before, browsers keep.
     frames = [
         (0, 0, part(24, 20, 0), None, 1, 10, 0, False),
         (3, 2, part(10, 9, 0), None, 2, 20, 0, False),
         (8, 6, part(12, 11, 0), local, 3, 30, 0, True),
         (1, 1, part(6, 15, 0), None, 3, 0, 0, False),
-        (5, 5, part(14, 4, 0), None, 0, 7, 0, False),
+        (5, 5, part(14, 4, 0), None, 1, 7, 0, False),
         (0, 0, part(24, 20, 0), None, 3, 5, 0, False),
         (2, 9, part(20, 8, 0), local, 2, 5, 0, False),
         (10, 0, part(14, 20, 0), None, 1, 65535, 0, False),
