@@ -80,6 +80,42 @@ struct VariantTests {
         #expect(!fixture.cache.isCached(forKey: fake("a").absoluteString))
     }
 
+    @Test("a variant of other bytes than those that a tag was noted of gets no tag")
+    func tags() async throws {
+        let (old, new) = (try Sample(), try Sample.blue)
+        let versions = Versions("\"1\"", old.file, "max-age=60")
+        let server = try versions.start()
+        let (fixture, url) = (try ManagerFixture(), server.url("/a"))
+        var options = ImageOptions()
+        (options.freshness, options.waitForCache) = (FreshnessPolicy(), true)
+        _ = try await fixture.manager.image(for: url, options: options)
+        // Another version in its place, by whichever way.
+        try fixture.cache.diskStorage?.store(value: new.file, forKey: url.absoluteString)
+        fixture.cache.clearMemoryCache()
+        options.processor = BlackWhiteImageProcessor()
+        let variant = try BlackWhiteImageProcessor().process(new.picture)
+        for _ in 0..<2 {
+            #expect(try await fixture.manager.image(for: url, options: options).image == variant)
+            // By the old tag the server would say that nothing has changed.
+            fixture.clock.advance(by: 90)
+        }
+        #expect(versions.log == ["200 -"])
+        // Of the same bytes it gets the tag.
+        try fixture.cache.diskStorage?.store(value: old.file, forKey: url.absoluteString)
+        await fixture.cache.remove(forKey: url.absoluteString)
+        options.processor = DefaultImageProcessor()
+        _ = try await fixture.manager.image(for: url, options: options)
+        options.processor = BlackWhiteImageProcessor()
+        await fixture.cache.remove(forKey: url.absoluteString, processorIdentifier: options.processor.identifier)
+        for _ in 0..<2 {
+            #expect(
+                try await fixture.manager.image(for: url, options: options).image
+                    == BlackWhiteImageProcessor().process(old.picture))
+            fixture.clock.advance(by: 90)
+        }
+        #expect(versions.log == ["200 -", "200 -", "304 \"1\""])
+    }
+
     @Test("shared work is cancelled with the last that waits for it, and goes on for the others")
     func sharedWork() async throws {
         let shared = WatchedWork()
