@@ -184,7 +184,8 @@ lint:
 products: dependencies
 	swift build --package-path Tests/Products --scratch-path Experiments/CustomPolicy/.build
 	@for product in Tests/Products/Sources/*; do \
-	    Experiments/CustomPolicy/.build/debug/$$(basename $$product) && echo "$$(basename $$product) runs"; done
+	    Experiments/CustomPolicy/.build/debug/$$(basename $$product) && echo "$$(basename $$product) runs" || exit 1; done
+	@Tests/Products/check-links Experiments/CustomPolicy/.build/debug
 
 # The public interface beside that of the last tag.
 api: dependencies
@@ -193,7 +194,8 @@ api: dependencies
 docs: dependencies
 	HALCYON_DOCS=1 swift package --allow-writing-to-directory .build/docs generate-documentation \
 	    --target HalcyonSimulation --target HalcyonExperiments --target HalcyonEviction --target HalcyonTrace \
-	    --target HalcyonLearning --target HalcyonPrefetch --target Halcyon \
+	    --target HalcyonLearning --target HalcyonPrefetch --target Halcyon --target HalcyonCache --target HalcyonNetworking --target HalcyonCurl \
+	    --target HalcyonImages --target HalcyonPipeline --target HalcyonPrediction \
 	    --target HalcyonAccessLog --target HalcyonAccessLogReading \
 	    --enable-experimental-combined-documentation \
 	    --disable-parameters-and-returns-validation --warnings-as-errors --output-path .build/docs

@@ -27,6 +27,12 @@ let package = Package(
     products: [
         .library(name: "Halcyon", targets: ["Halcyon"]),
         .library(name: "HalcyonAVIF", targets: ["HalcyonAVIF"]),
+        .library(name: "HalcyonCache", targets: ["HalcyonCache"]),
+        .library(name: "HalcyonNetworking", targets: ["HalcyonNetworking"]),
+        .library(name: "HalcyonCurl", targets: ["HalcyonCurl"]),
+        .library(name: "HalcyonImages", targets: ["HalcyonImages"]),
+        .library(name: "HalcyonPipeline", targets: ["HalcyonPipeline"]),
+        .library(name: "HalcyonPrediction", targets: ["HalcyonPrediction"]),
         .library(name: "HalcyonEviction", targets: ["HalcyonEviction"]),
         .library(name: "HalcyonLearning", targets: ["HalcyonLearning"]),
         .library(name: "HalcyonPrefetch", targets: ["HalcyonPrefetch"]),
@@ -97,14 +103,38 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
-            name: "Halcyon",
+            name: "HalcyonCache",
             dependencies: [
-                "HalcyonEviction", "HalcyonLearning", "HalcyonPrefetch", "HalcyonAccessLog", "CCurl", "CImageCodecs",
-                "CProcessor", .product(name: "GRDB", package: "GRDB.swift"),
+                "HalcyonEviction", "HalcyonAccessLog", "HalcyonSupport", "CProcessor",
+                .product(name: "GRDB", package: "GRDB.swift"), .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: strict),
+        .target(name: "HalcyonNetworking", dependencies: ["HalcyonSupport"], swiftSettings: strict),
+        .target(
+            name: "HalcyonCurl", dependencies: ["HalcyonNetworking", "HalcyonSupport", "CCurl"], swiftSettings: strict),
+        .target(name: "HalcyonImages", dependencies: ["CImageCodecs"], swiftSettings: strict),
+        .target(
+            name: "HalcyonPipeline",
+            dependencies: [
+                "HalcyonCache", "HalcyonNetworking", "HalcyonCurl", "HalcyonImages", "HalcyonSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),
-        .target(name: "HalcyonAVIF", dependencies: ["Halcyon", "CAVIF"], swiftSettings: strict),
+        .target(
+            name: "HalcyonPrediction",
+            dependencies: [
+                "HalcyonPipeline", "HalcyonCache", "HalcyonEviction", "HalcyonLearning", "HalcyonPrefetch",
+                "HalcyonSupport",
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "Halcyon",
+            dependencies: [
+                "HalcyonCache", "HalcyonNetworking", "HalcyonCurl", "HalcyonImages", "HalcyonPipeline",
+                "HalcyonPrediction", "HalcyonAccessLog",
+            ],
+            swiftSettings: strict),
+        .target(name: "HalcyonAVIF", dependencies: ["HalcyonImages", "CAVIF"], swiftSettings: strict),
         .target(
             name: "HalcyonTrace", dependencies: ["CZlib", "CZstd", "HalcyonAccessLogReading", "HalcyonSupport"],
             swiftSettings: strict),

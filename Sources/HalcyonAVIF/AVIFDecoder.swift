@@ -1,6 +1,6 @@
 import CAVIF
 import Foundation
-import Halcyon
+import HalcyonImages
 
 /// Reads AVIF by libavif; register it where AVIF is wanted.
 ///

@@ -11,7 +11,7 @@ struct MemoryBenchmark {
     private func filled(_ policy: String, _ limit: Int = 20_000_000) throws -> MemoryStorage<Picture> {
         var config = config
         config.totalCostLimit = limit
-        let memory = try MemoryStorage<Picture>(config: config, policyNamed: policy)
+        let memory = try MemoryStorage<Picture>(config: config, policyNamed: policy, in: .standard)
         let context = AccessContext(categories: ["shoes"], user: "u1")
         for key in residents { memory.store(value: Picture(cost: 100), forKey: key, context: context) }
         return memory
@@ -38,7 +38,7 @@ struct MemoryBenchmark {
         let names = residents.map { NSString(string: $0) }
         func storage() throws -> MemoryStorage<Picture> {
             guard let policy else { return MemoryStorage(config: config) }
-            return try MemoryStorage(config: config, policyNamed: policy)
+            return try MemoryStorage(config: config, policyNamed: policy, in: .standard)
         }
         func system() -> NSCache<NSString, Picture> {
             let system = NSCache<NSString, Picture>()

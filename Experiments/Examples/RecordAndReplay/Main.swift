@@ -92,6 +92,6 @@ enum Main {
             disk: .init(
                 name: "shop", directory: folder, sizeLimit: diskLimit, expiration: .days(30),
                 categoryRules: ["toys": CategoryRule(expiration: .days(2), costLimit: 500_000)]),
-            memoryPolicyNamed: policy, diskPolicyNamed: policy, clock: clock, recorder: log)
+            memoryPolicyNamed: policy, diskPolicyNamed: policy, in: .standard, clock: clock, recorder: log)
     }
 }

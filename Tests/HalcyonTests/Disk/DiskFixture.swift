@@ -1,9 +1,10 @@
 import Foundation
+import Halcyon
 import HalcyonEviction
 import HalcyonTestSupport
 import Testing
 
-@testable import Halcyon
+@testable import HalcyonCache
 
 /// A folder of its own with a disk storage in it, which can be closed and opened again.
 final class DiskFixture {

@@ -1,9 +1,10 @@
 import Foundation
+import Halcyon
 import HalcyonTestSupport
 import Synchronization
 import Testing
 
-@testable import Halcyon
+@testable import HalcyonCache
 
 @Suite("The folder of a disk storage")
 struct DiskFolderTests {

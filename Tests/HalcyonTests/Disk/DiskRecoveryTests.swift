@@ -1,9 +1,10 @@
 import Foundation
+import Halcyon
 import HalcyonEviction
 import HalcyonTestSupport
 import Testing
 
-@testable import Halcyon
+@testable import HalcyonCache
 
 @Suite("Disk storage: recovery")
 struct DiskRecoveryTests {

@@ -1,10 +1,11 @@
 import Foundation
+import Halcyon
 import HalcyonEviction
 import HalcyonTestSupport
 import Synchronization
 import Testing
 
-@testable import Halcyon
+@testable import HalcyonCache
 
 @Suite("Disk storage")
 struct DiskStorageTests {

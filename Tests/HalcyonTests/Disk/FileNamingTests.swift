@@ -1,7 +1,8 @@
 import Foundation
+import Halcyon
 import Testing
 
-@testable import Halcyon
+@testable import HalcyonCache
 
 @Suite("Names of files")
 struct FileNamingTests {

@@ -1,8 +1,9 @@
 import Foundation
+import Halcyon
 import HalcyonTestSupport
 import Testing
 
-@testable import Halcyon
+@testable import HalcyonCache
 
 @Suite("Disk storage: on a file system that is full or read-only")
 struct FullDiskTests {

@@ -1,9 +1,13 @@
 import Foundation
+import Halcyon
 import HalcyonLearning
 import HalcyonTestSupport
 import Testing
 
-@testable import Halcyon
+@testable import HalcyonCache
+@testable import HalcyonNetworking
+@testable import HalcyonPipeline
+@testable import HalcyonPrediction
 
 @Suite("Predictive prefetcher: what the cache does not let in is not fetched over and over", .timeLimit(.minutes(1)))
 struct FetchRefusalTests: PredictiveTests {

@@ -1,9 +1,13 @@
 import Foundation
+import Halcyon
 import HalcyonLearning
 import HalcyonTestSupport
 import Testing
 
-@testable import Halcyon
+@testable import HalcyonCache
+@testable import HalcyonNetworking
+@testable import HalcyonPipeline
+@testable import HalcyonPrediction
 
 @Suite("Predictive prefetcher: what was fetched in vain is left alone for a while", .timeLimit(.minutes(1)))
 struct FetchSetbackTests: PredictiveTests {

@@ -1,7 +1,11 @@
+import Halcyon
 import HalcyonEviction
 import Testing
 
-@testable import Halcyon
+@testable import HalcyonCache
+@testable import HalcyonNetworking
+@testable import HalcyonPipeline
+@testable import HalcyonPrediction
 
 @Suite("What a predictive prefetcher knows to exist")
 struct ForesightCatalogueTests {

@@ -1,4 +1,5 @@
 import Foundation
+import Halcyon
 import HalcyonEviction
 import HalcyonLearning
 import HalcyonPrefetch
@@ -6,7 +7,10 @@ import HalcyonTestSupport
 import Synchronization
 import Testing
 
-@testable import Halcyon
+@testable import HalcyonCache
+@testable import HalcyonNetworking
+@testable import HalcyonPipeline
+@testable import HalcyonPrediction
 
 @Suite("The file of the latest accesses: bounded, and of no harm whatever is in it", .timeLimit(.minutes(1)))
 struct KeptAccessesTests: PredictiveTests {

@@ -1,8 +1,12 @@
+import Halcyon
 import HalcyonLearning
 import HalcyonTestSupport
 import Testing
 
-@testable import Halcyon
+@testable import HalcyonCache
+@testable import HalcyonNetworking
+@testable import HalcyonPipeline
+@testable import HalcyonPrediction
 
 @Suite("Predictive prefetcher: when it plans", .timeLimit(.minutes(1)))
 struct PauseTests: PredictiveTests {

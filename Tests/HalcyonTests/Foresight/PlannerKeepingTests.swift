@@ -1,10 +1,14 @@
 import Foundation
+import Halcyon
 import HalcyonEviction
 import HalcyonLearning
 import HalcyonPrefetch
 import Testing
 
-@testable import Halcyon
+@testable import HalcyonCache
+@testable import HalcyonNetworking
+@testable import HalcyonPipeline
+@testable import HalcyonPrediction
 
 @Suite("What the planner has learnt is kept with the cache")
 struct PlannerKeepingTests {

@@ -1,10 +1,14 @@
 import Foundation
+import Halcyon
 import HalcyonLearning
 import HalcyonPrefetch
 import HalcyonTestSupport
 import Testing
 
-@testable import Halcyon
+@testable import HalcyonCache
+@testable import HalcyonNetworking
+@testable import HalcyonPipeline
+@testable import HalcyonPrediction
 
 @Suite("Predictive prefetcher: what will be wanted is fetched, and only that")
 struct PredictivePrefetcherTests: PredictiveTests {
@@ -294,8 +298,8 @@ struct PredictivePrefetcherTests: PredictiveTests {
         #expect(await heard((0..<most).map { "\($0)" }) == (most, 0))
         #expect(await heard(["x", "y", "0"]) == (most + 1, 2))
         // Where "0" comes from is known now, which leaves room for one; "z" needs none.
-        predictive.want(resource("0"), ImageOptions())
-        predictive.want(resource("z"), ImageOptions())
+        predictive.requested(resource("0"), ImageOptions())
+        predictive.requested(resource("z"), ImageOptions())
         #expect(await heard(["x", "y", "z"]) == (most + 3, 3))
     }
 

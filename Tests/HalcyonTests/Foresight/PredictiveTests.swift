@@ -1,7 +1,11 @@
+import Halcyon
 import HalcyonLearning
 import HalcyonTestSupport
 
-@testable import Halcyon
+@testable import HalcyonCache
+@testable import HalcyonNetworking
+@testable import HalcyonPipeline
+@testable import HalcyonPrediction
 
 /// A suite of what a scripted policy makes a manager fetch.
 protocol PredictiveTests: Sendable {

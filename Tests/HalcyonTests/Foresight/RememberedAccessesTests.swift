@@ -1,10 +1,14 @@
 import Foundation
+import Halcyon
 import HalcyonLearning
 import HalcyonPrefetch
 import HalcyonTestSupport
 import Testing
 
-@testable import Halcyon
+@testable import HalcyonCache
+@testable import HalcyonNetworking
+@testable import HalcyonPipeline
+@testable import HalcyonPrediction
 
 @Suite("What was asked for before a new start is known after it", .timeLimit(.minutes(1)))
 struct RememberedAccessesTests: PredictiveTests {

@@ -1,10 +1,14 @@
 import Foundation
+import Halcyon
 import HalcyonLearning
 import HalcyonTestSupport
 import HalcyonTrace
 import Testing
 
-@testable import Halcyon
+@testable import HalcyonCache
+@testable import HalcyonNetworking
+@testable import HalcyonPipeline
+@testable import HalcyonPrediction
 
 @Suite("Short starts, one after the other")
 struct ShortStartsTests {

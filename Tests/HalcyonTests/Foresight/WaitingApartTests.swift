@@ -1,9 +1,13 @@
 import Foundation
+import Halcyon
 import HalcyonEviction
 import HalcyonTestSupport
 import Testing
 
-@testable import Halcyon
+@testable import HalcyonCache
+@testable import HalcyonNetworking
+@testable import HalcyonPipeline
+@testable import HalcyonPrediction
 
 @Suite("What was stored ahead of need waits apart in both tiers")
 struct WaitingApartTests {

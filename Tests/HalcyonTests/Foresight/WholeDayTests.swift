@@ -1,4 +1,5 @@
 import Foundation
+import Halcyon
 import HalcyonAccessLog
 import HalcyonEviction
 import HalcyonExperiments
@@ -10,7 +11,10 @@ import HalcyonTrace
 import Synchronization
 import Testing
 
-@testable import Halcyon
+@testable import HalcyonCache
+@testable import HalcyonNetworking
+@testable import HalcyonPipeline
+@testable import HalcyonPrediction
 
 /// A day on which users browse a catalogue on a server, through a manager that records, learns and foresees.
 private struct Day {

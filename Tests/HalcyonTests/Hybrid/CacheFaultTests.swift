@@ -1,10 +1,11 @@
 import Foundation
+import Halcyon
 import HalcyonAccessLog
 import HalcyonTestSupport
 import HalcyonTrace
 import Testing
 
-@testable import Halcyon
+@testable import HalcyonCache
 
 @Suite("Image cache: faults of its disk")
 struct CacheFaultTests {

@@ -1,10 +1,11 @@
 import Foundation
+import Halcyon
 import HalcyonAccessLog
 import HalcyonEviction
 import HalcyonTestSupport
 import Synchronization
 
-@testable import Halcyon
+@testable import HalcyonCache
 
 /// An image cache in a folder of its own, under a clock that stands still.
 struct CacheFixture {

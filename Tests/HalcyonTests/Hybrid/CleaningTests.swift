@@ -1,8 +1,9 @@
 import Foundation
+import Halcyon
 import Synchronization
 import Testing
 
-@testable import Halcyon
+@testable import HalcyonCache
 
 @Suite("Image cache: cleaning and triggers")
 struct CleaningTests {

@@ -1,10 +1,11 @@
 import Foundation
 import GRDB
+import Halcyon
 import HalcyonAccessLog
 import HalcyonTestSupport
 import Testing
 
-@testable import Halcyon
+@testable import HalcyonCache
 
 @Suite("Image cache: killed")
 struct KillTests {

@@ -43,7 +43,7 @@ struct ReadmeTests {
         let cache = try ImageCache<Data>(
             memory: .init(totalCostLimit: 64 << 20),
             disk: .init(name: "images", directory: folder, sizeLimit: 500 << 20),
-            memoryPolicyNamed: "learned", diskPolicyNamed: "s3-fifo", recorder: log)
+            memoryPolicyNamed: "learned", diskPolicyNamed: "s3-fifo", in: .standard, recorder: log)
         let options = CacheOptions(categories: ["shoes"], user: "u7")
         if let image = try await cache.image(forKey: url, options: options).image {
             show(image)

@@ -1,4 +1,5 @@
 import Foundation
+import Halcyon
 import HalcyonAccessLog
 import HalcyonEviction
 import HalcyonLearning
@@ -7,7 +8,7 @@ import HalcyonTestSupport
 import HalcyonTrace
 import Testing
 
-@testable import Halcyon
+@testable import HalcyonCache
 
 @Suite("Simulated equals live: image cache")
 struct SimulatedEqualsLiveCacheTests {

@@ -1,9 +1,10 @@
 import Foundation
+import Halcyon
 import HalcyonAccessLog
 import HalcyonTestSupport
 import Testing
 
-@testable import Halcyon
+@testable import HalcyonCache
 
 @Suite("Image cache: statistics, events and the recorder")
 struct StatisticsTests {

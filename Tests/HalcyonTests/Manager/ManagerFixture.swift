@@ -1,8 +1,11 @@
 import Foundation
+import Halcyon
 import HalcyonTestSupport
 import Synchronization
 
-@testable import Halcyon
+@testable import HalcyonCache
+@testable import HalcyonNetworking
+@testable import HalcyonPipeline
 
 /// A manager over a cache in a folder of its own; cache and downloader have a clock that stands still.
 struct ManagerFixture {

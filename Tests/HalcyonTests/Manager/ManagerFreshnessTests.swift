@@ -1,9 +1,12 @@
 import Foundation
+import Halcyon
 import HalcyonTestSupport
 import Synchronization
 import Testing
 
-@testable import Halcyon
+@testable import HalcyonCache
+@testable import HalcyonNetworking
+@testable import HalcyonPipeline
 
 @Suite("Manager: what servers say of freshness")
 struct ManagerFreshnessTests {
@@ -140,8 +143,8 @@ struct ManagerFreshnessTests {
         options.processor = BlackWhiteImageProcessor()
         let renewed = try await fixture.manager.image(for: url, options: options)
         #expect(try renewed.image == BlackWhiteImageProcessor().process(new.picture))
-        #expect(fixture.cache.freshness.record(url.absoluteString) != nil)
+        #expect(fixture.cache.notes.note(of: url.absoluteString) != nil)
         await fixture.cache.clear()
-        #expect(fixture.cache.freshness.record(url.absoluteString) == nil)
+        #expect(fixture.cache.notes.note(of: url.absoluteString) == nil)
     }
 }

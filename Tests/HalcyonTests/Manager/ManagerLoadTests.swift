@@ -1,9 +1,12 @@
 import Foundation
+import Halcyon
 import HalcyonTestSupport
 import Synchronization
 import Testing
 
-@testable import Halcyon
+@testable import HalcyonCache
+@testable import HalcyonNetworking
+@testable import HalcyonPipeline
 
 @Suite("Manager: one load for all who want the same, each cancelled for itself")
 struct ManagerLoadTests {

@@ -1,8 +1,11 @@
 import Foundation
+import Halcyon
 import Synchronization
 import Testing
 
-@testable import Halcyon
+@testable import HalcyonCache
+@testable import HalcyonNetworking
+@testable import HalcyonPipeline
 
 @Suite("Manager: providers are asked once for all, and again where that is wanted")
 struct ProviderTests {

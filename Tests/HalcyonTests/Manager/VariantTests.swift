@@ -1,9 +1,13 @@
 import Foundation
+import Halcyon
 import HalcyonTestSupport
 import Synchronization
 import Testing
 
-@testable import Halcyon
+@testable import HalcyonCache
+@testable import HalcyonImages
+@testable import HalcyonNetworking
+@testable import HalcyonPipeline
 
 @Suite("Manager: variants of kept originals, and shared work")
 struct VariantTests {

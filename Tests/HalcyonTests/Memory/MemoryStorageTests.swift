@@ -1,8 +1,9 @@
 import Foundation
+import Halcyon
 import HalcyonEviction
 import Testing
 
-@testable import Halcyon
+@testable import HalcyonCache
 
 @Suite("Memory storage")
 struct MemoryStorageTests {
@@ -31,6 +32,10 @@ struct MemoryStorageTests {
     @Test("row 3: an unknown policy, and one that needs the future, are refused in one sentence")
     func refusedPolicies() throws {
         #expect(throws: PolicyError.self) { try MemoryStorage<Blob>(policyNamed: "lrv") }
+        // The cache's own catalogue needs no model; the catalogue with `learned` is passed.
+        let absent = #expect(throws: PolicyError.self) { try MemoryStorage<Blob>(policyNamed: "learned") }
+        #expect(absent?.description.contains("`in: .standard`") == true)
+        _ = try MemoryStorage<Blob>(policyNamed: "learned", in: .standard)
         let error = #expect(throws: CacheError.self) { try MemoryStorage<Blob>(policyNamed: "belady") }
         #expect(error?.description.contains("only a replay can serve it") == true)
     }
@@ -39,7 +44,7 @@ struct MemoryStorageTests {
     func everyPolicy(name: String) throws {
         let left = Departures()
         let memory = try MemoryStorage<Blob>(
-            config: .lasting(cost: 500, count: 60), policyNamed: name, onDeparture: left.note)
+            config: .lasting(cost: 500, count: 60), policyNamed: name, in: .standard, onDeparture: left.note)
         var random = SplitMix64(seed: 11)
         var stored: [String: Int] = [:]
         var departed = 0

@@ -1,4 +1,5 @@
 import Foundation
+import Halcyon
 import HalcyonEviction
 import HalcyonExperiments
 import HalcyonLearning
@@ -6,7 +7,7 @@ import HalcyonTestSupport
 import HalcyonTrace
 import Testing
 
-@testable import Halcyon
+@testable import HalcyonCache
 
 @Suite("Simulated equals live")
 struct SimulatedEqualsLiveTests {

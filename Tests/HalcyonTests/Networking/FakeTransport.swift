@@ -1,7 +1,9 @@
 import Foundation
+import Halcyon
 import Synchronization
 
-@testable import Halcyon
+@testable import HalcyonCurl
+@testable import HalcyonNetworking
 
 /// A transport that answers when a test says so, and writes down what it is asked for.
 final class FakeTransport: Transport {

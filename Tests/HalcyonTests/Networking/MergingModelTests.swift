@@ -1,8 +1,10 @@
+import Halcyon
 import HalcyonEviction
 import HalcyonTestSupport
 import Testing
 
-@testable import Halcyon
+@testable import HalcyonCurl
+@testable import HalcyonNetworking
 
 @Suite("Merging of requests: against a model")
 struct MergingModelTests {

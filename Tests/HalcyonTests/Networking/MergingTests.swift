@@ -1,7 +1,9 @@
 import Foundation
+import Halcyon
 import Testing
 
-@testable import Halcyon
+@testable import HalcyonCurl
+@testable import HalcyonNetworking
 
 @Suite("Merging of requests")
 struct MergingTests {

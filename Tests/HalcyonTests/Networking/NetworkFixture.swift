@@ -1,8 +1,10 @@
 import Foundation
+import Halcyon
 import HalcyonTestSupport
 import Testing
 
-@testable import Halcyon
+@testable import HalcyonCurl
+@testable import HalcyonNetworking
 
 /// The one nginx of all tests of this bundle; it ends with the process.
 enum Nginx {

@@ -1,9 +1,11 @@
 import Foundation
+import Halcyon
 import HalcyonTestSupport
 import Synchronization
 import Testing
 
-@testable import Halcyon
+@testable import HalcyonCurl
+@testable import HalcyonNetworking
 
 @Suite("Downloader: redirects, names and passwords, against nginx", .needsNginx)
 struct RedirectTests {

@@ -1,8 +1,10 @@
 import Foundation
+import Halcyon
 import HalcyonTestSupport
 import Testing
 
-@testable import Halcyon
+@testable import HalcyonCurl
+@testable import HalcyonNetworking
 
 @Suite("Downloader: conditional requests, against nginx", .needsNginx)
 struct RevalidationTests {

@@ -1,7 +1,9 @@
+import Halcyon
 import HalcyonEviction
 import Testing
 
-@testable import Halcyon
+@testable import HalcyonCurl
+@testable import HalcyonNetworking
 
 @Suite("Transport: whose turn it is")
 struct TransferQueueTests {

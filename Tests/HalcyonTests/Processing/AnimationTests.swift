@@ -1,9 +1,10 @@
 import Crypto
 import Foundation
+import Halcyon
 import Synchronization
 import Testing
 
-@testable import Halcyon
+@testable import HalcyonImages
 
 @Suite("Animations, frame by frame")
 struct AnimationTests {

@@ -1,8 +1,10 @@
 import Foundation
+import Halcyon
 import Synchronization
 import Testing
 
-@testable import Halcyon
+@testable import HalcyonImages
+@testable import HalcyonPipeline
 
 @Suite("The registry of codecs, colour profiles, and what is decoded at all")
 struct CodecTests {

@@ -1,7 +1,9 @@
 import Foundation
+import Halcyon
 import Testing
 
-@testable import Halcyon
+@testable import HalcyonImages
+@testable import HalcyonPipeline
 
 @Suite("Encoding")
 struct EncodingTests {

@@ -1,7 +1,9 @@
 import Foundation
+import Halcyon
 import Testing
 
-@testable import Halcyon
+@testable import HalcyonImages
+@testable import HalcyonPipeline
 
 /// The files of `Fixtures/`, which `make.py` beside them made with Pillow.
 enum Fixture {

@@ -1,7 +1,9 @@
 import Foundation
+import Halcyon
 import Testing
 
-@testable import Halcyon
+@testable import HalcyonImages
+@testable import HalcyonPipeline
 
 /// A processor, what it is given, the fixture that says what comes out, and how far a channel may be from that.
 struct PixelCase: CustomTestStringConvertible, Sendable {

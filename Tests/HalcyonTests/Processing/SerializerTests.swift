@@ -1,8 +1,10 @@
 import Foundation
+import Halcyon
 import HalcyonTestSupport
 import Testing
 
-@testable import Halcyon
+@testable import HalcyonImages
+@testable import HalcyonPipeline
 
 @Suite("Pictures kept by the cache")
 struct SerializerTests {

@@ -1,8 +1,9 @@
 import Foundation
+import Halcyon
 import HalcyonEviction
 import Testing
 
-@testable import Halcyon
+@testable import HalcyonCache
 
 @Suite("Category rules")
 struct CategoryRuleTests {

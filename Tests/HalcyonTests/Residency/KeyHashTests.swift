@@ -1,6 +1,7 @@
+import Halcyon
 import Testing
 
-@testable import Halcyon
+@testable import HalcyonCache
 
 @Suite("Hash of a key")
 struct KeyHashTests {

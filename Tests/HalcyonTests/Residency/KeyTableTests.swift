@@ -1,7 +1,8 @@
+import Halcyon
 import HalcyonEviction
 import Testing
 
-@testable import Halcyon
+@testable import HalcyonCache
 
 @Suite("Key table")
 struct KeyTableTests {

@@ -17,8 +17,8 @@ struct AcceptancePageTests {
     }
 
     private static let pages = [
-        Page(name: "ImageCacheAcceptance", rows: Array(1...35) + [53]),
-        Page(name: "PipelineAcceptance", rows: Array(36...52)),
+        Page(name: "acceptance-cache", rows: Array(1...35) + [53]),
+        Page(name: "acceptance-pipeline", rows: Array(36...52)),
     ]
 
     /// The traps seen elsewhere, as the page names them; what fell into them is known from other libraries.
@@ -47,7 +47,7 @@ struct AcceptancePageTests {
 
     /// The lines of the page's tables in their cells, with the heading that each stands below.
     private func lines(of page: String) throws -> [(heading: String, cells: [String])] {
-        let file = Self.root.appendingPathComponent("Sources/Halcyon/Halcyon.docc/\(page).md")
+        let file = Self.root.appendingPathComponent("docs/\(page).md")
         var lines: [(heading: String, cells: [String])] = []
         var heading = ""
         for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") {
@@ -89,7 +89,7 @@ struct AcceptancePageTests {
 
     @Test("each of the seven traps seen elsewhere is on the page of the pipeline, with what is done and its tests")
     func traps() throws {
-        let rows = try lines(of: "PipelineAcceptance").filter { $0.heading == "Traps seen elsewhere" }.map(\.cells)
+        let rows = try lines(of: "acceptance-pipeline").filter { $0.heading == "Traps seen elsewhere" }.map(\.cells)
         // The first line says what the columns are.
         #expect(rows.dropFirst().map(\.first) == Self.traps)
         let there = try tests()

@@ -1,0 +1,391 @@
+import Foundation
+import HalcyonEviction
+import HalcyonSupport
+import Synchronization
+
+/// Bytes in files, within a size, each until it expires: what ``DiskStorage`` is for values.
+///
+/// Three locks are taken in this order and never the other way round. `index` is held by a flush; `mutation` by whoever
+/// changes files, so that files and ledger change alike; `state` for moments, and while a file is looked at by a sweep only.
+/// Readers take `state` only. The first listing runs on a queue of its own; until it is done, readers ask the disk and
+/// writers wait.
+package final class FileStore: Sendable {
+    /// What is known of the folder's contents.
+    enum Listing {
+        /// Not listed yet: what is not known may be there.
+        case pending
+        /// Everything that is there is in the ledger.
+        case complete
+        /// It could not be listed: what is not known may be there, until a cleaning lists it.
+        case failed
+    }
+
+    struct State: ~Copyable {
+        var config: DiskStorageConfig
+        var ledger: Ledger
+        var listing = Listing.pending
+        var prints = Fingerprints()
+        var lengths: [Int] = []
+        var accessed: [Int64] = []
+        /// What was read before the listing was done, to be told to the policy afterwards.
+        var earlyLoads: [(name: String, time: Int64, extending: ExpirationExtending, context: AccessContext)] = []
+        /// Files whose times on the disk are behind the ledger.
+        var untouched: Set<String> = []
+        /// Files whose rows in the index are behind the ledger.
+        var unindexed: Set<String> = []
+        /// Files that were to be removed and could not be.
+        var undeleted: Set<String> = []
+        var isFlushScheduled = false
+    }
+
+    let state: Mutex<State>
+    let mutation = Mutex(())
+    package let folder: CacheFolder
+    let clock: any CacheClock
+    let flushDelay: Double
+    let onDeparture: (@Sendable ([Departure]) -> Void)?
+    /// `nil` where it could not be opened or was at fault, until the next flush.
+    let index = Mutex<DiskIndex?>(nil)
+    private let lock: Mutex<DirectoryLock>
+    private let background = DispatchQueue(label: "halcyon.disk", qos: .utility)
+    private let listed = DispatchGroup()
+    private let sweeper = Sweeper()
+    private let parts = Atomic<UInt64>(0)
+
+    /// Opens a folder, and begins to list it in the background.
+    ///
+    /// - Parameters:
+    ///   - beforeListing: called on the background queue before the listing; a test may wait there.
+    /// - Throws: ``CacheError``.
+    init(
+        config: DiskStorageConfig, policy: ConfiguredPolicy, seed: UInt64, clock: any CacheClock,
+        users: UserNumbers = UserNumbers(), prefetches: Bool = false,
+        flushDelay: Double = 1, onStep: @escaping @Sendable (DiskStep) throws -> Void = { _ in },
+        beforeListing: @escaping @Sendable () throws -> Void = {},
+        onDeparture: (@Sendable ([Departure]) -> Void)? = nil
+    ) throws {
+        var config = config
+        folder = CacheFolder(url: try config.folder(), onStep: onStep)
+        config.cachePathBlock = nil
+        try folder.create()
+        lock = Mutex(try DirectoryLock(folder.url))
+        self.clock = clock
+        self.flushDelay = flushDelay
+        self.onDeparture = onDeparture
+        state = Mutex(
+            State(
+                config: config,
+                ledger: Ledger(
+                    policy: policy, limits: config.limits, rules: config.categoryRules, seed: seed, users: users,
+                    prefetches: prefetches)))
+        listed.enter()
+        background.async { [self] in
+            let departures = recover(beforeListing)
+            listed.leave()
+            report(departures)
+        }
+        sweep()
+    }
+
+    /// Starts to remove what has expired at every interval, in the background, or ends it if the interval is 0.
+    func sweep() {
+        guard state.withLock({ $0.config.cleaningInterval > 0 }) else { return sweeper.stop() }
+        sweeper.start(
+            clock: clock,
+            interval: { [weak self] in
+                let seconds = self?.state.withLock { $0.config.cleaningInterval } ?? 0
+                return seconds > 0 ? Int64(min(seconds, 1e9) * 1e6) : nil
+            },
+            work: { [weak self] in
+                guard let background = self?.background else { return false }
+                await withCheckedContinuation { continuation in
+                    background.async { [weak self] in
+                        self?.removeExpired()
+                        continuation.resume()
+                    }
+                }
+                return true
+            })
+    }
+
+    private func removeExpired() {
+        if state.withLock({ $0.listing == .pending }) { return }
+        change { state, now in state.ledger.departExpired(at: now) }
+    }
+
+    deinit { flush() }
+
+    /// Returns when the folder has been listed.
+    func waitUntilListed() { listed.wait() }
+
+    // MARK: - Files
+
+    /// Puts bytes under a name.
+    ///
+    /// - Returns: whether they are kept.
+    /// - Throws: ``CacheError/cannotWriteFile(_:underlying:)``; then what was there before is there still, or nothing.
+    func store(
+        _ data: Data, forKey key: String, forcedExtension: String?, expiration: StorageExpiration?,
+        context: AccessContext
+    ) throws -> Bool {
+        let now = clock.now
+        let (name, expiration) = state.withLock { state in
+            (
+                state.config.naming.name(of: key, forcedExtension: forcedExtension),
+                expiration ?? state.ledger.expiration(ruledFor: context.categories) ?? state.config.expiration
+            )
+        }
+        if expiration.isPast(at: now) { return false }
+        waitUntilListed()
+        let expires = expiration.deadline(from: now)
+        let (part, status): (String, CacheFolder.Status)
+        do {
+            (part, status) = try write(data, at: now, expires: expires)
+        } catch {
+            throw CacheError.cannotWriteFile(folder.url(name), underlying: error)
+        }
+        let print = Fingerprints.fingerprint(key)
+        let (failure, isKept, departures) = mutation.withLock { _ -> ((any Error)?, Bool, [Departure]) in
+            // The file first: if it cannot be renamed, the old value stays, and nothing was evicted for the new one.
+            do { try folder.place(part, as: name) } catch { return (error, false, []) }
+            let (isKept, gone) = state.withLock { state -> (Bool, [Gone]) in
+                state.store(name, status, at: now, expiration: expiration, context: context, print: print)
+            }
+            // The file of this name is the new value, whatever happened to the old one.
+            removeFiles(gone.filter { !isKept || $0.departure.key != name })
+            if !isKept { removeFile(name) }
+            return (nil, isKept, gone.map(\.departure))
+        }
+        scheduleFlush()
+        report(departures)
+        if let failure { throw CacheError.cannotWriteFile(folder.url(name), underlying: failure) }
+        return isKept
+    }
+
+    /// The bytes of a key; `nil` if there are none or they have expired.
+    ///
+    /// - Throws: ``CacheError/cannotLoadDataFromDisk(_:underlying:)``.
+    func data(
+        forKey key: String, forcedExtension: String?, extending: ExpirationExtending, context: AccessContext
+    ) throws -> (data: Data, url: URL)? {
+        let now = clock.now
+        let print = Fingerprints.fingerprint(key)
+        let naming = state.withLock { state -> FileNaming? in
+            if state.listing != .complete || state.prints.mayContain(print) { return state.config.naming }
+            state.ledger.miss(context)
+            return nil
+        }
+        guard let name = naming?.name(of: key, forcedExtension: forcedExtension) else { return nil }
+        guard mayBeThere(name, at: now, context: context) else { return nil }
+        let found: (data: Data, status: CacheFolder.Status)?
+        do {
+            found = try folder.read(name)
+        } catch {
+            throw CacheError.cannotLoadDataFromDisk(folder.url(name), underlying: error)
+        }
+        guard let found else {
+            report(mutation.withLock { _ in folder.status(name) == nil ? lose(name) : [] })
+            state.withLock { $0.ledger.miss(context) }
+            return nil
+        }
+        let isFresh = state.withLock { state -> Bool in
+            if state.listing == .pending {
+                if found.status.expires <= now { return false }
+                state.earlyLoads.append((name, now, extending, context))
+                return true
+            }
+            if state.load(name, at: now, extending: extending, context: context) { return true }
+            // Removed by another thread since, or never known because the folder could not be listed.
+            return found.status.expires > now
+        }
+        if !isFresh { return nil }
+        adoptIfUnknown(name, found.status, print: print, at: now, context: context)
+        scheduleFlush()
+        return (found.data, folder.url(name))
+    }
+
+    /// Whether bytes are there that have not expired. It neither extends nor counts as an access.
+    func isCached(forKey key: String, forcedExtension: String?) -> Bool {
+        let now = clock.now
+        let print = Fingerprints.fingerprint(key)
+        let naming = state.withLock { state -> FileNaming? in
+            state.listing != .complete || state.prints.mayContain(print) ? state.config.naming : nil
+        }
+        guard let name = naming?.name(of: key, forcedExtension: forcedExtension) else { return false }
+        let isKnown = state.withLock { state -> Bool? in
+            state.listing == .complete ? state.ledger.find(name, at: now) != nil : nil
+        }
+        if isKnown == false || state.withLock({ $0.undeleted.contains(name) }) { return false }
+        guard let status = folder.status(name) else { return false }
+        return isKnown == true || status.expires > now
+    }
+
+    /// The file of a key, whether it is there or not.
+    func url(forKey key: String, forcedExtension: String?) -> URL {
+        folder.url(state.withLock { $0.config.naming }.name(of: key, forcedExtension: forcedExtension))
+    }
+
+    /// Removes the bytes of a key.
+    func reconsider(_ key: String, isLikely: Bool) {
+        let name = state.withLock { $0.config.naming }.name(of: key, forcedExtension: nil)
+        let now = clock.now
+        state.withLock { $0.ledger.reconsider(name, isLikely: isLikely, at: now) }
+    }
+
+    func remove(forKey key: String, forcedExtension: String?) {
+        let name = state.withLock { $0.config.naming }.name(of: key, forcedExtension: forcedExtension)
+        change { state, _ in
+            if let entry = state.ledger.resident(name) { state.ledger.depart(entry, .removed) }
+        } then: {
+            // Also one that the ledger does not know.
+            removeFile(name)
+        }
+    }
+
+    /// Returns the files of the cache: those that its naming can give, and those in `known`. O(files).
+    ///
+    /// - Throws: ``SystemError`` if the folder cannot be listed.
+    func list(_ naming: FileNaming? = nil, known: Set<String> = []) throws -> [(
+        name: String, status: CacheFolder.Status
+    )] {
+        let naming = naming ?? state.withLock { $0.config.naming }
+        return try folder.list().filter { naming.isOwn($0.name) || known.contains($0.name) }
+    }
+
+    /// Changes the ledger, removes the files of those that left, and returns these.
+    @discardableResult
+    func change(
+        _ body: (inout State, _ now: Int64) -> Void, then finish: () -> Void = {}
+    ) -> [Departure] {
+        waitUntilListed()
+        let now = clock.now
+        let departures = mutation.withLock { _ -> [Departure] in
+            let gone = state.withLock { state -> [Gone] in
+                body(&state, now)
+                return state.takeGone()
+            }
+            removeFiles(gone)
+            finish()
+            return gone.map(\.departure)
+        }
+        scheduleFlush()
+        report(departures)
+        return departures
+    }
+
+    // MARK: - Inside
+
+    private func write(_ data: Data, at now: Int64, expires: Int64) throws -> (part: String, status: CacheFolder.Status)
+    {
+        let number = parts.add(1, ordering: .relaxed).newValue
+        if !isFolderGone {
+            do {
+                return try folder.writePart(data, number: number, accessed: now, expires: expires)
+            } catch let error as SystemError where error.code == ENOENT {}
+        }
+        try restoreFolder()
+        return try folder.writePart(data, number: number, accessed: now, expires: expires)
+    }
+
+    /// Whether the folder that this storage has the right to use is gone from its place, where another's may be now.
+    var isFolderGone: Bool { lock.withLock { $0.isGone(from: folder.url) } }
+
+    /// Makes a folder anew that vanished, or takes the one that another process made since and has left; what was in the old one
+    /// is lost.
+    ///
+    /// - Throws: ``CacheError/directoryInUse(_:)`` while another process has it.
+    private func restoreFolder() throws {
+        let (departures, failure) = mutation.withLock { _ -> ([Departure]?, (any Error)?) in
+            let isGone = isFolderGone
+            if !isGone && FileManager.default.fileExists(atPath: folder.hidden.path) { return (nil, nil) }
+            var failure: (any Error)?
+            do {
+                try folder.create()
+                if isGone {
+                    let fresh = try DirectoryLock(folder.url, patience: 0)
+                    lock.withLock { $0 = fresh }
+                }
+            } catch CacheError.directoryInUse(let url) {
+                failure = CacheError.directoryInUse(url)
+            } catch {
+                return (nil, error)
+            }
+            let (lost, evicted) = state.withLock { state -> ([Gone], [Gone]) in
+                for entry in state.ledger.residents(where: { _, _ in true })
+                where isGone || folder.status(state.ledger.key(of: entry)) == nil {
+                    state.ledger.depart(entry, .lost)
+                }
+                let lost = state.takeGone()
+                if isGone { state.beginAnew(with: failure == nil ? try? list(state.config.naming) : []) }
+                return (lost, state.takeGone())
+            }
+            removeFiles(evicted)
+            return ((lost + evicted).map(\.departure), failure)
+        }
+        if let departures {
+            // The old one is nowhere any more; the next flush makes one that knows everything.
+            index.withLock { $0 = nil }
+            report(departures)
+        }
+        if let failure { throw failure }
+    }
+
+    private func mayBeThere(_ name: String, at now: Int64, context: AccessContext) -> Bool {
+        let (isThere, hasExpired) = state.withLock { state -> (Bool, Bool) in
+            if state.listing != .complete && !state.undeleted.contains(name) { return (true, false) }
+            if state.ledger.find(name, at: now) != nil { return (true, false) }
+            state.ledger.miss(context)
+            return (false, state.ledger.resident(name) != nil)
+        }
+        if hasExpired {
+            change { state, now in
+                if state.ledger.find(name, at: now) == nil, let entry = state.ledger.resident(name) {
+                    state.ledger.depart(entry, .expired)
+                }
+            }
+        }
+        return isThere
+    }
+
+    private func adoptIfUnknown(
+        _ name: String, _ status: CacheFolder.Status, print: UInt64, at now: Int64, context: AccessContext
+    ) {
+        let isUnknown = state.withLock { $0.listing == .failed && $0.ledger.resident(name) == nil }
+        guard isUnknown else { return }
+        change { state, now in
+            guard state.ledger.resident(name) == nil, folder.status(name) == status else { return }
+            let span = status.expires == .max ? .max : max(status.expires - status.accessed, 0)
+            _ = state.adopt(
+                DiskIndex.Row(
+                    name: name, size: status.size, length: status.length, accessed: now, expires: status.expires,
+                    renewal: span, fingerprint: print, categories: context.categories))
+        }
+    }
+
+    /// Takes out what turned out not to be there.
+    private func lose(_ name: String) -> [Departure] {
+        state.withLock { state -> [Gone] in
+            if let entry = state.ledger.resident(name) { state.ledger.depart(entry, .lost) }
+            return state.takeGone()
+        }.map(\.departure)
+    }
+
+    private func removeFiles(_ gone: [Gone]) {
+        for one in gone { removeFile(one.departure.key) }
+    }
+
+    func report(_ departures: [Departure]) {
+        if !departures.isEmpty { onDeparture?(departures) }
+    }
+
+    func scheduleFlush() {
+        let isDue = state.withLock { state -> Bool in
+            if state.isFlushScheduled || (state.untouched.isEmpty && state.unindexed.isEmpty) { return false }
+            state.isFlushScheduled = true
+            return true
+        }
+        if isDue {
+            background.asyncAfter(deadline: .now() + flushDelay) { [weak self] in self?.flush() }
+        }
+    }
+}

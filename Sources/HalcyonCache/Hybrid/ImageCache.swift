@@ -1,0 +1,184 @@
+import Foundation
+import HalcyonEviction
+import HalcyonSupport
+import Synchronization
+
+/// Values in memory in front of values on disk.
+///
+/// ```swift
+/// let cache = ImageCache<Data>(name: "images")
+/// await cache.store(bytes, forKey: url, options: CacheOptions(categories: ["shoes"], user: "u7"))
+/// let found = try await cache.image(forKey: url)
+/// print(found.cacheType)
+/// ```
+///
+/// A look-up asks the memory, then the disk; what the disk has is in memory before the caller hears of it. A store is in
+/// memory when it returns from its synchronous part, and on the disk later, in the order of the calls. Each tier decides by
+/// an index and a policy of its own; see ``MemoryStorage`` and ``DiskStorage``. No call waits for the disk on the caller's
+/// thread unless that is asked for (``CacheOptions/loadDiskFileSynchronously``). For callbacks in place of `await` see
+/// ``retrieveImage(forKey:options:callbackQueue:completionHandler:)`` and its neighbours.
+public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
+    /// What is in memory.
+    public let memoryStorage: MemoryStorage<Value>
+    /// What tells bytes and values.
+    public let serializer: any CacheSerializer<Value>
+    package let tier: DiskTier
+    /// Notes about the entries on disk.
+    package let notes: EntryNotes
+    package let hub: CacheEventHub
+    /// The observer of all accesses.
+    package let observation: ObserverSlot
+    package let clock: any CacheClock
+    /// How many requests were served: hits and stores. Both tiers are told the same number with the same request.
+    package let requests = Atomic<Int>(0)
+    package let recorder: (any AccessRecorder)?
+    package let prefetches = PrefetchMarks()
+    /// Ends with the cache.
+    private let subscriptions = Mutex<[TriggerSubscription]>([])
+    /// Reads go on side by side; whatever changes the disk waits for what was asked before, and what is asked later for it.
+    package let ioQueue = DispatchQueue(label: "halcyon.cache.io", qos: .userInitiated, attributes: .concurrent)
+    package let onIOQueue = DispatchSpecificKey<Bool>()
+
+    /// A cache from its parts.
+    ///
+    /// Where the disk cannot be opened, the cache works in memory alone; what goes to the disk fails with
+    /// ``CacheError/diskUnavailable(underlying:)``, and it is tried again every ten seconds.
+    ///
+    /// - Parameters:
+    ///   - memoryPolicy: who stays in memory; by default least recently used.
+    ///   - diskPolicy: who stays on disk; by default least recently used.
+    ///   - seed: of everything random in the policies.
+    ///   - recorder: is told of every access.
+    ///   - triggers: report when memory is short or the app enters the background. By default ``CacheTriggers/standard``.
+    public init(
+        memory: MemoryStorage<Value>.Config = .init(), disk: DiskStorageConfig,
+        memoryPolicy: ConfiguredPolicy = ConfiguredPolicy(LRU.self),
+        diskPolicy: ConfiguredPolicy = ConfiguredPolicy(LRU.self), seed: UInt64 = 1,
+        serializer: any CacheSerializer<Value>, clock: any CacheClock = SystemClock(),
+        recorder: (any AccessRecorder)? = nil, triggers: [any CacheTrigger] = CacheTriggers.standard
+    ) {
+        let (hub, users) = (CacheEventHub(), UserNumbers())
+        self.hub = hub
+        observation = ObserverSlot(hub)
+        self.serializer = serializer
+        self.clock = clock
+        self.recorder = recorder
+        memoryStorage = MemoryStorage(
+            memory, memoryPolicy, seed: seed, clock: clock, users: users, prefetches: true,
+            onDeparture: { hub.departed(.memory, $0) })
+        tier = DiskTier(clock: clock) {
+            try DiskStorage(
+                files: FileStore(
+                    config: disk, policy: diskPolicy, seed: seed, clock: clock, users: users, prefetches: true,
+                    onDeparture: { hub.departed(.disk, $0) }))
+        }
+        notes = EntryNotes(tier: tier, clock: clock)
+        ioQueue.setSpecific(key: onIOQueue, value: true)
+        let subscribed = triggers.map { trigger in
+            trigger.subscribe { [weak self] event in
+                guard let self else { return event.abandon() }
+                respond(to: event)
+            }
+        }
+        subscriptions.withLock { $0 = subscribed }
+    }
+
+    /// What is on disk; `nil` if it could not be opened so far.
+    public var diskStorage: DiskStorage<Data>? { tier.storage }
+
+    // MARK: - Storing and looking up
+
+    /// Keeps a value: in memory before anything is awaited, on disk before this returns.
+    ///
+    /// - Parameters:
+    ///   - original: the bytes that the value was made of, which the serializer may prefer.
+    ///   - toDisk: whether it goes to the disk at all.
+    @discardableResult
+    public func store(
+        _ value: Value, original: Data? = nil, forKey key: String, toDisk: Bool = true,
+        options: CacheOptions = CacheOptions()
+    ) async -> CacheStoreResult {
+        await withCheckedContinuation { continuation in
+            store(value, original: original, forKey: key, toDisk: toDisk, options: options) {
+                continuation.resume(returning: $0)
+            }
+        }
+    }
+
+    /// The value of a key, from memory or else from disk.
+    ///
+    /// - Throws: ``CacheError/cannotLoadDataFromDisk(_:underlying:)``; `CancellationError` if the task was cancelled
+    ///   before the value was promoted to memory. A cancelled load neither reads, decodes nor promotes from then on.
+    public func image(forKey key: String, options: CacheOptions = CacheOptions()) async throws -> ImageCacheResult<
+        Value
+    > {
+        try await image(forKey: key, serializer: nil, options: options)
+    }
+
+    /// The value of a key, if it is in memory.
+    public func imageInMemory(forKey key: String, options: CacheOptions = CacheOptions()) -> Value? {
+        let computed = key.computedKey(with: options.processorIdentifier)
+        if let value = fromMemory(computed, options) { return value }
+        _ = missed(computed, options)
+        return nil
+    }
+
+    /// Where the value of a key is. This is no access, extends nothing, and looks at the disk on the caller's thread.
+    ///
+    /// - Parameter forcedExtension: the extension that the file was stored with (``CacheOptions/forcedExtension``).
+    public func imageCachedType(
+        forKey key: String, processorIdentifier: String = "", forcedExtension: String? = nil
+    ) -> CacheType {
+        let computed = key.computedKey(with: processorIdentifier)
+        if memoryStorage.isCached(forKey: computed) { return .memory }
+        return tier.storage?.isCached(forKey: computed, forcedExtension: forcedExtension) == true ? .disk : .none
+    }
+
+    /// Whether there is a value of a key, in memory or on disk.
+    public func isCached(
+        forKey key: String, processorIdentifier: String = "", forcedExtension: String? = nil
+    ) -> Bool {
+        imageCachedType(
+            forKey: key, processorIdentifier: processorIdentifier, forcedExtension: forcedExtension
+        ).cached
+    }
+
+    /// The name of the file that a key has or would have; `nil` without a disk.
+    public func hash(
+        forKey key: String, processorIdentifier: String = "", forcedExtension: String? = nil
+    ) -> String? {
+        let computed = key.computedKey(with: processorIdentifier)
+        return tier.storage?.cacheFileURL(forKey: computed, forcedExtension: forcedExtension).lastPathComponent
+    }
+
+    /// Writes down that a key was looked up in vain and is not loaded either.
+    public func recordMiss(forKey key: String, options: CacheOptions = CacheOptions()) {
+        record(key.computedKey(with: options.processorIdentifier), cost: 0, options, .miss)
+    }
+
+    // MARK: - What is held
+
+    /// What was counted since the cache was made.
+    public var statistics: CacheStatistics {
+        var statistics = hub.statistics
+        statistics.memory = memoryStorage.statistics
+        statistics.disk = tier.storage?.statistics ?? StorageStatistics()
+        return statistics
+    }
+
+    /// What happens from now on; of what nobody takes in time the newest `count` are kept.
+    public func events(bufferingNewest count: Int = 1_024) -> AsyncStream<CacheEvent> {
+        hub.stream(bufferingNewest: count)
+    }
+
+    /// What all files take on the disk, in bytes.
+    public func diskStorageSize() async -> Int {
+        await onDisk { storage in storage.totalSize } ?? 0
+    }
+
+    /// What is held of a category, in memory and on disk.
+    public func use(category: String) async -> (memory: CategoryUse, disk: CategoryUse) {
+        let disk = await onDisk { storage in storage.use(category: category) }
+        return (memoryStorage.use(category: category), disk ?? CategoryUse())
+    }
+}

@@ -1,0 +1,178 @@
+import HalcyonSupport
+
+#if os(Linux)
+    import Foundation
+    import Synchronization
+
+    /// Reports memory pressure on Linux.
+    ///
+    /// It watches the kernel's pressure-stall information of the process's control group, or else of the machine. Where neither
+    /// can be watched, it reads each second how much of the group's memory limit is used.
+    ///
+    /// By stalls, the pressure is ``MemoryPressure/some`` if some task waited for memory during 15 % of a window, and
+    /// ``MemoryPressure/full`` if all did. The window is one second, or two seconds where the kernel refuses one second, as it
+    /// does for processes without `CAP_SYS_RESOURCE`. By use, the limits are 90 and 97 %. Source: "PSI" in the kernel's
+    /// documentation.
+    public final class MemoryPressureTrigger: CacheTrigger {
+        /// What a trigger watches.
+        public enum Source: Sendable, Equatable {
+            /// A file of pressure-stall information.
+            case stalls(path: String)
+            /// The file with the used bytes, and their limit.
+            case use(current: String, limit: Int)
+            /// Nothing, because the system has neither.
+            case nothing
+        }
+
+        /// The trigger of this process, which serves all its caches by one thread.
+        public static let shared = MemoryPressureTrigger()
+
+        private struct State {
+            var source: Source
+            /// The number of the running watch; a thread with another number ends.
+            var generation: UInt64 = 0
+        }
+
+        private let handlers = TriggerHandlers()
+        /// Whether a watch runs. Held while one is started or stopped.
+        private let lifecycle = Mutex(false)
+        private let state: Mutex<State>
+        /// The sources after the first, in the order of preference.
+        private let alternatives: [Source]
+        private let interval: Int64
+        private let sweeper = Sweeper()
+
+        /// Creates a trigger for this process.
+        public convenience init() { self.init(root: "") }
+
+        /// Creates a trigger for a machine whose `/proc` and `/sys` are below `root`.
+        ///
+        /// - Parameter interval: the microseconds between two readings of the used memory.
+        init(root: String, interval: Int64 = 1_000_000) {
+            self.interval = interval
+            let found = Self.sources(root)
+            state = Mutex(State(source: found.first ?? .nothing))
+            alternatives = Array(found.dropFirst())
+        }
+
+        /// What the trigger watches.
+        public var source: Source { state.withLock { $0.source } }
+
+        /// The sources that work, in the order of preference.
+        private static func sources(_ root: String) -> [Source] {
+            let groups = (try? String(contentsOfFile: root + "/proc/self/cgroup", encoding: .utf8)) ?? ""
+            let group = groups.split(separator: "\n").first { $0.hasPrefix("0::") }.map { String($0.dropFirst(3)) }
+            let folder = root + "/sys/fs/cgroup" + (group ?? "/")
+            var sources: [Source] =
+                [folder + "/memory.pressure", root + "/proc/pressure/memory"]
+                .first { PressureWatch(path: $0, kind: .some) != nil }
+                .map { [.stalls(path: $0)] } ?? []
+            let limit = MemoryBudget(physical: .max, root: root).bytes
+            let current = folder + "/memory.current"
+            if limit < .max, access(current, R_OK) == 0 { sources.append(.use(current: current, limit: limit)) }
+            return sources
+        }
+
+        /// Returns the pressure if `used` bytes of `limit` are in use; `nil` for none.
+        static func pressure(used: Int, limit: Int) -> MemoryPressure? {
+            let share = Double(used) / Double(max(limit, 1))
+            return share >= 0.97 ? .full : share >= 0.9 ? .some : nil
+        }
+
+        public func subscribe(_ handler: @escaping @Sendable (CacheTriggerEvent) -> Void) -> TriggerSubscription {
+            handlers.add(handler) { [weak self] in self?.update() }
+        }
+
+        /// Watches as long as there is a handler.
+        private func update() {
+            lifecycle.withLock { isRunning in
+                if isRunning == !handlers.isEmpty { return }
+                isRunning.toggle()
+                let (source, generation) = state.withLock { state in
+                    state.generation += 1
+                    return (state.source, state.generation)
+                }
+                if isRunning { watch(source, generation) } else { sweeper.stop() }
+            }
+        }
+
+        private func watch(_ source: Source, _ generation: UInt64) {
+            switch source {
+            case .nothing: break
+            case .use(let current, let limit):
+                let span = interval
+                sweeper.start(clock: SystemClock(), interval: { span }) { [weak self] in
+                    guard let self, isCurrent(generation) else { return false }
+                    let text = (try? String(contentsOfFile: current, encoding: .utf8)) ?? ""
+                    let used = Int(text.trimmingCharacters(in: .whitespacesAndNewlines))
+                    if let used, let pressure = Self.pressure(used: used, limit: limit) { report(pressure) }
+                    return true
+                }
+            case .stalls(let path):
+                let watches = [MemoryPressure.some, .full].compactMap { PressureWatch(path: path, kind: $0) }
+                if watches.isEmpty { return replaceSource(generation) }
+                Thread.detachNewThread { [weak self] in
+                    while self?.isCurrent(generation) == true {
+                        guard let found = PressureWatch.wait(watches, milliseconds: 500) else {
+                            self?.replaceSource(generation)
+                            return
+                        }
+                        for pressure in found where self?.isCurrent(generation) == true { self?.report(pressure) }
+                    }
+                }
+            }
+        }
+
+        private func isCurrent(_ generation: UInt64) -> Bool { state.withLock { $0.generation == generation } }
+
+        private func report(_ pressure: MemoryPressure) {
+            for handler in handlers.all { handler(.memoryPressure(pressure)) }
+        }
+
+        /// Watches the next source after one that ended, such as that of a removed control group.
+        private func replaceSource(_ generation: UInt64) {
+            let next = state.withLock { state -> Source? in
+                guard state.generation == generation else { return nil }
+                let place = alternatives.firstIndex(of: state.source)
+                let next = alternatives.dropFirst(place.map { $0 + 1 } ?? 0).first ?? .nothing
+                state.source = next
+                return next
+            }
+            if let next { watch(next, generation) }
+        }
+    }
+
+    /// A watched threshold of pressure-stall information.
+    final class PressureWatch: Sendable {
+        let pressure: MemoryPressure
+        private let descriptor: Int32
+
+        /// Watches a file; `nil` if the kernel refuses it.
+        init?(path: String, kind: MemoryPressure) {
+            pressure = kind
+            descriptor = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
+            if descriptor < 0 { return nil }
+            // Processes without privileges may use windows of whole multiples of two seconds only.
+            for (stall, window) in [(150_000, 1_000_000), (300_000, 2_000_000)] {
+                let text = Array("\(kind == .some ? "some" : "full") \(stall) \(window)\0".utf8)
+                if write(descriptor, text, text.count) == text.count { return }
+            }
+            // All properties are set, so that `deinit` closes the descriptor.
+            return nil
+        }
+
+        deinit { if descriptor >= 0 { SystemFiles.close(descriptor) } }
+
+        /// Waits until a threshold is exceeded.
+        ///
+        /// - Returns: the pressures, the least first; empty when the time is over; `nil` if a file can be watched no longer.
+        static func wait(_ watches: [PressureWatch], milliseconds: Int32) -> [MemoryPressure]? {
+            var polls = watches.map { pollfd(fd: $0.descriptor, events: Int16(POLLPRI), revents: 0) }
+            let count = poll(&polls, UInt(polls.count), milliseconds)
+            if count < 0 { return errno == EINTR ? [] : nil }
+            let ended = Int16(POLLERR | POLLHUP | POLLNVAL)
+            if polls.contains(where: { $0.revents & ended != 0 }) { return nil }
+            return zip(watches, polls).filter { $1.revents & Int16(POLLPRI) != 0 }.map(\.0.pressure)
+        }
+    }
+#endif

@@ -1,0 +1,69 @@
+import Foundation
+import Synchronization
+
+/// The place of a cache's observer.
+package final class ObserverSlot: Sendable {
+    private struct State {
+        var observer: (any CacheObserver)?
+        /// Ends when the previous observer has stopped.
+        var ending: Task<Void, Never>?
+        /// What the previous observer leaves to the next one.
+        var legacy: (any Sendable)?
+
+        mutating func stop() {
+            guard let old = observer else { return }
+            legacy = old.legacy
+            observer = nil
+            ending = Task { await old.stop() }
+        }
+    }
+
+    /// The file in the cache's hidden folder that contains recorded accesses.
+    package static let accessesFile = "planner-accesses.json"
+
+    private let state = Mutex(State())
+    private let hub: CacheEventHub
+    private let isOn = Atomic<Bool>(false)
+
+    package init(_ hub: CacheEventHub) { self.hub = hub }
+
+    /// The observer. Without one, this is one relaxed load.
+    package var observer: (any CacheObserver)? {
+        isOn.load(ordering: .relaxed) ? state.withLock { $0.observer } : nil
+    }
+
+    /// Stops the present observer and replaces it.
+    ///
+    /// - Parameter make: makes the observer. It receives the task that ends when the previous one has stopped, and the legacy of that.
+    package func start<Observer: CacheObserver>(_ make: (Task<Void, Never>?, (any Sendable)?) -> Observer) -> Observer {
+        state.withLock { state in
+            state.stop()
+            let new = make(state.ending, state.legacy)
+            state.observer = new
+            hub.setObserver(new)
+            isOn.store(true, ordering: .relaxed)
+            return new
+        }
+    }
+
+    /// Stops the observer.
+    package func stop() {
+        state.withLock { state in
+            hub.setObserver(nil)
+            state.stop()
+            isOn.store(false, ordering: .relaxed)
+        }
+    }
+
+    /// Removes the accesses that were recorded until now from the observer and from a folder.
+    package func forgetAccesses(in folder: URL) async {
+        while true {
+            let (ending, observer) = state.withLock { ($0.ending, $0.observer) }
+            await ending?.value
+            await observer?.forgetAccesses()
+            try? FileManager.default.removeItem(at: folder.appendingPathComponent(Self.accessesFile))
+            // An observer that stopped or started meanwhile may have written or read the file.
+            if state.withLock({ $0.ending == ending && $0.observer === observer }) { return }
+        }
+    }
+}

@@ -1,0 +1,358 @@
+import HalcyonEviction
+
+/// Who is resident in a live storage: the keys, their numbers, their categories and expirations, and the index that decides.
+///
+/// This is all that a memory and a disk storage share, and all that they decide by: the ``HalcyonEviction/AnyCache`` is the replayer's
+/// `CacheCore`, and a ledger without category rules hands it every access as it comes. A look-up that misses tells
+/// the policy nothing; the store that follows is the access, as it is in a replay. Not thread-safe: it belongs inside its
+/// owner's lock. All verbs are O(1) beside what the policy takes, unless they say otherwise.
+struct Ledger: ~Copyable {
+    /// What is kept of an entry beside what the index keeps: 16 bytes.
+    struct Note: BitwiseCopyable {
+        var renewal = Renewal.none
+        var set: CategorySetID = 0
+        var partition: UInt16 = 0
+        /// Whether it stays when the app goes to the background.
+        var staysInBackground = false
+        /// Whether it waits among those whose number may be given away.
+        var isLeaving = false
+    }
+
+    /// A resident that left.
+    struct Gone {
+        let entry: EntryID
+        let key: String
+        let cost: Int
+        let set: CategorySetID
+        let reason: DepartureReason
+    }
+
+    let policy: ConfiguredPolicy
+    let seed: UInt64
+    /// Whether prefetched entries are kept apart from the policy; see ``HalcyonEviction/PolicyContext/prefetches``.
+    let prefetches: Bool
+    private(set) var limits: Limits
+    private(set) var rules: [String: CategoryRule] = [:]
+    private(set) var keys = KeyTable()
+    var categories = CategoryTable()
+    private(set) var partitions: [Partition] = []
+    var tallies = Tallies()
+    let users: UserNumbers
+    var notes = SlotArray(repeating: Note())
+    private var leaving = NumberQueue()
+    var victims: [EntryID] = []
+    /// Who left since ``forgetGone()``, in that order.
+    private(set) var gone: [Gone] = []
+    /// How many requests were served: hits and stores.
+    var requests = 0
+
+    init(
+        policy: ConfiguredPolicy, limits: Limits, rules: [String: CategoryRule], seed: UInt64, users: UserNumbers,
+        prefetches: Bool = false
+    ) {
+        self.policy = policy
+        self.prefetches = prefetches
+        self.limits = limits
+        self.seed = seed
+        self.users = users
+        partitions = [makePartition(nil, CategoryRule())]
+        apply(rules, time: 0)
+    }
+
+    /// What all residents cost together.
+    var used: Int { partitions.reduce(0) { $0 + $1.index.used } }
+    /// The number of residents, expired ones included.
+    var count: Int { partitions.reduce(0) { $0 + $1.index.count } }
+
+    /// The number of a key that is resident and has not expired; `nil` otherwise.
+    func find(_ key: String, at time: Int64) -> EntryID? {
+        let entry = keys.number(of: key)
+        guard entry != .none, index(of: entry).contains(entry, freshAt: time) else { return nil }
+        return entry
+    }
+
+    /// The number of a key that is resident, expired or not.
+    func resident(_ key: String) -> EntryID? {
+        let entry = keys.number(of: key)
+        return entry != .none && index(of: entry).contains(entry) ? entry : nil
+    }
+
+    func key(of entry: EntryID) -> String { keys.key(of: entry) }
+    func cost(of entry: EntryID) -> Int { index(of: entry).lastSize(of: entry) }
+    func deadline(of entry: EntryID) -> Int64 { index(of: entry).deadline(of: entry) }
+    func renewal(of entry: EntryID) -> Renewal { notes[entry].renewal }
+    func categories(of entry: EntryID) -> [String] { categories.names(ofSet: notes[entry].set) }
+
+    /// What hashes the keys: a ledger behind a lock is given hashes that were made before.
+    var hasher: KeyHash { keys.hasher }
+
+    /// Serves a store: the number of the key if it is resident now, or `nil` if it was not admitted.
+    ///
+    /// - Parameter given: when it expires where that is known already; otherwise `expiration` from now on.
+    mutating func store(
+        _ key: String, _ hashed: HashedKey, cost: Int, at time: Int64, expiration: StorageExpiration,
+        staysInBackground: Bool = false, context: AccessContext, deadline given: Int64? = nil, renewal: Renewal? = nil
+    ) -> EntryID? {
+        forgetSome()
+        let entry = keys.intern(key, hashed)
+        let set = set(of: context.categories)
+        let target = partition(of: set)
+        let before = (cost: index(of: entry).lastSize(of: entry), set: notes[entry].set)
+        let wasResident = index(of: entry).contains(entry)
+        if wasResident {
+            tallies.left(categories.members[Int(before.set)], cost: before.cost)
+            // Among several parts it makes room for itself first, lest it be evicted for its own new value.
+            if partitions.count > 1 { index(of: entry).remove(entry) }
+        }
+        notes[entry].set = set
+        notes[entry].partition = UInt16(target)
+        notes[entry].renewal = renewal ?? Renewal(expiration)
+        notes[entry].staysInBackground = staysInBackground
+        var access = access(entry, at: time, cost: cost, set: set, context: context)
+        // What is replaced ahead of need was asked for before, or waits already.
+        if wasResident { access.isPrefetch = false }
+        let index = partitions[target].index
+        if makeRoom(for: access, in: target) {
+            _ = index.store(access, deadline: given ?? expiration.deadline(from: time), victims: &victims)
+        }
+        // One ahead of need is no request.
+        if !context.isPrefetch { requests &+= 1 }
+        let isResident = index.contains(entry)
+        if isResident {
+            tallies.came(categories.members[Int(set)], cost: cost)
+        } else {
+            tallies.refusals += 1
+            if wasResident {
+                tallies.departures.count(.outdated)
+                gone.append(Gone(entry: entry, key: key, cost: before.cost, set: before.set, reason: .outdated))
+            }
+            retire(entry)
+        }
+        if !victims.isEmpty { settle() }
+        return isResident ? entry : nil
+    }
+
+    /// Says whether what was stored ahead of need is still likely; see `EvictionPolicy.reconsider(_:isLikely:)`.
+    mutating func reconsider(_ key: String, isLikely: Bool, at time: Int64) {
+        guard let entry = resident(key) else { return }
+        let access = access(entry, at: time, cost: cost(of: entry), set: notes[entry].set)
+        index(of: entry).reconsider(access, isLikely: isLikely)
+    }
+
+    /// Takes a resident out.
+    mutating func depart(_ entry: EntryID, _ reason: DepartureReason) {
+        let index = index(of: entry)
+        guard index.contains(entry) else { return }
+        index.remove(entry)
+        record(entry, reason)
+    }
+
+    /// Those who left have been told of.
+    mutating func forgetGone() { gone.removeAll(keepingCapacity: gone.capacity <= 64) }
+
+    /// The entries for which something holds, by number. O(numbers).
+    func residents(where holds: (EntryID, Note) -> Bool) -> [EntryID] {
+        (0..<EntryID(keys.bound)).filter { index(of: $0).contains($0) && holds($0, notes[$0]) }
+    }
+
+    /// Evicts down to a cost, the lowest priority first and protected categories last.
+    mutating func trim(to cost: Int, at time: Int64) {
+        let now = access(.none, at: time, set: 0)
+        for number in partitionsByWorth() where used > cost {
+            let rest = used - partitions[number].index.used
+            partitions[number].index.trim(to: max(cost - rest, 0), count: .max, at: now, victims: &victims)
+        }
+        settle()
+    }
+
+    /// Changes the limits and evicts until they hold.
+    mutating func limit(_ limits: Limits, at time: Int64) {
+        self.limits = limits
+        let now = access(.none, at: time, set: 0)
+        for partition in partitions {
+            partition.index.limit(
+                capacity: partition.capacity(of: limits.cost), count: partition.countLimit(of: limits.count), at: now,
+                victims: &victims)
+        }
+        for number in partitionsByWorth() where used > limits.cost || count > limits.count {
+            let index = partitions[number].index
+            index.trim(
+                to: max(limits.cost - (used - index.used), 0), count: max(limits.count - (count - index.count), 0),
+                at: now, victims: &victims)
+        }
+        settle()
+    }
+
+    // MARK: - Parts
+
+    /// Changes the rules. Who falls under another part now moves there as if it were stored anew. O(numbers).
+    mutating func apply(_ rules: [String: CategoryRule], time: Int64) {
+        if rules == self.rules { return }
+        self.rules = rules
+        for (category, rule) in rules.sorted(by: { $0.key < $1.key }) where rule.setsApart {
+            if let known = partitions.firstIndex(where: { $0.category == category }) {
+                partitions[known].rule = rule
+            } else {
+                partitions.append(makePartition(category, rule))
+            }
+        }
+        for number in partitions.indices where number > 0 {
+            let rule = partitions[number].category.flatMap { rules[$0] }
+            if rule?.setsApart != true { partitions[number].rule = CategoryRule() }
+        }
+        for entry in residents(where: { partition(of: $1.set) != Int($1.partition) }) {
+            let note = notes[entry]
+            let (old, target) = (partitions[Int(note.partition)].index, partition(of: note.set))
+            let access = access(entry, at: time, cost: old.lastSize(of: entry), set: note.set)
+            let deadline = old.deadline(of: entry)
+            old.remove(entry)
+            notes[entry].partition = UInt16(target)
+            _ = partitions[target].index.store(access, deadline: deadline, victims: &victims)
+            if !partitions[target].index.contains(entry) { record(entry, .evicted) }
+        }
+        limit(limits, at: time)
+    }
+
+    private func makePartition(_ category: String?, _ rule: CategoryRule) -> Partition {
+        var context = PolicyContext(
+            capacity: min(rule.costLimit ?? limits.cost, limits.cost), usesUniformSizes: false, seed: seed)
+        context.prefetches = prefetches
+        context.entriesExpire = true
+        context.keepsVictims = true
+        let index = policy.makeCache(context)
+        for (number, members) in categories.members.enumerated().dropFirst() {
+            index.define(categorySet: UInt32(number), members: members)
+        }
+        var none: [EntryID] = []
+        let partition = Partition(category: category, rule: rule, index: index)
+        index.limit(
+            capacity: context.capacity, count: partition.countLimit(of: limits.count), at: Access(entry: .none),
+            victims: &none)
+        return partition
+    }
+
+    func index(of entry: EntryID) -> any AnyCache {
+        partitions[Int(notes[entry].partition)].index
+    }
+
+    /// The expiration that a rule sets for objects of these categories.
+    func expiration(ruledFor names: [String]) -> StorageExpiration? {
+        if rules.isEmpty { return nil }
+        for name in names { if let rule = rules[name] { return rule.expiration } }
+        return nil
+    }
+
+    /// The part that a set of categories belongs to.
+    private func partition(of set: CategorySetID) -> Int {
+        if rules.isEmpty { return 0 }
+        for member in categories.members[Int(set)] {
+            let name = categories.names[Int(member)]
+            guard let rule = rules[name] else { continue }
+            return rule.setsApart ? partitions.firstIndex { $0.category == name } ?? 0 : 0
+        }
+        return 0
+    }
+
+    private func partitionsByWorth() -> [Int] {
+        partitions.indices.sorted {
+            let (left, right) = (partitions[$0], partitions[$1])
+            if left.rule.isProtected != right.rule.isProtected { return right.rule.isProtected }
+            if left.rule.priority != right.rule.priority { return left.rule.priority < right.rule.priority }
+            return left.fullness(of: limits.cost) > right.fullness(of: limits.cost)
+        }
+    }
+
+    /// Makes room in other parts, where all parts together would be too much; one part alone sees to itself.
+    private mutating func makeRoom(for access: Access, in target: Int) -> Bool {
+        if partitions.count == 1 { return true }
+        let own = partitions[target]
+        if access.size > own.capacity(of: limits.cost) { return true }
+        let now = self.access(.none, at: access.time, set: 0)
+        while true {
+            // What the part's own quota will make it give up is as good as gone.
+            let cost = own.index.used + access.size - own.capacity(of: limits.cost)
+            let number = own.index.count + 1 - own.countLimit(of: limits.count)
+            let fits = used - max(cost, 0) + access.size <= limits.cost && count - max(number, 0) < limits.count
+            if fits { return true }
+            let candidate = partitionsByWorth().first {
+                let part = partitions[$0]
+                let mayGive = $0 == target || (!part.rule.isProtected && part.rule.priority <= own.rule.priority)
+                return mayGive && part.index.count > 0
+            }
+            guard let candidate else { return false }
+            let index = partitions[candidate].index
+            index.trim(to: .max, count: index.count - 1, at: now, victims: &victims)
+        }
+    }
+
+    // MARK: - Numbers
+
+    mutating func set(of names: [String]) -> CategorySetID {
+        if names.isEmpty { return 0 }
+        let (set, isNew) = categories.set(of: names)
+        if isNew {
+            for partition in partitions {
+                partition.index.define(categorySet: set, members: categories.members[Int(set)])
+            }
+        }
+        return set
+    }
+
+    mutating func reclassify(_ entry: EntryID, as set: CategorySetID) {
+        let old = notes[entry].set
+        if old == set { return }
+        let cost = index(of: entry).lastSize(of: entry)
+        tallies.moved(from: categories.members[Int(old)], to: categories.members[Int(set)], cost: cost)
+        notes[entry].set = set
+    }
+
+    private mutating func access(
+        _ entry: EntryID, at time: Int64, cost: Int = 0, set: CategorySetID, context: AccessContext = AccessContext()
+    ) -> Access {
+        count(context.requestNumber)
+        return Access(
+            entry: entry, requestNumber: requests, time: time, size: cost, categories: set,
+            user: users.number(of: context.user), isPrefetch: context.isPrefetch)
+    }
+
+    /// Takes the number of a request over from who serves it with several tiers.
+    @inline(__always)
+    mutating func count(_ given: Int?) {
+        // Requests may come a little out of order; time never runs backwards.
+        if let given, given > requests { requests = given }
+    }
+
+    /// Writes down what the policy evicted.
+    mutating func settle() {
+        for victim in victims { record(victim, .evicted) }
+        victims.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func record(_ entry: EntryID, _ reason: DepartureReason) {
+        let (set, cost) = (notes[entry].set, index(of: entry).lastSize(of: entry))
+        tallies.left(categories.members[Int(set)], cost: cost)
+        tallies.departures.count(reason)
+        gone.append(Gone(entry: entry, key: keys.key(of: entry), cost: cost, set: set, reason: reason))
+        retire(entry)
+    }
+
+    /// Gives the number of an entry that is not resident away, as soon as no policy remembers it.
+    private mutating func retire(_ entry: EntryID) {
+        if notes[entry].isLeaving { return }
+        if partitions.contains(where: { $0.index.remembers(entry) }) {
+            notes[entry].isLeaving = true
+            leaving.push(entry)
+        } else {
+            keys.release(entry)
+        }
+    }
+
+    /// Looks again at two of those that are remembered, so that their queue never outgrows what policies remember.
+    private mutating func forgetSome() {
+        for _ in 0..<2 {
+            guard let entry = leaving.pop() else { return }
+            notes[entry].isLeaving = false
+            if !index(of: entry).contains(entry) { retire(entry) }
+        }
+    }
+}

@@ -1,0 +1,56 @@
+import Synchronization
+
+/// One who has joined a load of a ``LoadMerger`` and is to wait for it in a task.
+///
+/// It joins before its task suspends, so that nothing of what it joins with has to outlast that; and it is the one object that waiting
+/// takes: the merger's completion, and where the continuation is.
+package final class LoadWaiter<Key: Hashable & Sendable, Body: Sendable>: Sendable {
+    private enum State {
+        case begun
+        /// Unsafe is: resumed twice or never. It is resumed by whoever takes it out of here, which only the one answer does that the
+        /// merger gives each waiter; if that came before, at once, and it is never in here.
+        case waiting(UnsafeContinuation<LoadAnswer, Never>)
+        case answered(LoadAnswer)
+        case resumed
+    }
+
+    private let state = Mutex(State.begun)
+    private let merger: LoadMerger<Key, Body>
+    package let token: UInt64
+
+    package init(_ merger: LoadMerger<Key, Body>) {
+        self.merger = merger
+        token = merger.newToken()
+    }
+
+    /// The answer has come.
+    package func complete(_ answer: LoadAnswer) {
+        let continuation = state.withLock { state -> UnsafeContinuation<LoadAnswer, Never>? in
+            switch state {
+            case .begun: state = .answered(answer)
+            case .waiting(let continuation):
+                state = .resumed
+                return continuation
+            case .answered, .resumed: break
+            }
+            return nil
+        }
+        continuation?.resume(returning: answer)
+    }
+
+    /// Waits for the answer, once; it leaves when the task is cancelled, also if that was before.
+    package func answer() async -> LoadAnswer {
+        await withTaskCancellationHandler {
+            await withUnsafeContinuation { continuation in
+                let answer = state.withLock { state -> LoadAnswer? in
+                    if case .answered(let answer) = state { return answer }
+                    state = .waiting(continuation)
+                    return nil
+                }
+                if let answer { continuation.resume(returning: answer) }
+            }
+        } onCancel: {
+            merger.leave(token)
+        }
+    }
+}

@@ -1,0 +1,74 @@
+import Foundation
+
+/// What makes two requests the same, so that one transfer serves both: all that a server can see of them or that says what may
+/// be accepted from it. Their priorities and limits of time may differ; so may header fields that only trace a request.
+///
+/// What carries credentials is part of it: `Authorization`, `Cookie` and every other field, a name and a password, the TLS
+/// settings and the proxy. Two users never share a transfer.
+///
+/// An object, since it is large and handed around with every event.
+package final class MergeKey: Hashable, Sendable {
+    /// Fields that differ between requests for the same thing, in lower case.
+    package static let tracing: Set<String> = ["traceparent", "tracestate", "x-request-id", "x-correlation-id"]
+
+    package let url: String
+    private let method: String
+    private let headers: [HeaderFields.Field]
+    private let body: Data?
+    private let credential: Credential?
+    private let limits: TransferLimits
+    private let tls: TLSSettings
+    private let proxy: Proxy
+    private let httpVersion: HTTPVersionChoice
+    private let acceptsCompression: Bool
+    private let allowedSchemes: Set<String>
+
+    package init(_ request: TransportRequest) {
+        let text = request.url.absoluteString
+        // A fragment is not sent.
+        url = text.contains(byte: UInt8(ascii: "#")) ? String(text.prefix { $0 != "#" }) : text
+        method = request.method
+        headers = request.headers.fields.isEmpty ? [] : Self.normalized(request.headers)
+        body = request.body
+        credential = request.credential
+        limits = request.limits
+        tls = request.tls
+        proxy = request.proxy
+        httpVersion = request.httpVersion
+        acceptsCompression = request.acceptsCompression
+        allowedSchemes = request.allowedSchemes
+    }
+
+    package static func == (one: MergeKey, other: MergeKey) -> Bool {
+        one === other
+            || one.url == other.url && one.method == other.method && one.headers == other.headers
+                && one.body == other.body
+                && one.credential == other.credential && one.limits == other.limits && one.tls == other.tls
+                && one.proxy == other.proxy && one.httpVersion == other.httpVersion
+                && one.acceptsCompression == other.acceptsCompression && one.allowedSchemes == other.allowedSchemes
+    }
+
+    /// Two keys are told apart by what usually differs.
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(url)
+        if !headers.isEmpty { hasher.combine(headers) }
+    }
+
+    /// The fields by their names in lower case, those of one name in their order.
+    private static func normalized(_ headers: HeaderFields) -> [HeaderFields.Field] {
+        let fields = headers.fields.map { HeaderFields.Field(name: $0.name.lowercased(), value: $0.value) }
+            .filter { !tracing.contains($0.name) }
+        return fields.enumerated()
+            .sorted { ($0.element.name, $0.offset) < ($1.element.name, $1.offset) }
+            .map(\.element)
+    }
+}
+
+extension String {
+    /// Whether it has a byte, which `memchr` finds many at a time.
+    fileprivate func contains(byte: UInt8) -> Bool {
+        utf8.withContiguousStorageIfAvailable { bytes in
+            bytes.baseAddress.map { memchr($0, Int32(byte), bytes.count) != nil } ?? false
+        } ?? utf8.contains(byte)
+    }
+}

@@ -1,0 +1,139 @@
+import Foundation
+import HalcyonCache
+import HalcyonImages
+import HalcyonNetworking
+import Synchronization
+
+/// Brings images: from the cache if it has them, else from where they are, processed and cached.
+///
+/// ```swift
+/// let manager = HalcyonManager()
+/// let shoe = Resource(url, categories: ["shoes"], user: "u7")
+/// let thumbnail = DownsamplingImageProcessor(size: PixelSize(width: 200, height: 200))
+/// let result = try await manager.image(for: shoe, options: ImageOptions(processor: thumbnail))
+/// show(result.image)
+/// ```
+///
+/// It looks for the processed image in memory and on disk, then for an original of which it can be made, then, unless only
+/// what is cached was asked for, it loads. Loads of the same URL share one transfer, those of the same provider its bytes, and those
+/// with the same processor its work, too; what comes of them is kept once. Whoever is cancelled gets a `CancellationError` at once, and a transfer stops when
+/// the last one who waits for it is. With callbacks in place of `await`:
+/// ``retrieveImage(with:options:completionHandler:)``. See <doc:Manager>.
+public final class HalcyonManager: Sendable {
+    /// The manager for whoever has none of its own: over the default cache and the default downloader.
+    public static let shared = HalcyonManager()
+
+    /// Where images are kept.
+    public let cache: ImageCache<Bitmap>
+    /// Where originals are kept for further processors.
+    public let originalCache: ImageCache<Bitmap>
+    /// Loads from servers.
+    public let downloader: ImageDownloader
+    /// Reads what was loaded.
+    public let decoder: ImageDecoder
+    /// What holds for loads that do not say otherwise.
+    public let defaultOptions: ImageOptions
+    /// Merges loads from whatever is no server.
+    let providers = ProviderMerger()
+    /// The computed keys whose freshness is being asked for behind somebody's back.
+    let revalidating = Mutex<Set<String>>([])
+    /// Bounds how many loads decode and process at the same time.
+    public let decodeLimiter: DecodeLimiter
+    /// Merges look-ups on disk, so that one file is read and decoded once for all that want it at the same time.
+    let lookUps = SharedWork<String, ImageCacheResult<Bitmap>>()
+    /// Merges the making of variants of kept originals.
+    let variants = SharedWork<VariantKey, Variant>()
+
+    /// A manager.
+    ///
+    /// - Parameters:
+    ///   - originalCache: keeps originals; by default the same cache as the images made of them.
+    ///   - decodeLimiter: bounds how many loads decode at the same time, by default for all managers together.
+    public init(
+        cache: ImageCache<Bitmap> = .default, originalCache: ImageCache<Bitmap>? = nil,
+        downloader: ImageDownloader = .default, decoder: ImageDecoder = ImageDecoder(),
+        defaultOptions: ImageOptions = ImageOptions(), decodeLimiter: DecodeLimiter = .shared
+    ) {
+        self.cache = cache
+        self.originalCache = originalCache ?? cache
+        self.downloader = downloader
+        self.decoder = decoder
+        self.defaultOptions = defaultOptions
+        self.decodeLimiter = decodeLimiter
+    }
+
+    /// The image of a resource.
+    ///
+    /// - Parameter options: by default ``defaultOptions``.
+    /// - Throws: ``ManagerError``, `NetworkError`, `ImageError`, or what a processor or provider of one's own throws;
+    ///   with alternative sources ``ManagerError/allSourcesFailed(_:)``. `CancellationError`, at once, if the task is cancelled.
+    public func image(for resource: Resource, options: ImageOptions? = nil) async throws -> ImageResult {
+        let options = options ?? defaultOptions
+        if let found = inMemory(resource, options) { return found }
+        return try await FirstAnswer.of { [self] in try await image(for: resource, options, nil) }
+    }
+
+    /// The image of a source.
+    ///
+    /// - Throws: as ``image(for:options:)``.
+    public func image(
+        for source: Source, categories: [String] = [], user: String? = nil, options: ImageOptions? = nil
+    ) async throws -> ImageResult {
+        try await image(for: Resource(source, categories: categories, user: user), options: options)
+    }
+
+    /// The image of a URL.
+    ///
+    /// - Throws: as ``image(for:options:)``.
+    public func image(
+        for url: URL, categories: [String] = [], user: String? = nil, options: ImageOptions? = nil
+    ) async throws -> ImageResult {
+        try await image(for: Resource(url, categories: categories, user: user), options: options)
+    }
+
+    // MARK: - Inside
+
+    /// What memory has, where nothing else has to be asked.
+    func inMemory(_ resource: Resource, _ options: ImageOptions) -> ImageResult? {
+        (cache.observation.observer as? any RequestObserver)?.requested(resource, options)
+        guard !options.forceRefresh, options.freshness?.honoursServer != true, !options.wantsOriginalData else {
+            return nil
+        }
+        let load = ImageLoad(resource.source, of: resource, options)
+        guard cache.memoryStorage.isCached(forKey: load.computedKey) else { return nil }
+        return cache.fromMemory(load.computedKey, load.cacheOptions).map {
+            ImageResult(image: $0, cacheType: .memory, source: load.source)
+        }
+    }
+
+    /// The image of the first source that has it.
+    func image(for resource: Resource, _ options: ImageOptions, _ task: DownloadTask?) async throws -> ImageResult {
+        try await inTurn(resource, options) { [self] source in
+            let load = ImageLoad(source, of: resource, options)
+            do {
+                return try await image(load, task)
+            } catch  where !error.isCancellation {
+                cache.recordMiss(forKey: load.key, options: load.cacheOptions)
+                throw error
+            }
+        }
+    }
+
+    /// What the first source gives that does not fail.
+    ///
+    /// - Throws: the error of the only source, or those of all.
+    func inTurn<Value>(
+        _ resource: Resource, _ options: ImageOptions, _ work: (Source) async throws -> Value
+    ) async throws -> Value {
+        var failures: [SourceFailure] = []
+        for source in [resource.source] + options.alternativeSources {
+            do {
+                return try await work(source)
+            } catch  where !error.isCancellation {
+                failures.append(SourceFailure(source: source, error: error))
+            }
+        }
+        if failures.count == 1, let only = failures.first { throw only.error }
+        throw ManagerError.allSourcesFailed(failures)
+    }
+}

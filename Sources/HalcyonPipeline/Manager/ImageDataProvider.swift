@@ -1,0 +1,55 @@
+import Foundation
+import HalcyonSupport
+
+/// Has the bytes of an image, or knows how to get them: a file, an archive, a database, a generator.
+///
+/// Loads from providers of one kind with one key share the bytes that one of them is asked for. What it throws is told to the
+/// ``ImageOptions/retryStrategy``, as a failed transfer is.
+public protocol ImageDataProvider: Sendable {
+    /// What the image is kept under; two providers with the same key have the same image.
+    var cacheKey: String { get }
+    /// The bytes of a file in a known format. Called off the caller's thread, and cancelled when the last one who waits is gone.
+    func data() async throws -> Data
+}
+
+/// A file of this machine.
+struct LocalFileProvider: ImageDataProvider {
+    let url: URL
+    let cacheKey: String
+
+    init(_ url: URL, cacheKey: String?) {
+        self.url = url
+        self.cacheKey = cacheKey ?? url.absoluteString
+    }
+
+    func data() async throws -> Data {
+        do {
+            let queue = CallbackQueue.dispatch(.global(qos: .userInitiated))
+            return try await queue.result { [url] in try Data(contentsOf: url) }
+        } catch {
+            throw ManagerError.cannotReadFile(url, underlying: error)
+        }
+    }
+}
+
+/// Bytes that are here already.
+struct DataProvider: ImageDataProvider {
+    private let bytes: Data
+    let cacheKey: String
+
+    init(_ bytes: Data, cacheKey: String) {
+        self.bytes = bytes
+        self.cacheKey = cacheKey
+    }
+
+    func data() async throws -> Data { bytes }
+}
+
+extension CallbackQueue {
+    /// What a block that may take long gives when it is called there.
+    func result<Value: Sendable>(_ block: @escaping @Sendable () throws -> Value) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            execute { continuation.resume(with: Result(catching: block)) }
+        }
+    }
+}

@@ -1,0 +1,4 @@
+// The modules whose types the interface of this module names.
+@_exported public import HalcyonLearning
+@_exported public import HalcyonPipeline
+@_exported public import HalcyonPrefetch
