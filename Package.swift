@@ -11,11 +11,22 @@ let documentation: [Package.Dependency] =
     Context.environment["HALCYON_DOCS"] == nil
     ? [] : [.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0")]
 
+/// The tests of AVIF link with libavif, which nothing else needs: HALCYON_AVIF adds them.
+let avifTests: [Target] =
+    Context.environment["HALCYON_AVIF"] == nil
+    ? []
+    : [
+        .testTarget(
+            name: "HalcyonAVIFTests", dependencies: ["HalcyonAVIF", "Halcyon"], exclude: ["Fixtures"],
+            swiftSettings: strict)
+    ]
+
 let package = Package(
     name: "Halcyon",
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "Halcyon", targets: ["Halcyon"]),
+        .library(name: "HalcyonAVIF", targets: ["HalcyonAVIF"]),
         .library(name: "HalcyonCache", targets: ["HalcyonCache"]),
         .library(name: "HalcyonNetworking", targets: ["HalcyonNetworking"]),
         .library(name: "HalcyonCurl", targets: ["HalcyonCurl"]),
@@ -48,7 +59,10 @@ let package = Package(
             providers: [.apt(["libturbojpeg0-dev"]), .brew(["jpeg-turbo"])]),
         .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"]), .brew(["libpng"])]),
         .systemLibrary(name: "CWebP", pkgConfig: "libwebp", providers: [.apt(["libwebp-dev"]), .brew(["webp"])]),
-        .target(name: "CImageCodecs", dependencies: ["CTurboJPEG", "CPNG", "CWebP"]),
+        .target(name: "CImageCodecs", dependencies: ["CTurboJPEG", "CPNG", "CWebP", "CZlib"]),
+
+        // Compiles without libavif, and then refuses every file; only what depends on it links with the library.
+        .target(name: "CAVIF", linkerSettings: [.linkedLibrary("avif")]),
 
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("curl")]),
         .target(name: "CProcessor"),
@@ -120,6 +134,7 @@ let package = Package(
                 "HalcyonPrediction", "HalcyonAccessLog",
             ],
             swiftSettings: strict),
+        .target(name: "HalcyonAVIF", dependencies: ["HalcyonImages", "CAVIF"], swiftSettings: strict),
         .target(
             name: "HalcyonTrace", dependencies: ["CZlib", "CZstd", "HalcyonAccessLogReading", "HalcyonSupport"],
             swiftSettings: strict),
@@ -221,5 +236,5 @@ let package = Package(
         .testTarget(
             name: "ReplayTests", dependencies: ["replay", "HalcyonAccessLog", "HalcyonTestSupport"],
             swiftSettings: strict),
-    ]
+    ] + avifTests
 )

@@ -18,7 +18,13 @@ static int is_harmless(const char *message) {
            strstr(message, "unknown JFIF revision number") != NULL;
 }
 
-static codec_status meaning_of_error(const char *message) {
+/// Whether libjpeg met the end marker before the data that it expected, and filled in the rest.
+static int is_cut_short(const char *message) {
+    return strstr(message, "premature end of data segment") != NULL || strstr(message, "instead of RST") != NULL;
+}
+
+static codec_status meaning_of_error(const char *message, int is_cut) {
+    if (is_cut && is_cut_short(message)) return codec_truncated;
     if (strstr(message, "Premature end of JPEG file") != NULL) return codec_truncated;
     if (strstr(message, "nsufficient memory") != NULL) return codec_out_of_memory;
     if (strstr(message, "nsupported") != NULL || strstr(message, "not supported") != NULL) return codec_unsupported;
@@ -35,7 +41,7 @@ static void rgba_from_inverted_cmyk(uint8_t *pixels, size_t count) {
 }
 
 codec_result codec_jpeg_decode(const uint8_t *file, size_t count, int32_t width, int32_t height, int is_cmyk,
-                               int32_t eighths, uint8_t *pixels) {
+                               int32_t eighths, int is_cut, uint8_t *pixels) {
     tjhandle handle = tjInitDecompress();
     if (handle == NULL) return codec_result_make(codec_out_of_memory, "TurboJPEG could not be started");
     codec_result result = codec_result_make(codec_ok, "");
@@ -45,7 +51,7 @@ codec_result codec_jpeg_decode(const uint8_t *file, size_t count, int32_t width,
     if (tjDecompressHeader3(handle, file, count, &actual_width, &actual_height, &sampling, &colours) != 0 &&
         tjGetErrorCode(handle) == TJERR_FATAL) {
         const char *message = tjGetErrorStr2(handle);
-        result = codec_result_make(meaning_of_error(message), message);
+        result = codec_result_make(meaning_of_error(message, is_cut), message);
     } else if (actual_width != width || actual_height != height ||
                is_cmyk != (colours == TJCS_CMYK || colours == TJCS_YCCK)) {
         result = codec_result_make(codec_damaged, "its headers contradict one another");
@@ -53,9 +59,11 @@ codec_result codec_jpeg_decode(const uint8_t *file, size_t count, int32_t width,
                              is_cmyk ? TJPF_CMYK : TJPF_RGBA, TJFLAG_LIMITSCANS) != 0) {
         const char *message = tjGetErrorStr2(handle);
         const int is_whole = tjGetErrorCode(handle) == TJERR_WARNING && is_harmless(message);
-        result = codec_result_make(is_whole ? codec_ok : meaning_of_error(message), message);
+        result = codec_result_make(is_whole ? codec_ok : meaning_of_error(message, is_cut), message);
+        if (is_cut && tjGetErrorCode(handle) == TJERR_WARNING && is_cut_short(message)) result.status = codec_partial;
     }
-    if (result.status == codec_ok && is_cmyk) rgba_from_inverted_cmyk(pixels, (size_t)to_width * (size_t)to_height);
+    if ((result.status == codec_ok || result.status == codec_partial) && is_cmyk)
+        rgba_from_inverted_cmyk(pixels, (size_t)to_width * (size_t)to_height);
     tjDestroy(handle);
     return result;
 }

@@ -10,6 +10,8 @@ public enum CallbackQueue: Sendable {
     case untouch
     /// On this queue.
     case dispatch(DispatchQueue)
+    /// Wherever a function executes the block that it is given, which it does once.
+    case custom(@Sendable (@escaping @Sendable () -> Void) -> Void)
 
     /// Calls a block there, once.
     public func execute(_ block: @escaping @Sendable () -> Void) {
@@ -19,6 +21,7 @@ public enum CallbackQueue: Sendable {
             if MainQueue.isCurrent { block() } else { DispatchQueue.main.async(execute: block) }
         case .untouch: block()
         case .dispatch(let queue): queue.async(execute: block)
+        case .custom(let execute): execute(block)
         }
     }
 }

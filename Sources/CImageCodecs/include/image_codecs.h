@@ -19,6 +19,8 @@ typedef enum {
     /// The format allows it and the library does not know it.
     codec_unsupported = 3,
     codec_out_of_memory = 4,
+    /// The data ends before the picture does, and every pixel is written nevertheless.
+    codec_partial = 5,
 } codec_status;
 
 /// A result, and in the library's words what was wrong: a sentence in ASCII that ends with a NUL.
@@ -37,9 +39,10 @@ typedef struct {
 int32_t codec_jpeg_scaled(int32_t dimension, int32_t eighths);
 
 /// Decodes at `eighths` / 8 of the size (1 to 8), inside the inverse transform. `is_cmyk`: four inks, taken to be stored inverted, as
-/// Adobe's programs do. `pixels` has room for both scaled dimensions.
+/// Adobe's programs do. `is_cut`: the caller has put an end marker where the file ended; if data are missing before it, the result is
+/// `codec_partial`. `pixels` has room for both scaled dimensions.
 codec_result codec_jpeg_decode(const uint8_t *_Nonnull file, size_t count, int32_t width, int32_t height, int is_cmyk,
-                               int32_t eighths, uint8_t *_Nonnull pixels);
+                               int32_t eighths, int is_cut, uint8_t *_Nonnull pixels);
 
 /// `quality` 1 to 100; chroma at half of the resolution below 90, in full from there. Alpha is ignored.
 codec_result codec_jpeg_encode(const uint8_t *_Nonnull pixels, int32_t width, int32_t height, int quality,
@@ -61,6 +64,12 @@ codec_result codec_webp_decode(const uint8_t *_Nonnull file, size_t count, int32
 /// `quality` 0 to 100, or negative: lossless, colours under full transparency kept.
 codec_result codec_webp_encode(const uint8_t *_Nonnull pixels, int32_t width, int32_t height, int is_opaque,
                                float quality, codec_file *_Nonnull file);
+
+/// Decompresses zlib's format to at most `limit` bytes.
+codec_result codec_inflate(const uint8_t *_Nonnull source, size_t count, size_t limit, codec_file *_Nonnull file);
+
+/// The checksum of a PNG chunk.
+uint32_t codec_crc32(const uint8_t *_Nonnull bytes, size_t count);
 
 /// Gives a written file back.
 void codec_free(codec_file *_Nonnull file);

@@ -6,6 +6,15 @@ public protocol DataTransformable {
     func toData() throws -> Data
     /// The value of some bytes.
     static func fromData(_ data: Data) throws -> Self
+    /// Returns the bytes to keep, which may be those that the value was made of. The default implementation ignores these.
+    func toData(original: Data?) throws -> Data
+    /// Whether ``toData(original:)`` returns the original bytes for a value that still shows them. By default `false`.
+    static var keepsOriginalData: Bool { get }
+}
+
+extension DataTransformable {
+    public func toData(original: Data?) throws -> Data { try toData() }
+    public static var keepsOriginalData: Bool { false }
 }
 
 extension Data: DataTransformable {

@@ -10,6 +10,13 @@ public protocol CacheSerializer<Value>: Sendable {
     func data(with value: Value, original: Data?) -> Data?
     /// The value of some bytes; `nil` if they are none.
     func value(with data: Data) -> Value?
+    /// Whether ``data(with:original:)`` returns the original bytes for a value that still shows them, so that they can be read from
+    /// disk again. By default `false`.
+    var keepsOriginalData: Bool { get }
+}
+
+extension CacheSerializer {
+    public var keepsOriginalData: Bool { false }
 }
 
 /// The serializer of values that can turn themselves into bytes.
@@ -17,8 +24,9 @@ public struct TransformingSerializer<Value: DataTransformable & Sendable>: Cache
     /// The serializer.
     public init() {}
 
-    /// The value's own bytes, not the original ones.
-    public func data(with value: Value, original: Data?) -> Data? { try? value.toData() }
+    /// The value's own choice of bytes: see ``DataTransformable/toData(original:)``.
+    public func data(with value: Value, original: Data?) -> Data? { try? value.toData(original: original) }
+    public var keepsOriginalData: Bool { Value.keepsOriginalData }
     /// The value's own reading of the bytes.
     public func value(with data: Data) -> Value? { try? Value.fromData(data) }
 }

@@ -18,7 +18,7 @@ public struct Bitmap: Sendable {
     /// Whether every alpha is 255.
     public let isOpaque: Bool
     /// Where the picture comes from, if from a file: tells serializers the format to keep it in.
-    public internal(set) var provenance: Provenance?
+    public var provenance: Provenance?
 
     /// What is known about the file behind a picture.
     public struct Provenance: Sendable, Hashable {
@@ -26,6 +26,27 @@ public struct Bitmap: Sendable {
         public var format: ImageFormat
         /// Whether the picture is all that the file shows: in full size, no processor has changed it.
         public var isUnaltered: Bool
+        /// Whether the file was there to its end. `false` only with ``ImageDecodingOptions/showsTruncated``; such pictures are not cached.
+        public var isComplete = true
+        /// What became of the file's colour profile.
+        public var colors = Colors.untagged
+
+        /// What became of a file's colour profile.
+        public enum Colors: String, Sendable, Hashable {
+            /// The file has none: the numbers are taken for sRGB.
+            case untagged
+            /// The profile is sRGB within a quarter of a level.
+            case sRGB
+            /// The numbers were converted from the profile to sRGB.
+            case converted
+            /// The profile was not applied: it has tables in place of a matrix, is for CMYK, is damaged, or conversion was turned off.
+            case kept
+        }
+
+        /// The origin of a picture that a decoder of one's own has made.
+        public init(format: ImageFormat, isUnaltered: Bool, isComplete: Bool = true, colors: Colors = .untagged) {
+            (self.format, self.isUnaltered, self.isComplete, self.colors) = (format, isUnaltered, isComplete, colors)
+        }
     }
 
     /// A picture of given pixels. O(pixels): looks for transparency.

@@ -22,13 +22,13 @@ public enum ImageError: Error, Sendable, Equatable, CustomStringConvertible {
     /// One sentence that says what is wrong and what would be accepted.
     public var description: String {
         switch self {
-        case .unknownFormat: "The bytes are no image; JPEG, PNG, WebP and GIF are known."
+        case .unknownFormat: "The bytes are no image of a registered format; JPEG, PNG, WebP and GIF are built in."
         case .truncated(let format):
             "The \(format) file ends before its picture does; it may not have been loaded whole."
         case .damaged(let format, let reason): "The \(format) file is damaged: \(reason)."
         case .unsupported(let format, let feature): "The \(format) file has \(feature), which is not supported."
         case .tooManyPixels(let size, let limit):
-            "The picture has \(size) pixels; at most \(limit) may be decoded."
+            "The picture has \(size) pixels; at most \(limit) may be decoded at this scale."
         case .outOfMemory: "There is no memory for the picture."
         case .invalidSize(let size):
             "A picture of \(size) pixels cannot be made: sides are to be 1 to 1,000,000, and 268,435,456 pixels are the most."

@@ -1,17 +1,31 @@
 import Foundation
 
-/// The formats of files.
-public enum ImageFormat: String, Sendable, Hashable, CaseIterable, CustomStringConvertible {
-    /// Lossy, without alpha (ISO/IEC 10918).
-    case jpeg = "JPEG"
-    /// Lossless (W3C).
-    case png = "PNG"
-    /// Lossy or lossless (RFC 9649).
-    case webp = "WebP"
-    /// A palette; read, not written (GIF89a).
-    case gif = "GIF"
+/// A format of files. Equal names are the same format; ``ImageCodecs`` finds what reads and writes it.
+public struct ImageFormat: Sendable, Hashable, CustomStringConvertible {
+    /// The usual name, as in `JPEG`.
+    public let name: String
+    /// The usual extension of a file's name, without a dot.
+    public let fileExtension: String
+    /// Whether pixels can be transparent.
+    public let holdsAlpha: Bool
 
-    /// The format whose signature some bytes begin with; `nil` if with none. O(1).
+    /// A format that a decoder or encoder of one's own reads or writes.
+    public init(name: String, fileExtension: String, holdsAlpha: Bool) {
+        (self.name, self.fileExtension, self.holdsAlpha) = (name, fileExtension, holdsAlpha)
+    }
+
+    /// Lossy, without alpha (ISO/IEC 10918).
+    public static let jpeg = ImageFormat(name: "JPEG", fileExtension: "jpg", holdsAlpha: false)
+    /// Lossless (W3C).
+    public static let png = ImageFormat(name: "PNG", fileExtension: "png", holdsAlpha: true)
+    /// Lossy or lossless (RFC 9649).
+    public static let webp = ImageFormat(name: "WebP", fileExtension: "webp", holdsAlpha: true)
+    /// A palette; read, not written (GIF89a).
+    public static let gif = ImageFormat(name: "GIF", fileExtension: "gif", holdsAlpha: true)
+    /// Lossy or lossless (AV1 Image File Format); read by the product `HalcyonAVIF`.
+    public static let avif = ImageFormat(name: "AVIF", fileExtension: "avif", holdsAlpha: true)
+
+    /// The format among JPEG, PNG, WebP and GIF whose signature some bytes begin with; `nil` for others. O(1).
     public init?(of data: Data) {
         guard let format = data.withUnsafeBytes({ Self.detect(ByteView($0)) }) else { return nil }
         self = format
@@ -25,28 +39,9 @@ public enum ImageFormat: String, Sendable, Hashable, CaseIterable, CustomStringC
         return nil
     }
 
-    /// The usual extension of a file's name.
-    public var fileExtension: String {
-        switch self {
-        case .jpeg: "jpg"
-        case .png: "png"
-        case .webp: "webp"
-        case .gif: "gif"
-        }
-    }
+    public static func == (one: ImageFormat, other: ImageFormat) -> Bool { one.name == other.name }
+    public func hash(into hasher: inout Hasher) { hasher.combine(name) }
 
-    /// Whether its pixels can be transparent.
-    public var holdsAlpha: Bool { self != .jpeg }
-
-    /// The longest side that can be written, in pixels; the codecs' limits.
-    package var longestSide: Int {
-        switch self {
-        case .jpeg: 65_500
-        case .webp: 16_383
-        case .png, .gif: 1_000_000
-        }
-    }
-
-    /// Its name.
-    public var description: String { rawValue }
+    /// The name.
+    public var description: String { name }
 }

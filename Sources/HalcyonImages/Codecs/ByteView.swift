@@ -13,6 +13,9 @@ struct ByteView {
     /// The address for a C function; never of no bytes.
     var pointer: UnsafePointer<UInt8>? { base.baseAddress?.assumingMemoryBound(to: UInt8.self) }
 
+    /// A copy of the bytes.
+    var bytes: [UInt8] { [UInt8](base) }
+
     /// A byte; `nil` outside.
     subscript(at: Int) -> UInt8? {
         // One comparison: a negative index is a large unsigned one.

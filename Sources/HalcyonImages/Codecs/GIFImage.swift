@@ -1,11 +1,14 @@
+import Foundation
+
 /// A GIF file, decoded here: the first frame on its screen, the rest of which stays transparent (GIF89a specification, CompuServe 1990).
+/// All frames are ``GIFFrames``.
 struct GIFImage: CodedImage {
     static let format = ImageFormat.gif
     let size: PixelSize
     let orientation = ImageOrientation.up
     let declaresAlpha = true
     private let bytes: ByteView
-    private let globalColors: ByteView?
+    private let globalColors: Range<Int>?
     /// Where the first block begins.
     private let blocks: Int
 
@@ -20,11 +23,11 @@ struct GIFImage: CodedImage {
     }
 
     /// The colour table that `flags` announce at a place, and where it ends.
-    private static func colors(_ bytes: ByteView, _ at: Int, _ flags: UInt8) throws(ImageError) -> (ByteView?, Int) {
+    private static func colors(_ bytes: ByteView, _ at: Int, _ flags: UInt8) throws(ImageError) -> (Range<Int>?, Int) {
         guard flags & 0x80 != 0 else { return (nil, at) }
         let length = 3 << (Int(flags & 7) + 1)
-        guard let table = bytes.slice(at, length) else { throw .truncated(.gif) }
-        return (table, at + length)
+        guard bytes.slice(at, length) != nil else { throw .truncated(.gif) }
+        return (at..<at + length, at + length)
     }
 
     /// Where a chain of sub-blocks ends.
@@ -37,28 +40,53 @@ struct GIFImage: CodedImage {
         throw .truncated(.gif)
     }
 
-    /// A frame as its descriptor says it.
-    private struct Frame {
+    /// A frame as its descriptor says it; places are those of the file.
+    struct Frame {
         var x: Int
         var y: Int
         var size: PixelSize
         var isInterlaced: Bool
-        var colors: ByteView
+        var colors: Range<Int>
         var transparent: UInt8?
+        var disposal = AnimationFrame.Disposal.keep
+        /// In hundredths of a second.
+        var delay = 0
         /// Where the least code size stands, before the data.
         var data: Int
     }
 
-    /// Walks the blocks, as far as `visit` wants; `false` ends the walk.
-    private func walk(_ visit: (Frame) throws(ImageError) -> Bool) throws(ImageError) {
-        var at = blocks
+    /// What an extension says of the frame behind it.
+    private struct Control {
         var transparent: UInt8?
+        var disposal = AnimationFrame.Disposal.keep
+        var delay = 0
+    }
+
+    /// Walks the blocks to the trailer, as far as `visit` wants; `false` ends the walk. `loops` is told the number of repetitions.
+    private func walk(
+        loops: (Int) -> Void = { _ in }, _ visit: (Frame) throws(ImageError) -> Bool
+    ) throws(ImageError) {
+        var at = blocks
+        var control = Control()
         while let kind = bytes[at] {
             switch kind {
             case 0x3B: return
             case 0x21:
                 guard let label = bytes[at + 1] else { throw .truncated(.gif) }
-                if label == 0xF9, let flags = bytes[at + 3] { transparent = flags & 1 != 0 ? bytes[at + 6] : nil }
+                if label == 0xF9, let flags = bytes[at + 3] {
+                    control.transparent = flags & 1 != 0 ? bytes[at + 6] : nil
+                    control.delay = bytes.little(at + 4, 2) ?? 0
+                    switch flags >> 2 & 7 {
+                    case 2: control.disposal = .background
+                    case 3: control.disposal = .previous
+                    default: control.disposal = .keep
+                    }
+                }
+                if label == 0xFF, bytes.holds("NETSCAPE2.0".utf8, at: at + 3), bytes[at + 15] == 1,
+                    let count = bytes.little(at + 16, 2)
+                {
+                    loops(count)
+                }
                 at = try end(ofChain: at + 2)
             case 0x2C:
                 guard let x = bytes.little(at + 1, 2), let y = bytes.little(at + 3, 2),
@@ -68,9 +96,10 @@ struct GIFImage: CodedImage {
                 guard let colors = local ?? globalColors else { throw .damaged(.gif, reason: "it has no colours") }
                 let frame = Frame(
                     x: x, y: y, size: PixelSize(width: width, height: height), isInterlaced: flags & 0x40 != 0,
-                    colors: colors, transparent: transparent, data: data)
+                    colors: colors, transparent: control.transparent, disposal: control.disposal, delay: control.delay,
+                    data: data)
                 guard try visit(frame) else { return }
-                transparent = nil
+                control = Control()
                 at = try end(ofChain: data + 1)
             default: throw .damaged(.gif, reason: "a block of unknown kind \(kind)")
             }
@@ -78,33 +107,54 @@ struct GIFImage: CodedImage {
         throw .truncated(.gif)
     }
 
-    /// Every frame must be there, and the trailer behind the last.
-    func checkComplete() throws(ImageError) {
-        try walk { _ in true }
-    }
-
-    func pixels(at wanted: PixelSize) throws(ImageError) -> Bitmap {
+    /// The first frame. Every frame must be there, and the trailer behind the last.
+    func pixels(
+        at wanted: PixelSize, _ options: ImageDecodingOptions
+    ) throws(ImageError) -> (Bitmap, isComplete: Bool) {
         var first: Frame?
         try walk { frame in
-            first = frame
-            return false
+            if first == nil { first = frame }
+            return true
         }
         guard let frame = first else { throw .damaged(.gif, reason: "it has no picture") }
+        return (try pixels(of: frame).placed(on: size, x: frame.x, y: frame.y), true)
+    }
+
+    /// All frames, whether they can be decoded or not, and how often they are repeated; `nil`: the file does not say.
+    func frames() throws(ImageError) -> (frames: [Frame], loops: Int?) {
+        var (frames, loops): ([Frame], Int?) = ([], nil)
+        try walk(loops: { loops = $0 }) { frame throws(ImageError) in
+            try check(frame)
+            frames.append(frame)
+            return true
+        }
+        return (frames, loops)
+    }
+
+    private func check(_ frame: Frame) throws(ImageError) {
         guard frame.size.pixelCount > 0, frame.x + frame.size.width <= size.width,
             frame.y + frame.size.height <= size.height
         else { throw .damaged(.gif, reason: "a frame is not inside of the screen") }
+    }
+
+    /// The pixels of a frame alone.
+    func pixels(of frame: Frame) throws(ImageError) -> Bitmap {
+        try check(frame)
         guard let codeSize = bytes[frame.data] else { throw .truncated(.gif) }
         let indices = try LZW.indices(
             bytes, chain: frame.data + 1, codeSize: Int(codeSize), count: frame.size.pixelCount)
         return Bitmap(size: frame.size, pixels: try expand(indices, frame), isOpaque: nil)
-            .placed(on: size, x: frame.x, y: frame.y)
+    }
+
+    static func animation(of data: Data, _ options: ImageDecodingOptions) throws -> (any AnimatedImageSource)? {
+        try GIFFrames(data, options)
     }
 
     /// Colours in place of their numbers, rows in their order.
     private func expand(_ indices: [UInt8], _ frame: Frame) throws(ImageError) -> [UInt8] {
         var palette = [UInt32](repeating: 0, count: 256)
         for index in 0..<frame.colors.count / 3 {
-            guard let color = frame.colors.little(index * 3, 3) else { throw .truncated(.gif) }
+            guard let color = bytes.little(frame.colors.lowerBound + index * 3, 3) else { throw .truncated(.gif) }
             palette[index] = UInt32(color) | 0xFF00_0000
         }
         if let transparent = frame.transparent { palette[Int(transparent)] = 0 }

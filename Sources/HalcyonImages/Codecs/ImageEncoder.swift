@@ -6,7 +6,7 @@ import Foundation
 /// ```swift
 /// let data = try ImageEncoder.jpeg(quality: 85).encode(picture)
 /// ```
-public enum ImageEncoder: Sendable, Hashable {
+public enum ImageEncoder: ImageEncoding, Hashable {
     /// Lossy, without alpha: what is transparent is put on `background`. Chroma at half of the resolution below a quality of 90.
     /// - quality: 1 to 100.
     case jpeg(quality: Int = 85, background: PixelColor = .white)
@@ -25,6 +25,28 @@ public enum ImageEncoder: Sendable, Hashable {
         case .jpeg: .jpeg
         case .png: .png
         case .webp, .webpLossless: .webp
+        }
+    }
+
+    /// Whether a decoder gives the same pixels again.
+    public var isLossless: Bool {
+        switch self {
+        case .png, .webpLossless: true
+        case .jpeg, .webp: false
+        }
+    }
+
+    /// Returns whether the format can hold a picture: within its longest side, and for JPEG without transparency.
+    public func canEncode(_ picture: Bitmap) -> Bool {
+        max(picture.width, picture.height) <= longestSide && (format.holdsAlpha || picture.isOpaque)
+    }
+
+    /// The longest side that can be written, in pixels; the codecs' limits.
+    private var longestSide: Int {
+        switch self {
+        case .jpeg: 65_500
+        case .webp, .webpLossless: 16_383
+        case .png: 1_000_000
         }
     }
 
@@ -67,7 +89,7 @@ public enum ImageEncoder: Sendable, Hashable {
             }
         case .webpLossless: break
         }
-        let limit = format.longestSide
+        let limit = longestSide
         guard max(picture.width, picture.height) <= limit else {
             throw .cannotEncode(format, reason: "it has \(picture.size) pixels, and a side at most \(limit)")
         }

@@ -8,4 +8,10 @@ public struct ImageInformation: Sendable, Hashable {
     public var orientation: ImageOrientation
     /// Whether pixels can be transparent; a decoded picture tells whether any is.
     public var declaresAlpha: Bool
+
+    /// What a decoder of one's own has read.
+    public init(format: ImageFormat, size: PixelSize, orientation: ImageOrientation, declaresAlpha: Bool) {
+        (self.format, self.size) = (format, size)
+        (self.orientation, self.declaresAlpha) = (orientation, declaresAlpha)
+    }
 }

@@ -22,8 +22,8 @@ public enum ImageOrientation: Int, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The picture as it is to be shown. O(pixels).
-    func applied(to picture: Bitmap) -> Bitmap {
+    /// Returns the picture as it is to be shown. O(pixels).
+    public func applied(to picture: Bitmap) -> Bitmap {
         guard self != .up else { return picture }
         let steps = steps
         let shown = isTransposed ? picture.size.transposed : picture.size

@@ -1,6 +1,8 @@
 import CImageCodecs
+import Foundation
 
-/// A PNG file: its chunks are walked here, its pixels decoded by libpng. Of an animation the picture that every decoder shows.
+/// A PNG file: its chunks are walked here, its pixels decoded by libpng. Of an animation the picture that every decoder shows;
+/// its frames are ``APNGFrames``.
 struct PNGImage: CodedImage {
     static let format = ImageFormat.png
     let size: PixelSize
@@ -8,6 +10,9 @@ struct PNGImage: CodedImage {
     let declaresAlpha: Bool
     private let bytes: ByteView
     private let hasEnd: Bool
+    private let isGrey: Bool
+    /// Where the compressed colour profile is.
+    private let profilePlace: ByteView?
 
     init(_ bytes: ByteView) throws(ImageError) {
         guard let width = bytes.big(16, 4), let height = bytes.big(20, 4), let color = bytes[25] else {
@@ -20,6 +25,7 @@ struct PNGImage: CodedImage {
             throw .damaged(.png, reason: "its size is \(width)x\(height)")
         }
         var (orientation, hasEnd, hasKey) = (ImageOrientation.up, false, false)
+        var profilePlace: ByteView?
         var at = 8
         while !hasEnd, let length = bytes.big(at, 4), bytes.slice(at + 8, length + 4) != nil {
             if bytes.holds("IEND".utf8, at: at + 4) { hasEnd = true }
@@ -27,24 +33,45 @@ struct PNGImage: CodedImage {
             if bytes.holds("eXIf".utf8, at: at + 4), let content = bytes.slice(at + 8, length) {
                 orientation = EXIF.orientation(content)
             }
+            if profilePlace == nil, bytes.holds("iCCP".utf8, at: at + 4) { profilePlace = bytes.slice(at + 8, length) }
             at += 12 + length
         }
         self.bytes = bytes
+        self.profilePlace = profilePlace
+        isGrey = color & 2 == 0
         size = PixelSize(width: width, height: height)
         self.orientation = orientation
         self.hasEnd = hasEnd
         declaresAlpha = color & 4 != 0 || hasKey
     }
 
-    func checkComplete() throws(ImageError) {
-        if !hasEnd { throw .truncated(.png) }
+    var profileSpace: ColorProfile.Space? { isGrey ? .grey : .rgb }
+
+    /// The profile follows a name that ends with a zero, and a byte for the compression.
+    func profile() -> [UInt8]? {
+        guard let profilePlace else { return nil }
+        guard let end = profilePlace.first(0, from: 0),
+            let packed = profilePlace.slice(end + 2, profilePlace.count - end - 2), let source = packed.pointer
+        else { return [] }
+        var file = codec_file()
+        defer { codec_free(&file) }
+        guard codec_inflate(source, packed.count, ColorProfile.sizeLimit, &file).status == codec_ok,
+            let bytes = file.bytes
+        else { return [] }
+        return [UInt8](UnsafeBufferPointer(start: bytes, count: file.count))
     }
 
-    func pixels(at wanted: PixelSize) throws(ImageError) -> Bitmap {
-        guard let file = bytes.pointer else { throw .truncated(.png) }
+    func pixels(
+        at wanted: PixelSize, _ options: ImageDecodingOptions
+    ) throws(ImageError) -> (Bitmap, isComplete: Bool) {
+        guard hasEnd, let file = bytes.pointer else { throw .truncated(.png) }
         let pixels = try PixelMemory.attempt(size) { output throws(ImageError) in
             try check(codec_png_decode(file, bytes.count, Int32(size.width), Int32(size.height), output))
         }
-        return Bitmap(size: size, pixels: pixels, isOpaque: declaresAlpha ? nil : true)
+        return (Bitmap(size: size, pixels: pixels, isOpaque: declaresAlpha ? nil : true), true)
+    }
+
+    static func animation(of data: Data, _ options: ImageDecodingOptions) throws -> (any AnimatedImageSource)? {
+        try APNGFrames(data, options)
     }
 }

@@ -1,6 +1,8 @@
 import CImageCodecs
+import Foundation
 
-/// A WebP file: its container is walked here, its pixels decoded by libwebp. Of an animation the first frame.
+/// A WebP file: its container is walked here, its pixels decoded by libwebp. Of an animation the first frame;
+/// all of them are ``WebPFrames``.
 struct WebPImage: CodedImage {
     static let format = ImageFormat.webp
     let size: PixelSize
@@ -11,13 +13,18 @@ struct WebPImage: CodedImage {
     private let announced: Int
     /// The first frame of an animation.
     private var frame: Frame?
+    private var profilePlace: ByteView?
+    /// Whether the codec holds the whole stored picture while it scales.
+    private var isLossless = false
 
     /// A frame's chunks and its place on the canvas.
-    private struct Frame {
+    struct Frame {
         var chunks: ByteView
         var size: PixelSize
         var x: Int
         var y: Int
+        var duration: Int
+        var flags: UInt8
     }
 
     init(_ bytes: ByteView) throws(ImageError) {
@@ -37,6 +44,8 @@ struct WebPImage: CodedImage {
                 declaresAlpha = flags & 16 != 0
             } else if bytes.holds("ANMF".utf8, at: at), frame == nil {
                 frame = content.flatMap(Self.frame)
+            } else if bytes.holds("ICCP".utf8, at: at), profilePlace == nil {
+                profilePlace = content
             } else if bytes.holds("EXIF".utf8, at: at), let content {
                 let isPrefixed = content.starts(with: "Exif\0\0".utf8)
                 orientation = EXIF.orientation(
@@ -44,6 +53,7 @@ struct WebPImage: CodedImage {
             } else if canvas == nil, let still = Self.still(bytes, at: at) {
                 (canvas, declaresAlpha) = still
             }
+            if bytes.holds("VP8L".utf8, at: at) { isLossless = true }
             at += 8 + size + size % 2
         }
         guard let canvas else {
@@ -76,15 +86,20 @@ struct WebPImage: CodedImage {
         return nil
     }
 
-    private static func frame(_ content: ByteView) -> Frame? {
+    static func frame(_ content: ByteView) -> Frame? {
         guard let x = content.little(0, 3), let y = content.little(3, 3), let width = content.little(6, 3),
-            let height = content.little(9, 3), let chunks = content.slice(16, content.count - 16)
+            let height = content.little(9, 3), let duration = content.little(12, 3), let flags = content[15],
+            let chunks = content.slice(16, content.count - 16)
         else { return nil }
-        return Frame(chunks: chunks, size: PixelSize(width: width + 1, height: height + 1), x: x * 2, y: y * 2)
+        return Frame(
+            chunks: chunks, size: PixelSize(width: width + 1, height: height + 1), x: x * 2, y: y * 2,
+            duration: duration, flags: flags)
     }
 
-    func checkComplete() throws(ImageError) {
-        if bytes.count < announced { throw .truncated(.webp) }
+    func profile() -> [UInt8]? { profilePlace?.bytes }
+
+    func allocatedPixels(at wanted: PixelSize) -> Int {
+        isLossless ? max(size.pixelCount, wanted.pixelCount) : wanted.pixelCount
     }
 
     /// Any size: libwebp scales while it decodes. An animation's frame is decoded as it is.
@@ -99,21 +114,29 @@ struct WebPImage: CodedImage {
         return PixelSize(width: (wanted.height * size.width + size.height - 1) / size.height, height: wanted.height)
     }
 
-    func pixels(at wanted: PixelSize) throws(ImageError) -> Bitmap {
-        guard let frame else { return try decode(bytes, size, scaledTo: wanted) }
-        let part = try decode(frame.chunks, frame.size, scaledTo: frame.size)
-        return part.placed(on: size, x: frame.x, y: frame.y)
+    func pixels(
+        at wanted: PixelSize, _ options: ImageDecodingOptions
+    ) throws(ImageError) -> (Bitmap, isComplete: Bool) {
+        if bytes.count < announced { throw .truncated(.webp) }
+        guard let frame else { return (try Self.decode(bytes, size, scaledTo: wanted), true) }
+        let part = try Self.decode(frame.chunks, frame.size, scaledTo: frame.size)
+        return (part.placed(on: size, x: frame.x, y: frame.y), true)
     }
 
-    private func decode(
+    static func animation(of data: Data, _ options: ImageDecodingOptions) throws -> (any AnimatedImageSource)? {
+        try WebPFrames(data, options)
+    }
+
+    /// Decodes the chunks of a still picture or a frame.
+    static func decode(
         _ chunks: ByteView, _ size: PixelSize, scaledTo wanted: PixelSize
     ) throws(ImageError) -> Bitmap {
         guard let file = chunks.pointer else { throw .truncated(.webp) }
         let pixels = try PixelMemory.attempt(wanted) { output throws(ImageError) in
-            try check(
-                codec_webp_decode(
-                    file, chunks.count, Int32(size.width), Int32(size.height), Int32(wanted.width),
-                    Int32(wanted.height), output))
+            try codec_webp_decode(
+                file, chunks.count, Int32(size.width), Int32(size.height), Int32(wanted.width), Int32(wanted.height),
+                output
+            ).check(.webp)
         }
         // The flags of the container are a hint only.
         return Bitmap(size: wanted, pixels: pixels, isOpaque: nil)

@@ -2,83 +2,80 @@ import Foundation
 import HalcyonCache
 import HalcyonImages
 
-/// Keeps pictures on disk in the format that they came in, in one of one's own choice, or as the very bytes that they were made of.
+/// Keeps pictures on disk as the very bytes that they were made of, and what a processor has made in the format that the original
+/// came in, or in one of one's own choice.
 ///
 /// ```swift
-/// let cache = ImageCache<Bitmap>(disk: DiskStorageConfig(name: "photos"), serializer: BitmapSerializer(prefersOriginal: true))
+/// let cache = ImageCache<Bitmap>(disk: DiskStorageConfig(name: "photos"), serializer: BitmapSerializer(format: .always(ImageEncoder.png())))
 /// ```
 ///
-/// The original bytes are preferred only for a picture that still shows them: what a processor has made is always encoded anew, also
-/// when the original is handed in with it, so that a variant's key never gets the original's picture.
+/// The original bytes are kept only for a picture that still shows them: what a processor has made is always encoded anew, also
+/// when the original is handed in with it, so that a variant's key never gets the original's picture. A picture of a truncated file
+/// (``Bitmap/Provenance/isComplete``) is not kept at all.
 public struct BitmapSerializer: CacheSerializer {
     /// Which format pictures are kept in.
-    public enum Format: Sendable, Hashable {
-        /// The one that they came in: JPEG at a quality of 90, WebP without loss; PNG where that is GIF or unknown, and in place of
-        /// JPEG where a processor made something transparent.
+    public enum Format: Sendable {
+        /// The one that they came in, by the first encoder of the decoder's registry: JPEG at a quality of 90, WebP without loss; PNG
+        /// where that is GIF or unknown, and in place of JPEG where a processor made something transparent.
         case asOriginal
         /// Always this one.
-        case always(ImageEncoder)
+        case always(any ImageEncoding)
     }
 
-    /// Which format pictures are kept in.
+    /// Which format pictures are kept in that are encoded.
     public var format: Format
-    /// Whether a picture that nobody changed is kept as the bytes that it was made of.
+    /// Whether a picture that no processor has changed is kept as the bytes that it was made of.
     public var prefersOriginal: Bool
-    /// Reads what is on disk.
+    /// Reads what is on disk; its registry has the encoders.
     public var decoder: ImageDecoder
 
-    /// A serializer; by default in the format that a picture came in, encoded anew.
-    public init(
-        format: Format = .asOriginal, prefersOriginal: Bool = false, decoder: ImageDecoder = ImageDecoder()
-    ) {
+    /// A serializer.
+    ///
+    /// - Parameter prefersOriginal: by default `true` for ``Format/asOriginal`` and `false` for ``Format/always(_:)``.
+    public init(format: Format = .asOriginal, prefersOriginal: Bool? = nil, decoder: ImageDecoder) {
         self.format = format
-        self.prefersOriginal = prefersOriginal
+        self.prefersOriginal =
+            prefersOriginal ?? { if case .asOriginal = format { true } else { false } }()
         self.decoder = decoder
     }
 
-    /// The picture as JPEG, whatever it came in.
-    public static func jpeg(quality: Int = 90) -> BitmapSerializer {
-        BitmapSerializer(format: .always(.jpeg(quality: quality)))
-    }
-
-    /// The picture as PNG, whatever it came in.
-    public static var png: BitmapSerializer { BitmapSerializer(format: .always(.png())) }
-
-    /// The picture as WebP, whatever it came in.
-    public static func webp(quality: Double = 90) -> BitmapSerializer {
-        BitmapSerializer(format: .always(.webp(quality: quality)))
-    }
+    public var keepsOriginalData: Bool { prefersOriginal }
 
     public func data(with value: Bitmap, original: Data?) -> Data? {
-        let isUnaltered = value.provenance?.isUnaltered == true
-        if prefersOriginal, isUnaltered, let original, ImageFormat(of: original) == value.provenance?.format {
+        guard value.provenance?.isComplete != false else { return nil }
+        if prefersOriginal, value.provenance?.isUnaltered == true, let original,
+            decoder.codecs.decoder(of: original)?.format == value.provenance?.format
+        {
             return original
         }
-        return try? encoder(for: value, original: original).encode(value)
+        return try? encoder(for: value, original: original)?.encode(value)
     }
 
-    public func value(with data: Data) -> Bitmap? { try? decoder.decode(data) }
+    /// The picture of a file. At most as many threads decode at a time as there are processors; others wait.
+    public func value(with data: Data) -> Bitmap? { try? DecodingGate.shared.run { try decoder.decode(data) } }
 
-    private func encoder(for value: Bitmap, original: Data?) -> ImageEncoder {
+    private func encoder(for value: Bitmap, original: Data?) -> (any ImageEncoding)? {
         if case .always(let encoder) = format { return encoder }
-        switch value.provenance?.format ?? original.flatMap(ImageFormat.init(of:)) {
-        case .jpeg where value.isOpaque: return .jpeg(quality: 90)
-        case .webp where max(value.width, value.height) <= ImageFormat.webp.longestSide: return .webpLossless
-        default: return .png()
-        }
+        let codecs = decoder.codecs
+        return codecs.encoder(
+            of: value.provenance?.format ?? original.flatMap { codecs.decoder(of: $0)?.format }, for: value)
     }
 }
 
-extension Bitmap: DataTransformable {
-    /// The picture in the format that it came in; see ``BitmapSerializer/Format/asOriginal``.
-    public func toData() throws -> Data {
-        guard let data = BitmapSerializer().data(with: self, original: nil) else {
-            throw ImageError.cannotEncode(provenance?.format ?? .png, reason: "the encoder refuses it")
-        }
-        return data
-    }
+/// Bounds the threads that decode for a cache at the same time. Serializers are called on the cache's own threads, which may wait;
+/// asynchronous loads take their turns before they get here.
+final class DecodingGate: Sendable {
+    static let shared = DecodingGate(ProcessInfo.processInfo.activeProcessorCount)
 
-    public static func fromData(_ data: Data) throws -> Bitmap { try ImageDecoder().decode(data) }
+    private let turns: DispatchSemaphore
+
+    init(_ limit: Int) { turns = DispatchSemaphore(value: max(1, limit)) }
+
+    func run<Value>(_ work: () throws -> Value) rethrows -> Value {
+        turns.wait()
+        defer { turns.signal() }
+        return try work()
+    }
 }
 
 extension Bitmap: CacheCostCalculable {

@@ -40,7 +40,7 @@ extension HalcyonManager {
                 await cache.holds(load.computedKey, where: record.isOf)
             else { return try await loaded(load, task) }
             switch try await downloader.revalidate(
-                url, record.freshness, processor: processor(load), options: load.options.download)
+                url, record.freshness, processor: processor(load), options: limited(load.options).download)
             {
             case .modified(let new):
                 return await result(load, new.value, new.originalData, new.freshness)
@@ -57,12 +57,12 @@ extension HalcyonManager {
         }
     }
 
-    /// The freshness of an original that is kept, and whether it may be used without asking.
-    func freshnessOfOriginal(_ load: ImageLoad) async -> (isUsable: Bool, known: Freshness?) {
+    /// Whether an original that is kept may be used without asking its server, and what was noted of it, which may be of other bytes.
+    func freshnessOfOriginal(_ load: ImageLoad) async -> (isUsable: Bool, noted: FreshnessRecord?) {
         guard let policy = load.options.freshness, policy.honoursServer else { return (true, nil) }
-        let freshness = await record(originalCache, load.key)?.freshness
-        let mayUse = load.options.onlyFromCache || policy.decision(for: freshness, at: seconds) == .use
-        return (mayUse, freshness)
+        let record = await record(originalCache, load.key)
+        let mayUse = load.options.onlyFromCache || policy.decision(for: record?.freshness, at: seconds) == .use
+        return (mayUse, record)
     }
 
     // MARK: - Inside
@@ -119,7 +119,7 @@ extension HalcyonManager {
             return true
         }
         switch try await downloader.revalidate(
-            url, record.freshness, processor: processor(load), options: load.options.download)
+            url, record.freshness, processor: processor(load), options: limited(load.options).download)
         {
         case .modified(let new):
             _ = await result(load, new.value, new.originalData, new.freshness)

@@ -9,14 +9,16 @@ extension HalcyonManager {
     func keep(_ made: MadeImage, original: Data?, _ freshness: Freshness?, _ load: ImageLoad) async {
         let options = load.options
         let heeds = options.freshness?.honoursServer == true
-        let mayKeep = !heeds || freshness?.isStorable != false
+        // What is there of a truncated file is shown once, and never kept.
+        let mayKeep = (!heeds || freshness?.isStorable != false) && made.image.provenance?.isComplete != false
         func claims(_ tier: MadeImage.Claim.Tier, _ cache: ImageCache<Bitmap>, _ key: String) -> Bool {
             mayKeep && made.claim(MadeImage.Claim(cache: ObjectIdentifier(cache), key: key, tier: tier))
         }
         let toDisk = !options.cacheMemoryOnly && claims(.disk, cache, load.computedKey)
         let toMemory = load.keepsInMemory && claims(.memory, cache, load.computedKey)
         let noted = heeds ? freshness : nil
-        if let original, options.cacheOriginalImage, !options.cacheMemoryOnly, load.isVariant,
+        if let original, options.cacheOriginalImage || options.wantsOriginalData && !load.isPrefetch,
+            !options.cacheMemoryOnly, load.isVariant,
             claims(.original, originalCache, load.key)
         {
             await done(waits: options.waitForCache) { done in

@@ -37,20 +37,29 @@ public final class HalcyonManager: Sendable {
     let providers = ProviderMerger()
     /// The computed keys whose freshness is being asked for behind somebody's back.
     let revalidating = Mutex<Set<String>>([])
+    /// Bounds how many loads decode and process at the same time.
+    public let decodeLimiter: DecodeLimiter
+    /// Merges look-ups on disk, so that one file is read and decoded once for all that want it at the same time.
+    let lookUps = SharedWork<String, ImageCacheResult<Bitmap>>()
+    /// Merges the making of variants of kept originals.
+    let variants = SharedWork<VariantKey, Variant>()
 
     /// A manager.
     ///
-    /// - Parameter originalCache: keeps originals; by default the same cache as the images made of them.
+    /// - Parameters:
+    ///   - originalCache: keeps originals; by default the same cache as the images made of them.
+    ///   - decodeLimiter: bounds how many loads decode at the same time, by default for all managers together.
     public init(
         cache: ImageCache<Bitmap> = .default, originalCache: ImageCache<Bitmap>? = nil,
         downloader: ImageDownloader = .default, decoder: ImageDecoder = ImageDecoder(),
-        defaultOptions: ImageOptions = ImageOptions()
+        defaultOptions: ImageOptions = ImageOptions(), decodeLimiter: DecodeLimiter = .shared
     ) {
         self.cache = cache
         self.originalCache = originalCache ?? cache
         self.downloader = downloader
         self.decoder = decoder
         self.defaultOptions = defaultOptions
+        self.decodeLimiter = decodeLimiter
     }
 
     /// The image of a resource.

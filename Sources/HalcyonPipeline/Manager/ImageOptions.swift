@@ -12,7 +12,9 @@ public struct ImageOptions: Sendable {
     public var processor: any ImageProcessor = DefaultImageProcessor()
     /// What tells bytes on disk and images; `nil`: the cache's.
     public var serializer: (any CacheSerializer<Bitmap>)?
-    /// Whether the result carries the bytes that the image was made of, where they were loaded or kept.
+    /// Whether the result has the bytes that the image was made of, from whichever tier the image comes. The load keeps them on disk
+    /// (as with ``cacheOriginalImage``), from where a hit reads them, also one in memory. A hit has none where the image was stored by
+    /// a load without this, by a serializer that encodes anew, or with ``cacheMemoryOnly``.
     public var wantsOriginalData = false
 
     // MARK: Where it may come from

@@ -8,7 +8,7 @@ package struct ImageMaker: Sendable {
     package let decoder: ImageDecoder
 
     /// What makes the same of the same has the same.
-    package var identifier: String { "\(processor.identifier)#\(decoder.pixelLimit)" }
+    package var identifier: String { "\(processor.identifier)#\(decoder.identifier)" }
 
     package func image(of data: Data) throws -> MadeImage { MadeImage(try processor.process(.data(data), decoder: decoder)) }
 }

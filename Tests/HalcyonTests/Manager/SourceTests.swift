@@ -72,7 +72,7 @@ struct SourceTests {
             var options = ImageOptions(processor: processor)
             options.cacheOriginalImage = keeps
             options.waitForCache = true
-            options.wantsOriginalData = true
+            options.wantsOriginalData = keeps
             return try await manager.image(for: url, options: options)
         }
         let small = DownsamplingImageProcessor(size: PixelSize(width: 10, height: 10))
@@ -99,24 +99,69 @@ struct SourceTests {
         #expect(server.count("/b") == 1)
     }
 
-    @Test(
-        "row 49: without a word about originals the disk has the picture in the format that it came in, with one the very bytes"
-    )
+    @Test("row 49: without a word about it the disk has the very bytes that came; encoded anew only on request")
     func defaultSerializer() async throws {
-        let picture = try Sample().picture
-        let file = try ImageEncoder.jpeg(quality: 40).encode(picture)
+        let jpeg = try ImageEncoder.jpeg(quality: 40).encode(try Sample().picture)
         let fixture = try ManagerFixture()
-        func kept(_ key: String, _ change: (inout ImageOptions) -> Void) async throws -> Data {
+        func kept(_ file: Data, _ key: String, _ change: (inout ImageOptions) -> Void = { _ in }) async throws -> Data {
             var options = ImageOptions()
             options.waitForCache = true
             change(&options)
             _ = try await fixture.manager.image(for: .data(file, cacheKey: key), options: options)
             return try #require(try fixture.cache.diskStorage?.value(forKey: key))
         }
-        let encoded = try await kept("default") { _ in }
-        #expect(encoded != file && ImageFormat(of: encoded) == .jpeg)
-        #expect(try await kept("original") { $0.cacheOriginalImage = true } == file)
-        #expect(try await kept("preferred") { $0.serializer = BitmapSerializer(prefersOriginal: true) } == file)
+        for name in [
+            "gif-animated.gif", "webp-lossy.webp", "webp-animated.webp", "jpeg-cmyk.jpg", "animations/soft.png",
+        ] {
+            let file = try Fixture.data(name)
+            #expect(try await kept(file, name) == file)
+        }
+        #expect(try await kept(jpeg, "default") == jpeg)
+        #expect(try await kept(jpeg, "original") { $0.cacheOriginalImage = true } == jpeg)
+        let encoded = try await kept(jpeg, "encoded") { $0.serializer = BitmapSerializer(prefersOriginal: false) }
+        #expect(encoded != jpeg && ImageFormat(of: encoded) == .jpeg)
+    }
+
+    @Test("row 49: the cache by name keeps the very bytes, too")
+    func namedCache() async throws {
+        let folder = try TemporaryFolder()
+        let cache = try ImageCache<Bitmap>(name: "named", cacheDirectoryURL: URL(fileURLWithPath: folder.path))
+        let manager = HalcyonManager(cache: cache)
+        var options = ImageOptions()
+        options.waitForCache = true
+        let file = try Fixture.data("gif-animated.gif")
+        _ = try await manager.image(for: .data(file, cacheKey: "a"), options: options)
+        #expect(try cache.diskStorage?.value(forKey: "a") == file)
+    }
+
+    @Test(
+        "row 49: the original bytes come from every tier: the load, memory, the disk, for the image itself and for variants"
+    )
+    func originalData() async throws {
+        let file = try Fixture.data("jpeg-420.jpg")
+        for processor in [DefaultImageProcessor(), BlackWhiteImageProcessor()] as [any ImageProcessor] {
+            let fixture = try ManagerFixture()
+            var options = ImageOptions(processor: processor)
+            (options.wantsOriginalData, options.waitForCache) = (true, true)
+            let source = Source.data(file, cacheKey: "a")
+            var tiers: [CacheType] = []
+            for round in 0..<3 {
+                if round == 2 { fixture.cache.clearMemoryCache() }
+                let result = try await fixture.manager.image(for: source, options: options)
+                tiers.append(result.cacheType)
+                #expect(result.originalData == file)
+            }
+            #expect(tiers == [.none, .memory, .disk])
+        }
+        // What a serializer has encoded anew are not the original bytes.
+        let fixture = try ManagerFixture()
+        var options = ImageOptions()
+        options.serializer = BitmapSerializer.png
+        (options.wantsOriginalData, options.waitForCache) = (true, true)
+        for bytes in [file, nil] {
+            let result = try await fixture.manager.image(for: .data(file, cacheKey: "a"), options: options)
+            #expect(result.originalData == bytes)
+        }
     }
 
     @Test("row 49: a serializer of the load's own writes and reads what is on disk")
@@ -124,7 +169,7 @@ struct SourceTests {
         let sample = try Sample()
         let fixture = try ManagerFixture()
         var options = ImageOptions()
-        options.serializer = BitmapSerializer(format: .always(.webpLossless))
+        options.serializer = BitmapSerializer(format: .always(ImageEncoder.webpLossless))
         options.waitForCache = true
         let source = Source.data(sample.file, cacheKey: "a")
         _ = try await fixture.manager.image(for: source, options: options)

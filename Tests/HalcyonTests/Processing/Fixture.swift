@@ -21,6 +21,21 @@ enum Fixture {
             .filter { ["jpg", "png", "webp", "gif"].contains(($0 as NSString).pathExtension) }.sorted()
     }
 
+    /// The animations that `make_animations.py` made, with the plays and, for each frame, the milliseconds and the digest of its pixels
+    /// that Pillow or the format's definition gives.
+    static func animations() throws -> [String: (plays: Int?, frames: [(milliseconds: Double, digest: String)])] {
+        var all: [String: (plays: Int?, frames: [(milliseconds: Double, digest: String)])] = [:]
+        for line in String(decoding: try data("animations/frames.txt"), as: UTF8.self).split(separator: "\n") {
+            let words = line.split(separator: " ").map(String.init)
+            if words[1] == "plays" {
+                all[words[0]] = (Int(words[2]), [])
+            } else {
+                all[words[0]]?.frames.append((try #require(Double(words[2])), words[3]))
+            }
+        }
+        return all
+    }
+
     /// What fuzzing found, by name: files that were once decoded to something else than a picture or an error.
     static func failures() throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: folder.appendingPathComponent("failures").path).sorted()

@@ -54,13 +54,15 @@ struct SerializerTests {
         #expect(BitmapSerializer().value(with: data) == round)
     }
 
-    @Test("row 49: original bytes on request, but never for a picture that does not show them any more")
+    @Test("row 49: original bytes by default, but never for a picture that does not show them any more")
     func original() throws {
         let data = try Fixture.data("jpeg-scaled.jpg")
         let picture = try decoder.decode(data)
-        let preferring = BitmapSerializer(prefersOriginal: true)
+        let preferring = BitmapSerializer()
         #expect(preferring.data(with: picture, original: data) == data)
-        #expect(BitmapSerializer().data(with: picture, original: data) != data)
+        #expect(try picture.toData(original: data) == data)
+        #expect(BitmapSerializer(prefersOriginal: false).data(with: picture, original: data) != data)
+        #expect(BitmapSerializer.jpeg().data(with: picture, original: data) != data)
         #expect(preferring.data(with: picture, original: nil) != nil)
         let small = try DownsamplingImageProcessor(size: PixelSize(width: 9, height: 9))
             .process(.data(data), decoder: decoder)
@@ -83,6 +85,14 @@ struct SerializerTests {
             let data = try Fixture.data(name)
             #expect(BitmapSerializer().value(with: data) != nil)
             #expect(BitmapSerializer().value(with: data.dropLast(5)) == nil)
+            var options = ImageDecodingOptions()
+            options.showsTruncated = true
+            let decoder = ImageDecoder(options: options)
+            guard let shown = try? decoder.decode(data.dropLast(5)) else { continue }
+            #expect(ImageFormat(of: data) == .jpeg && shown.provenance?.isComplete == false)
+            let showing = BitmapSerializer(decoder: decoder)
+            #expect(showing.data(with: shown, original: data.dropLast(5)) == nil)
+            #expect(showing.data(with: TintImageProcessor(color: .black).process(shown), original: nil) == nil)
         }
         let strict = BitmapSerializer(decoder: ImageDecoder(pixelLimit: 10))
         #expect(strict.value(with: try Fixture.data("png-rgba.png")) == nil)

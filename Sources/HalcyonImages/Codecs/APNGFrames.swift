@@ -1,0 +1,144 @@
+import CImageCodecs
+import Foundation
+
+/// The frames of an animated PNG (PNG, third edition, section 11.3.6), each handed to libpng as a PNG file of its own.
+struct APNGFrames: AnimatedImageSource {
+    let size: PixelSize
+    let frames: [AnimationFrame]
+    let plays: Int?
+    private let data: Data
+    /// The header's bytes behind width and height.
+    private let depth: [UInt8]
+    /// Palette, keyed transparency and whatever else stands before the data and tells colours.
+    private let shared: [Range<Int>]
+    /// Where the compressed data of each frame are.
+    private let parts: [[Range<Int>]]
+    private let conversion: ColorConversion?
+    private let declaresAlpha: Bool
+
+    /// The frames; `nil` for a still picture.
+    init?(_ data: Data, _ options: ImageDecodingOptions) throws {
+        let walk = try data.withUnsafeBytes { (raw: UnsafeRawBufferPointer) throws in
+            let image = try PNGImage(ByteView(raw))
+            return try Walk(ByteView(raw), image, options)
+        }
+        guard walk.isAnimated else { return nil }
+        try options.check(stored: walk.size, allocated: walk.size.pixelCount)
+        (size, frames, plays) = (walk.size, walk.frames, walk.plays == 0 ? nil : walk.plays)
+        (self.data, depth, shared, parts) = (data, walk.depth, walk.shared, walk.parts)
+        (conversion, declaresAlpha) = (walk.conversion, walk.declaresAlpha)
+    }
+
+    func pixels(ofFrame index: Int) throws -> Bitmap {
+        let size = frames[index].size
+        let picture = try data.withUnsafeBytes { (raw: UnsafeRawBufferPointer) throws in
+            let source = ByteView(raw)
+            var file = PNGFile()
+            file.append("IHDR", PNGFile.big(size.width) + PNGFile.big(size.height) + depth)
+            for range in shared {
+                guard let chunk = source.slice(range.lowerBound, range.count) else { throw ImageError.truncated(.png) }
+                file.bytes += chunk.bytes
+            }
+            for range in parts[index] {
+                guard let part = source.slice(range.lowerBound, range.count) else { throw ImageError.truncated(.png) }
+                file.append("IDAT", part.bytes)
+            }
+            file.append("IEND", [])
+            let pixels = try PixelMemory.attempt(size) { output throws(ImageError) in
+                try codec_png_decode(file.bytes, file.bytes.count, Int32(size.width), Int32(size.height), output)
+                    .check(.png)
+            }
+            return Bitmap(size: size, pixels: pixels, isOpaque: declaresAlpha ? nil : true)
+        }
+        return picture.converted(by: conversion)
+    }
+
+    /// What is read of the chunks, once.
+    private struct Walk {
+        let size: PixelSize
+        let depth: [UInt8]
+        let conversion: ColorConversion?
+        let declaresAlpha: Bool
+        var isAnimated = false
+        var plays = 0
+        var frames: [AnimationFrame] = []
+        var parts: [[Range<Int>]] = []
+        var shared: [Range<Int>] = []
+
+        init(_ bytes: ByteView, _ image: PNGImage, _ options: ImageDecodingOptions) throws(ImageError) {
+            guard let depth = bytes.slice(24, 5) else { throw ImageError.truncated(.png) }
+            (size, self.depth) = (image.size, depth.bytes)
+            (conversion, declaresAlpha) = (image.conversion(options), image.declaresAlpha)
+            var at = 8
+            var (announced, sequence, hasData, isWhole) = (0, 0, false, false)
+            while !isWhole, let length = bytes.big(at, 4), bytes.slice(at + 8, length + 4) != nil {
+                func isKind(_ name: String) -> Bool { bytes.holds(name.utf8, at: at + 4) }
+                if isKind("acTL"), !hasData, let count = bytes.big(at + 8, 4), let plays = bytes.big(at + 12, 4) {
+                    (isAnimated, announced, self.plays) = (true, count, plays)
+                } else if isKind("PLTE") || isKind("tRNS"), !hasData {
+                    shared.append(at..<at + 12 + length)
+                } else if isKind("fcTL"), isAnimated {
+                    try Self.check(bytes.big(at + 8, 4), &sequence)
+                    frames.append(try frame(bytes, at + 8))
+                    parts.append([])
+                } else if isKind("IDAT") {
+                    hasData = true
+                    // Without a control before it, it is not part of the animation.
+                    if !frames.isEmpty { parts[frames.count - 1].append(at + 8..<at + 8 + length) }
+                } else if isKind("fdAT"), isAnimated {
+                    try Self.check(bytes.big(at + 8, 4), &sequence)
+                    guard !frames.isEmpty, length >= 4 else {
+                        throw ImageError.damaged(.png, reason: "data of a frame stand before its control")
+                    }
+                    parts[frames.count - 1].append(at + 12..<at + 8 + length)
+                } else if isKind("IEND") {
+                    isWhole = true
+                }
+                at += 12 + length
+            }
+            guard isWhole else { throw ImageError.truncated(.png) }
+            guard isAnimated else { return }
+            guard frames.count == announced, !frames.isEmpty, parts.allSatisfy({ !$0.isEmpty }) else {
+                throw ImageError.damaged(.png, reason: "it has \(frames.count) frames and announces \(announced)")
+            }
+        }
+
+        /// The chunks of an animation are numbered in their order.
+        private static func check(_ number: Int?, _ sequence: inout Int) throws(ImageError) {
+            guard number == sequence else {
+                throw ImageError.damaged(.png, reason: "the chunks of its animation are not in order")
+            }
+            sequence += 1
+        }
+
+        private func frame(_ bytes: ByteView, _ at: Int) throws(ImageError) -> AnimationFrame {
+            guard let width = bytes.big(at + 4, 4), let height = bytes.big(at + 8, 4), let x = bytes.big(at + 12, 4),
+                let y = bytes.big(at + 16, 4), let delay = bytes.big(at + 20, 2), let unit = bytes.big(at + 22, 2),
+                let disposal = bytes[at + 24], let blend = bytes[at + 25]
+            else { throw ImageError.truncated(.png) }
+            guard width > 0, height > 0, x + width <= size.width, y + height <= size.height else {
+                throw ImageError.damaged(.png, reason: "a frame is not inside of the picture")
+            }
+            let milliseconds = Double(delay) * 1_000 / Double(unit == 0 ? 100 : unit)
+            return AnimationFrame(
+                x: x, y: y, size: PixelSize(width: width, height: height),
+                duration: .microseconds(Int64((milliseconds * 1_000).rounded())),
+                disposal: disposal == 1 ? .background : disposal == 2 ? .previous : .keep,
+                blend: blend == 0 ? .source : .over)
+        }
+    }
+}
+
+/// A PNG file that is put together of chunks.
+private struct PNGFile {
+    var bytes: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
+
+    mutating func append(_ kind: String, _ content: [UInt8]) {
+        let body = Array(kind.utf8) + content
+        bytes += Self.big(content.count) + body + Self.big(Int(codec_crc32(body, body.count)))
+    }
+
+    static func big(_ value: Int) -> [UInt8] {
+        [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> $0) }
+    }
+}

@@ -1,0 +1,91 @@
+import Foundation
+import HalcyonNetworking
+import HalcyonSupport
+import Synchronization
+
+/// Bounds how many loads decode and process pictures at the same time, and with them the memory that this takes. No thread waits:
+/// work that has no turn yet is queued, by priority and then in the order of the calls.
+///
+/// A processor has a turn while it runs, so it must not wait for another load of a manager with the same limiter.
+public final class DecodeLimiter: Sendable {
+    /// The limiter of managers that are given no other one: as many turns as there are processors.
+    public static let shared = DecodeLimiter(limit: ProcessInfo.processInfo.activeProcessorCount)
+
+    private struct State {
+        var running = 0
+        var waiting: [TransferPriority: [@Sendable () -> Void]] = [:]
+    }
+
+    /// How many work at the same time.
+    public let limit: Int
+    private let state = Mutex(State())
+
+    /// A limiter.
+    ///
+    /// - Parameter limit: how many work at the same time, at least 1.
+    public init(limit: Int) { self.limit = max(1, limit) }
+
+    /// How many work now, and how many wait for a turn.
+    public var load: (running: Int, waiting: Int) {
+        state.withLock { ($0.running, $0.waiting.values.reduce(0) { $0 + $1.count }) }
+    }
+
+    /// Does asynchronous work when it has a turn.
+    func run<Value: Sendable>(
+        _ priority: TransferPriority, _ work: @Sendable () async throws -> Value
+    ) async throws -> Value {
+        await withCheckedContinuation { continuation in begin(priority) { continuation.resume() } }
+        defer { end() }
+        try Task.checkCancellation()
+        return try await work()
+    }
+
+    /// A queue that executes blocks on another one when they have a turn.
+    func queue(over base: CallbackQueue, _ priority: TransferPriority) -> CallbackQueue {
+        .custom { [self] block in
+            begin(priority) { [self] in
+                base.later.execute { [self] in
+                    defer { end() }
+                    block()
+                }
+            }
+        }
+    }
+
+    /// Calls `start` when there is a turn: at once on this thread, or on the thread that ends one.
+    private func begin(_ priority: TransferPriority, _ start: @escaping @Sendable () -> Void) {
+        let isFree = state.withLock { state in
+            guard state.running == limit else {
+                state.running += 1
+                return true
+            }
+            state.waiting[priority, default: []].append(start)
+            return false
+        }
+        if isFree { start() }
+    }
+
+    /// Gives the turn to the first of the highest priority that wait.
+    private func end() {
+        let next = state.withLock { state -> (@Sendable () -> Void)? in
+            guard let priority = state.waiting.filter({ !$0.value.isEmpty }).keys.max() else {
+                state.running -= 1
+                return nil
+            }
+            return state.waiting[priority]?.removeFirst()
+        }
+        next?()
+    }
+}
+
+extension CallbackQueue {
+    /// The same queue where it executes blocks later; in place of those that execute them at once, within a call that ends another
+    /// block, a global one.
+    fileprivate var later: CallbackQueue {
+        switch self {
+        case .untouch: .dispatch(.global(qos: .userInitiated))
+        case .mainCurrentOrAsync: .mainAsync
+        case .mainAsync, .dispatch, .custom: self
+        }
+    }
+}

@@ -1,0 +1,70 @@
+import Synchronization
+
+/// Merges asynchronous work by key: the first caller starts it, later ones wait for the same result.
+///
+/// The work runs in a task of its own. It is cancelled when the last caller that waits for it is; results are not remembered.
+final class SharedWork<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+    private struct Running {
+        let number: Int
+        let task: Task<Value, any Error>
+        var waiters: Int
+    }
+
+    private struct State {
+        var running: [Key: Running] = [:]
+        var count = 0
+    }
+
+    private let state = Mutex(State())
+
+    /// Returns the result of a key's work, and whether this call has started it.
+    ///
+    /// - Throws: what the work throws; `CancellationError` if the calling task is cancelled already.
+    func value(
+        of key: Key, _ work: @escaping @Sendable () async throws -> Value
+    ) async throws -> (value: Value, isFirst: Bool) {
+        try Task.checkCancellation()
+        let (number, task, isFirst) = state.withLock { state in
+            if let running = state.running[key] {
+                state.running[key]?.waiters += 1
+                return (running.number, running.task, false)
+            }
+            state.count += 1
+            let number = state.count
+            let task = Task { [self] in
+                defer { end(key, number) }
+                return try await work()
+            }
+            state.running[key] = Running(number: number, task: task, waiters: 1)
+            return (number, task, true)
+        }
+        return try await withTaskCancellationHandler {
+            (try await task.value, isFirst)
+        } onCancel: {
+            leave(key, number)
+        }
+    }
+
+    /// The number of keys whose work runs.
+    var count: Int { state.withLock { $0.running.count } }
+
+    /// The number of callers that wait.
+    var waiterCount: Int { state.withLock { $0.running.values.reduce(0) { $0 + $1.waiters } } }
+
+    private func end(_ key: Key, _ number: Int) {
+        state.withLock { state in
+            if state.running[key]?.number == number { state.running[key] = nil }
+        }
+    }
+
+    private func leave(_ key: Key, _ number: Int) {
+        let task = state.withLock { state -> Task<Value, any Error>? in
+            guard let running = state.running[key], running.number == number else { return nil }
+            state.running[key]?.waiters -= 1
+            guard running.waiters == 1 else { return nil }
+            state.running[key] = nil
+            return running.task
+        }
+        task?.cancel()
+    }
+}

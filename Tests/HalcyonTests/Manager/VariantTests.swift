@@ -1,0 +1,250 @@
+import Foundation
+import Halcyon
+import HalcyonTestSupport
+import Synchronization
+import Testing
+
+@testable import HalcyonCache
+@testable import HalcyonImages
+@testable import HalcyonNetworking
+@testable import HalcyonPipeline
+
+@Suite("Manager: variants of kept originals, and shared work")
+struct VariantTests {
+    @Test("row 49: twenty simultaneous loads of one variant process and store once, and all get it")
+    func onceForAll() async throws {
+        let sample = try Sample(width: 40)
+        let transport = FakeTransport(answerAtOnce: sample.file)
+        let fixture = try ManagerFixture(transport)
+        let original = fake("a")
+        try fixture.cache.diskStorage?.store(value: sample.file, forKey: original.absoluteString)
+        let processor = CountingProcessor()
+        let results = try await withThrowingTaskGroup(of: ImageResult.self) { group in
+            for _ in 0..<20 {
+                group.addTask {
+                    try await fixture.manager.image(for: original, options: ImageOptions(processor: processor))
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        await fixture.settle()
+        #expect(results.count == 20 && results.allSatisfy { $0.image == sample.picture })
+        #expect(processor.count == 1)
+        #expect(fixture.cache.statistics.disk.stores == 2)
+        #expect(transport.requestCount == 0)
+        #expect(fixture.manager.variants.count == 0 && fixture.manager.lookUps.count == 0)
+    }
+
+    @Test("twenty simultaneous loads of one image on disk decode it once, and each is a hit of the log")
+    func oneDecode() async throws {
+        let fixture = try ManagerFixture(FakeTransport(answerAtOnce: Data()))
+        let codecs = ImageCodecs(copying: .standard)
+        let counting = CountingDecoder()
+        codecs.register(counting as any ImageDecoding)
+        let cache = ImageCache(
+            memory: .lasting(cost: 1 << 20),
+            disk: DiskStorageConfig(name: "one", directory: URL(fileURLWithPath: fixture.folder.path)),
+            serializer: BitmapSerializer(decoder: ImageDecoder(codecs: codecs)), recorder: fixture.recorder,
+            triggers: [])
+        let manager = HalcyonManager(cache: cache, downloader: fixture.downloader)
+        try cache.diskStorage?.store(value: try Sample().file, forKey: fake("a").absoluteString)
+        let results = try await withThrowingTaskGroup(of: ImageResult.self) { group in
+            for _ in 0..<20 { group.addTask { try await manager.image(for: fake("a")) } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(results.allSatisfy { $0.cacheType != .none })
+        #expect(counting.count == 1)
+        #expect(fixture.recorder.all.count == 20)
+    }
+
+    @Test("row 49: what a processor throws on a kept original is the load's error, and nothing is downloaded")
+    func processorFails() async throws {
+        struct Refused: Error {}
+        struct Refusing: BitmapProcessor {
+            let identifier = "refusing"
+            func process(_ picture: Bitmap) throws -> Bitmap { throw Refused() }
+        }
+        let sample = try Sample()
+        let transport = FakeTransport(answerAtOnce: sample.file)
+        let fixture = try ManagerFixture(transport)
+        try fixture.cache.diskStorage?.store(value: sample.file, forKey: fake("a").absoluteString)
+        for onlyFromCache in [false, true, false] {
+            var options = ImageOptions(processor: Refusing())
+            options.onlyFromCache = onlyFromCache
+            let error = await failure { try await fixture.manager.image(for: fake("a"), options: options) }
+            #expect(error is Refused)
+        }
+        #expect(transport.requestCount == 0)
+        // A damaged original is removed and loaded anew.
+        try fixture.cache.diskStorage?.store(value: sample.file.dropLast(20), forKey: fake("a").absoluteString)
+        let error = await failure {
+            try await fixture.manager.image(for: fake("a"), options: ImageOptions(processor: Refusing()))
+        }
+        #expect(error is Refused && transport.requestCount == 1)
+        #expect(!fixture.cache.isCached(forKey: fake("a").absoluteString))
+    }
+
+    @Test("a variant of other bytes than those that a tag was noted of gets no tag")
+    func tags() async throws {
+        let (old, new) = (try Sample(), try Sample.blue)
+        let versions = Versions("\"1\"", old.file, "max-age=60")
+        let server = try versions.start()
+        let (fixture, url) = (try ManagerFixture(), server.url("/a"))
+        var options = ImageOptions()
+        (options.freshness, options.waitForCache) = (FreshnessPolicy(), true)
+        _ = try await fixture.manager.image(for: url, options: options)
+        // Another version in its place, by whichever way.
+        try fixture.cache.diskStorage?.store(value: new.file, forKey: url.absoluteString)
+        fixture.cache.clearMemoryCache()
+        options.processor = BlackWhiteImageProcessor()
+        let variant = try BlackWhiteImageProcessor().process(new.picture)
+        for _ in 0..<2 {
+            #expect(try await fixture.manager.image(for: url, options: options).image == variant)
+            // By the old tag the server would say that nothing has changed.
+            fixture.clock.advance(by: 90)
+        }
+        #expect(versions.log == ["200 -"])
+        // Of the same bytes it gets the tag.
+        try fixture.cache.diskStorage?.store(value: old.file, forKey: url.absoluteString)
+        await fixture.cache.remove(forKey: url.absoluteString)
+        options.processor = DefaultImageProcessor()
+        _ = try await fixture.manager.image(for: url, options: options)
+        options.processor = BlackWhiteImageProcessor()
+        await fixture.cache.remove(forKey: url.absoluteString, processorIdentifier: options.processor.identifier)
+        for _ in 0..<2 {
+            #expect(
+                try await fixture.manager.image(for: url, options: options).image
+                    == BlackWhiteImageProcessor().process(old.picture))
+            fixture.clock.advance(by: 90)
+        }
+        #expect(versions.log == ["200 -", "200 -", "304 \"1\""])
+    }
+
+    @Test("shared work is cancelled with the last that waits for it, and goes on for the others")
+    func sharedWork() async throws {
+        let shared = WatchedWork()
+        let one = Task { try await shared.value() }
+        try await until { shared.starts == 1 }
+        let two = Task { try await shared.value() }
+        try await until { shared.work.waiterCount == 2 }
+        one.cancel()
+        shared.gate.signal()
+        #expect(try await two.value == 7)
+        #expect(shared.starts == 1 && !shared.wasCancelled)
+        let three = Task { try await shared.value() }
+        try await until { shared.starts == 2 }
+        three.cancel()
+        try await until { shared.work.count == 0 }
+        shared.gate.signal()
+        _ = await failure { try await three.value }
+        #expect(shared.wasCancelled)
+    }
+
+    @Test("no more loads process at a time than the limiter allows, the most urgent first, and no thread waits")
+    func limiter() async throws {
+        let limiter = DecodeLimiter(limit: 2)
+        let seen = Order()
+        let gate = DispatchSemaphore(value: 0)
+        let queue = CallbackQueue.dispatch(.global())
+        for index in 0..<2 {
+            limiter.queue(over: queue, .normal).execute {
+                gate.wait()
+                seen.add(-1 - index)
+            }
+        }
+        for (index, priority) in [TransferPriority.low, .normal, .high, .normal, .veryHigh].enumerated() {
+            limiter.queue(over: .untouch, priority).execute {
+                seen.add(index)
+            }
+        }
+        #expect(limiter.load.running == 2 && limiter.load.waiting == 5)
+        #expect(seen.values.isEmpty)
+        // One turn: the others follow one after another.
+        gate.signal()
+        try await until { seen.values.count == 6 }
+        #expect(Array(seen.values.dropFirst()) == [4, 2, 1, 3, 0])
+        gate.signal()
+        try await until { limiter.load.running == 0 }
+        #expect(limiter.load.waiting == 0)
+        #expect(try await limiter.run(.low) { 5 } == 5)
+    }
+}
+
+extension CallbackQueue {
+    /// Waits on a thread of the queue.
+    fileprivate func wait(_ gate: DispatchSemaphore) async {
+        await withCheckedContinuation { continuation in
+            execute {
+                gate.wait()
+                continuation.resume()
+            }
+        }
+    }
+}
+
+/// Waits until something holds, at most a minute.
+private func until(_ holds: @Sendable () -> Bool) async throws {
+    for _ in 0..<60_000 {
+        if holds() { return }
+        try await Task.sleep(for: .milliseconds(1))
+    }
+    Issue.record("it did not come to hold within a minute")
+}
+
+/// Shared work that waits at a gate.
+private final class WatchedWork: Sendable {
+    let work = SharedWork<String, Int>()
+    let gate = DispatchSemaphore(value: 0)
+    private let started = Atomic<Int>(0)
+    private let cancelled = Atomic<Bool>(false)
+
+    var starts: Int { started.load(ordering: .relaxed) }
+    var wasCancelled: Bool { cancelled.load(ordering: .relaxed) }
+
+    func value() async throws -> Int {
+        try await work.value(of: "a") { [self] in
+            started.add(1, ordering: .relaxed)
+            await CallbackQueue.dispatch(.global()).wait(gate)
+            cancelled.store(Task.isCancelled, ordering: .relaxed)
+            return 7
+        }.value
+    }
+}
+
+/// Numbers in the order in which they came.
+private final class Order: Sendable {
+    private let numbers = Mutex<[Int]>([])
+    var values: [Int] { numbers.withLock { $0 } }
+    func add(_ number: Int) { numbers.withLock { $0.append(number) } }
+}
+
+/// Changes nothing and counts.
+private final class CountingProcessor: BitmapProcessor {
+    let identifier = "counting"
+    private let calls = Atomic<Int>(0)
+    var count: Int { calls.load(ordering: .relaxed) }
+
+    func process(_ picture: Bitmap) -> Bitmap {
+        calls.add(1, ordering: .relaxed)
+        return picture
+    }
+}
+
+/// Decodes PNG as the built-in decoder, and counts.
+private final class CountingDecoder: ImageDecoding {
+    private let calls = Atomic<Int>(0)
+    var count: Int { calls.load(ordering: .relaxed) }
+
+    func format(of data: Data) -> ImageFormat? { ImageFormat(of: data) == .png ? .png : nil }
+    func information(of data: Data) throws -> ImageInformation { try ImageDecoder().information(of: data) }
+
+    func decode(_ data: Data, options: ImageDecodingOptions) throws -> Bitmap {
+        calls.add(1, ordering: .relaxed)
+        return try ImageDecoder().decode(data)
+    }
+}
+
+extension FakeTransport {
+    /// The transfers that were started.
+    fileprivate var requestCount: Int { calls.count { if case .start = $0 { true } else { false } } }
+}
