@@ -32,7 +32,6 @@ extension ImageCache {
 
     /// Notes a hit on disk that another look-up at the same time has read.
     package func sharedHit(_ computed: String, _ value: Value, _ options: CacheOptions) {
-        requests.add(1, ordering: .relaxed)
         hub.lookedUp(computed, .disk, options.context.categories)
         record(computed, cost: value.cacheCost, options, .disk)
     }

@@ -9,7 +9,7 @@ import HalcyonEviction
 /// come in again by the numbers of their categories. Categories and sets stay: entries and policies refer to them.
 package struct CategoryTable {
     /// The most lists that are remembered.
-    static let mostLists = 1 << 12
+    package static let mostLists = 1 << 12
 
     private var numbers: [String: UInt32] = [:]
     package private(set) var names: [String] = []
@@ -61,7 +61,7 @@ package struct CategoryTable {
     }
 
     /// The number of the set of these categories, if they were named just so before and that is remembered.
-    func knownSet(of list: [String]) -> CategorySetID? { list.isEmpty ? 0 : lists[list] }
+    package func knownSet(of list: [String]) -> CategorySetID? { list.isEmpty ? 0 : lists[list] }
 
     /// The names of a set's categories, in their order.
     package func names(ofSet set: CategorySetID) -> [String] { members[Int(set)].map { names[Int($0)] } }

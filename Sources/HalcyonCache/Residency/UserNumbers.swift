@@ -5,7 +5,7 @@ import Synchronization
 /// A user beyond the first ``most`` is treated as no user: policies learn nothing of that one's habits.
 package final class UserNumbers: Sendable {
     /// The most users that are told apart.
-    static let most = 1 << 16
+    package static let most = 1 << 16
 
     private let numbers = Mutex<[String: UInt32]>([:])
 

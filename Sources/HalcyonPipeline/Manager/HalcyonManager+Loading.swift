@@ -29,7 +29,13 @@ extension HalcyonManager {
     /// what the first has promoted, or get its picture.
     private func cached(_ load: ImageLoad) async throws -> ImageCacheResult<Bitmap> {
         let (computed, options, serializer) = (load.computedKey, load.cacheOptions, load.serializer)
-        if let image = cache.fromMemory(computed, options) { return .memory(image) }
+        // A miss is counted by the look-up that follows it.
+        func inMemory() -> Bitmap? {
+            cache.fromMemory(
+                computed, options.memoryCacheAccessExtendingExpiration, categories: options.context.categories,
+                user: options.context.user, kind: .probe)
+        }
+        if let image = inMemory() { return .memory(image) }
         if options.fromMemoryCacheOrRefresh { return cache.missed(computed, options) }
         let look = { @Sendable [self] in
             try await decodeLimiter.run(load.options.priority) { [self] in
@@ -41,7 +47,7 @@ extension HalcyonManager {
         let (found, isFirst) = try await lookUps.value(of: computed, look)
         if isFirst { return found }
         guard let image = found.image else { return cache.missed(computed, options) }
-        if let image = cache.fromMemory(computed, options) { return .memory(image) }
+        if let image = inMemory() { return .memory(image) }
         cache.sharedHit(computed, image, options)
         return .disk(image)
     }

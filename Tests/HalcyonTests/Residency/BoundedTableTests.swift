@@ -1,7 +1,7 @@
 import HalcyonEviction
 import Testing
 
-@testable import Halcyon
+@testable import HalcyonCache
 
 @Suite("Tables that callers could make grow are bounded")
 struct BoundedTableTests {
