@@ -16,6 +16,7 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "Halcyon", targets: ["Halcyon"]),
+        .library(name: "HalcyonServiceLifecycle", targets: ["HalcyonServiceLifecycle"]),
         .library(name: "HalcyonEviction", targets: ["HalcyonEviction"]),
         .library(name: "HalcyonLearning", targets: ["HalcyonLearning"]),
         .library(name: "HalcyonPrefetch", targets: ["HalcyonPrefetch"]),
@@ -31,6 +32,7 @@ let package = Package(
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ] + documentation,
     targets: [
         .systemLibrary(
@@ -91,6 +93,10 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
+            name: "HalcyonServiceLifecycle",
+            dependencies: ["Halcyon", .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")],
+            swiftSettings: strict),
+        .target(
             name: "HalcyonTrace", dependencies: ["CZlib", "CZstd", "HalcyonAccessLogReading", "HalcyonSupport"],
             swiftSettings: strict),
         .target(
@@ -143,6 +149,14 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             exclude: ["Processing/Fixtures"], swiftSettings: strict),
+        .testTarget(
+            name: "HalcyonServiceLifecycleTests",
+            dependencies: [
+                "Halcyon", "HalcyonServiceLifecycle", "HalcyonTestSupport",
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: strict),
         .executableTarget(
             name: "AccessLogBenchmark", dependencies: ["HalcyonAccessLog"], path: "Experiments/Benchmarks/AccessLog",
             swiftSettings: strict),

@@ -4,7 +4,7 @@ import PackageDescription
 /// One program for each product of Halcyon, built as another package builds it: by the product alone.
 let products = [
     "Halcyon", "HalcyonAccessLog", "HalcyonEviction", "HalcyonExperiments", "HalcyonLearning", "HalcyonModel",
-    "HalcyonPrefetch", "HalcyonSimulation", "HalcyonTrace",
+    "HalcyonPrefetch", "HalcyonServiceLifecycle", "HalcyonSimulation", "HalcyonTrace",
 ]
 
 let package = Package(

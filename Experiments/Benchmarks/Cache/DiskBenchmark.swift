@@ -8,7 +8,72 @@ struct DiskBenchmark {
     func run() throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         try throughput()
+        cacheThroughput()
+        try beside()
         try start()
+    }
+
+    /// Stores and loads through the image cache; memory holds nothing, so that each load reads the disk.
+    private func cacheThroughput() {
+        let cache = ImageCache<Data>(
+            memory: .init(totalCostLimit: 1), disk: .init(name: "cache", directory: folder),
+            serializer: TransformingSerializer(), triggers: [])
+        let (names, image) = (keys(3_000), Data(repeating: 7, count: 40_000))
+        let stored = seconds {
+            let group = DispatchGroup()
+            for key in names {
+                group.enter()
+                cache.store(image, forKey: key) { _ in group.leave() }
+            }
+            group.wait()
+        }
+        report("image cache, disk stores of 40 KB", Double(names.count) / stored, "/s")
+        for isSynchronous in [false, true] {
+            var options = CacheOptions()
+            options.loadDiskFileSynchronously = isSynchronous
+            let loaded = seconds {
+                let group = DispatchGroup()
+                for key in names {
+                    group.enter()
+                    cache.retrieveImage(forKey: key, options: options, callbackQueue: .untouch) { _ in group.leave() }
+                }
+                group.wait()
+            }
+            let kind = isSynchronous ? "synchronous" : "asynchronous"
+            report("image cache, \(kind) disk loads of 40 KB", Double(names.count) / loaded, "/s")
+        }
+    }
+
+    /// Synchronous loads beside 40 stores whose serializer takes 50 ms each.
+    private func beside() throws {
+        let cache = ImageCache<Data>(
+            memory: .init(totalCostLimit: 1), disk: .init(name: "beside", directory: folder),
+            serializer: SlowSerializer(), triggers: [])
+        let group = DispatchGroup()
+        group.enter()
+        cache.store(Data("there".utf8), forKey: "there") { _ in group.leave() }
+        group.wait()
+        var options = CacheOptions()
+        options.loadDiskFileSynchronously = true
+        var latencies: [Double] = []
+        let stored = seconds {
+            for number in 0..<40 {
+                group.enter()
+                cache.store(Data("\(number)".utf8), forKey: "\(number)") { _ in group.leave() }
+            }
+            for _ in 0..<100 {
+                latencies.append(
+                    seconds {
+                        cache.retrieveImage(forKey: "there", options: options, callbackQueue: .untouch) { _ in }
+                    })
+                usleep(1_000)
+            }
+            group.wait()
+        }
+        latencies.sort()
+        report("40 stores, each serialized in 50 ms", stored * 1e3, "ms")
+        report("a synchronous load beside them, median", latencies[50] * 1e3, "ms")
+        report("a synchronous load beside them, longest", latencies[99] * 1e3, "ms")
     }
 
     private func throughput() throws {
@@ -46,4 +111,14 @@ struct DiskBenchmark {
         }
         report("disk store that evicts one of \(count)", evicting / 500 * 1e6, "us")
     }
+}
+
+/// A serializer that takes 50 ms a value.
+private struct SlowSerializer: CacheSerializer {
+    func data(with value: Data, original: Data?) -> Data? {
+        if value != Data("there".utf8) { usleep(50_000) }
+        return value
+    }
+
+    func value(with data: Data) -> Data? { data }
 }

@@ -67,7 +67,7 @@ extension HalcyonManager {
     private var seconds: Int64 { cache.clock.now / 1_000_000 }
 
     private func record(_ cache: ImageCache<Bitmap>, _ computed: String) async -> FreshnessRecord? {
-        await cache.onDisk { [records = cache.freshness] _ in records.record(computed) } ?? nil
+        await cache.onDisk(.read(computed)) { [records = cache.freshness] _ in records.record(computed) } ?? nil
     }
 
     /// Uses what has not changed: it expires later, and what is known of it is what the server says now.
@@ -87,7 +87,7 @@ extension HalcyonManager {
         var record = record
         record.freshness = freshness
         let (confirmed, computed, records) = (record, load.computedKey, cache.freshness)
-        _ = await cache.onDisk(changing: true) { _ in records.set(confirmed, computed) }
+        _ = await cache.onDisk(.change(computed)) { _ in records.set(confirmed, computed) }
         if extendsDisk { await cache.extend(computed, .restarting(load.options.diskCacheExpiration)) }
     }
 

@@ -109,12 +109,12 @@ struct CleaningTests {
         let cache = fixture.cache
         for number in 0..<300 { await cache.store(Blob("x", cost: 10), forKey: "k\(number)") }
         cache.clearMemoryCache()
-        cache.ioQueue.suspend()
+        cache.disk.queue.suspend()
         let loads = (0..<300).map { number in Task { try await cache.image(forKey: "k\(number)") } }
         // Most have asked the disk by now; those that have not are cancelled before.
         try await Task.sleep(for: .milliseconds(20))
         for load in loads { load.cancel() }
-        cache.ioQueue.resume()
+        cache.disk.queue.resume()
         for load in loads {
             await #expect(throws: CancellationError.self) { try await load.value }
         }

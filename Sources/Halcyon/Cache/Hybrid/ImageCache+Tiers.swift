@@ -4,8 +4,19 @@ import Synchronization
 /// The state of a load from disk that its caller may cancel.
 final class LoadCancellation: Sendable {
     private let isCancelled = Atomic<Bool>(false)
+    private let action = Mutex<(@Sendable () -> Void)?>(nil)
 
-    func cancel() { isCancelled.store(true, ordering: .relaxed) }
+    /// Cancels the load, and does what was asked for; outside of any lock.
+    func cancel() {
+        isCancelled.store(true, ordering: .sequentiallyConsistent)
+        action.withLock { $0.take() }?()
+    }
+
+    /// Does something when the load is cancelled, or at once if it has been.
+    func whenCancelled(_ work: @escaping @Sendable () -> Void) {
+        action.withLock { $0 = work }
+        if isCancelled.load(ordering: .sequentiallyConsistent) { action.withLock { $0.take() }?() }
+    }
 
     /// Throws `CancellationError` if the load was cancelled.
     func check() throws {
@@ -42,24 +53,27 @@ extension ImageCache {
         options.context.isPrefetch = options.isPrefetch
         options.context.requestNumber =
             options.isPrefetch ? requests.load(ordering: .relaxed) : requests.add(1, ordering: .relaxed).oldValue
-        if toMemory { keepInMemory(value, computed, options) }
         guard toDisk else {
+            keepInMemory(value, computed, options)
             done(CacheStoreResult(memoryCacheResult: .success(()), diskCacheResult: .success(())))
             return
         }
-        ioQueue.async(flags: .barrier) { [self, options] in
-            let result = Result<Void, any Error> {
-                guard let data = (other ?? serializer).data(with: value, original: original) else {
-                    throw CacheError.cannotSerialize(key: computed)
-                }
-                let isKept = try tier.get().store(
-                    value: data, forKey: computed, expiration: options.diskCacheExpiration,
-                    forcedExtension: options.forcedExtension, context: options.context)
-                if isKept { kept?(data) }
+        // The disk first: a read that is asked for later waits for the new value, and what earlier ones read is kept out of memory.
+        disk.store(options.forcedExtension == nil ? .store(computed) : .change(computed)) { [serializer] in
+            guard let data = (other ?? serializer).data(with: value, original: original) else {
+                throw CacheError.cannotSerialize(key: computed)
             }
+            return data
+        } write: { [options] storage, data in
+            let isKept = try storage.store(
+                value: data, forKey: computed, expiration: options.diskCacheExpiration,
+                forcedExtension: options.forcedExtension, context: options.context)
+            if isKept { kept?(data) }
+        } done: { [self] result in
             if case .failure(let error) = result { hub.failed(error) }
             done(CacheStoreResult(memoryCacheResult: .success(()), diskCacheResult: result))
         }
+        if toMemory { keepInMemory(value, computed, options) } else { memoryStorage.voidReads(forKey: computed) }
     }
 
     func fromMemory(_ computed: String, _ options: CacheOptions) -> Value? {
@@ -85,51 +99,48 @@ extension ImageCache {
         cancellation: LoadCancellation? = nil,
         done: @escaping @Sendable (Result<ImageCacheResult<Value>, any Error>) -> Void
     ) {
-        // Asked for now, so that whatever is stored or removed from now on makes it void.
+        // Before the disk is asked: a store or a removal asks the disk and then changes memory. One that this read does not wait for
+        // voids the ticket or finds in memory what was promoted.
         let ticket = memoryStorage.beginRead(forKey: computed)
-        if !options.loadDiskFileSynchronously {
-            ioQueue.async { [self] in
-                done(Result { try loadFromDisk(computed, options, other, ticket, cancellation) })
+        let work = { @Sendable [self] (storage: DiskStorage<Data>) in
+            try loadFromDisk(storage, computed, options, other, ticket, cancellation)
+        }
+        let ended = { @Sendable [self] (result: Result<ImageCacheResult<Value>, any Error>) in
+            // Promotion ends the read.
+            if case .success(.disk) = result { return done(result) }
+            memoryStorage.endRead(ticket)
+            switch result {
+            case .failure(CacheError.diskUnavailable), .failure(CacheError.closed):
+                done(.success(missed(computed, options)))
+            case .failure(let error):
+                if !(error is CancellationError) { hub.failed(error) }
+                done(result)
+            case .success: done(result)
             }
-        } else if DispatchQueue.getSpecific(key: onIOQueue) == true {
-            done(Result { try loadFromDisk(computed, options, other, ticket, cancellation) })
+        }
+        if options.loadDiskFileSynchronously {
+            disk.performNow(reading: computed, work, done: ended)
         } else {
-            done(Result { try ioQueue.sync { try loadFromDisk(computed, options, other, ticket, cancellation) } })
+            let read = disk.perform(.read(computed), work, done: ended)
+            cancellation?.whenCancelled { [disk] in disk.cancel(read) }
         }
     }
 
     private func loadFromDisk(
-        _ computed: String, _ options: CacheOptions, _ other: (any CacheSerializer<Value>)?,
-        _ ticket: PendingReads.Ticket, _ cancellation: LoadCancellation?
+        _ storage: DiskStorage<Data>, _ computed: String, _ options: CacheOptions,
+        _ other: (any CacheSerializer<Value>)?, _ ticket: PendingReads.Ticket, _ cancellation: LoadCancellation?
     ) throws -> ImageCacheResult<Value> {
-        do { try cancellation?.check() } catch {
-            memoryStorage.endRead(ticket)
-            throw error
-        }
-        guard let storage = try? tier.get() else {
-            memoryStorage.endRead(ticket)
-            return missed(computed, options)
-        }
+        try cancellation?.check()
         var options = options
         options.context.requestNumber = requests.load(ordering: .relaxed)
-        let value: Value?
-        do {
-            let data = try storage.value(
-                forKey: computed, forcedExtension: options.forcedExtension,
-                extendingExpiration: options.diskCacheAccessExtendingExpiration, context: options.context)
-            // Decoding may take longer than reading, and promotion evicts others.
-            if data != nil { try cancellation?.check() }
-            value = data.flatMap { (other ?? serializer).value(with: $0) }
-            if value != nil { try cancellation?.check() }
-        } catch {
-            memoryStorage.endRead(ticket)
-            if !(error is CancellationError) { hub.failed(error) }
-            throw error
-        }
-        guard let value else {
-            memoryStorage.endRead(ticket)
-            return missed(computed, options)
-        }
+        let data = try storage.value(
+            forKey: computed, forcedExtension: options.forcedExtension,
+            extendingExpiration: options.diskCacheAccessExtendingExpiration, context: options.context)
+        // Decoding may take longer than reading, and promotion evicts others.
+        if data != nil { try cancellation?.check() }
+        let value = data.flatMap { (other ?? serializer).value(with: $0) }
+        guard let value else { return missed(computed, options) }
+        try cancellation?.check()
         requests.add(1, ordering: .relaxed)
         keepInMemory(value, computed, options, endOf: ticket)
         hub.lookedUp(computed, .disk, options.context.categories)
@@ -148,7 +159,7 @@ extension ImageCache {
     /// to go from any tier.
     func reconsider(_ computed: String, isLikely: Bool) {
         memoryStorage.reconsider(computed, isLikely: isLikely)
-        onDisk(changing: false) { storage in
+        onDisk(.read(computed)) { storage in
             storage.reconsider(computed, isLikely: isLikely)
         } done: { _ in
         }
@@ -163,20 +174,28 @@ extension ImageCache {
         hub.accessed(access)
     }
 
-    /// Does something with the disk storage off the caller's thread; `nil` if there is none.
+    /// Does something with the disk storage off the caller's thread, in the order of the operations; `nil` if there is none.
     func onDisk<Result: Sendable>(
-        changing: Bool = false, _ work: @escaping @Sendable (DiskStorage<Data>) -> Result
+        _ operation: DiskOwner.Plan.Operation, _ work: @escaping @Sendable (DiskStorage<Data>) -> Result
     ) async -> Result? {
         await withCheckedContinuation { continuation in
-            onDisk(changing: changing, work) { continuation.resume(returning: $0) }
+            onDisk(operation, work) { continuation.resume(returning: $0) }
         }
     }
 
     /// The same with a callback.
     func onDisk<Result: Sendable>(
-        changing: Bool, _ work: @escaping @Sendable (DiskStorage<Data>) -> Result,
+        _ operation: DiskOwner.Plan.Operation, _ work: @escaping @Sendable (DiskStorage<Data>) -> Result,
         done: @escaping @Sendable (Result?) -> Void
     ) {
-        ioQueue.async(flags: changing ? .barrier : []) { [self] in done((try? tier.get()).map(work)) }
+        disk.perform(operation, work) { done(try? $0.get()) }
     }
+
+    /// Returns when the disk has done what it was asked to.
+    func settleDisk() async { _ = await onDisk(.settle) { _ in } }
+}
+
+extension MemoryStorage {
+    /// Keeps what is being read of a key from a slower tier out of memory.
+    func voidReads(forKey key: String) { core.state.withLock { $0.reads.void(key) } }
 }

@@ -13,7 +13,7 @@ import Synchronization
 /// ```
 ///
 /// A look-up asks the memory, then the disk; what the disk has is in memory before the caller hears of it. A store is in
-/// memory when it returns from its synchronous part, and on the disk later, in the order of the calls. Each tier decides by
+/// memory when it returns from its synchronous part, and on the disk later, in the order of the calls for a key. Each tier decides by
 /// an index and a policy of its own; see ``MemoryStorage`` and ``DiskStorage``. No call waits for the disk on the caller's
 /// thread unless that is asked for (``CacheOptions/loadDiskFileSynchronously``). For callbacks in place of `await` see
 /// ``retrieveImage(forKey:options:callbackQueue:completionHandler:)`` and its neighbours.
@@ -22,7 +22,8 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
     public let memoryStorage: MemoryStorage<Value>
     /// What tells bytes and values.
     public let serializer: any CacheSerializer<Value>
-    let tier: DiskTier
+    /// The directory, and the order of all operations on it.
+    let disk: DiskOwner
     /// What servers said of the freshness of what is on disk.
     let freshness: FreshnessRecords
     let hub: CacheEventHub
@@ -35,14 +36,13 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
     let prefetches = PrefetchMarks()
     /// Ends with the cache.
     private let subscriptions = Mutex<[TriggerSubscription]>([])
-    /// Reads go on side by side; whatever changes the disk waits for what was asked before, and what is asked later for it.
-    let ioQueue = DispatchQueue(label: "halcyon.cache.io", qos: .userInitiated, attributes: .concurrent)
-    let onIOQueue = DispatchSpecificKey<Bool>()
 
     /// A cache from its parts.
     ///
-    /// Where the disk cannot be opened, the cache works in memory alone; what goes to the disk fails with
-    /// ``CacheError/diskUnavailable(underlying:)``, and it is tried again every ten seconds.
+    /// Nothing is thrown. Where the disk cannot be opened, because another cache has the directory for one, the cache works in memory
+    /// alone: ``diskState`` says so and why, what goes to the disk fails with ``CacheError/diskUnavailable(underlying:)``, and each
+    /// failure is a ``CacheEvent/failure(_:)``. An operation on the disk tries again, at most every ten seconds. This initializer waits
+    /// up to a second for a cache that has the directory and is about to end.
     ///
     /// - Parameters:
     ///   - memoryPolicy: who stays in memory; by default least recently used.
@@ -66,14 +66,15 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
         memoryStorage = MemoryStorage(
             memory, memoryPolicy, seed: seed, clock: clock, users: users, prefetches: true,
             onDeparture: { hub.departed(.memory, $0) })
-        tier = DiskTier(clock: clock) {
+        self.disk = DiskOwner(clock: clock) { patience in
             try DiskStorage(
                 files: FileStore(
                     config: disk, policy: diskPolicy, seed: seed, clock: clock, users: users, prefetches: true,
-                    onDeparture: { hub.departed(.disk, $0) }))
+                    patience: patience, onDeparture: { hub.departed(.disk, $0) }))
+        } onFailure: { error in
+            hub.send(.failure("\(error)"))
         }
-        freshness = FreshnessRecords(tier: tier, clock: clock)
-        ioQueue.setSpecific(key: onIOQueue, value: true)
+        freshness = FreshnessRecords(disk: self.disk, clock: clock)
         let subscribed = triggers.map { trigger in
             trigger.subscribe { [weak self] event in
                 guard let self else { return event.abandon() }
@@ -83,8 +84,27 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
         subscriptions.withLock { $0 = subscribed }
     }
 
-    /// What is on disk; `nil` if it could not be opened so far.
-    public var diskStorage: DiskStorage<Data>? { tier.storage }
+    /// What is on disk; `nil` if it could not be opened so far, or was closed.
+    public var diskStorage: DiskStorage<Data>? { disk.storage }
+
+    /// Whether the disk is in use, and why not.
+    public var diskState: DiskState { disk.diskState }
+
+    /// Ends the use of the disk: what was asked for is done and written, prefetching by prediction is stopped, and the directory is free
+    /// for another cache.
+    ///
+    /// Memory goes on. From then on look-ups on disk miss, stores on disk fail with ``CacheError/closed``, and triggers have no effect.
+    /// Closing twice has no effect.
+    public func close() async {
+        let ending = subscriptions.withLock { subscriptions in
+            defer { subscriptions = [] }
+            return subscriptions
+        }
+        for subscription in ending { subscription.cancel() }
+        await predicting.end()
+        await disk.close()
+        await freshness.close()
+    }
 
     // MARK: - Storing and looking up
 
@@ -131,7 +151,7 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
     ) -> CacheType {
         let computed = key.computedKey(with: processorIdentifier)
         if memoryStorage.isCached(forKey: computed) { return .memory }
-        return tier.storage?.isCached(forKey: computed, forcedExtension: forcedExtension) == true ? .disk : .none
+        return disk.storage?.isCached(forKey: computed, forcedExtension: forcedExtension) == true ? .disk : .none
     }
 
     /// Whether there is a value of a key, in memory or on disk.
@@ -148,7 +168,7 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
         forKey key: String, processorIdentifier: String = "", forcedExtension: String? = nil
     ) -> String? {
         let computed = key.computedKey(with: processorIdentifier)
-        return tier.storage?.cacheFileURL(forKey: computed, forcedExtension: forcedExtension).lastPathComponent
+        return disk.storage?.cacheFileURL(forKey: computed, forcedExtension: forcedExtension).lastPathComponent
     }
 
     /// Writes down that a key was looked up in vain and is not loaded either.
@@ -162,7 +182,7 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
     public var statistics: CacheStatistics {
         var statistics = hub.statistics
         statistics.memory = memoryStorage.statistics
-        statistics.disk = tier.storage?.statistics ?? StorageStatistics()
+        statistics.disk = disk.storage?.statistics ?? StorageStatistics()
         return statistics
     }
 
@@ -171,14 +191,14 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
         hub.stream(bufferingNewest: count)
     }
 
-    /// What all files take on the disk, in bytes.
+    /// What all files take on the disk, in bytes; 0 without a disk or if its folder was deleted.
     public func diskStorageSize() async -> Int {
-        await onDisk { storage in storage.totalSize } ?? 0
+        await onDisk(.settle) { storage in storage.totalSize } ?? 0
     }
 
     /// What is held of a category, in memory and on disk.
     public func use(category: String) async -> (memory: CategoryUse, disk: CategoryUse) {
-        let disk = await onDisk { storage in storage.use(category: category) }
+        let disk = await onDisk(.settle) { storage in storage.use(category: category) }
         return (memoryStorage.use(category: category), disk ?? CategoryUse())
     }
 }

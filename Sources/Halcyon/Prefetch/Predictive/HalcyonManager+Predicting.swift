@@ -33,7 +33,7 @@ extension HalcyonManager {
         return predicting.start { ending in
             PredictivePrefetcher(
                 prediction, surroundings, options: defaultOptions, clock: cache.clock, after: ending,
-                settleCache: { [weak cache] in _ = await cache?.onDisk(changing: true) { _ in } })
+                settleCache: { [weak cache] in await cache?.settleDisk() })
         }
     }
 

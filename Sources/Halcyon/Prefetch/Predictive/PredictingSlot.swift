@@ -56,6 +56,12 @@ final class PredictingSlot: Sendable {
         }
     }
 
+    /// Stops what is there, and returns when it has kept what it learnt.
+    func end() async {
+        stop()
+        await state.withLock { $0.ending }?.value
+    }
+
     /// Stops what is there.
     func stop() {
         state.withLock { state in
