@@ -171,7 +171,7 @@ struct DiskPlanModel {
                 expected.append(.complete(ticket, ending))
             }
         }
-        if isClosing && !isClosed && requests.allSatisfy({ $0.phase == .over }) {
+        if isClosing && !isClosed && requests.allSatisfy({ $0.phase == .over && $0.hasHeard }) {
             isClosed = true
             expected.append(.closed)
         }

@@ -194,8 +194,9 @@ final class DiskOwner: Sendable {
     /// Ends a read at once, unless it runs already.
     func cancel(_ ticket: Plan.Ticket) { take(.cancel(ticket), on: .caller) }
 
-    /// Ends the use of the directory: what was asked for is done, later operations fail with ``CacheError/closed``, then everything
-    /// is written and the directory is free. Closing twice has no effect but to wait.
+    /// Ends the use of the directory: what was asked for is done and callers have heard, later operations fail with
+    /// ``CacheError/closed``, then everything is written and the directory is free. Closing twice has no effect but to wait. A
+    /// completion must not wait for it.
     func close() async {
         await withCheckedContinuation { continuation in
             let (isClosed, actions) = state.withLock { state -> (Bool, [Plan.Action]) in

@@ -81,7 +81,7 @@ struct DiskPlan<Key: Hashable & Sendable>: Sendable {
         case complete(Ticket, Ending)
         /// The operation comes too late: the disk is closed.
         case refuse(Ticket)
-        /// All operations have ended, and there will be no more.
+        /// All operations have ended, their callers have heard, and there will be no more.
         case closed
     }
 
@@ -106,14 +106,15 @@ struct DiskPlan<Key: Hashable & Sendable>: Sendable {
     private var changes: [Key: [Ticket]] = [:]
     private var changesOfAll: [Ticket] = []
     private var completions: [Key: Completions] = [:]
-    private var delivering: [Ticket: Key] = [:]
-    private var isClosing = false
+    /// The operations whose callers are being told, with the key of those that others wait for.
+    private var delivering: [Ticket: Key?] = [:]
+    private var (isClosing, isClosed) = (false, false)
 
     /// The number of operations that have not ended.
     var pendingCount: Int { steps.count }
 
-    /// The number of keys of which a caller has not heard yet.
-    var undeliveredCount: Int { completions.count }
+    /// The number of ended operations and of keys of which a caller has not heard yet.
+    var undeliveredCount: Int { completions.count + delivering.count }
 
     mutating func handle(_ event: Event) -> [Action] {
         var actions: [Action] = []
@@ -141,12 +142,15 @@ struct DiskPlan<Key: Hashable & Sendable>: Sendable {
             end(ticket, .cancelled, &actions)
         case .delivered(let ticket):
             guard let key = delivering.removeValue(forKey: ticket) else { return [] }
-            completions[key]?.isDelivering = false
-            deliver(key, &actions)
-        case .close:
-            if isClosing { return [] }
-            isClosing = true
-            if steps.isEmpty { actions.append(.closed) }
+            if let key {
+                completions[key]?.isDelivering = false
+                deliver(key, &actions)
+            }
+        case .close: isClosing = true
+        }
+        if isClosing && !isClosed && steps.isEmpty && delivering.isEmpty {
+            isClosed = true
+            actions.append(.closed)
         }
         return actions
     }
@@ -202,7 +206,8 @@ struct DiskPlan<Key: Hashable & Sendable>: Sendable {
 
     /// Makes stores void that do not run yet.
     private mutating func void(_ tickets: [Ticket], _ actions: inout [Action]) {
-        for ticket in tickets {
+        // The last first, so that none is let run by the end of one before.
+        for ticket in tickets.reversed() {
             guard let step = steps[ticket], step.phase != .running, case .store = step.operation else { continue }
             end(ticket, .void, &actions)
         }
@@ -233,9 +238,9 @@ struct DiskPlan<Key: Hashable & Sendable>: Sendable {
             }
             deliver(key, &actions)
         } else {
+            delivering.updateValue(nil, forKey: ticket)
             actions.append(.complete(ticket, ending))
         }
-        if isClosing && steps.isEmpty { actions.append(.closed) }
     }
 
     /// Tells the next caller of a key, if its operation has ended and no other is being told.
@@ -248,7 +253,7 @@ struct DiskPlan<Key: Hashable & Sendable>: Sendable {
         guard let ending = first.ending else { return }
         completions[key]?.waiting.removeFirst()
         completions[key]?.isDelivering = true
-        delivering[first.ticket] = key
+        delivering.updateValue(key, forKey: first.ticket)
         actions.append(.complete(first.ticket, ending))
     }
 }

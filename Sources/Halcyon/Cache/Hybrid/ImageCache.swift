@@ -94,7 +94,7 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
     /// for another cache.
     ///
     /// Memory goes on. From then on look-ups on disk miss, stores on disk fail with ``CacheError/closed``, and triggers have no effect.
-    /// Closing twice has no effect.
+    /// It returns after all completions have; none may wait for it. Closing twice has no effect.
     public func close() async {
         let ending = subscriptions.withLock { subscriptions in
             defer { subscriptions = [] }
