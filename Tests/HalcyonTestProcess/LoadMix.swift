@@ -164,7 +164,7 @@ struct LoadMix {
         case 21...22: _ = cache.isCached(forKey: key)
         case 23...24: cancelledLookUp(cache, key, options)
         case 25 where random.next(below: 20) == 0: clearBesideLoads(cache, options, mayBeClosed)
-        case 26 where random.next(below: 100) == 0:
+        case 26 where random.next(below: 40) == 0:
             let reopened = reopened
             later { await reopened.reopen() }
         default: lookUp(cache, key, options)

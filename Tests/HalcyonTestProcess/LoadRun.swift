@@ -74,7 +74,8 @@ struct LoadRun {
         // What expires does so at once or never; nothing that may expire is left after this.
         Thread.sleep(forTimeInterval: 0.1)
         try LoadCheck(run: self, tallies: tallies).check()
-        Main.say("\(tallies.steps) steps by \(Self.threads) threads, \(log.statistics.recorded) accesses recorded, "
+        Main.say(
+            "\(tallies.steps) steps by \(Self.threads) threads, \(log.statistics.recorded) accesses recorded, "
                 + "\(reopened.all.count) caches opened")
     }
 }

@@ -41,5 +41,6 @@ final class ReopenedCache: Sendable {
             state.current = next
             state.isReopening = false
         }
+        current.clearMemoryCache()
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Halcyon
+import Synchronization
 
 /// The disk storage.
 struct DiskBenchmark {
@@ -28,6 +29,7 @@ struct DiskBenchmark {
             group.wait()
         }
         report("image cache, disk stores of 40 KB", Double(names.count) / stored, "/s")
+        let hits = Atomic<Int>(0)
         for isSynchronous in [false, true] {
             var options = CacheOptions()
             options.loadDiskFileSynchronously = isSynchronous
@@ -35,13 +37,17 @@ struct DiskBenchmark {
                 let group = DispatchGroup()
                 for key in names {
                     group.enter()
-                    cache.retrieveImage(forKey: key, options: options, callbackQueue: .untouch) { _ in group.leave() }
+                    cache.retrieveImage(forKey: key, options: options, callbackQueue: .untouch) { result in
+                        if case .success(.disk) = result { hits.add(1, ordering: .relaxed) }
+                        group.leave()
+                    }
                 }
                 group.wait()
             }
             let kind = isSynchronous ? "synchronous" : "asynchronous"
             report("image cache, \(kind) disk loads of 40 KB", Double(names.count) / loaded, "/s")
         }
+        precondition(hits.load(ordering: .relaxed) == 2 * names.count)
     }
 
     /// Synchronous loads beside 40 stores whose serializer takes 50 ms each.
@@ -105,11 +111,36 @@ struct DiskBenchmark {
         }
         report("start on \(count) files, on the caller's thread", milliseconds(returned - opened), "ms")
         report("start on \(count) files, until all are known", milliseconds(listed - opened), "ms")
+        try cleaning(disk, count)
         disk?.config.sizeLimit = (disk?.totalSize ?? 0)
         let evicting = try seconds {
             for key in keys(500) { try disk?.store(value: Data("x".utf8), forKey: key + "#") }
         }
         report("disk store that evicts one of \(count)", evicting / 500 * 1e6, "us")
+    }
+}
+
+extension DiskBenchmark {
+    /// Look-ups while all files are measured.
+    private func cleaning(_ disk: DiskStorage<Data>?, _ count: Int) throws {
+        let isDone = Atomic<Bool>(false)
+        var longest = 0.0
+        let cleaned = Mutex(0.0)
+        let group = DispatchGroup()
+        group.enter()
+        DispatchQueue.global().async {
+            let took = seconds { disk?.removeSizeExceededValues() }
+            cleaned.withLock { $0 = took }
+            isDone.store(true, ordering: .relaxed)
+            group.leave()
+        }
+        let names = keys(1_000)
+        while !isDone.load(ordering: .relaxed) {
+            for key in names { longest = max(longest, seconds { _ = disk?.isCached(forKey: key) }) }
+        }
+        group.wait()
+        report("cleaning of \(count) files", cleaned.withLock { $0 } * 1e3, "ms")
+        report("isCached beside it, longest", longest * 1e3, "ms")
     }
 }
 

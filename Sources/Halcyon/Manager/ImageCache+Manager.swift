@@ -81,6 +81,8 @@ extension ImageCache {
 
     /// Lets a value on disk expire later; for the disk's policy this is an access.
     func extend(_ computed: String, _ extending: ExpirationExtending) async {
-        _ = await onDisk(.read(computed)) { storage in _ = try? storage.value(forKey: computed, extendingExpiration: extending) }
+        _ = await onDisk(.read(computed)) { storage in
+            _ = try? storage.value(forKey: computed, extendingExpiration: extending)
+        }
     }
 }

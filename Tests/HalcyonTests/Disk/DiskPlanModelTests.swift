@@ -45,7 +45,7 @@ struct DiskPlanModelTests {
         #expect(seen.count > 10_000)
     }
 
-    @Test("random events of many keys; afterwards everybody has heard, and nothing is kept")
+    @Test("random events of many keys; afterwards all callers have heard, and nothing is kept")
     func random() {
         var random = SplitMix64(seed: 11)
         for _ in 0..<60 {
@@ -163,9 +163,11 @@ struct DiskPlanModel {
                 requests[index].isAnnounced = true
                 expected.append(.ready(ticket))
             }
-            let hasToWait = request.isOrdered && requests[..<index].contains {
-                $0.isOrdered && $0.key == request.key && !$0.hasHeard
-            }
+            let hasToWait =
+                request.isOrdered
+                && requests[..<index].contains {
+                    $0.isOrdered && $0.key == request.key && !$0.hasHeard
+                }
             if request.phase == .over, !request.isTold, !hasToWait, let ending = request.ending {
                 requests[index].isTold = true
                 expected.append(.complete(ticket, ending))
@@ -182,7 +184,7 @@ struct DiskPlanModel {
         return isSame && plan.pendingCount == pending && agreesOnWork()
     }
 
-    /// Ends all operations, after which everybody has heard.
+    /// Ends all operations, after which all callers have heard.
     mutating func endAll() {
         while let event = events([], most: 0).last(where: { if case .close = $0 { false } else { true } }) {
             guard take(event) else { return }

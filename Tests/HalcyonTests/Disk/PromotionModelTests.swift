@@ -80,8 +80,10 @@ struct PromotionModelTests {
             mutating func take(_ event: DiskPlan<Int>.Event) {
                 for action in plan.handle(event) {
                     if case .ready(let ticket) = action { ready.insert(ticket) }
-                    // Who is void never runs.
-                    if case .complete(let ticket, .void) = action, let party = tickets.first(where: { $0.value == ticket }) {
+                    // A void operation never runs.
+                    if case .complete(let ticket, .void) = action,
+                        let party = tickets.first(where: { $0.value == ticket })
+                    {
                         place.work[party.key] = 4
                     }
                     if case .complete(let ticket, _) = action { take(.delivered(ticket)) }
@@ -93,7 +95,10 @@ struct PromotionModelTests {
 
         private mutating func explore(_ world: World) {
             var world = world
-            world.place.isTicketValid = world.ticket.map { var reads = world.reads; return reads.end($0) } ?? false
+            world.place.isTicketValid =
+                world.ticket.map {
+                    var reads = world.reads; return reads.end($0)
+                } ?? false
             guard seen.insert(world.place).inserted else { return }
             var isOver = true
             for step in steps(world) {

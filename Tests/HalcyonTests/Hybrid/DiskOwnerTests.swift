@@ -181,7 +181,9 @@ struct DiskOwnerTests {
             }
         }
         let read: Data? = await withCheckedContinuation { continuation in
-            owner.perform(.read("other")) { try $0.value(forKey: "other") } done: { result in
+            owner.perform(.read("other")) {
+                try $0.value(forKey: "other")
+            } done: { result in
                 reads.withLock { $0 += 1 }
                 continuation.resume(returning: try? result.get())
             }
@@ -195,7 +197,8 @@ struct DiskOwnerTests {
 
     // MARK: - Closing
 
-    @Test("closing does what was asked for, writes it and frees the directory; later calls miss or throw; twice is once")
+    @Test(
+        "closing does what was asked for, writes it and frees the directory; later calls miss or throw; twice is once")
     func closing() async throws {
         let fixture = try CacheFixture(memory: .lasting(cost: 1_000))
         let cache = fixture.cache
@@ -328,7 +331,9 @@ struct DiskOwnerTests {
     func deletedFolder() async throws {
         let fixture = try CacheFixture()
         let cache = fixture.cache
-        for key in ["a", "b"] { await cache.store(Blob(cost: 5), forKey: key, options: CacheOptions(categories: ["c"])) }
+        for key in ["a", "b"] {
+            await cache.store(Blob(cost: 5), forKey: key, options: CacheOptions(categories: ["c"]))
+        }
         #expect(await cache.diskStorageSize() == 8_192)
         try FileManager.default.removeItem(atPath: fixture.folder.path + "/halcyon.cache.test")
         #expect(await cache.diskStorageSize() == 0)

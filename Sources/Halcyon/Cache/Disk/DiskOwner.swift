@@ -270,7 +270,7 @@ final class DiskOwner: Sendable {
         for action in state.plan.handle(event) {
             switch action {
             case .ready(let ticket):
-                // Who waits on a thread of its own looks by itself.
+                // A synchronous reader looks for work by itself.
                 if state.jobs[ticket]?.isSynchronous == false { todo.ready.append(ticket) }
             case .run: break
             case .complete(let ticket, let ending):

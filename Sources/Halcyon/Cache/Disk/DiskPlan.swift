@@ -46,7 +46,7 @@ struct DiskPlan<Key: Hashable & Sendable>: Sendable {
     }
 
     enum Event: Sendable {
-        /// Somebody asks for an operation. Its ticket must be greater than those before.
+        /// An operation is requested. Its ticket must be greater than those before.
         case request(Ticket, Operation, isPrepared: Bool)
         /// The bytes of a store are there, or there are none.
         case prepared(Ticket, succeeded: Bool)
@@ -54,7 +54,7 @@ struct DiskPlan<Key: Hashable & Sendable>: Sendable {
         case begin(Ticket)
         /// An operation that ran has ended.
         case finished(Ticket)
-        /// Nobody waits for a read any more.
+        /// The caller of a read does not wait any more.
         case cancel(Ticket)
         /// The caller has heard of the end of an operation.
         case delivered(Ticket)

@@ -7,7 +7,7 @@ extension FileStore {
 
     /// Lists the folder, puts files and index together, and tells the policy of them in the order of their last access.
     ///
-    /// - Returns: who had to go.
+    /// - Returns: the entries that left.
     func recover(_ beforeListing: () throws -> Void) -> [Departure] {
         let opened = try? DiskIndex.open(in: folder.hidden)
         index.withLock { $0 = opened?.index }
@@ -115,7 +115,7 @@ extension FileStore {
         }
     }
 
-    /// Removes a file, now or as soon as that can be done. Called by whoever holds `mutation`.
+    /// Removes a file, now or as soon as that can be done. Called with `mutation` held.
     func removeFile(_ name: String) {
         if isFolderGone { return }
         if !folder.remove(name) { state.withLock { _ = $0.undeleted.insert(name) } }
