@@ -181,6 +181,10 @@ struct DiskPlanModel {
         #expect(isSame, "\(event) after \(requests): \(actions) and not \(expected)")
         let pending = requests.count { $0.phase != .over }
         #expect(plan.pendingCount == pending)
+        let free = (0..<2).map { key in
+            !isClosing && !requests.contains { $0.isChange && $0.phase != .over && ($0.key == nil || $0.key == key) }
+        }
+        #expect(free == [plan.isFree(0), plan.isFree(1)])
         return isSame && plan.pendingCount == pending && agreesOnWork()
     }
 

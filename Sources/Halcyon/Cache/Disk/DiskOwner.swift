@@ -22,6 +22,10 @@ final class DiskOwner: Sendable {
         let complete: @Sendable (Plan.Ending?) -> Void
         /// Whether it needs the whole folder to be known, so that no thread waits for that.
         let needsListing: Bool
+        /// Whether it is one of the writers, of which a few run at a time.
+        var isWriter: Bool { needsListing && !isSettling }
+        /// Whether it runs when all else is done, however long it takes.
+        var isSettling = false
         /// Whether its caller waits on its own thread.
         var isSynchronous = false
     }
@@ -32,6 +36,10 @@ final class DiskOwner: Sendable {
         var last: Plan.Ticket = 0
         /// Where synchronous readers wait for a change of state.
         var waiting: [Plan.Ticket: DispatchSemaphore] = [:]
+        /// The operations that are ready and wait for a writer to end, in order, from `firstQueued` on.
+        var queued: [Plan.Ticket] = []
+        var firstQueued = 0
+        var writerCount = 0
         var isClosed = false
         var closing: [CheckedContinuation<Void, Never>] = []
     }
@@ -44,6 +52,9 @@ final class DiskOwner: Sendable {
 
     /// The microseconds between two attempts to open the directory.
     static let patience: Int64 = 10_000_000
+
+    /// The number of operations that write at a time: more would wait for each other in the file system.
+    private static let writerLimit = 2
 
     /// Where operations run; a test may suspend it.
     let queue = DispatchQueue(label: "halcyon.disk.owner", qos: .userInitiated, attributes: .concurrent)
@@ -125,13 +136,19 @@ final class DiskOwner: Sendable {
     /// Does something with the storage when the plan allows.
     ///
     /// - Parameter done: called once, on any thread, or on this one where the disk is closed.
-    /// - Returns: the ticket by which a read can be cancelled.
+    /// - Returns: the ticket by which a read can be cancelled that has to wait.
     @discardableResult
     func perform<Value: Sendable>(
         _ operation: Plan.Operation, _ work: @escaping @Sendable (Storage) throws -> Value,
         done: @escaping @Sendable (Result<Value, any Error>) -> Void
-    ) -> Plan.Ticket {
-        request(operation, job(work, isRead: operation.isRead, done))
+    ) -> Plan.Ticket? {
+        if case .read(let key) = operation, state.withLock({ $0.plan.isFree(key) }) {
+            queue.async { [self] in done(Result { try work(try get()) }) }
+            return nil
+        }
+        var job = job(work, isRead: operation.isRead, done)
+        if case .settle = operation { job.isSettling = true }
+        return request(operation, job)
     }
 
     /// Reads something of a key on this thread.
@@ -141,6 +158,7 @@ final class DiskOwner: Sendable {
         reading key: String, _ work: @escaping @Sendable (Storage) throws -> Value,
         done: @escaping @Sendable (Result<Value, any Error>) -> Void
     ) {
+        if state.withLock({ $0.plan.isFree(key) }) { return done(Result { try work(try get()) }) }
         var job = job(work, isRead: true, done)
         job.isSynchronous = true
         let semaphore = DispatchSemaphore(value: 0)
@@ -260,7 +278,7 @@ final class DiskOwner: Sendable {
 
     /// What an event asks for; the jobs of what is over are taken out.
     private struct Todo {
-        var ready: [Plan.Ticket] = []
+        var ready: [(ticket: Plan.Ticket, isWriter: Bool)] = []
         var completions: [(ticket: Plan.Ticket, ending: Plan.Ending?, complete: @Sendable (Plan.Ending?) -> Void)] = []
         var isClosed = false
     }
@@ -271,7 +289,15 @@ final class DiskOwner: Sendable {
             switch action {
             case .ready(let ticket):
                 // A synchronous reader looks for work by itself.
-                if state.jobs[ticket]?.isSynchronous == false { todo.ready.append(ticket) }
+                guard let job = state.jobs[ticket], !job.isSynchronous else { continue }
+                if !job.isWriter {
+                    todo.ready.append((ticket, false))
+                } else if state.writerCount < Self.writerLimit {
+                    state.writerCount += 1
+                    todo.ready.append((ticket, true))
+                } else {
+                    state.queued.append(ticket)
+                }
             case .run: break
             case .complete(let ticket, let ending):
                 state.waiting[ticket] = nil
@@ -295,7 +321,7 @@ final class DiskOwner: Sendable {
     private func carryOut(_ todo: Todo, on place: Place) {
         var rest = todo
         while true {
-            for ticket in rest.ready { queue.async { [self] in work(ticket) } }
+            for (ticket, isWriter) in rest.ready { queue.async { [self] in work(ticket, isWriter) } }
             if rest.isClosed { queue.async { [self] in finishClosing() } }
             let completions = rest.completions
             rest = Todo()
@@ -317,19 +343,36 @@ final class DiskOwner: Sendable {
         }
     }
 
-    /// Runs an operation that is ready, unless a reader's thread has.
-    private func work(_ ticket: Plan.Ticket) {
-        let needsListing = state.withLock { $0.jobs[ticket]?.needsListing == true }
-        if needsListing, let files = storage?.files {
-            let isListed = files.whenListed { [self] in queue.async { [self] in work(ticket) } }
+    /// Runs an operation that is ready, unless a reader's thread has or its caller has cancelled it.
+    private func work(_ ticket: Plan.Ticket, _ isWriter: Bool) {
+        if state.withLock({ $0.jobs[ticket]?.needsListing == true }), let files = storage?.files {
+            let isListed = files.whenListed { [self] in queue.async { [self] in work(ticket, isWriter) } }
             if !isListed { return }
         }
         let run = state.withLock { state in
             state.plan.handle(.begin(ticket)).isEmpty ? nil : state.jobs[ticket]?.run
         }
-        guard let run else { return }
-        run()
-        take(.finished(ticket), on: .queue)
+        run?()
+        if isWriter { endWriter() }
+        if run != nil { take(.finished(ticket), on: .queue) }
+    }
+
+    /// Lets the next writer run.
+    private func endWriter() {
+        let next = state.withLock { state -> Plan.Ticket? in
+            guard state.firstQueued < state.queued.count else {
+                state.writerCount -= 1
+                return nil
+            }
+            let next = state.queued[state.firstQueued]
+            state.firstQueued += 1
+            if state.firstQueued * 2 > state.queued.count {
+                state.queued.removeFirst(state.firstQueued)
+                state.firstQueued = 0
+            }
+            return next
+        }
+        if let next { queue.async { [self] in work(next, true) } }
     }
 
     /// Makes the bytes of a store, unless a reader's thread does.

@@ -116,6 +116,10 @@ struct DiskPlan<Key: Hashable & Sendable>: Sendable {
     /// The number of ended operations and of keys of which a caller has not heard yet.
     var undeliveredCount: Int { completions.count + delivering.count }
 
+    /// Whether a read of a key would have to wait for nothing. It can then run at any time without being requested, because nothing
+    /// waits for a read.
+    func isFree(_ key: Key) -> Bool { !isClosing && changesOfAll.isEmpty && changes[key] == nil }
+
     mutating func handle(_ event: Event) -> [Action] {
         var actions: [Action] = []
         switch event {

@@ -121,7 +121,7 @@ extension ImageCache {
         if options.loadDiskFileSynchronously {
             disk.performNow(reading: computed, work, done: ended)
         } else {
-            let read = disk.perform(.read(computed), work, done: ended)
+            guard let read = disk.perform(.read(computed), work, done: ended) else { return }
             cancellation?.whenCancelled { [disk] in disk.cancel(read) }
         }
     }
