@@ -22,7 +22,7 @@ struct DiskOwnerTests {
         return found.withLock { $0 }
     }
 
-    @Test("a synchronous load waits neither for the serializers of 40 stores, nor for a clean or a load that hangs")
+    @Test("a synchronous load waits neither for the serializers of 40 stores nor for the cleaning behind them")
     func besideStores() async throws {
         let serializer = GatedSerializer()
         let (cache, folder) = try Self.cache(serializer)
