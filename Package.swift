@@ -33,6 +33,7 @@ let package = Package(
         .library(name: "HalcyonImages", targets: ["HalcyonImages"]),
         .library(name: "HalcyonPipeline", targets: ["HalcyonPipeline"]),
         .library(name: "HalcyonPrediction", targets: ["HalcyonPrediction"]),
+        .library(name: "HalcyonServiceLifecycle", targets: ["HalcyonServiceLifecycle"]),
         .library(name: "HalcyonEviction", targets: ["HalcyonEviction"]),
         .library(name: "HalcyonLearning", targets: ["HalcyonLearning"]),
         .library(name: "HalcyonPrefetch", targets: ["HalcyonPrefetch"]),
@@ -48,6 +49,7 @@ let package = Package(
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ] + documentation,
     targets: [
         .systemLibrary(
@@ -134,6 +136,10 @@ let package = Package(
                 "HalcyonPrediction", "HalcyonAccessLog",
             ],
             swiftSettings: strict),
+        .target(
+            name: "HalcyonServiceLifecycle",
+            dependencies: ["HalcyonCache", .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")],
+            swiftSettings: strict),
         .target(name: "HalcyonAVIF", dependencies: ["HalcyonImages", "CAVIF"], swiftSettings: strict),
         .target(
             name: "HalcyonTrace", dependencies: ["CZlib", "CZstd", "HalcyonAccessLogReading", "HalcyonSupport"],
@@ -188,6 +194,14 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             exclude: ["Processing/Fixtures"], swiftSettings: strict),
+        .testTarget(
+            name: "HalcyonServiceLifecycleTests",
+            dependencies: [
+                "Halcyon", "HalcyonServiceLifecycle", "HalcyonTestSupport",
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: strict),
         .executableTarget(
             name: "AccessLogBenchmark", dependencies: ["HalcyonAccessLog"], path: "Experiments/Benchmarks/AccessLog",
             swiftSettings: strict),

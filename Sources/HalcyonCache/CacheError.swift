@@ -18,6 +18,8 @@ public enum CacheError: Error, CustomStringConvertible {
     case cannotSerialize(key: String)
     /// Bytes are there and cannot be read, or are no value.
     case cannotLoadDataFromDisk(URL, underlying: any Error)
+    /// The cache or the storage was closed.
+    case closed
     /// There is no disk storage, for this reason.
     case diskUnavailable(underlying: any Error)
 
@@ -40,6 +42,8 @@ public enum CacheError: Error, CustomStringConvertible {
             "The serializer gives no bytes for the value of '\(key)', which is in memory only."
         case .cannotLoadDataFromDisk(let url, let underlying):
             "\(url.path) is there and cannot be loaded: \(underlying)."
+        case .closed:
+            "The cache is closed; open another for the same directory."
         case .diskUnavailable(let underlying):
             "Nothing can be kept on disk. \(underlying)"
         }

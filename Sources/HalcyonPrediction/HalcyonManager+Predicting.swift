@@ -34,7 +34,7 @@ extension HalcyonManager {
         return cache.observation.start { ending, conditions in
             let prefetcher = PredictivePrefetcher(
                 prediction, surroundings, options: defaultOptions, clock: cache.clock, after: ending,
-                settleCache: { [weak cache] in _ = await cache?.onDisk(changing: true) { _ in } })
+                settleCache: { [weak cache] in await cache?.settleDisk() })
             if let conditions = conditions as? PrefetchConditions, !conditions.isEmpty {
                 prefetcher.conditions = conditions
             }

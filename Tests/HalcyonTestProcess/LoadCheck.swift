@@ -13,10 +13,15 @@ struct LoadCheck {
         try check(run.disk, "disk")
         guard let disk = run.cache.diskStorage else { Main.fail("the cache has no disk") }
         try check(disk, "the cache's disk")
-        let lookUps = run.cache.statistics.lookUps
-        same(lookUps.none, tallies.misses, "look-ups in vain")
+        let reopened = run.reopened.current
+        check(reopened.memoryStorage, "the reopened cache's memory")
+        guard let reopenedDisk = reopened.diskStorage else { Main.fail("the reopened cache has no disk") }
+        try check(reopenedDisk, "the reopened cache's disk")
+        let lookUps = ([run.cache] + run.reopened.all).map(\.statistics.lookUps)
+        same(lookUps.reduce(0) { $0 + $1.none }, tallies.misses, "look-ups in vain")
         let told = run.log.statistics.recorded + overload
-        same(told, tallies.records + lookUps.memory + lookUps.disk, "accesses that the log was told of")
+        let hits = lookUps.reduce(0) { $0 + $1.memory + $1.disk }
+        same(told, tallies.records + hits, "accesses that the log was told of")
         try checkLog()
     }
 

@@ -33,19 +33,24 @@ struct LoadMix {
     let memory: MemoryStorage<Data>
     let disk: DiskStorage<Data>
     let cache: ImageCache<Data>
+    let reopened: ReopenedCache
     let log: AccessLog
     let trigger: ManualTrigger
     let tallies: LoadTallies
+    /// Which of the threads it is.
+    let number: Int
     var random: SplitMix64
     private var version = 0
 
     init(
-        memory: MemoryStorage<Data>, disk: DiskStorage<Data>, cache: ImageCache<Data>, log: AccessLog,
-        trigger: ManualTrigger, tallies: LoadTallies, random: SplitMix64
+        memory: MemoryStorage<Data>, disk: DiskStorage<Data>, cache: ImageCache<Data>, reopened: ReopenedCache,
+        log: AccessLog, trigger: ManualTrigger, tallies: LoadTallies, number: Int, random: SplitMix64
     ) {
         self.memory = memory
         self.disk = disk
         self.cache = cache
+        self.reopened = reopened
+        self.number = number
         self.log = log
         self.trigger = trigger
         self.tallies = tallies
@@ -120,7 +125,8 @@ struct LoadMix {
     }
 
     private mutating func cacheStep() {
-        let (key, cache, tallies) = (key(), cache, tallies)
+        let (key, tallies, mayBeClosed) = (key(), tallies, random.next(below: 3) == 0)
+        let cache = mayBeClosed ? reopened.current : cache
         var options = CacheOptions()
         options.context = context()
         options.memoryCacheExpiration = expiration()
@@ -152,15 +158,75 @@ struct LoadMix {
             if !options.isPrefetch { tallies.record() }
             tallies.pending.enter()
             cache.store(value(key), forKey: key, options: options) { result in
-                if case .failure(let error) = result.diskCacheResult { Main.fail("\(error)") }
+                Self.check(result, mayBeClosed)
                 tallies.pending.leave()
             }
         case 21...22: _ = cache.isCached(forKey: key)
-        default: lookUp(key, options)
+        case 23...24: cancelledLookUp(cache, key, options)
+        case 25 where random.next(below: 20) == 0: clearBesideLoads(cache, options, mayBeClosed)
+        case 26 where random.next(below: 40) == 0:
+            let reopened = reopened
+            later { await reopened.reopen() }
+        default: lookUp(cache, key, options)
         }
     }
 
-    private mutating func lookUp(_ key: String, _ options: CacheOptions) {
+    private static func check(_ result: CacheStoreResult, _ mayBeClosed: Bool) {
+        guard case .failure(let error) = result.diskCacheResult else { return }
+        if mayBeClosed, case CacheError.closed = error { return }
+        Main.fail("\(error)")
+    }
+
+    /// A load that is cancelled at some time, or has ended before.
+    private mutating func cancelledLookUp(_ cache: ImageCache<Data>, _ key: String, _ options: CacheOptions) {
+        let (tallies, turns) = (tallies, random.next(below: 4))
+        later {
+            let load = Task { try await cache.image(forKey: key, options: options) }
+            for _ in 0..<turns { await Task.yield() }
+            load.cancel()
+            await Self.note(load, key, tallies)
+        }
+    }
+
+    /// Clears a cache while a key that no other thread knows is loaded, after which it must be nowhere.
+    private mutating func clearBesideLoads(
+        _ cache: ImageCache<Data>, _ options: CacheOptions, _ mayBeClosed: Bool
+    ) {
+        version += 1
+        let (key, tallies) = ("own-\(number)-\(version)", tallies)
+        let value = value(key)
+        var options = options
+        options.fromMemoryCacheOrRefresh = false
+        options.loadDiskFileSynchronously = false
+        options.isPrefetch = false
+        tallies.record()
+        later { [options] in
+            Self.check(await cache.store(value, forKey: key, options: options), mayBeClosed)
+            cache.memoryStorage.remove(forKey: key)
+            let loads = (0..<4).map { _ in Task { try await cache.image(forKey: key, options: options) } }
+            await Task.yield()
+            loads.last?.cancel()
+            await cache.clear()
+            let isThere = cache.isCached(forKey: key)
+            for load in loads { await Self.note(load, key, tallies) }
+            if isThere || cache.isCached(forKey: key) { Main.fail("\(key) is there after a clearing") }
+        }
+    }
+
+    private static func note(
+        _ load: Task<ImageCacheResult<Data>, any Error>, _ key: String, _ tallies: LoadTallies
+    ) async {
+        do {
+            let found = try await load.value
+            check(found.image, key)
+            if found.image == nil { tallies.miss() }
+        } catch is CancellationError {
+        } catch {
+            Main.fail("\(error)")
+        }
+    }
+
+    private mutating func lookUp(_ cache: ImageCache<Data>, _ key: String, _ options: CacheOptions) {
         let done = DispatchSemaphore(value: 0)
         let tallies = tallies
         cache.retrieveImage(forKey: key, options: options, callbackQueue: .untouch) { result in

@@ -4,8 +4,8 @@ import HalcyonAccessLog
 import HalcyonEviction
 import HalcyonLearning
 
-/// Eight threads at once at a memory storage, a disk storage, an image cache and its log, for some time; then every cost and
-/// count is held against what is there.
+/// Eight threads at once at a memory storage, a disk storage, two image caches, one of which is closed and opened again and again, and
+/// their log, for some time; then every cost and count is held against what is there.
 struct LoadRun {
     static let threads = 8
     static let logRows = 50_000
@@ -13,6 +13,7 @@ struct LoadRun {
     let memory: MemoryStorage<Data>
     let disk: DiskStorage<Data>
     let cache: ImageCache<Data>
+    let reopened: ReopenedCache
     let log: AccessLog
     let seed: UInt64
 
@@ -21,6 +22,7 @@ struct LoadRun {
         self.seed = seed
         let names = ["lru", "s3-fifo", "learned", "gdsf", "w-tinylfu", "arc"]
         let policy = try names.map { try PolicyCatalogue.standard.policy($0) }
+        let policies = (0..<3).map { policy[(Int(seed % 64) + 2 + $0) % policy.count] }
         func policyNumber(_ number: Int) -> ConfiguredPolicy { policy[(Int(seed % 64) + number) % policy.count] }
         let rules = ["c1": CategoryRule(costLimit: 30_000, priority: 1), "c2": CategoryRule(isProtected: true)]
         let limits = MemoryStorageConfig(
@@ -33,10 +35,15 @@ struct LoadRun {
         logging.bounds = AccessLog.Bounds(rows: Self.logRows, bytes: nil, days: nil)
         logging.flushInterval = .milliseconds(50)
         log = AccessLog(path: directory.appendingPathComponent("access.sqlite").path, logging)
-        cache = ImageCache(
-            memory: limits, disk: .init(name: "cache", directory: directory, sizeLimit: 500_000),
-            memoryPolicy: policyNumber(2), diskPolicy: policyNumber(3), serializer: TransformingSerializer(),
-            recorder: log, triggers: [trigger])
+        let (log, trigger) = (log, trigger)
+        @Sendable func cache(_ name: String, _ number: Int) -> ImageCache<Data> {
+            ImageCache(
+                memory: limits, disk: .init(name: name, directory: directory, sizeLimit: 500_000),
+                memoryPolicy: policies[number], diskPolicy: policies[number + 1], serializer: TransformingSerializer(),
+                recorder: log, triggers: [trigger])
+        }
+        self.cache = cache("cache", 0)
+        reopened = ReopenedCache { cache("reopened", 1) }
     }
 
     let trigger = ManualTrigger()
@@ -48,11 +55,12 @@ struct LoadRun {
         Main.say("ready")
         for number in 0..<Self.threads {
             running.enter()
-            let (memory, disk, cache, log, trigger, seed) = (memory, disk, cache, log, trigger, seed)
+            let (memory, disk, cache, reopened) = (memory, disk, cache, reopened)
+            let (log, trigger, seed) = (log, trigger, seed)
             Thread.detachNewThread {
                 var mix = LoadMix(
-                    memory: memory, disk: disk, cache: cache, log: log, trigger: trigger, tallies: tallies,
-                    random: SplitMix64(seed: seed &* 1_000 &+ UInt64(number)))
+                    memory: memory, disk: disk, cache: cache, reopened: reopened, log: log, trigger: trigger,
+                    tallies: tallies, number: number, random: SplitMix64(seed: seed &* 1_000 &+ UInt64(number)))
                 do {
                     while Date() < end { for _ in 0..<20 { try mix.step() } }
                 } catch {
@@ -66,6 +74,8 @@ struct LoadRun {
         // What expires does so at once or never; nothing that may expire is left after this.
         Thread.sleep(forTimeInterval: 0.1)
         try LoadCheck(run: self, tallies: tallies).check()
-        Main.say("\(tallies.steps) steps by \(Self.threads) threads, \(log.statistics.recorded) accesses recorded")
+        Main.say(
+            "\(tallies.steps) steps by \(Self.threads) threads, \(log.statistics.recorded) accesses recorded, "
+                + "\(reopened.all.count) caches opened")
     }
 }

@@ -5,7 +5,7 @@ import PackageDescription
 let products = [
     "Halcyon", "HalcyonAccessLog", "HalcyonCache", "HalcyonCurl", "HalcyonEviction", "HalcyonExperiments",
     "HalcyonImages", "HalcyonLearning", "HalcyonModel", "HalcyonNetworking", "HalcyonPipeline", "HalcyonPrediction",
-    "HalcyonPrefetch", "HalcyonSimulation", "HalcyonTrace",
+    "HalcyonPrefetch", "HalcyonServiceLifecycle", "HalcyonSimulation", "HalcyonTrace",
 ]
 
 let package = Package(

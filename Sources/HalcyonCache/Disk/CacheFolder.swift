@@ -1,5 +1,10 @@
 import Foundation
 
+/// Where an operation on the disk stands; a test may end the process, or the operation, there.
+package enum DiskStep: String, CaseIterable, Sendable {
+    case opening, writing, renaming, renamed, removing, removed, indexing, indexed
+}
+
 /// The files of a disk storage: read, written at once or not at all, listed, removed.
 ///
 /// Values lie in the folder itself; what is being written, and the index, lie in the hidden folder `.halcyon` within, from

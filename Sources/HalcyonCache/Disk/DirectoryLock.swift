@@ -42,15 +42,3 @@ final class DirectoryLock: Sendable {
         return status.st_dev != number.device || status.st_ino != number.node
     }
 }
-
-/// What the system says went wrong.
-public struct SystemError: Error, Equatable, CustomStringConvertible {
-    /// The number (`errno`).
-    public let code: Int32
-
-    /// What went wrong in this thread's last call.
-    static var last: SystemError { SystemError(code: errno) }
-
-    /// In words.
-    public var description: String { String(cString: strerror(code)) }
-}

@@ -12,7 +12,7 @@ import HalcyonSupport
 ///
 /// Who stays is decided by the same index and the same policies as in memory and in a replay; the cost of a value is what
 /// its file takes on the disk, blocks × 512. A folder belongs to one storage at a time, of one process. A process that is
-/// killed at any instant leaves whole values only. Any thread may call anything; every call but ``isCached(forKey:forcedExtension:)``
+/// killed at any instant leaves whole values only. ``close()`` leaves the folder to others before the object ends. Any thread may call anything; every call but ``isCached(forKey:forcedExtension:)``
 /// and a look-up of what is absent may wait for the disk.
 public final class DiskStorage<Value: DataTransformable & Sendable>: Sendable {
     /// What can be set.
@@ -83,7 +83,8 @@ public final class DiskStorage<Value: DataTransformable & Sendable>: Sendable {
     ///     has passed already changes nothing.
     ///   - forcedExtension: the extension of the file, in place of the configured one; 1 to 20 letters and digits.
     /// - Returns: whether the value is kept.
-    /// - Throws: ``CacheError/cannotConvertToData(key:underlying:)`` or ``CacheError/cannotWriteFile(_:underlying:)``.
+    /// - Throws: ``CacheError/cannotConvertToData(key:underlying:)``, ``CacheError/cannotWriteFile(_:underlying:)`` or
+    ///   ``CacheError/closed``.
     @discardableResult
     public func store(
         value: Value, forKey key: String, expiration: StorageExpiration? = nil, forcedExtension: String? = nil,
@@ -134,6 +135,9 @@ public final class DiskStorage<Value: DataTransformable & Sendable>: Sendable {
     }
 
     /// Removes the values that have a category. O(values).
+    ///
+    /// A file whose row in the index was lost has no categories until it is stored again, or loaded with categories: the process
+    /// was killed within about a second after the store, or the index was damaged. Such a file stays.
     public func remove(category: String) {
         files.change { state, _ in state.ledger.depart(category: category, .removed) }
     }
@@ -171,22 +175,15 @@ public final class DiskStorage<Value: DataTransformable & Sendable>: Sendable {
 
     // MARK: - What is held
 
-    /// What all files take on the disk, in bytes; blocks × 512. Waits for the first listing.
-    public var totalSize: Int {
-        files.waitUntilListed()
-        return files.state.withLock { $0.ledger.used }
-    }
+    /// What all files take on the disk, in bytes; blocks × 512. 0 if the folder was deleted. Waits for the first listing.
+    public var totalSize: Int { files.look(0) { $0.ledger.used } }
 
     /// The number of values. Waits for the first listing.
-    public var count: Int {
-        files.waitUntilListed()
-        return files.state.withLock { $0.ledger.count }
-    }
+    public var count: Int { files.look(0) { $0.ledger.count } }
 
     /// What is held of a category. Waits for the first listing.
     public func use(category: String) -> CategoryUse {
-        files.waitUntilListed()
-        return files.state.withLock { state in
+        files.look(CategoryUse()) { state in
             state.ledger.categories.number(of: category).map { state.ledger.tallies.use($0) } ?? CategoryUse()
         }
     }
@@ -201,6 +198,17 @@ public final class DiskStorage<Value: DataTransformable & Sendable>: Sendable {
     public func flush() {
         files.waitUntilListed()
         files.flush()
+    }
+
+    /// Writes what is due and leaves the folder to others, off the caller's thread. From then on, stores throw
+    /// ``CacheError/closed``, nothing is found, and nothing is changed. Closing twice has no effect.
+    public func close() async {
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global(qos: .userInitiated).async { [files] in
+                files.close()
+                continuation.resume()
+            }
+        }
     }
 
     // MARK: - Configuration

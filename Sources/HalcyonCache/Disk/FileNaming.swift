@@ -9,15 +9,19 @@ struct FileNaming {
 
     /// The name of the file of a key: one component that never leaves the folder, different for keys of different bytes.
     ///
-    /// A key that is to be its own name and cannot (empty, with `/`, anything but visible ASCII or space, longer than 200
-    /// bytes, or with a `.` or `%` at its start) gets `%` and its SHA-256. All names are therefore ASCII, and no file system
-    /// that folds Unicode makes two of them one.
+    /// A key that is to be its own name is that with each upper-case letter `X` written as `^x` and each `^` as `^^`, so that no two
+    /// keys share a file where upper and lower case are not told apart. One that cannot be (empty, with `/`, anything but visible
+    /// ASCII or space, a `.` or `%` at its start, or longer than 200 bytes when written so) gets `%` and its SHA-256. All names are
+    /// therefore ASCII, and no file system that folds Unicode makes two of them one. Files of earlier versions whose names have
+    /// upper-case letters are not found by their keys any more; they count and expire as before.
     func name(of key: String, forcedExtension: String? = nil) -> String {
         let stem: String
         if isHashed {
             stem = Self.sha256(key)
-        } else if Self.canName(key), Self.isPlain(key), key.utf8.first != UInt8(ascii: "%"), key.utf8.count <= 200 {
-            stem = key
+        } else if Self.canName(key), Self.isPlain(key), key.utf8.first != UInt8(ascii: "%"),
+            case let escaped = Self.escaped(key), escaped.utf8.count <= 200
+        {
+            stem = escaped
         } else {
             stem = "%" + Self.sha256(key)
         }
@@ -26,6 +30,19 @@ struct FileNaming {
         // A key that is its own name has its extension already.
         if forcedExtension == nil, pathExtension == nil, stem == key, key.hasSuffix(".\(wanted)") { return stem }
         return "\(stem).\(wanted)"
+    }
+
+    /// The key without upper-case letters, different for different keys.
+    private static func escaped(_ key: String) -> String {
+        let mark = UInt8(ascii: "^")
+        let letters = UInt8(ascii: "A")...UInt8(ascii: "Z")
+        if !key.utf8.contains(where: { $0 == mark || letters.contains($0) }) { return key }
+        var bytes: [UInt8] = []
+        for byte in key.utf8 {
+            if byte == mark || letters.contains(byte) { bytes.append(mark) }
+            bytes.append(letters.contains(byte) ? byte | 0x20 : byte)
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     /// Whether a file of this name can be one of the cache.

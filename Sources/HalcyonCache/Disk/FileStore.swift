@@ -5,40 +5,11 @@ import Synchronization
 
 /// Bytes in files, within a size, each until it expires: what ``DiskStorage`` is for values.
 ///
-/// Three locks are taken in this order and never the other way round. `index` is held by a flush; `mutation` by whoever
-/// changes files, so that files and ledger change alike; `state` for moments, and while a file is looked at by a sweep only.
-/// Readers take `state` only. The first listing runs on a queue of its own; until it is done, readers ask the disk and
-/// writers wait.
+/// Three locks are taken in this order and never the other way round. `index` is held while SQLite reads or writes; `mutation` while
+/// files change, so that files and ledger change alike; `state` for moments, without a system call. Readers take `state` only. The
+/// first listing runs on a queue of its own; until it is done, readers ask the disk and writers wait.
 package final class FileStore: Sendable {
-    /// What is known of the folder's contents.
-    enum Listing {
-        /// Not listed yet: what is not known may be there.
-        case pending
-        /// Everything that is there is in the ledger.
-        case complete
-        /// It could not be listed: what is not known may be there, until a cleaning lists it.
-        case failed
-    }
-
-    struct State: ~Copyable {
-        var config: DiskStorageConfig
-        var ledger: Ledger
-        var listing = Listing.pending
-        var prints = Fingerprints()
-        var lengths: [Int] = []
-        var accessed: [Int64] = []
-        /// What was read before the listing was done, to be told to the policy afterwards.
-        var earlyLoads: [(name: String, time: Int64, extending: ExpirationExtending, context: AccessContext)] = []
-        /// Files whose times on the disk are behind the ledger.
-        var untouched: Set<String> = []
-        /// Files whose rows in the index are behind the ledger.
-        var unindexed: Set<String> = []
-        /// Files that were to be removed and could not be.
-        var undeleted: Set<String> = []
-        var isFlushScheduled = false
-    }
-
-    let state: Mutex<State>
+    let state: Mutex<DiskLedger>
     let mutation = Mutex(())
     package let folder: CacheFolder
     let clock: any CacheClock
@@ -46,21 +17,26 @@ package final class FileStore: Sendable {
     let onDeparture: (@Sendable ([Departure]) -> Void)?
     /// `nil` where it could not be opened or was at fault, until the next flush.
     let index = Mutex<DiskIndex?>(nil)
-    private let lock: Mutex<DirectoryLock>
+    /// `nil` once the storage is closed.
+    private let lock: Mutex<DirectoryLock?>
+    private let closing = Mutex(())
     private let background = DispatchQueue(label: "halcyon.disk", qos: .utility)
     private let listed = DispatchGroup()
+    /// What waits for the listing without a thread; `nil` once it is done.
+    private let listingWaiters = Mutex<[@Sendable () -> Void]?>([])
     private let sweeper = Sweeper()
     private let parts = Atomic<UInt64>(0)
 
     /// Opens a folder, and begins to list it in the background.
     ///
     /// - Parameters:
+    ///   - patience: the seconds to wait for another storage that has the folder.
     ///   - beforeListing: called on the background queue before the listing; a test may wait there.
     /// - Throws: ``CacheError``.
     init(
         config: DiskStorageConfig, policy: ConfiguredPolicy, seed: UInt64, clock: any CacheClock,
         users: UserNumbers = UserNumbers(), prefetches: Bool = false,
-        flushDelay: Double = 1, onStep: @escaping @Sendable (DiskStep) throws -> Void = { _ in },
+        patience: Double = 1, flushDelay: Double = 1, onStep: @escaping @Sendable (DiskStep) throws -> Void = { _ in },
         beforeListing: @escaping @Sendable () throws -> Void = {},
         onDeparture: (@Sendable ([Departure]) -> Void)? = nil
     ) throws {
@@ -68,12 +44,12 @@ package final class FileStore: Sendable {
         folder = CacheFolder(url: try config.folder(), onStep: onStep)
         config.cachePathBlock = nil
         try folder.create()
-        lock = Mutex(try DirectoryLock(folder.url))
+        lock = Mutex(try DirectoryLock(folder.url, patience: patience))
         self.clock = clock
         self.flushDelay = flushDelay
         self.onDeparture = onDeparture
         state = Mutex(
-            State(
+            DiskLedger(
                 config: config,
                 ledger: Ledger(
                     policy: policy, limits: config.limits, rules: config.categoryRules, seed: seed, users: users,
@@ -82,14 +58,16 @@ package final class FileStore: Sendable {
         background.async { [self] in
             let departures = recover(beforeListing)
             listed.leave()
+            let waiters = listingWaiters.withLock { $0.take() }
             report(departures)
+            for waiter in waiters ?? [] { waiter() }
         }
         sweep()
     }
 
     /// Starts to remove what has expired at every interval, in the background, or ends it if the interval is 0.
     func sweep() {
-        guard state.withLock({ $0.config.cleaningInterval > 0 }) else { return sweeper.stop() }
+        guard state.withLock({ $0.config.cleaningInterval > 0 && !$0.isClosed }) else { return sweeper.stop() }
         sweeper.start(
             clock: clock,
             interval: { [weak self] in
@@ -118,12 +96,34 @@ package final class FileStore: Sendable {
     /// Returns when the folder has been listed.
     func waitUntilListed() { listed.wait() }
 
+    /// Whether the folder has been listed; if not, calls a block when it has been.
+    func whenListed(_ block: @escaping @Sendable () -> Void) -> Bool {
+        listingWaiters.withLock { waiters in
+            waiters?.append(block)
+            return waiters == nil
+        }
+    }
+
+    /// Writes what is due and leaves the folder to others. From then on, stores throw ``CacheError/closed``, nothing is found and
+    /// nothing is changed. Closing twice has no effect.
+    func close() {
+        closing.withLock { _ in
+            waitUntilListed()
+            sweeper.stop()
+            mutation.withLock { _ in state.withLock { $0.isClosed = true } }
+            flush()
+            index.withLock { $0 = nil }
+            lock.withLock { $0 = nil }
+        }
+    }
+
     // MARK: - Files
 
     /// Puts bytes under a name.
     ///
     /// - Returns: whether they are kept.
-    /// - Throws: ``CacheError/cannotWriteFile(_:underlying:)``; then what was there before is there still, or nothing.
+    /// - Throws: ``CacheError/cannotWriteFile(_:underlying:)`` or ``CacheError/closed``; then what was there before is there still, or
+    ///   nothing.
     func store(
         _ data: Data, forKey key: String, forcedExtension: String?, expiration: StorageExpiration?,
         context: AccessContext
@@ -135,29 +135,39 @@ package final class FileStore: Sendable {
                 expiration ?? state.ledger.expiration(ruledFor: context.categories) ?? state.config.expiration
             )
         }
+        try checkIsOpen()
         if expiration.isPast(at: now) { return false }
         waitUntilListed()
         let expires = expiration.deadline(from: now)
         let (part, status): (String, CacheFolder.Status)
         do {
             (part, status) = try write(data, at: now, expires: expires)
+        } catch CacheError.closed {
+            throw CacheError.closed
         } catch {
             throw CacheError.cannotWriteFile(folder.url(name), underlying: error)
         }
         let print = Fingerprints.fingerprint(key)
         let (failure, isKept, departures) = mutation.withLock { _ -> ((any Error)?, Bool, [Departure]) in
             // The file first: if it cannot be renamed, the old value stays, and nothing was evicted for the new one.
+            do {
+                try checkIsOpen()
+            } catch {
+                folder.discard(part)
+                return (error, false, [])
+            }
             do { try folder.place(part, as: name) } catch { return (error, false, []) }
-            let (isKept, gone) = state.withLock { state -> (Bool, [Gone]) in
+            let (isKept, gone) = state.withLock { state -> (Bool, [Departure]) in
                 state.store(name, status, at: now, expiration: expiration, context: context, print: print)
             }
             // The file of this name is the new value, whatever happened to the old one.
-            removeFiles(gone.filter { !isKept || $0.departure.key != name })
+            removeFiles(gone.filter { !isKept || $0.key != name })
             if !isKept { removeFile(name) }
-            return (nil, isKept, gone.map(\.departure))
+            return (nil, isKept, gone)
         }
         scheduleFlush()
         report(departures)
+        if case CacheError.closed? = failure { throw CacheError.closed }
         if let failure { throw CacheError.cannotWriteFile(folder.url(name), underlying: failure) }
         return isKept
     }
@@ -170,13 +180,18 @@ package final class FileStore: Sendable {
     ) throws -> (data: Data, url: URL)? {
         let now = clock.now
         let print = Fingerprints.fingerprint(key)
-        let naming = state.withLock { state -> FileNaming? in
-            if state.listing != .complete || state.prints.mayContain(print) { return state.config.naming }
+        let (naming, listing) = state.withLock { state -> (FileNaming?, DiskLedger.Listing) in
+            if state.isClosed { return (nil, state.listing) }
+            if state.listing != .complete || state.prints.mayContain(print) {
+                return (state.config.naming, state.listing)
+            }
             state.ledger.miss(context)
-            return nil
+            return (nil, state.listing)
         }
         guard let name = naming?.name(of: key, forcedExtension: forcedExtension) else { return nil }
         guard mayBeThere(name, at: now, context: context) else { return nil }
+        // What is not listed is read from the folder itself, which may be another's by now.
+        if listing == .failed && isFolderGone { return nil }
         let found: (data: Data, status: CacheFolder.Status)?
         do {
             found = try folder.read(name)
@@ -209,13 +224,15 @@ package final class FileStore: Sendable {
         let now = clock.now
         let print = Fingerprints.fingerprint(key)
         let naming = state.withLock { state -> FileNaming? in
-            state.listing != .complete || state.prints.mayContain(print) ? state.config.naming : nil
+            if state.isClosed { return nil }
+            return state.listing != .complete || state.prints.mayContain(print) ? state.config.naming : nil
         }
         guard let name = naming?.name(of: key, forcedExtension: forcedExtension) else { return false }
-        let isKnown = state.withLock { state -> Bool? in
-            state.listing == .complete ? state.ledger.find(name, at: now) != nil : nil
+        let (isKnown, listing) = state.withLock { state -> (Bool?, DiskLedger.Listing) in
+            if state.undeleted.contains(name) { return (false, state.listing) }
+            return (state.listing == .complete ? state.ledger.find(name, at: now) != nil : nil, state.listing)
         }
-        if isKnown == false || state.withLock({ $0.undeleted.contains(name) }) { return false }
+        if isKnown == false || listing == .failed && isFolderGone { return false }
         guard let status = folder.status(name) else { return false }
         return isKnown == true || status.expires > now
     }
@@ -225,13 +242,14 @@ package final class FileStore: Sendable {
         folder.url(state.withLock { $0.config.naming }.name(of: key, forcedExtension: forcedExtension))
     }
 
-    /// Removes the bytes of a key.
+    /// Says whether what was stored ahead of need is still likely to be asked for; if not, it is the first to go.
     func reconsider(_ key: String, isLikely: Bool) {
         let name = state.withLock { $0.config.naming }.name(of: key, forcedExtension: nil)
         let now = clock.now
         state.withLock { $0.ledger.reconsider(name, isLikely: isLikely, at: now) }
     }
 
+    /// Removes the bytes of a key.
     func remove(forKey key: String, forcedExtension: String?) {
         let name = state.withLock { $0.config.naming }.name(of: key, forcedExtension: forcedExtension)
         change { state, _ in
@@ -252,21 +270,39 @@ package final class FileStore: Sendable {
         return try folder.list().filter { naming.isOwn($0.name) || known.contains($0.name) }
     }
 
+    /// Reads the ledger once the folder is listed; a folder that is gone holds nothing.
+    ///
+    /// - Parameter none: the answer of a closed storage.
+    func look<Result: Sendable>(_ none: Result, _ body: (borrowing DiskLedger) -> Result) -> Result {
+        waitUntilListed()
+        noticeLoss()
+        return state.withLock { $0.isClosed ? none : body($0) }
+    }
+
     /// Changes the ledger, removes the files of those that left, and returns these.
     @discardableResult
     func change(
-        _ body: (inout State, _ now: Int64) -> Void, then finish: () -> Void = {}
+        _ body: (inout DiskLedger, _ now: Int64) -> Void, then finish: () -> Void = {}
+    ) -> [Departure] {
+        change(having: {}, { state, _, now in body(&state, now) }, then: finish)
+    }
+
+    /// The same with something found out before, while no file changes and without the lock that readers need.
+    func change<Found: Sendable>(
+        having find: () -> Found, _ body: (inout DiskLedger, Found, _ now: Int64) -> Void, then finish: () -> Void = {}
     ) -> [Departure] {
         waitUntilListed()
         let now = clock.now
         let departures = mutation.withLock { _ -> [Departure] in
-            let gone = state.withLock { state -> [Gone] in
-                body(&state, now)
-                return state.takeGone()
+            if state.withLock({ $0.isClosed }) { return [] }
+            let found = find()
+            let gone = state.withLock { state -> [Departure] in
+                body(&state, found, now)
+                return state.takeDepartures()
             }
             removeFiles(gone)
             finish()
-            return gone.map(\.departure)
+            return gone
         }
         scheduleFlush()
         report(departures)
@@ -288,7 +324,26 @@ package final class FileStore: Sendable {
     }
 
     /// Whether the folder that this storage has the right to use is gone from its place, where another's may be now.
-    var isFolderGone: Bool { lock.withLock { $0.isGone(from: folder.url) } }
+    var isFolderGone: Bool { lock.withLock { $0?.isGone(from: folder.url) ?? true } }
+
+    /// - Throws: ``CacheError/closed``.
+    private func checkIsOpen() throws {
+        if state.withLock({ $0.isClosed }) { throw CacheError.closed }
+    }
+
+    /// Takes out everything if the folder is gone.
+    func noticeLoss() {
+        guard isFolderGone, state.withLock({ !$0.isClosed && $0.ledger.count > 0 }) else { return }
+        let departures = mutation.withLock { _ -> [Departure] in
+            guard isFolderGone else { return [] }
+            return state.withLock { state in
+                if state.isClosed { return [] }
+                state.loseAll()
+                return state.takeDepartures()
+            }
+        }
+        report(departures)
+    }
 
     /// Makes a folder anew that vanished, or takes the one that another process made since and has left; what was in the old one
     /// is lost.
@@ -296,6 +351,7 @@ package final class FileStore: Sendable {
     /// - Throws: ``CacheError/directoryInUse(_:)`` while another process has it.
     private func restoreFolder() throws {
         let (departures, failure) = mutation.withLock { _ -> ([Departure]?, (any Error)?) in
+            do { try checkIsOpen() } catch { return (nil, error) }
             let isGone = isFolderGone
             if !isGone && FileManager.default.fileExists(atPath: folder.hidden.path) { return (nil, nil) }
             var failure: (any Error)?
@@ -310,17 +366,16 @@ package final class FileStore: Sendable {
             } catch {
                 return (nil, error)
             }
-            let (lost, evicted) = state.withLock { state -> ([Gone], [Gone]) in
-                for entry in state.ledger.residents(where: { _, _ in true })
-                where isGone || folder.status(state.ledger.key(of: entry)) == nil {
-                    state.ledger.depart(entry, .lost)
-                }
-                let lost = state.takeGone()
-                if isGone { state.beginAnew(with: failure == nil ? try? list(state.config.naming) : []) }
-                return (lost, state.takeGone())
+            let missing = state.withLock { $0.sizes }.map(\.name).filter { isGone || folder.status($0) == nil }
+            let files = isGone ? (failure == nil ? try? list() : []) : nil
+            let (lost, evicted) = state.withLock { state -> ([Departure], [Departure]) in
+                for name in missing { state.correct(name, nil) }
+                let lost = state.takeDepartures()
+                if isGone { state.beginAnew(with: files) }
+                return (lost, state.takeDepartures())
             }
             removeFiles(evicted)
-            return ((lost + evicted).map(\.departure), failure)
+            return (lost + evicted, failure)
         }
         if let departures {
             // The old one is nowhere any more; the next flush makes one that knows everything.
@@ -364,14 +419,14 @@ package final class FileStore: Sendable {
 
     /// Takes out what turned out not to be there.
     private func lose(_ name: String) -> [Departure] {
-        state.withLock { state -> [Gone] in
-            if let entry = state.ledger.resident(name) { state.ledger.depart(entry, .lost) }
-            return state.takeGone()
-        }.map(\.departure)
+        state.withLock { state -> [Departure] in
+            state.correct(name, nil)
+            return state.takeDepartures()
+        }
     }
 
-    private func removeFiles(_ gone: [Gone]) {
-        for one in gone { removeFile(one.departure.key) }
+    private func removeFiles(_ gone: [Departure]) {
+        for one in gone { removeFile(one.key) }
     }
 
     func report(_ departures: [Departure]) {
@@ -380,7 +435,7 @@ package final class FileStore: Sendable {
 
     func scheduleFlush() {
         let isDue = state.withLock { state -> Bool in
-            if state.isFlushScheduled || (state.untouched.isEmpty && state.unindexed.isEmpty) { return false }
+            if state.isFlushScheduled || !state.needsFlush { return false }
             state.isFlushScheduled = true
             return true
         }

@@ -34,3 +34,15 @@ extension stat {
         var lastAccess: timespec { st_atim }
     #endif
 }
+
+/// What the system says went wrong.
+public struct SystemError: Error, Equatable, CustomStringConvertible {
+    /// The number (`errno`).
+    public let code: Int32
+
+    /// What went wrong in this thread's last call.
+    static var last: SystemError { SystemError(code: errno) }
+
+    /// In words.
+    public var description: String { String(cString: strerror(code)) }
+}

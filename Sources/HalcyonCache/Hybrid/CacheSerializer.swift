@@ -1,6 +1,6 @@
 import Foundation
 
-/// Turns the values of an ``ImageCache`` into bytes and back.
+/// Turns the values of an ``ImageCache`` into bytes and back. It is called by several threads at once, and never with a lock held.
 public protocol CacheSerializer<Value>: Sendable {
     /// What is serialized.
     associatedtype Value: Sendable

@@ -1,4 +1,5 @@
 import Foundation
+import HalcyonEviction
 import HalcyonSupport
 import Synchronization
 
@@ -9,12 +10,18 @@ import Synchronization
 /// 64 MB. A note can be older or newer than its entry, after a crash for example, and must therefore contain a digest of the bytes
 /// that it describes. Without a disk there are no notes.
 package final class EntryNotes: Sendable {
-    private let tier: DiskTier
+    private let disk: DiskOwner
     private let clock: any CacheClock
-    private let opened = Mutex<DiskStorage<Data>?>(nil)
+    private let state = Mutex(State())
 
-    package init(tier: DiskTier, clock: any CacheClock) {
-        self.tier = tier
+    private struct State {
+        var storage: DiskStorage<Data>?
+        /// When it could not be opened last.
+        var failed: Int64?
+    }
+
+    init(disk: DiskOwner, clock: any CacheClock) {
+        self.disk = disk
         self.clock = clock
     }
 
@@ -34,19 +41,35 @@ package final class EntryNotes: Sendable {
     }
 
     /// Removes all notes.
-    package func removeAll() { storage(makesOne: false)?.removeAll() }
+    func removeAll() { storage(makesOne: false)?.removeAll() }
 
     private func storage(makesOne: Bool) -> DiskStorage<Data>? {
-        guard let beside = tier.storage?.directoryURL else { return nil }
+        guard let beside = disk.storage?.directoryURL else { return nil }
         let folder = beside.deletingLastPathComponent()
             .appendingPathComponent(beside.lastPathComponent + ".freshness", isDirectory: true)
-        return opened.withLock { opened in
-            if let opened { return opened }
+        let now = clock.now
+        return state.withLock { state in
+            if let storage = state.storage { return storage }
+            if let failed = state.failed, now >= failed, now - failed < DiskOwner.patience { return nil }
             guard makesOne || FileManager.default.fileExists(atPath: folder.path) else { return nil }
             let config = DiskStorageConfig(
                 name: "freshness", sizeLimit: 64 << 20, expiration: .days(30), cachePathBlock: { _, _ in folder })
-            opened = try? DiskStorage(config: config, clock: clock)
-            return opened
+            // The folder beside is this cache's alone; a storage that still has it is about to end.
+            let patience: Double = state.failed == nil ? 1 : 0
+            state.storage = try? DiskStorage(
+                files: FileStore(
+                    config: config, policy: ConfiguredPolicy(LRU.self), seed: 1, clock: clock, patience: patience))
+            state.failed = state.storage == nil ? now : nil
+            return state.storage
         }
+    }
+
+    /// Leaves the folder to others, once no operation on the disk is pending.
+    func close() async {
+        let storage = state.withLock { state in
+            defer { state.storage = nil }
+            return state.storage
+        }
+        await storage?.close()
     }
 }

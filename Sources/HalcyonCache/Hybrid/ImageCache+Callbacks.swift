@@ -61,7 +61,7 @@ extension ImageCache {
     public func calculateDiskStorageSize(
         callbackQueue: CallbackQueue = .mainCurrentOrAsync, completionHandler: @escaping @Sendable (Int) -> Void
     ) {
-        onDisk(changing: false) { storage in
+        onDisk(.settle) { storage in
             storage.totalSize
         } done: { size in
             callbackQueue.execute { completionHandler(size ?? 0) }

@@ -4,7 +4,8 @@ import HalcyonSupport
 import Synchronization
 
 extension ImageCache where Value: DataTransformable {
-    /// A cache in the user's folder of caches, by name. Nothing is thrown: where there is no disk, memory serves alone.
+    /// A cache in the user's folder of caches, by name. Nothing is thrown: where there is no disk, or another cache of that name in
+    /// this process or another, memory serves alone. ``ImageCache/diskState`` says so.
     public convenience init(name: String) {
         self.init(disk: DiskStorageConfig(name: name), serializer: TransformingSerializer())
     }
@@ -14,39 +15,47 @@ extension ImageCache where Value: DataTransformable {
     /// - Parameters:
     ///   - path: computes the folder from the directory and the name; called once.
     ///   - policy: the policy of both tiers; see ``MemoryStorage``.
-    /// - Throws: ``CacheError`` if the directory cannot be used, `PolicyError` if there is no such policy.
+    ///   - rule: what to do if another cache has the directory.
+    /// - Throws: ``CacheError/diskUnavailable(underlying:)`` if the directory cannot be used, `PolicyError` if there is no such policy.
     public convenience init(
         name: String, cacheDirectoryURL: URL?,
         diskCachePathClosure path: (@Sendable (URL, String) -> URL)? = nil, policyNamed policy: String = "lru",
-        in catalogue: PolicyCatalogue = .classical
+        in catalogue: PolicyCatalogue = .classical, onDirectoryInUse rule: DirectoryInUse = .fail
     ) throws {
         let policy = try catalogue.livePolicy(policy)
         self.init(
             disk: DiskStorageConfig(name: name, directory: cacheDirectoryURL, cachePathBlock: path),
             memoryPolicy: policy, diskPolicy: policy, serializer: TransformingSerializer())
-        _ = try tier.get()
+        try requireDisk(rule)
     }
 
     /// A cache as configured, under policies of a catalogue by name: `s3-fifo`, `learned(horizon=2)`.
-    ///
-    /// As without names, it works in memory alone where the disk cannot be opened.
     ///
     /// - Parameters:
     ///   - seed: of everything random in the policies.
     ///   - recorder: is told of every access.
     ///   - triggers: report when memory is short or the app enters the background. By default ``CacheTriggers/standard``.
-    /// - Throws: `PolicyError` if there is no such policy or it does not take these settings;
-    ///   ``CacheError/policyNeedsFuture(_:)`` if it is one that only a replay can serve.
+    ///   - rule: what to do if another cache has the directory.
+    /// - Throws: ``CacheError/diskUnavailable(underlying:)`` if the directory cannot be used; `PolicyError` if there is no such policy or
+    ///   it does not take these settings; ``CacheError/policyNeedsFuture(_:)`` if it is one that only a replay can serve.
     public convenience init(
         memory: MemoryStorage<Value>.Config = .init(), disk: DiskStorageConfig, memoryPolicyNamed memoryPolicy: String,
         diskPolicyNamed diskPolicy: String = "lru", in catalogue: PolicyCatalogue = .classical, seed: UInt64 = 1,
         clock: any CacheClock = SystemClock(), recorder: (any AccessRecorder)? = nil,
-        triggers: [any CacheTrigger] = CacheTriggers.standard
+        triggers: [any CacheTrigger] = CacheTriggers.standard, onDirectoryInUse rule: DirectoryInUse = .fail
     ) throws {
         self.init(
             memory: memory, disk: disk, memoryPolicy: try catalogue.livePolicy(memoryPolicy),
             diskPolicy: try catalogue.livePolicy(diskPolicy), seed: seed, serializer: TransformingSerializer(),
             clock: clock, recorder: recorder, triggers: triggers)
+        try requireDisk(rule)
+    }
+
+    /// - Throws: ``CacheError/diskUnavailable(underlying:)`` if the disk is not open and the rule does not allow that.
+    private func requireDisk(_ rule: DirectoryInUse) throws {
+        guard case .unavailable(let error) = diskState else { return }
+        if rule == .memoryOnly, case CacheError.directoryInUse = error { return }
+        throw CacheError.diskUnavailable(underlying: error)
     }
 
     /// The default cache of this kind of value, made when it is first asked for.

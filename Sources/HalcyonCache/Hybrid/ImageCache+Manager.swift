@@ -42,23 +42,23 @@ extension ImageCache {
         done: @escaping @Sendable () -> Void
     ) {
         hub.send(.store(key: key, categories: options.context.categories))
-        // What memory may have of it is not made of these bytes.
-        memoryStorage.remove(forKey: key)
-        ioQueue.async(flags: .barrier) { [self] in
-            do {
-                let isKept = try tier.get().store(
-                    value: data, forKey: key, expiration: options.diskCacheExpiration, context: options.context)
-                if isKept { kept() }
-            } catch {
-                hub.failed(error)
-            }
+        disk.store(.store(key)) {
+            data
+        } write: { storage, data in
+            let isKept = try storage.store(
+                value: data, forKey: key, expiration: options.diskCacheExpiration, context: options.context)
+            if isKept { kept() }
+        } done: { [hub] result in
+            if case .failure(let error) = result { hub.failed(error) }
             done()
         }
+        // What memory may have of it is not made of these bytes. The disk first, as in every store.
+        memoryStorage.remove(forKey: key)
     }
 
     /// The bytes on disk of a key; for the disk's policy this is an access.
     package func original(forKey key: String, options: CacheOptions) async -> Data? {
-        await onDisk { storage in
+        await onDisk(.read(key)) { storage in
             try? storage.value(
                 forKey: key, extendingExpiration: options.diskCacheAccessExtendingExpiration, context: options.context)
         } ?? nil
@@ -67,7 +67,7 @@ extension ImageCache {
     /// Whether a computed key is in memory, or on disk; no access, and the disk is not asked on the caller's thread.
     package func isThere(_ computed: String) async -> CacheType {
         if memoryStorage.isCached(forKey: computed) { return .memory }
-        return await onDisk { $0.isCached(forKey: computed) } == true ? .disk : .none
+        return await onDisk(.read(computed)) { $0.isCached(forKey: computed) } == true ? .disk : .none
     }
 
     /// Takes what is on disk into memory ahead of need.
@@ -75,7 +75,7 @@ extension ImageCache {
         let ticket = memoryStorage.beginRead(forKey: computed)
         var options = options
         options.context.isPrefetch = true
-        let isKept = await onDisk { [self, options] storage in
+        let isKept = await onDisk(.read(computed)) { [self, options] storage in
             let data = try? storage.value(forKey: computed, extendingExpiration: .none, context: options.context)
             guard let value = data.flatMap({ (other ?? serializer).value(with: $0) }) else { return false }
             prefetches.mark(computed)
@@ -87,7 +87,7 @@ extension ImageCache {
 
     /// Returns whether a computed key has bytes on disk that satisfy `isExpected`. This is no access.
     package func holds(_ computed: String, where isExpected: @escaping @Sendable (Data) -> Bool) async -> Bool {
-        await onDisk { storage in
+        await onDisk(.read(computed)) { storage in
             storage.isCached(forKey: computed)
                 && (try? Data(contentsOf: storage.cacheFileURL(forKey: computed))).map(isExpected) == true
         } == true
@@ -95,6 +95,8 @@ extension ImageCache {
 
     /// Lets a value on disk expire later; for the disk's policy this is an access.
     package func extend(_ computed: String, _ extending: ExpirationExtending) async {
-        _ = await onDisk { storage in _ = try? storage.value(forKey: computed, extendingExpiration: extending) }
+        _ = await onDisk(.read(computed)) { storage in
+            _ = try? storage.value(forKey: computed, extendingExpiration: extending)
+        }
     }
 }

@@ -16,9 +16,18 @@ extension ImageCache {
     }
 
     /// Removes the values that have a category, from memory and disk. O(values).
+    ///
+    /// A file whose row in the index was lost has no categories and stays; see ``DiskStorage/remove(category:)``.
     public func remove(category: String) async {
-        memoryStorage.remove(category: category)
-        _ = await onDisk(changing: true) { storage in storage.remove(category: category) }
+        await withCheckedContinuation { continuation in
+            // The disk first: a read that is asked for later waits for it, and what earlier ones read is kept out of memory.
+            disk.perform(.changeAll) { storage in
+                storage.remove(category: category)
+            } done: { _ in
+                continuation.resume()
+            }
+            memoryStorage.remove(category: category)
+        }
     }
 
     /// Removes everything from memory. O(values).
@@ -31,10 +40,13 @@ extension ImageCache {
         await withCheckedContinuation { continuation in clearDisk { continuation.resume() } }
     }
 
-    /// Removes everything. O(values).
+    /// Removes everything. O(values). Afterwards memory and disk hold what was stored since this was called, and nothing else.
     public func clear() async {
-        clearMemoryCache()
-        await clearDiskCache()
+        await withCheckedContinuation { continuation in
+            // The disk first, as in remove(category:).
+            clearDisk { continuation.resume() }
+            clearMemoryCache()
+        }
     }
 
     /// Removes what has expired from memory. O(values).
@@ -69,7 +81,7 @@ extension ImageCache {
     public func enterBackground() async {
         memoryStorage.enterBackground()
         await cleanExpiredDiskCache()
-        _ = await onDisk(changing: true) { storage in storage.flush() }
+        _ = await onDisk(.settle) { storage in storage.flush() }
         await withCheckedContinuation { continuation in hub.enteredBackground { continuation.resume() } }
     }
 
@@ -80,25 +92,25 @@ extension ImageCache {
         done: @escaping @Sendable () -> Void
     ) {
         prefetches.take(computed)
+        if fromDisk {
+            // The disk first, as in remove(category:).
+            disk.perform(forcedExtension == nil ? .remove(computed) : .change(computed)) { storage in
+                storage.remove(forKey: computed, forcedExtension: forcedExtension)
+            } done: { _ in
+                done()
+            }
+        }
         if fromMemory { memoryStorage.remove(forKey: computed) }
-        guard fromDisk else {
-            done()
-            return
-        }
-        onDisk(changing: true) { storage in
-            storage.remove(forKey: computed, forcedExtension: forcedExtension)
-        } done: { _ in
-            done()
-        }
+        if !fromDisk { done() }
     }
 
-    package func clearDisk(done: @escaping @Sendable () -> Void) {
-        onDisk(changing: true) { [notes] storage in
+    func clearDisk(done: @escaping @Sendable () -> Void) {
+        disk.perform(.clear) { [notes] storage in
             storage.removeAll()
             notes.removeAll()
             return storage.files.folder.hidden
-        } done: { [observation] folder in
-            guard let folder else { return done() }
+        } done: { [observation] result in
+            guard let folder = try? result.get() else { return done() }
             Task {
                 await observation.forgetAccesses(in: folder)
                 done()
@@ -106,15 +118,15 @@ extension ImageCache {
         }
     }
 
-    package func cleanDisk(done: @escaping @Sendable ([String]) -> Void) {
-        onDisk(changing: true) { storage in
+    func cleanDisk(done: @escaping @Sendable ([String]) -> Void) {
+        onDisk(.settle) { storage in
             (storage.removeExpiredValues() + storage.removeSizeExceededValues()).map(\.key)
-        } done: { [hub] removed in
+        } done: { [self] removed in
             let hashes = removed ?? []
             if !hashes.isEmpty {
                 hub.send(.cleaned(hashes: hashes))
                 NotificationCenter.default.post(
-                    name: .halcyonDidCleanDiskCache, object: nil, userInfo: ["cleanedHashes": hashes])
+                    name: .halcyonDidCleanDiskCache, object: self, userInfo: ["cleanedHashes": hashes])
             }
             done(hashes)
         }
@@ -129,7 +141,7 @@ extension ImageCache {
         case .enterBackground(let done):
             memoryStorage.enterBackground()
             cleanDisk { [self] _ in
-                onDisk(changing: true) { storage in
+                onDisk(.settle) { storage in
                     storage.flush()
                 } done: { [hub] _ in
                     hub.enteredBackground(done: done)
@@ -140,6 +152,6 @@ extension ImageCache {
 }
 
 extension Notification.Name {
-    /// Cleaning removed files from a disk cache; `cleanedHashes` in the user info are their names.
+    /// Cleaning removed files from a disk cache. The object is the ``ImageCache``; `cleanedHashes` in the user info are the names.
     public static let halcyonDidCleanDiskCache = Notification.Name("halcyon.didCleanDiskCache")
 }

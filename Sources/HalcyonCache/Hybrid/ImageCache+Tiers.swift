@@ -4,8 +4,19 @@ import Synchronization
 /// The state of a load from disk that its caller may cancel.
 package final class LoadCancellation: Sendable {
     private let isCancelled = Atomic<Bool>(false)
+    private let action = Mutex<(@Sendable () -> Void)?>(nil)
 
-    package func cancel() { isCancelled.store(true, ordering: .relaxed) }
+    /// Cancels the load, and does what was asked for; outside of any lock.
+    func cancel() {
+        isCancelled.store(true, ordering: .sequentiallyConsistent)
+        action.withLock { $0.take() }?()
+    }
+
+    /// Does something when the load is cancelled, or at once if it has been.
+    func whenCancelled(_ work: @escaping @Sendable () -> Void) {
+        action.withLock { $0 = work }
+        if isCancelled.load(ordering: .sequentiallyConsistent) { action.withLock { $0.take() }?() }
+    }
 
     /// Throws `CancellationError` if the load was cancelled.
     package func check() throws {
@@ -41,26 +52,29 @@ extension ImageCache {
         hub.send(.store(key: computed, categories: options.context.categories))
         var options = options
         options.context.isPrefetch = options.isPrefetch
-        options.context.requestNumber =
-            toMemory
-            ? keepInMemory(value, computed, options) : memoryStorage.nextRequest(counting: !options.isPrefetch)
+        // What memory stores, memory counts.
+        options.context.requestNumber = memoryStorage.nextRequest(counting: !toMemory && !options.isPrefetch)
         guard toDisk else {
+            keepInMemory(value, computed, options)
             done(CacheStoreResult(memoryCacheResult: .success(()), diskCacheResult: .success(())))
             return
         }
-        ioQueue.async(flags: .barrier) { [self, options] in
-            let result = Result<Void, any Error> {
-                guard let data = (other ?? serializer).data(with: value, original: original) else {
-                    throw CacheError.cannotSerialize(key: computed)
-                }
-                let isKept = try tier.get().store(
-                    value: data, forKey: computed, expiration: options.diskCacheExpiration,
-                    forcedExtension: options.forcedExtension, context: options.context)
-                if isKept { kept?(data) }
+        // The disk first: a read that is asked for later waits for the new value, and what earlier ones read is kept out of memory.
+        disk.store(options.forcedExtension == nil ? .store(computed) : .change(computed)) { [serializer] in
+            guard let data = (other ?? serializer).data(with: value, original: original) else {
+                throw CacheError.cannotSerialize(key: computed)
             }
+            return data
+        } write: { [options] storage, data in
+            let isKept = try storage.store(
+                value: data, forKey: computed, expiration: options.diskCacheExpiration,
+                forcedExtension: options.forcedExtension, context: options.context)
+            if isKept { kept?(data) }
+        } done: { [self] result in
             if case .failure(let error) = result { hub.failed(error) }
             done(CacheStoreResult(memoryCacheResult: .success(()), diskCacheResult: result))
         }
+        if toMemory { keepInMemory(value, computed, options) } else { memoryStorage.voidReads(forKey: computed) }
     }
 
     @usableFromInline
@@ -75,51 +89,48 @@ extension ImageCache {
         cancellation: LoadCancellation? = nil,
         done: @escaping @Sendable (Result<ImageCacheResult<Value>, any Error>) -> Void
     ) {
-        // Asked for now, so that whatever is stored or removed from now on makes it void.
+        // Before the disk is asked: a store or a removal asks the disk and then changes memory. One that this read does not wait for
+        // voids the ticket or finds in memory what was promoted.
         let ticket = memoryStorage.beginRead(forKey: computed)
-        if !options.loadDiskFileSynchronously {
-            ioQueue.async { [self] in
-                done(Result { try loadFromDisk(computed, options, other, ticket, cancellation) })
+        let work = { @Sendable [self] (storage: DiskStorage<Data>) in
+            try loadFromDisk(storage, computed, options, other, ticket, cancellation)
+        }
+        let ended = { @Sendable [self] (result: Result<ImageCacheResult<Value>, any Error>) in
+            // Promotion ends the read.
+            if case .success(.disk) = result { return done(result) }
+            memoryStorage.endRead(ticket)
+            switch result {
+            case .failure(CacheError.diskUnavailable), .failure(CacheError.closed):
+                done(.success(missed(computed, options)))
+            case .failure(let error):
+                if !(error is CancellationError) { hub.failed(error) }
+                done(result)
+            case .success: done(result)
             }
-        } else if DispatchQueue.getSpecific(key: onIOQueue) == true {
-            done(Result { try loadFromDisk(computed, options, other, ticket, cancellation) })
+        }
+        if options.loadDiskFileSynchronously {
+            disk.performNow(reading: computed, work, done: ended)
         } else {
-            done(Result { try ioQueue.sync { try loadFromDisk(computed, options, other, ticket, cancellation) } })
+            guard let read = disk.perform(.read(computed), work, done: ended) else { return }
+            cancellation?.whenCancelled { [disk] in disk.cancel(read) }
         }
     }
 
     private func loadFromDisk(
-        _ computed: String, _ options: CacheOptions, _ other: (any CacheSerializer<Value>)?,
-        _ ticket: PendingReads.Ticket, _ cancellation: LoadCancellation?
+        _ storage: DiskStorage<Data>, _ computed: String, _ options: CacheOptions,
+        _ other: (any CacheSerializer<Value>)?, _ ticket: PendingReads.Ticket, _ cancellation: LoadCancellation?
     ) throws -> ImageCacheResult<Value> {
-        do { try cancellation?.check() } catch {
-            memoryStorage.endRead(ticket)
-            throw error
-        }
-        guard let storage = try? tier.get() else {
-            memoryStorage.endRead(ticket)
-            return missed(computed, options)
-        }
+        try cancellation?.check()
         var options = options
         options.context.requestNumber = ticket.requestNumber
-        let value: Value?
-        do {
-            let data = try storage.value(
-                forKey: computed, forcedExtension: options.forcedExtension,
-                extendingExpiration: options.diskCacheAccessExtendingExpiration, context: options.context)
-            // Decoding may take longer than reading, and promotion evicts others.
-            if data != nil { try cancellation?.check() }
-            value = data.flatMap { (other ?? serializer).value(with: $0) }
-            if value != nil { try cancellation?.check() }
-        } catch {
-            memoryStorage.endRead(ticket)
-            if !(error is CancellationError) { hub.failed(error) }
-            throw error
-        }
-        guard let value else {
-            memoryStorage.endRead(ticket)
-            return missed(computed, options)
-        }
+        let data = try storage.value(
+            forKey: computed, forcedExtension: options.forcedExtension,
+            extendingExpiration: options.diskCacheAccessExtendingExpiration, context: options.context)
+        // Decoding may take longer than reading, and promotion evicts others.
+        if data != nil { try cancellation?.check() }
+        let value = data.flatMap { (other ?? serializer).value(with: $0) }
+        guard let value else { return missed(computed, options) }
+        try cancellation?.check()
         keepInMemory(value, computed, options, endOf: ticket)
         hub.lookedUp(computed, .disk, options.context.categories)
         record(computed, cost: value.cacheCost, options, prefetches.take(computed) ? .prefetched : .disk)
@@ -142,7 +153,7 @@ extension ImageCache {
     /// to go from any tier.
     package func reconsider(_ computed: String, isLikely: Bool) {
         memoryStorage.reconsider(computed, isLikely: isLikely)
-        onDisk(changing: false) { storage in
+        onDisk(.read(computed)) { storage in
             storage.reconsider(computed, isLikely: isLikely)
         } done: { _ in
         }
@@ -162,20 +173,28 @@ extension ImageCache {
                 time: clock.now, key: computed, cost: cost(), categories: categories, user: user, outcome: outcome))
     }
 
-    /// Does something with the disk storage off the caller's thread; `nil` if there is none.
+    /// Does something with the disk storage off the caller's thread, in the order of the operations; `nil` if there is none.
     package func onDisk<Result: Sendable>(
-        changing: Bool = false, _ work: @escaping @Sendable (DiskStorage<Data>) -> Result
+        _ operation: DiskOwner.Plan.Operation, _ work: @escaping @Sendable (DiskStorage<Data>) -> Result
     ) async -> Result? {
         await withCheckedContinuation { continuation in
-            onDisk(changing: changing, work) { continuation.resume(returning: $0) }
+            onDisk(operation, work) { continuation.resume(returning: $0) }
         }
     }
 
     /// The same with a callback.
-    package func onDisk<Result: Sendable>(
-        changing: Bool, _ work: @escaping @Sendable (DiskStorage<Data>) -> Result,
+    func onDisk<Result: Sendable>(
+        _ operation: DiskOwner.Plan.Operation, _ work: @escaping @Sendable (DiskStorage<Data>) -> Result,
         done: @escaping @Sendable (Result?) -> Void
     ) {
-        ioQueue.async(flags: changing ? .barrier : []) { [self] in done((try? tier.get()).map(work)) }
+        disk.perform(operation, work) { done(try? $0.get()) }
     }
+
+    /// Returns when the disk has done what it was asked to.
+    package func settleDisk() async { _ = await onDisk(.settle) { _ in } }
+}
+
+extension MemoryStorage {
+    /// Keeps what is being read of a key from a slower tier out of memory.
+    func voidReads(forKey key: String) { core.state.withLock { $0.reads.void(key) } }
 }

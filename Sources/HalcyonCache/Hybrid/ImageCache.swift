@@ -13,7 +13,7 @@ import Synchronization
 /// ```
 ///
 /// A look-up asks the memory, then the disk; what the disk has is in memory before the caller hears of it. A store is in
-/// memory when it returns from its synchronous part, and on the disk later, in the order of the calls. Each tier decides by
+/// memory when it returns from its synchronous part, and on the disk later, in the order of the calls for a key. Each tier decides by
 /// an index and a policy of its own; see ``MemoryStorage`` and ``DiskStorage``. No call waits for the disk on the caller's
 /// thread unless that is asked for (``CacheOptions/loadDiskFileSynchronously``). For callbacks in place of `await` see
 /// ``retrieveImage(forKey:options:callbackQueue:completionHandler:)`` and its neighbours.
@@ -24,7 +24,8 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
     @usableFromInline let core: MemoryCore
     /// What tells bytes and values.
     public let serializer: any CacheSerializer<Value>
-    let tier: DiskTier
+    /// The directory, and the order of all operations on it.
+    package let disk: DiskOwner
     /// Notes about the entries on disk.
     package let notes: EntryNotes
     @usableFromInline let hub: CacheEventHub
@@ -34,14 +35,13 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
     let prefetches = PrefetchMarks()
     /// Ends with the cache.
     private let subscriptions = Mutex<[TriggerSubscription]>([])
-    /// Reads go on side by side; whatever changes the disk waits for what was asked before, and what is asked later for it.
-    package let ioQueue = DispatchQueue(label: "halcyon.cache.io", qos: .userInitiated, attributes: .concurrent)
-    package let onIOQueue = DispatchSpecificKey<Bool>()
 
     /// A cache from its parts.
     ///
-    /// Where the disk cannot be opened, the cache works in memory alone; what goes to the disk fails with
-    /// ``CacheError/diskUnavailable(underlying:)``, and it is tried again every ten seconds.
+    /// Nothing is thrown. Where the disk cannot be opened, because another cache has the directory for one, the cache works in memory
+    /// alone: ``diskState`` says so and why, what goes to the disk fails with ``CacheError/diskUnavailable(underlying:)``, and each
+    /// failure is a ``CacheEvent/failure(_:)``. An operation on the disk tries again, at most every ten seconds. This initializer waits
+    /// up to a second for a cache that has the directory and is about to end.
     ///
     /// - Parameters:
     ///   - memoryPolicy: who stays in memory; by default least recently used.
@@ -65,14 +65,15 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
             memory, memoryPolicy, seed: seed, clock: clock, users: users, prefetches: true,
             onDeparture: { hub.departed(.memory, $0) })
         core = memoryStorage.core
-        tier = DiskTier(clock: clock) {
+        self.disk = DiskOwner(clock: clock) { patience in
             try DiskStorage(
                 files: FileStore(
                     config: disk, policy: diskPolicy, seed: seed, clock: clock, users: users, prefetches: true,
-                    onDeparture: { hub.departed(.disk, $0) }))
+                    patience: patience, onDeparture: { hub.departed(.disk, $0) }))
+        } onFailure: { error in
+            hub.send(.failure("\(error)"))
         }
-        notes = EntryNotes(tier: tier, clock: clock)
-        ioQueue.setSpecific(key: onIOQueue, value: true)
+        notes = EntryNotes(disk: self.disk, clock: clock)
         let subscribed = triggers.map { trigger in
             trigger.subscribe { [weak self] event in
                 guard let self else { return event.abandon() }
@@ -82,8 +83,27 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
         subscriptions.withLock { $0 = subscribed }
     }
 
-    /// What is on disk; `nil` if it could not be opened so far.
-    public var diskStorage: DiskStorage<Data>? { tier.storage }
+    /// What is on disk; `nil` if it could not be opened so far, or was closed.
+    public var diskStorage: DiskStorage<Data>? { disk.storage }
+
+    /// Whether the disk is in use, and why not.
+    public var diskState: DiskState { disk.diskState }
+
+    /// Ends the use of the disk: what was asked for is done and written, prefetching by prediction is stopped, and the directory is free
+    /// for another cache.
+    ///
+    /// Memory goes on. From then on look-ups on disk miss, stores on disk fail with ``CacheError/closed``, and triggers have no effect.
+    /// It returns after all completions have; none may wait for it. Closing twice has no effect.
+    public func close() async {
+        let ending = subscriptions.withLock { subscriptions in
+            defer { subscriptions = [] }
+            return subscriptions
+        }
+        for subscription in ending { subscription.cancel() }
+        await observation.end()
+        await disk.close()
+        await notes.close()
+    }
 
     // MARK: - Storing and looking up
 
@@ -134,7 +154,7 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
     ) -> CacheType {
         let computed = key.computedKey(with: processorIdentifier)
         if memoryStorage.isCached(forKey: computed) { return .memory }
-        return tier.storage?.isCached(forKey: computed, forcedExtension: forcedExtension) == true ? .disk : .none
+        return disk.storage?.isCached(forKey: computed, forcedExtension: forcedExtension) == true ? .disk : .none
     }
 
     /// Whether there is a value of a key, in memory or on disk.
@@ -151,7 +171,7 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
         forKey key: String, processorIdentifier: String = "", forcedExtension: String? = nil
     ) -> String? {
         let computed = key.computedKey(with: processorIdentifier)
-        return tier.storage?.cacheFileURL(forKey: computed, forcedExtension: forcedExtension).lastPathComponent
+        return disk.storage?.cacheFileURL(forKey: computed, forcedExtension: forcedExtension).lastPathComponent
     }
 
     /// Writes down that a key was looked up in vain and is not loaded either.
@@ -201,7 +221,7 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
         var statistics = hub.statistics
         statistics.add(memoryStorage.tierHits)
         statistics.memory = memoryStorage.statistics
-        statistics.disk = tier.storage?.statistics ?? StorageStatistics()
+        statistics.disk = disk.storage?.statistics ?? StorageStatistics()
         return statistics
     }
 
@@ -210,14 +230,14 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
         hub.stream(bufferingNewest: count)
     }
 
-    /// What all files take on the disk, in bytes.
+    /// What all files take on the disk, in bytes; 0 without a disk or if its folder was deleted.
     public func diskStorageSize() async -> Int {
-        await onDisk { storage in storage.totalSize } ?? 0
+        await onDisk(.settle) { storage in storage.totalSize } ?? 0
     }
 
     /// What is held of a category, in memory and on disk.
     public func use(category: String) async -> (memory: CategoryUse, disk: CategoryUse) {
-        let disk = await onDisk { storage in storage.use(category: category) }
+        let disk = await onDisk(.settle) { storage in storage.use(category: category) }
         return (memoryStorage.use(category: category), disk ?? CategoryUse())
     }
 }

@@ -47,6 +47,12 @@ package final class ObserverSlot: Sendable {
         }
     }
 
+    /// Stops the observer, and returns when it has saved its state.
+    func end() async {
+        stop()
+        await state.withLock { $0.ending }?.value
+    }
+
     /// Stops the observer.
     package func stop() {
         state.withLock { state in

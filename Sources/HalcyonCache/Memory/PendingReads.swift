@@ -17,7 +17,7 @@ package struct PendingReads {
     func isPending(_ key: String) -> Bool { valid[key] != nil }
 
     /// A read is asked for.
-    mutating func begin(_ key: String, requestNumber: Int) -> Ticket {
+    package mutating func begin(_ key: String, requestNumber: Int) -> Ticket {
         last += 1
         valid[key, default: []].insert(last)
         return Ticket(key: key, number: last, requestNumber: requestNumber)

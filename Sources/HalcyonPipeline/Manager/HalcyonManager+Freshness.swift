@@ -70,7 +70,7 @@ extension HalcyonManager {
     private var seconds: Int64 { cache.clock.now / 1_000_000 }
 
     private func record(_ cache: ImageCache<Bitmap>, _ computed: String) async -> FreshnessRecord? {
-        await cache.onDisk { [notes = cache.notes] _ in FreshnessRecord(note: notes.note(of: computed)) } ?? nil
+        await cache.onDisk(.read(computed)) { [notes = cache.notes] _ in FreshnessRecord(note: notes.note(of: computed)) } ?? nil
     }
 
     /// Uses what has not changed: it expires later, and what is known of it is what the server says now.
@@ -90,7 +90,7 @@ extension HalcyonManager {
         var record = record
         record.freshness = freshness
         let (confirmed, computed, notes) = (record.note, load.computedKey, cache.notes)
-        _ = await cache.onDisk(changing: true) { _ in notes.set(confirmed, of: computed) }
+        _ = await cache.onDisk(.change(computed)) { _ in notes.set(confirmed, of: computed) }
         if extendsDisk { await cache.extend(computed, .restarting(load.options.diskCacheExpiration)) }
     }
 

@@ -57,6 +57,21 @@ struct DiskRecoveryTests {
         reopened.flush()
     }
 
+    @Test("a file whose row was lost has no categories: a removal by category spares it until it was loaded with them")
+    func lostCategories() throws {
+        var disk: DiskStorage<Data>? = try fixture.open()
+        let context = AccessContext(categories: ["k"])
+        for key in ["a", "b"] { try disk?.store(value: bytes(10), forKey: key, context: context) }
+        let index = try #require(disk?.directoryURL.appendingPathComponent(".halcyon/index.sqlite").path)
+        try fixture.close(&disk)
+        try FileManager.default.removeItem(atPath: index)
+        let reopened = try fixture.open()
+        reopened.files.waitUntilListed()
+        #expect(try reopened.value(forKey: "a", context: context) != nil)
+        reopened.remove(category: "k")
+        #expect(!reopened.isCached(forKey: "a") && reopened.isCached(forKey: "b"))
+    }
+
     enum Loss: String, CaseIterable, Sendable {
         case none, removed, truncated, garbage, otherVersion
 

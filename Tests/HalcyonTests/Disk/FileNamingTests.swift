@@ -16,6 +16,7 @@ struct FileNamingTests {
     func names() {
         #expect(hashed.name(of: "abc") == abc)
         #expect(raw.name(of: "abc") == "abc")
+        #expect(raw.name(of: "aBc^") == "a^bc^^")
     }
 
     @Test("row 12: an extension is appended on request, if it is one")
@@ -43,11 +44,14 @@ struct FileNamingTests {
         let naming = isHashed ? hashed : raw
         let keys = [
             "", ".", "..", "/", "../../etc/passwd", "a/b", "a%2Fb", "a\0", "a\0b", "a", "A", "\u{e9}", "e\u{301}", "👩‍👩‍👧",
+            "Abc", "aBc", "^abc", "^^abc", "Photo.JPG", "photo.jpg", "photo.JPG", String(repeating: "A", count: 101),
             ".halcyon", "%", "%" + FileNaming.sha256("a/b"), String(repeating: "x", count: 1 << 20),
             String(repeating: "é", count: 100), String(repeating: "é", count: 101),
         ]
         let names = keys.map { naming.name(of: $0) }
         #expect(Set(names.map { Array($0.utf8) }).count == keys.count)
+        // Also where upper and lower case are one.
+        #expect(Set(names.map { Array($0.lowercased().utf8) }).count == keys.count)
         #expect(names.allSatisfy { FileNaming.canName($0) && $0.utf8.count <= 255 })
         let fixture = try DiskFixture()
         let disk = try fixture.open { $0.usesHashedFileName = isHashed }

@@ -63,7 +63,7 @@ struct WaitingApartTests {
         cache.reconsider("late", isLikely: false)
         cache.reconsider("early", isLikely: true)
         cache.reconsider("nowhere", isLikely: false)
-        _ = await cache.onDisk(changing: true) { _ in }
+        await cache.settleDisk()
         await cache.store(Blob("b", cost: 1), forKey: "b")
         for tier in [CacheType.memory, .disk] { #expect(held(tier) == ["a", "early", "b"]) }
         await cache.store(Blob("c", cost: 1), forKey: "c")

@@ -39,7 +39,7 @@ struct ManagerFixture {
     }
 
     /// Returns when the disk has done what it was asked to.
-    func settle() async { _ = await cache.onDisk(changing: true) { _ in } }
+    func settle() async { await cache.settleDisk() }
 }
 
 /// A small picture that decodes to the same from its file, and that file.

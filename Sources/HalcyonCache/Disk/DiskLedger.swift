@@ -1,28 +1,58 @@
 import HalcyonEviction
 
-/// An entry that left a file store.
-struct Gone: Sendable {
-    let departure: Departure
-}
+/// What a disk storage knows of the files in its folder, and what files and index have not been told yet. It does no I/O and has no
+/// lock: ``FileStore`` does both.
+struct DiskLedger: ~Copyable {
+    /// What is known of the folder's contents.
+    enum Listing {
+        /// Not listed yet: what is not known may be there.
+        case pending
+        /// Everything that is there is in the ledger.
+        case complete
+        /// It could not be listed: what is not known may be there, until a cleaning lists it.
+        case failed
+    }
 
-extension FileStore.State {
+    var config: DiskStorageConfig
+    var ledger: Ledger
+    var listing = Listing.pending
+    /// Whether the storage is closed, and the folder another's to use.
+    var isClosed = false
+    var prints = Fingerprints()
+    private var lengths: [Int] = []
+    private var accessed: [Int64] = []
+    /// What was read before the listing was done, to be told to the policy afterwards.
+    var earlyLoads: [(name: String, time: Int64, extending: ExpirationExtending, context: AccessContext)] = []
+    /// Files whose times on the disk are behind the ledger.
+    private var untouched: Set<String> = []
+    /// Files whose rows in the index are behind the ledger.
+    var unindexed: Set<String> = []
+    /// Files that were to be removed and could not be.
+    var undeleted: Set<String> = []
+    var isFlushScheduled = false
+
+    init(config: DiskStorageConfig, ledger: consuming Ledger) {
+        self.config = config
+        self.ledger = ledger
+    }
+
     /// Serves a store; see ``Ledger/store(_:cost:at:expiration:staysInBackground:context:deadline:renewal:)``.
     mutating func store(
         _ name: String, _ status: CacheFolder.Status, at now: Int64, expiration: StorageExpiration,
         context: AccessContext, print: UInt64
-    ) -> (isKept: Bool, gone: [Gone]) {
+    ) -> (isKept: Bool, gone: [Departure]) {
         let wasThere = ledger.resident(name) != nil
         let entry = ledger.hasher.withHashed(name) {
             ledger.store(name, $0, cost: status.size, at: now, expiration: expiration, context: context)
         }
-        var gone = takeGone()
+        var gone = takeDepartures()
         if let entry {
             if wasThere { prints.remove(entry) }
             note(entry, name, length: status.length, accessed: now, print: print)
             untouched.remove(name)
             undeleted.remove(name)
             // A file of that name is replaced, not removed, however the old value left.
-            gone.removeAll { $0.departure.key == name }
+            gone.removeAll { $0.key == name }
         }
         return (entry != nil, gone)
     }
@@ -55,6 +85,28 @@ extension FileStore.State {
         listing = .complete
     }
 
+    /// Takes in what a file turned out to be; `nil`: it is not there.
+    mutating func correct(_ name: String, _ status: CacheFolder.Status?) {
+        guard let entry = ledger.resident(name) else { return }
+        guard let status else { return ledger.depart(entry, .lost) }
+        var row = row(entry)
+        if status.size == row.size { return }
+        (row.size, row.length) = (status.size, status.length)
+        _ = adopt(row)
+        unindexed.insert(name)
+    }
+
+    /// The sizes of all residents. O(n).
+    var sizes: [(name: String, size: Int)] {
+        ledger.residents { _, _ in true }.map { (ledger.key(of: $0), ledger.cost(of: $0)) }
+    }
+
+    /// Forgets everything: the folder is gone. What may be there again is not known.
+    mutating func loseAll() {
+        for entry in ledger.residents(where: { _, _ in true }) { ledger.depart(entry, .lost) }
+        listing = .failed
+    }
+
     /// Begins with another folder in the place of the old one, of which nothing is left to do: with the files in it, or `nil` if it
     /// could not be listed.
     mutating func beginAnew(with files: [(name: String, status: CacheFolder.Status)]?) {
@@ -75,18 +127,21 @@ extension FileStore.State {
     }
 
     /// Those that left since the last call.
-    mutating func takeGone() -> [Gone] {
+    mutating func takeDepartures() -> [Departure] {
         defer { ledger.forgetGone() }
         return ledger.gone.map { one in
             prints.remove(one.entry)
             unindexed.insert(one.key)
             untouched.remove(one.key)
-            return Gone(departure: ledger.departure(one))
+            return ledger.departure(one)
         }
     }
 
+    /// Whether a flush has anything to write.
+    var needsFlush: Bool { !(untouched.isEmpty && unindexed.isEmpty) }
+
     /// Whether files or index are behind the ledger.
-    var isBehind: Bool { !(untouched.isEmpty && unindexed.isEmpty && undeleted.isEmpty) }
+    var isBehind: Bool { needsFlush || !undeleted.isEmpty }
 
     /// What files and index are to be told, which then is due no more.
     mutating func takeDue(everything: Bool) -> (

@@ -1,0 +1,435 @@
+import Foundation
+import HalcyonSupport
+import Synchronization
+
+/// The owner of a cache's directory: it opens the storage, runs all operations on it in the order that ``DiskPlan`` gives, and
+/// closes it.
+///
+/// Operations run on a concurrent queue, never on the threads of tasks, and those of different keys run side by side. Values are
+/// serialized before they wait for anything. Serializers, completions and events are called without a lock held. A synchronous
+/// read runs on its caller's thread. Where it has to wait for changes of its key, the thread does those that no other does yet, so
+/// that it never waits for a free thread.
+///
+/// A directory that cannot be opened is tried again when an operation needs it, at most every ten seconds, without waiting for a
+/// lock on it.
+package final class DiskOwner: Sendable {
+    package typealias Plan = DiskPlan<String>
+    typealias Storage = DiskStorage<Data>
+
+    private struct Job {
+        /// Makes the bytes of a store; `nil` once a thread has taken it. Returns whether there are any.
+        var prepare: (@Sendable () -> Bool)?
+        let run: @Sendable () -> Void
+        let complete: @Sendable (Plan.Ending?) -> Void
+        /// Whether it needs the whole folder to be known, so that no thread waits for that.
+        let needsListing: Bool
+        /// Whether it is one of the writers, of which a few run at a time.
+        var isWriter: Bool { needsListing && !isSettling }
+        /// Whether it runs when all else is done, however long it takes.
+        var isSettling = false
+        /// Whether its caller waits on its own thread.
+        var isSynchronous = false
+    }
+
+    private struct State {
+        var plan = Plan()
+        var jobs: [Plan.Ticket: Job] = [:]
+        var last: Plan.Ticket = 0
+        /// Where synchronous readers wait for a change of state.
+        var waiting: [Plan.Ticket: DispatchSemaphore] = [:]
+        /// The operations that are ready and wait for a writer to end, in order, from `firstQueued` on.
+        var queued: [Plan.Ticket] = []
+        var firstQueued = 0
+        var writerCount = 0
+        var isClosed = false
+        var closing: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private enum Access {
+        case open(Storage)
+        case failed(any Error, lastTry: Int64, isTrying: Bool)
+        case closed
+    }
+
+    /// The microseconds between two attempts to open the directory.
+    static let patience: Int64 = 10_000_000
+
+    /// The number of operations that write at a time: more would wait for each other in the file system.
+    private static let writerLimit = 2
+
+    /// Where operations run; a test may suspend it.
+    let queue = DispatchQueue(label: "halcyon.disk.owner", qos: .userInitiated, attributes: .concurrent)
+    private let state = Mutex(State())
+    private let access: Mutex<Access>
+    private let clock: any CacheClock
+    private let open: @Sendable (_ patience: Double) throws -> Storage
+    private let onFailure: @Sendable (any Error) -> Void
+
+    /// Opens a directory.
+    ///
+    /// - Parameters:
+    ///   - open: opens the storage, and waits so many seconds for another that has it.
+    ///   - onFailure: is told each later time that this fails.
+    init(
+        clock: any CacheClock, open: @escaping @Sendable (_ patience: Double) throws -> Storage,
+        onFailure: @escaping @Sendable (any Error) -> Void
+    ) {
+        (self.clock, self.open, self.onFailure) = (clock, open, onFailure)
+        do {
+            access = Mutex(.open(try open(1)))
+        } catch {
+            access = Mutex(.failed(error, lastTry: clock.now, isTrying: false))
+        }
+    }
+
+    // MARK: - The storage
+
+    /// The storage, if it is open; never tries.
+    var storage: Storage? {
+        access.withLock { access in
+            if case .open(let storage) = access { return storage }
+            return nil
+        }
+    }
+
+    /// Whether the directory is open, and why not.
+    var diskState: DiskState {
+        access.withLock { access in
+            switch access {
+            case .open: .open
+            case .failed(let error, _, _): .unavailable(error)
+            case .closed: .closed
+            }
+        }
+    }
+
+    /// The storage, which is opened now if it could not be before and no other thread is at it.
+    ///
+    /// - Throws: ``CacheError/diskUnavailable(underlying:)`` or ``CacheError/closed``.
+    private func get() throws -> Storage {
+        let now = clock.now
+        let isDue = access.withLock { access in
+            guard case .failed(let error, let lastTry, false) = access,
+                now - lastTry >= Self.patience || now < lastTry
+            else { return false }
+            access = .failed(error, lastTry: now, isTrying: true)
+            return true
+        }
+        if isDue {
+            let result = Result { try open(0) }
+            access.withLock { access in
+                switch result {
+                case .success(let storage): access = .open(storage)
+                case .failure(let error): access = .failed(error, lastTry: now, isTrying: false)
+                }
+            }
+            if case .failure(let error) = result { onFailure(error) }
+        }
+        switch access.withLock({ $0 }) {
+        case .open(let storage): return storage
+        case .failed(let error, _, _): throw CacheError.diskUnavailable(underlying: error)
+        case .closed: throw CacheError.closed
+        }
+    }
+
+    // MARK: - Operations
+
+    /// Does something with the storage when the plan allows.
+    ///
+    /// - Parameter done: called once, on any thread, or on this one where the disk is closed.
+    /// - Returns: the ticket by which a read can be cancelled that has to wait.
+    @discardableResult
+    func perform<Value: Sendable>(
+        _ operation: Plan.Operation, _ work: @escaping @Sendable (Storage) throws -> Value,
+        done: @escaping @Sendable (Result<Value, any Error>) -> Void
+    ) -> Plan.Ticket? {
+        if case .read(let key) = operation, state.withLock({ $0.plan.isFree(key) }) {
+            queue.async { [self] in done(Result { try work(try get()) }) }
+            return nil
+        }
+        var job = job(work, isRead: operation.isRead, done)
+        if case .settle = operation { job.isSettling = true }
+        return request(operation, job)
+    }
+
+    /// Reads something of a key on this thread.
+    ///
+    /// - Parameter done: called once, on this thread, before this returns.
+    func performNow<Value: Sendable>(
+        reading key: String, _ work: @escaping @Sendable (Storage) throws -> Value,
+        done: @escaping @Sendable (Result<Value, any Error>) -> Void
+    ) {
+        if state.withLock({ $0.plan.isFree(key) }) { return done(Result { try work(try get()) }) }
+        var job = job(work, isRead: true, done)
+        job.isSynchronous = true
+        let semaphore = DispatchSemaphore(value: 0)
+        let ticket = request(.read(key), job, waiting: semaphore)
+        while true {
+            switch nextWork(before: ticket) {
+            case .over: return
+            case .run(let next, let run):
+                run()
+                take(.finished(next), on: next == ticket ? .callerOf(ticket) : .caller)
+                if next == ticket { return }
+            case .prepare(let next, let prepare):
+                take(.prepared(next, succeeded: prepare()), on: .caller)
+            case .wait: semaphore.wait()
+            }
+        }
+    }
+
+    /// Stores bytes under a key.
+    ///
+    /// - Parameters:
+    ///   - operation: a store, or a change of a key that no removal makes void.
+    ///   - bytes: makes the bytes; called on the owner's queue, at any time and beside others.
+    ///   - write: puts them into the storage.
+    ///   - done: called once, after those of earlier changes of the key.
+    func store(
+        _ operation: Plan.Operation, bytes: @escaping @Sendable () throws -> Data,
+        write: @escaping @Sendable (Storage, Data) throws -> Void,
+        done: @escaping @Sendable (Result<Void, any Error>) -> Void
+    ) {
+        let (prepared, written) = (Outcome<Data>(), Outcome<Void>())
+        let ticket = request(
+            operation,
+            Job(
+                prepare: { prepared.set(Result(catching: bytes)) },
+                run: { [self] in
+                    written.set(Result { try write(try get(), try prepared.take().get()) })
+                },
+                complete: { ending in
+                    switch ending {
+                    case .finished: done(written.take())
+                    case .unprepared: done(prepared.take().map { _ in })
+                    case .void: done(.success(()))
+                    case .cancelled: done(.failure(CancellationError()))
+                    case nil: done(.failure(CacheError.closed))
+                    }
+                }, needsListing: true))
+        queue.async { [self] in prepare(ticket) }
+    }
+
+    /// Ends a read at once, unless it runs already.
+    func cancel(_ ticket: Plan.Ticket) { take(.cancel(ticket), on: .caller) }
+
+    /// Ends the use of the directory: what was asked for is done and callers have heard, later operations fail with
+    /// ``CacheError/closed``, then everything is written and the directory is free. Closing twice has no effect but to wait. A
+    /// completion must not wait for it.
+    func close() async {
+        await withCheckedContinuation { continuation in
+            let (isClosed, actions) = state.withLock { state -> (Bool, [Plan.Action]) in
+                if state.isClosed { return (true, []) }
+                state.closing.append(continuation)
+                return (false, state.plan.handle(.close))
+            }
+            if isClosed { continuation.resume() }
+            if actions == [.closed] { queue.async { [self] in finishClosing() } }
+        }
+    }
+
+    // MARK: - Inside
+
+    /// On which thread actions are carried out.
+    private enum Place: Equatable {
+        /// One of the queue, on which completions may be called.
+        case queue
+        /// A caller's, on which no completion of others is called.
+        case caller
+        /// The thread that waits for this ticket.
+        case callerOf(Plan.Ticket)
+    }
+
+    private enum Work {
+        case over, wait
+        case run(Plan.Ticket, @Sendable () -> Void)
+        case prepare(Plan.Ticket, @Sendable () -> Bool)
+    }
+
+    private func job<Value: Sendable>(
+        _ work: @escaping @Sendable (Storage) throws -> Value, isRead: Bool,
+        _ done: @escaping @Sendable (Result<Value, any Error>) -> Void
+    ) -> Job {
+        let outcome = Outcome<Value>()
+        return Job(
+            run: { [self] in outcome.set(Result { try work(try get()) }) },
+            complete: { ending in
+                switch ending {
+                case .finished: done(outcome.take())
+                case nil: done(.failure(CacheError.closed))
+                case .cancelled, .void, .unprepared: done(.failure(CancellationError()))
+                }
+            }, needsListing: !isRead)
+    }
+
+    private func request(
+        _ operation: Plan.Operation, _ job: Job, waiting semaphore: DispatchSemaphore? = nil
+    ) -> Plan.Ticket {
+        let (ticket, todo) = state.withLock { state -> (Plan.Ticket, Todo) in
+            state.last += 1
+            let ticket = state.last
+            state.jobs[ticket] = job
+            if let semaphore { state.waiting[ticket] = semaphore }
+            let event = Plan.Event.request(ticket, operation, isPrepared: job.prepare == nil)
+            return (ticket, self.todo(for: event, &state))
+        }
+        carryOut(todo, on: job.isSynchronous ? .callerOf(ticket) : .caller)
+        return ticket
+    }
+
+    /// What an event asks for; the jobs of what is over are taken out.
+    private struct Todo {
+        var ready: [(ticket: Plan.Ticket, isWriter: Bool)] = []
+        var completions: [(ticket: Plan.Ticket, ending: Plan.Ending?, complete: @Sendable (Plan.Ending?) -> Void)] = []
+        var isClosed = false
+    }
+
+    private func todo(for event: Plan.Event, _ state: inout State) -> Todo {
+        var todo = Todo()
+        for action in state.plan.handle(event) {
+            switch action {
+            case .ready(let ticket):
+                // A synchronous reader looks for work by itself.
+                guard let job = state.jobs[ticket], !job.isSynchronous else { continue }
+                if !job.isWriter {
+                    todo.ready.append((ticket, false))
+                } else if state.writerCount < Self.writerLimit {
+                    state.writerCount += 1
+                    todo.ready.append((ticket, true))
+                } else {
+                    state.queued.append(ticket)
+                }
+            case .run: break
+            case .complete(let ticket, let ending):
+                state.waiting[ticket] = nil
+                guard let job = state.jobs.removeValue(forKey: ticket) else { continue }
+                todo.completions.append((ticket, ending, job.complete))
+            case .refuse(let ticket):
+                state.waiting[ticket] = nil
+                guard let job = state.jobs.removeValue(forKey: ticket) else { continue }
+                todo.completions.append((ticket, nil, job.complete))
+            case .closed: todo.isClosed = true
+            }
+        }
+        for semaphore in state.waiting.values { semaphore.signal() }
+        return todo
+    }
+
+    private func take(_ event: Plan.Event, on place: Place) {
+        carryOut(state.withLock { self.todo(for: event, &$0) }, on: place)
+    }
+
+    private func carryOut(_ todo: Todo, on place: Place) {
+        var rest = todo
+        while true {
+            for (ticket, isWriter) in rest.ready { queue.async { [self] in work(ticket, isWriter) } }
+            if rest.isClosed { queue.async { [self] in finishClosing() } }
+            let completions = rest.completions
+            rest = Todo()
+            for one in completions {
+                guard place == .queue || place == .callerOf(one.ticket) || one.ending == nil else {
+                    queue.async { [self] in
+                        one.complete(one.ending)
+                        take(.delivered(one.ticket), on: .queue)
+                    }
+                    continue
+                }
+                one.complete(one.ending)
+                let next = state.withLock { self.todo(for: .delivered(one.ticket), &$0) }
+                rest.ready += next.ready
+                rest.completions += next.completions
+                rest.isClosed = rest.isClosed || next.isClosed
+            }
+            if rest.ready.isEmpty && rest.completions.isEmpty && !rest.isClosed { return }
+        }
+    }
+
+    /// Runs an operation that is ready, unless a reader's thread has or its caller has cancelled it.
+    private func work(_ ticket: Plan.Ticket, _ isWriter: Bool) {
+        if state.withLock({ $0.jobs[ticket]?.needsListing == true }), let files = storage?.files {
+            let isListed = files.whenListed { [self] in queue.async { [self] in work(ticket, isWriter) } }
+            if !isListed { return }
+        }
+        let run = state.withLock { state in
+            state.plan.handle(.begin(ticket)).isEmpty ? nil : state.jobs[ticket]?.run
+        }
+        run?()
+        if isWriter { endWriter() }
+        if run != nil { take(.finished(ticket), on: .queue) }
+    }
+
+    /// Lets the next writer run.
+    private func endWriter() {
+        let next = state.withLock { state -> Plan.Ticket? in
+            guard state.firstQueued < state.queued.count else {
+                state.writerCount -= 1
+                return nil
+            }
+            let next = state.queued[state.firstQueued]
+            state.firstQueued += 1
+            if state.firstQueued * 2 > state.queued.count {
+                state.queued.removeFirst(state.firstQueued)
+                state.firstQueued = 0
+            }
+            return next
+        }
+        if let next { queue.async { [self] in work(next, true) } }
+    }
+
+    /// Makes the bytes of a store, unless a reader's thread does.
+    private func prepare(_ ticket: Plan.Ticket) {
+        guard let prepare = state.withLock({ $0.jobs[ticket]?.prepare.take() }) else { return }
+        take(.prepared(ticket, succeeded: prepare()), on: .queue)
+    }
+
+    /// What the thread that waits for a read does next.
+    private func nextWork(before ticket: Plan.Ticket) -> Work {
+        state.withLock { state in
+            guard let job = state.jobs[ticket] else { return .over }
+            if !state.plan.handle(.begin(ticket)).isEmpty { return .run(ticket, job.run) }
+            let (unprepared, ready) = state.plan.work(before: ticket)
+            for other in ready {
+                guard let run = state.jobs[other]?.run, !state.plan.handle(.begin(other)).isEmpty else { continue }
+                return .run(other, run)
+            }
+            for other in unprepared {
+                if let prepare = state.jobs[other]?.prepare.take() { return .prepare(other, prepare) }
+            }
+            return .wait
+        }
+    }
+
+    private func finishClosing() {
+        storage?.files.close()
+        access.withLock { $0 = .closed }
+        let waiting = state.withLock { state in
+            state.isClosed = true
+            defer { state.closing = [] }
+            return state.closing
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+}
+
+extension DiskPlan.Operation {
+    fileprivate var isRead: Bool {
+        if case .read = self { true } else { false }
+    }
+}
+
+/// What came of some work, put there by one thread and taken by another.
+private final class Outcome<Value: Sendable>: Sendable {
+    private let result = Mutex<Result<Value, any Error>?>(nil)
+
+    @discardableResult
+    func set(_ new: Result<Value, any Error>) -> Bool {
+        result.withLock { $0 = new }
+        if case .success = new { return true }
+        return false
+    }
+
+    /// The result; it is let go.
+    func take() -> Result<Value, any Error> {
+        result.withLock { $0.take() } ?? .failure(CancellationError())
+    }
+}

@@ -1,0 +1,278 @@
+import HalcyonEviction
+import HalcyonTestSupport
+import Testing
+
+@testable import HalcyonCache
+
+@Suite("The order of operations on a disk: against a model")
+struct DiskPlanModelTests {
+    typealias Plan = DiskPlan<Int>
+
+    private static let operations: [Plan.Operation] = [
+        .store(0), .store(1), .remove(0), .change(0), .clear, .changeAll, .read(0), .settle,
+    ]
+
+    @Test("every sequence of up to five events, of two keys and all operations")
+    func exhaustive() {
+        var sequences = 0
+        func extend(_ model: DiskPlanModel, _ depth: Int) {
+            for event in model.events(Self.operations) {
+                var model = model
+                guard model.take(event) else { return }
+                sequences += 1
+                if depth > 1 { extend(model, depth - 1) }
+            }
+        }
+        extend(DiskPlanModel(), SoakLength.isLong ? 6 : 5)
+        #expect(sequences > 30_000)
+    }
+
+    @Test("every state that up to ten events lead to, of three requests")
+    func states() {
+        var seen: Set<DiskPlanModel.Summary> = []
+        var level = [DiskPlanModel()]
+        for _ in 0..<(SoakLength.isLong ? 16 : 10) {
+            var next: [DiskPlanModel] = []
+            for before in level {
+                for event in before.events(Self.operations, most: 3) {
+                    var model = before
+                    guard model.take(event) else { return }
+                    if seen.insert(model.summary).inserted { next.append(model) }
+                }
+            }
+            level = next
+        }
+        #expect(seen.count > 10_000)
+    }
+
+    @Test("random events of many keys; afterwards all callers have heard, and nothing is kept")
+    func random() {
+        var random = SplitMix64(seed: 11)
+        for _ in 0..<60 {
+            var model = DiskPlanModel()
+            for step in 1...300 {
+                let key = Int(random.next(below: 5))
+                let ticket = UInt64(random.next(below: model.requestCount + 1)) + 1
+                let event: Plan.Event =
+                    switch random.next(below: 16) {
+                    case 0: .request(model.nextTicket, .remove(key), isPrepared: true)
+                    case 1: .request(model.nextTicket, .read(key), isPrepared: true)
+                    case 2: .request(model.nextTicket, .change(key), isPrepared: random.next(below: 2) == 0)
+                    case 3 where step % 9 == 0:
+                        .request(model.nextTicket, random.next(below: 2) == 0 ? .clear : .changeAll, isPrepared: true)
+                    case 3: .request(model.nextTicket, .settle, isPrepared: true)
+                    case 4...5: .request(model.nextTicket, .store(key), isPrepared: false)
+                    case 6...8: .prepared(ticket, succeeded: random.next(below: 5) > 0)
+                    case 9...10: .begin(ticket)
+                    case 11...12: .finished(ticket)
+                    case 13: .cancel(ticket)
+                    default: .delivered(ticket)
+                    }
+                guard model.take(event) else { return }
+            }
+            model.endAll()
+        }
+    }
+}
+
+/// What the plan must do, said in the plainest way: one list of requests, searched anew at each step.
+struct DiskPlanModel {
+    typealias Plan = DiskPlan<Int>
+
+    /// The requests, their phases, and whether no more come.
+    struct Summary: Hashable {
+        var requests: [Request]
+        var isClosing: Bool
+    }
+
+    enum Phase { case preparing, pending, running, over }
+
+    struct Request: Hashable {
+        var name: String
+        var key: Int?
+        var isChange: Bool
+        var isStore: Bool
+        var isRead: Bool
+        var phase: Phase
+        var ending: Plan.Ending?
+        var isAnnounced = false
+        var isTold = false
+        var hasHeard = false
+
+        init(_ operation: Plan.Operation, isPrepared: Bool) {
+            name = "\(operation)"
+            (isStore, isRead) = (false, false)
+            switch operation {
+            case .store(let key): (self.key, isChange, isStore) = (key, true, true)
+            case .remove(let key), .change(let key): (self.key, isChange) = (key, true)
+            case .read(let key): (self.key, isChange, isRead) = (key, false, true)
+            case .clear, .changeAll: (key, isChange) = (nil, true)
+            case .settle: (key, isChange) = (nil, false)
+            }
+            phase = isPrepared ? .pending : .preparing
+        }
+
+        /// Whether its caller is told in the order of the calls for its key.
+        var isOrdered: Bool { isChange && key != nil }
+    }
+
+    private var plan = Plan()
+    private var requests: [Request] = []
+    private var isClosing = false
+    private var isClosed = false
+
+    var summary: Summary { Summary(requests: requests, isClosing: isClosing) }
+    var requestCount: Int { requests.count }
+    var nextTicket: UInt64 { UInt64(requests.count) + 1 }
+
+    /// The events that can come now.
+    func events(_ operations: [Plan.Operation], most: Int = .max) -> [Plan.Event] {
+        var events: [Plan.Event] = []
+        if requests.count < most {
+            for operation in operations {
+                if case .store = operation {
+                    events.append(.request(nextTicket, operation, isPrepared: false))
+                } else {
+                    events.append(.request(nextTicket, operation, isPrepared: true))
+                }
+            }
+        }
+        for (index, request) in requests.enumerated() {
+            let ticket = UInt64(index) + 1
+            switch request.phase {
+            case .preparing: events += [.prepared(ticket, succeeded: true), .prepared(ticket, succeeded: false)]
+            case .pending:
+                if request.isAnnounced { events.append(.begin(ticket)) }
+                if request.isRead { events.append(.cancel(ticket)) }
+            case .running: events.append(.finished(ticket))
+            case .over: if request.isTold && !request.hasHeard { events.append(.delivered(ticket)) }
+            }
+        }
+        if !isClosing { events.append(.close) }
+        return events
+    }
+
+    /// Feeds one event to both and compares; whether they agree.
+    mutating func take(_ event: Plan.Event) -> Bool {
+        let actions = plan.handle(event)
+        var expected: [Plan.Action] = []
+        note(event, &expected)
+        for index in requests.indices {
+            let (request, ticket) = (requests[index], UInt64(index) + 1)
+            if request.phase == .pending, !request.isAnnounced, !isBlocked(index) {
+                requests[index].isAnnounced = true
+                expected.append(.ready(ticket))
+            }
+            let hasToWait =
+                request.isOrdered
+                && requests[..<index].contains {
+                    $0.isOrdered && $0.key == request.key && !$0.hasHeard
+                }
+            if request.phase == .over, !request.isTold, !hasToWait, let ending = request.ending {
+                requests[index].isTold = true
+                expected.append(.complete(ticket, ending))
+            }
+        }
+        if isClosing && !isClosed && requests.allSatisfy({ $0.phase == .over && $0.hasHeard }) {
+            isClosed = true
+            expected.append(.closed)
+        }
+        let isSame = sorted(actions) == sorted(expected)
+        #expect(isSame, "\(event) after \(requests): \(actions) and not \(expected)")
+        let pending = requests.count { $0.phase != .over }
+        #expect(plan.pendingCount == pending)
+        let free = (0..<2).map { key in
+            !isClosing && !requests.contains { $0.isChange && $0.phase != .over && ($0.key == nil || $0.key == key) }
+        }
+        #expect(free == [plan.isFree(0), plan.isFree(1)])
+        return isSame && plan.pendingCount == pending && agreesOnWork()
+    }
+
+    /// Ends all operations, after which all callers have heard.
+    mutating func endAll() {
+        while let event = events([], most: 0).last(where: { if case .close = $0 { false } else { true } }) {
+            guard take(event) else { return }
+        }
+        #expect(requests.allSatisfy { $0.phase == .over && $0.isTold })
+        #expect(take(.close) && isClosed)
+        #expect(plan.pendingCount == 0 && plan.undeliveredCount == 0)
+        #expect(plan.handle(.request(nextTicket, .read(0), isPrepared: true)) == [.refuse(nextTicket)])
+    }
+
+    private mutating func note(_ event: Plan.Event, _ expected: inout [Plan.Action]) {
+        switch event {
+        case .request(let ticket, let operation, let isPrepared):
+            if isClosing {
+                expected.append(.refuse(ticket))
+                return
+            }
+            for index in requests.indices where requests[index].isStore {
+                let (request, isVoid) = (requests[index], voids(operation, requests[index]))
+                if isVoid && (request.phase == .preparing || request.phase == .pending) { end(index, .void) }
+            }
+            requests.append(Request(operation, isPrepared: isPrepared))
+        case .prepared(let ticket, let succeeded):
+            guard let index = index(ticket, .preparing) else { return }
+            if succeeded { requests[index].phase = .pending } else { end(index, .unprepared) }
+        case .begin(let ticket):
+            guard let index = index(ticket, .pending), requests[index].isAnnounced else { return }
+            requests[index].phase = .running
+            expected.append(.run(ticket))
+        case .finished(let ticket): if let index = index(ticket, .running) { end(index, .finished) }
+        case .cancel(let ticket):
+            if let index = index(ticket, .pending), requests[index].isRead { end(index, .cancelled) }
+        case .delivered(let ticket):
+            if let index = index(ticket, .over), requests[index].isTold { requests[index].hasHeard = true }
+        case .close: isClosing = true
+        }
+    }
+
+    private func voids(_ operation: Plan.Operation, _ store: Request) -> Bool {
+        switch operation {
+        case .remove(let key): store.key == key
+        case .clear: true
+        default: false
+        }
+    }
+
+    private mutating func end(_ index: Int, _ ending: Plan.Ending) {
+        (requests[index].phase, requests[index].ending) = (.over, ending)
+    }
+
+    private func index(_ ticket: UInt64, _ phase: Phase) -> Int? {
+        let index = Int(ticket) - 1
+        return requests.indices.contains(index) && requests[index].phase == phase ? index : nil
+    }
+
+    private func isBlocked(_ index: Int) -> Bool {
+        let request = requests[index]
+        return requests[..<index].contains { earlier in
+            earlier.isChange && earlier.phase != .over
+                && (earlier.key == nil || request.key == nil || earlier.key == request.key)
+        }
+    }
+
+    /// What a reader's thread may do itself is what blocks it and no other thread has begun.
+    private func agreesOnWork() -> Bool {
+        for index in requests.indices where requests[index].isRead && requests[index].phase == .pending {
+            let work = plan.work(before: UInt64(index) + 1)
+            let known = Set(work.ready + work.unprepared)
+            let blocking = requests[..<index].indices.filter { earlier in
+                let other = requests[earlier]
+                return other.isChange && other.phase != .over && (other.key == nil || other.key == requests[index].key)
+            }
+            // Whatever it waits for can be begun by it, or runs, or waits for something of which that holds.
+            let isServed = blocking.isEmpty || !known.isEmpty || requests[..<index].contains { $0.phase == .running }
+            let isSound = known.allSatisfy { ticket in
+                let other = requests[Int(ticket) - 1]
+                return ticket <= index && other.isChange
+                    && (other.phase == .preparing || other.phase == .pending && other.isAnnounced)
+            }
+            #expect(isServed && isSound, "\(requests)")
+            if !isServed || !isSound { return false }
+        }
+        return true
+    }
+
+    private func sorted(_ actions: [Plan.Action]) -> [String] { actions.map { "\($0)" }.sorted() }
+}

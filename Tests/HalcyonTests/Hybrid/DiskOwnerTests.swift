@@ -1,0 +1,392 @@
+import Foundation
+import HalcyonEviction
+import HalcyonTestSupport
+import Synchronization
+import Testing
+
+@testable import HalcyonCache
+
+@Suite("Image cache: the owner of its disk", .timeLimit(.minutes(1)))
+struct DiskOwnerTests {
+    private var synchronous: CacheOptions {
+        var options = CacheOptions()
+        options.loadDiskFileSynchronously = true
+        return options
+    }
+
+    private func load(_ cache: ImageCache<Blob>, _ key: String) -> ImageCacheResult<Blob>? {
+        let found = Mutex<ImageCacheResult<Blob>?>(nil)
+        cache.retrieveImage(forKey: key, options: synchronous, callbackQueue: .untouch) { result in
+            found.withLock { $0 = try? result.get() }
+        }
+        return found.withLock { $0 }
+    }
+
+    @Test("a synchronous load waits neither for the serializers of 40 stores nor for the cleaning behind them")
+    func besideStores() async throws {
+        let serializer = GatedSerializer()
+        let (cache, folder) = try Self.cache(serializer)
+        await cache.store(Blob("there"), forKey: "there")
+        cache.clearMemoryCache()
+        serializer.close()
+        let group = DispatchGroup()
+        for number in 0..<40 {
+            group.enter()
+            cache.store(Blob("\(number)"), forKey: "k\(number)") { _ in group.leave() }
+        }
+        async let cleaned = cache.clean()
+        // Were it to wait for any of them, it would never return.
+        #expect(load(cache, "there")?.cacheType == .disk)
+        #expect(cache.isCached(forKey: "there"))
+        serializer.open()
+        _ = await cleaned
+        await withCheckedContinuation { continuation in group.notify(queue: .global()) { continuation.resume() } }
+        cache.clearMemoryCache()
+        for number in 0..<40 { #expect(load(cache, "k\(number)")?.image == Blob("\(number)")) }
+        withExtendedLifetime(folder) {}
+    }
+
+    @Test("a synchronous load of a key sees the store before it, and does its work if no thread has begun it")
+    func sameKey() async throws {
+        let fixture = try CacheFixture()
+        let cache = fixture.cache
+        await cache.store(Blob("old"), forKey: "a")
+        cache.disk.queue.suspend()
+        let completed = Mutex<[String]>([])
+        for name in ["first", "second"] {
+            cache.store(Blob(name), forKey: "a") { _ in completed.withLock { $0.append(name) } }
+        }
+        cache.clearMemoryCache()
+        // No thread of the queue runs: this one serializes and writes both.
+        #expect(load(cache, "a")?.image == Blob("second"))
+        #expect(cache.imageInMemory(forKey: "a") == Blob("second"))
+        // Completions of others are not called on the thread that waits.
+        #expect(completed.withLock { $0 } == [])
+        cache.disk.queue.resume()
+        await cache.settleDisk()
+        while completed.withLock({ $0.count }) < 2 { try await Task.sleep(for: .milliseconds(1)) }
+        #expect(completed.withLock { $0 } == ["first", "second"])
+    }
+
+    @Test("two caches that read each other synchronously in completions do not wait for each other")
+    func twoCaches() async throws {
+        let (first, second) = (try CacheFixture(), try CacheFixture())
+        for cache in [first.cache, second.cache] {
+            await cache.store(Blob("there"), forKey: "there")
+            cache.clearMemoryCache()
+        }
+        let (found, options) = (Counter(), synchronous)
+        await withTaskGroup { group in
+            for number in 0..<100 {
+                let (one, other) = number % 2 == 0 ? (first.cache, second.cache) : (second.cache, first.cache)
+                group.addTask {
+                    await withCheckedContinuation { continuation in
+                        one.store(Blob(cost: 1), forKey: "k\(number)") { _ in
+                            other.retrieveImage(forKey: "there", options: options, callbackQueue: .untouch) { result in
+                                if (try? result.get())?.image != nil { found.add() }
+                                continuation.resume()
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        #expect(found.count == 100)
+    }
+
+    @Test("what was stored before a removal or a clearing and not written yet never is; callers hear of it")
+    func voided() async throws {
+        let serializer = GatedSerializer()
+        let (cache, folder) = try Self.cache(serializer)
+        serializer.close()
+        let group = DispatchGroup()
+        for key in ["a", "b"] {
+            group.enter()
+            cache.store(Blob(key), forKey: key) { result in
+                #expect(throws: Never.self) { try result.diskCacheResult.get() }
+                group.leave()
+            }
+        }
+        // Neither waits for the serializer.
+        await cache.remove(forKey: "a")
+        await cache.clear()
+        await withCheckedContinuation { continuation in group.notify(queue: .global()) { continuation.resume() } }
+        #expect(!cache.isCached(forKey: "a") && !cache.isCached(forKey: "b"))
+        serializer.open()
+        await cache.store(Blob("c"), forKey: "c")
+        #expect(cache.diskStorage?.count == 1 && cache.memoryStorage.count == 1)
+        withExtendedLifetime(folder) {}
+    }
+
+    @Test("after a clearing has returned, memory and disk are empty, whatever was being loaded")
+    func clearBesideLoads() async throws {
+        let fixture = try CacheFixture(memory: .lasting(cost: 10_000))
+        let cache = fixture.cache
+        for round in 0..<20 {
+            for number in 0..<20 { await cache.store(Blob(cost: 1), forKey: "k\(number)") }
+            cache.clearMemoryCache()
+            let loads = (0..<60).map { number in Task { try await cache.image(forKey: "k\(number % 20)") } }
+            switch round % 3 {
+            case 0: await cache.clear()
+            case 1: for number in 0..<20 { await cache.remove(forKey: "k\(number)") }
+            default:
+                await cache.clearDiskCache()
+                for load in loads { _ = try await load.value }
+                cache.clearMemoryCache()
+            }
+            #expect(cache.memoryStorage.count == 0 && cache.diskStorage?.count == 0, "\(round)")
+            for load in loads { _ = try await load.value }
+            #expect(cache.memoryStorage.count == 0, "\(round)")
+        }
+    }
+
+    @Test("a load that waits for a store of its key ends at once when it is cancelled")
+    func cancelledWhileWaiting() async throws {
+        let serializer = GatedSerializer()
+        let (cache, folder) = try Self.cache(serializer)
+        serializer.close()
+        cache.store(Blob("a"), forKey: "a", completionHandler: nil)
+        cache.clearMemoryCache()
+        let load = Task { try await cache.image(forKey: "a") }
+        while !cache.memoryStorage.core.state.withLock({ $0.reads.isPending("a") }) { await Task.yield() }
+        load.cancel()
+        await #expect(throws: CancellationError.self) { try await load.value }
+        #expect(!cache.memoryStorage.core.state.withLock { $0.reads.isPending("a") })
+        serializer.open()
+        #expect(try await cache.image(forKey: "a").image == Blob("a"))
+        withExtendedLifetime(folder) {}
+    }
+
+    @Test("the first stores wait for the listing without a thread, and reads do not wait for them")
+    func listing() async throws {
+        let folder = try TemporaryFolder()
+        let gate = DispatchSemaphore(value: 0)
+        let owner = DiskOwner(clock: ManualClock()) { _ in
+            try DiskStorage(
+                config: .init(name: "x", directory: URL(fileURLWithPath: folder.path), cleaningInterval: 0),
+                onStep: { _ in }, beforeListing: { gate.wait() })
+        } onFailure: { _ in
+        }
+        let group = DispatchGroup()
+        let reads = Mutex(0)
+        // More than the queue ever has threads.
+        for number in 0..<600 {
+            group.enter()
+            owner.store(.store("k\(number)")) {
+                Data("v".utf8)
+            } write: { storage, data in
+                try storage.store(value: data, forKey: "k\(number)")
+            } done: { _ in
+                group.leave()
+            }
+        }
+        let read: Data? = await withCheckedContinuation { continuation in
+            owner.perform(.read("other")) {
+                try $0.value(forKey: "other")
+            } done: { result in
+                reads.withLock { $0 += 1 }
+                continuation.resume(returning: try? result.get())
+            }
+        }
+        #expect(read == nil && reads.withLock { $0 } == 1)
+        gate.signal()
+        await withCheckedContinuation { continuation in group.notify(queue: .global()) { continuation.resume() } }
+        #expect(owner.storage?.count == 600)
+        await owner.close()
+    }
+
+    // MARK: - Closing
+
+    @Test(
+        "closing does what was asked for, writes it and frees the directory; later calls miss or throw; twice is once")
+    func closing() async throws {
+        let fixture = try CacheFixture(memory: .lasting(cost: 1_000))
+        let cache = fixture.cache
+        let options = CacheOptions(categories: ["c"])
+        let stored = Mutex(0)
+        for number in 0..<50 {
+            cache.store(Blob("v\(number)", cost: 5), forKey: "k\(number)", options: options) { result in
+                if case .success = result.diskCacheResult { stored.withLock { $0 += 1 } }
+            }
+        }
+        let storage = try #require(cache.diskStorage)
+        async let other: Void = cache.close()
+        await cache.close()
+        await other
+        #expect(stored.withLock { $0 } == 50)
+        guard case .closed = cache.diskState else { return #expect(Bool(false), "\(cache.diskState)") }
+
+        #expect(cache.diskStorage == nil)
+        let late = await cache.store(Blob("late"), forKey: "late", options: options)
+        guard case .failure(CacheError.closed) = late.diskCacheResult else {
+            return #expect(Bool(false), "\(late.diskCacheResult)")
+        }
+        #expect(cache.imageInMemory(forKey: "late") == Blob("late"))
+        cache.clearMemoryCache()
+        #expect(try await cache.image(forKey: "k1").cacheType == .none)
+        #expect(load(cache, "k1")?.cacheType == CacheType.none)
+        #expect(await cache.clean() == [])
+        #expect(await cache.diskStorageSize() == 0)
+        await cache.remove(forKey: "k1")
+        await cache.remove(category: "c")
+        await cache.clear()
+        await cache.enterBackground()
+        #expect(throws: CacheError.self) { try storage.store(value: Data(), forKey: "late") }
+        #expect(try storage.value(forKey: "k1") == nil)
+        #expect(!storage.isCached(forKey: "k1") && storage.count == 0 && storage.totalSize == 0)
+        storage.removeAll()
+        storage.flush()
+        await cache.close()
+
+        // All while the closed cache is there: it has removed nothing.
+        let next = try DiskStorage<Data>(config: fixture.nextConfig)
+        #expect(next.count == 50 && next.use(category: "c").count == 50)
+        try next.store(value: Data("n".utf8), forKey: "late")
+        storage.removeAll()
+        #expect(next.isCached(forKey: "late"))
+    }
+
+    @Test("closing ends what follows triggers, and a cache can be opened and closed many times")
+    func reopening() async throws {
+        let folder = try TemporaryFolder()
+        let trigger = ManualTrigger()
+        for round in 0..<20 {
+            let cache = try Self.open(folder, trigger: trigger)
+            #expect(trigger.isStarted)
+            if round > 0 { #expect(try await cache.image(forKey: "k\(round - 1)").image == Blob("\(round)", cost: 9)) }
+            cache.store(Blob("\(round + 1)", cost: 9), forKey: "k\(round)", completionHandler: nil)
+            await cache.close()
+            #expect(!trigger.isStarted)
+        }
+    }
+
+    // MARK: - Opening
+
+    @Test("a second cache over a directory throws, or works in memory alone where that is asked for, and says so")
+    func inUse() async throws {
+        let folder = try TemporaryFolder()
+        let directory = URL(fileURLWithPath: folder.path)
+        let first = try ImageCache<Data>(name: "x", cacheDirectoryURL: directory)
+        #expect(first.diskState.isOpen)
+        func second(_ rule: DirectoryInUse) throws -> [ImageCache<Data>] {
+            [
+                try ImageCache<Data>(name: "x", cacheDirectoryURL: directory, onDirectoryInUse: rule),
+                try ImageCache<Data>(
+                    disk: .init(name: "x", directory: directory), memoryPolicyNamed: "lru", onDirectoryInUse: rule),
+            ]
+        }
+        do {
+            _ = try second(.fail)
+            Issue.record("two owners")
+        } catch CacheError.diskUnavailable(CacheError.directoryInUse) {}
+        #expect(throws: CacheError.self) {
+            try ImageCache<Data>(disk: .init(name: "x", directory: directory), memoryPolicyNamed: "lru")
+        }
+        for cache in try second(.memoryOnly) {
+            guard case .unavailable(CacheError.directoryInUse) = cache.diskState else {
+                return #expect(Bool(false), "\(cache.diskState)")
+            }
+            let events = cache.events()
+            let result = await cache.store(Data(), forKey: "a")
+            #expect(throws: CacheError.self) { try result.diskCacheResult.get() }
+            for await case .failure in events { break }
+        }
+        // A directory that cannot be used at all is an error either way.
+        let blocked = URL(fileURLWithPath: try folder.file("blocked", "a file"))
+        #expect(throws: CacheError.self) {
+            try ImageCache<Data>(name: "x", cacheDirectoryURL: blocked, onDirectoryInUse: .memoryOnly)
+        }
+        await first.close()
+        #expect(try ImageCache<Data>(name: "x", cacheDirectoryURL: directory).diskState.isOpen)
+    }
+
+    @Test("a cache that worked in memory alone takes the directory over within ten seconds of its end")
+    func takesOver() async throws {
+        let folder = try TemporaryFolder()
+        let clock = ManualClock()
+        let first = try Self.open(folder)
+        let second = ImageCache<Blob>(
+            memory: .lasting(cost: 100), disk: .init(name: "x", directory: URL(fileURLWithPath: folder.path)),
+            serializer: BlobSerializer(), clock: clock, triggers: [])
+        #expect(!second.diskState.isOpen)
+        let events = second.events()
+        clock.advance(by: 10)
+        #expect(try await second.image(forKey: "a").cacheType == .none)
+        for await event in events {
+            guard case .failure(let reason) = event else { continue }
+            #expect(reason.contains("one at a time may use a directory"))
+            break
+        }
+        await first.store(Blob("a", cost: 5), forKey: "a")
+        await first.close()
+        #expect(try await second.image(forKey: "a").cacheType == .none)
+        clock.advance(by: 10)
+        #expect(try await second.image(forKey: "a").image == Blob("a", cost: 5))
+        #expect(second.diskState.isOpen)
+    }
+
+    // MARK: - The disk as others leave it
+
+    @Test("the size is 0 once the folder was deleted, and the next store begins anew")
+    func deletedFolder() async throws {
+        let fixture = try CacheFixture()
+        let cache = fixture.cache
+        for key in ["a", "b"] {
+            await cache.store(Blob(cost: 5), forKey: key, options: CacheOptions(categories: ["c"]))
+        }
+        #expect(await cache.diskStorageSize() == 8_192)
+        try FileManager.default.removeItem(atPath: fixture.folder.path + "/halcyon.cache.test")
+        #expect(await cache.diskStorageSize() == 0)
+        #expect(await cache.use(category: "c").disk == CategoryUse())
+        #expect(cache.diskStorage?.count == 0 && !cache.isCached(forKey: "z"))
+        #expect(cache.statistics.disk.departures == [.lost: 2])
+        try await cache.store(Blob(cost: 5), forKey: "c").diskCacheResult.get()
+        #expect(await cache.diskStorageSize() == 4_096)
+        #expect(try fixture.files().count == 1)
+    }
+
+    static func cache(_ serializer: GatedSerializer) throws -> (ImageCache<Blob>, TemporaryFolder) {
+        let folder = try TemporaryFolder()
+        return (
+            ImageCache(
+                memory: .lasting(cost: 10_000), disk: .init(name: "x", directory: URL(fileURLWithPath: folder.path)),
+                serializer: serializer, clock: ManualClock(), triggers: []), folder
+        )
+    }
+
+    static func open(_ folder: TemporaryFolder, trigger: ManualTrigger? = nil) throws -> ImageCache<Blob> {
+        ImageCache(
+            memory: .lasting(cost: 100), disk: .init(name: "x", directory: URL(fileURLWithPath: folder.path)),
+            serializer: BlobSerializer(), triggers: trigger.map { [$0] } ?? [])
+    }
+}
+
+extension CacheFixture {
+    /// The configuration of a storage that follows in the same folder.
+    fileprivate var nextConfig: DiskStorageConfig {
+        DiskStorageConfig(name: "test", directory: URL(fileURLWithPath: folder.path))
+    }
+}
+
+/// A count that any thread increases.
+private final class Counter: Sendable {
+    private let state = Mutex(0)
+    var count: Int { state.withLock { $0 } }
+    func add() { state.withLock { $0 += 1 } }
+}
+
+/// A serializer that waits while it is closed.
+final class GatedSerializer: CacheSerializer {
+    private let isClosed = Mutex(false)
+    private let inner = BlobSerializer()
+
+    func close() { isClosed.withLock { $0 = true } }
+    func open() { isClosed.withLock { $0 = false } }
+
+    func data(with value: Blob, original: Data?) -> Data? {
+        while isClosed.withLock({ $0 }) { usleep(1_000) }
+        return inner.data(with: value, original: original)
+    }
+
+    func value(with data: Data) -> Blob? { inner.value(with: data) }
+}
