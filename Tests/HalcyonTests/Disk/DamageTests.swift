@@ -3,7 +3,7 @@ import Testing
 
 @testable import Halcyon
 
-@Suite("Disk storage: what others do to its files while it runs")
+@Suite("Disk storage: what others do to its files while it runs", .timeLimit(.minutes(10)))
 struct DamageTests {
     let fixture: DiskFixture
 

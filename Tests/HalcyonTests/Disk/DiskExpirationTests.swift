@@ -3,7 +3,7 @@ import Testing
 
 @testable import Halcyon
 
-@Suite("Disk storage: expiration")
+@Suite("Disk storage: expiration", .timeLimit(.minutes(10)))
 struct DiskExpirationTests {
     let fixture: DiskFixture
 

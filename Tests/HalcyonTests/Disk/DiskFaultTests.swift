@@ -4,7 +4,7 @@ import Testing
 
 @testable import Halcyon
 
-@Suite("Disk storage: faults")
+@Suite("Disk storage: faults", .timeLimit(.minutes(10)))
 struct DiskFaultTests {
     let fixture: DiskFixture
 

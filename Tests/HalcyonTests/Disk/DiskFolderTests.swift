@@ -5,7 +5,7 @@ import Testing
 
 @testable import Halcyon
 
-@Suite("The folder of a disk storage")
+@Suite("The folder of a disk storage", .timeLimit(.minutes(10)))
 struct DiskFolderTests {
     @Test("a file that is not the cache's is neither counted, nor expired, nor deleted")
     func foreignFiles() throws {
@@ -40,7 +40,7 @@ struct DiskFolderTests {
         #expect(disk?.count == 0)
     }
 
-    @Test("links are not followed and pipes are not waited for", .timeLimit(.minutes(1)))
+    @Test("links are not followed and pipes are not waited for")
     func linksAndPipes() throws {
         let fixture = try DiskFixture()
         let disk = try fixture.open { $0.usesHashedFileName = false }
@@ -73,7 +73,7 @@ struct DiskFolderTests {
         #expect(disk?.isCached(forKey: "b") == true)
     }
 
-    @Test("what has expired is removed at every interval, by the injected clock alone", .timeLimit(.minutes(1)))
+    @Test("what has expired is removed at every interval, by the injected clock alone")
     func sweeping() async throws {
         let fixture = try DiskFixture()
         let disk = try fixture.open { $0.cleaningInterval = 60 }

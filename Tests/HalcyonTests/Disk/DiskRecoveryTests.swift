@@ -5,7 +5,7 @@ import Testing
 
 @testable import Halcyon
 
-@Suite("Disk storage: recovery")
+@Suite("Disk storage: recovery", .timeLimit(.minutes(10)))
 struct DiskRecoveryTests {
     let fixture: DiskFixture
 

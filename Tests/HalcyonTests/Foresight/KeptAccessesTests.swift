@@ -8,7 +8,7 @@ import Testing
 
 @testable import Halcyon
 
-@Suite("The file of the latest accesses: bounded, and of no harm whatever is in it", .timeLimit(.minutes(1)))
+@Suite("The file of the latest accesses: bounded, and of no harm whatever is in it", .timeLimit(.minutes(10)))
 struct KeptAccessesTests: PredictiveTests {
     /// Writes down the accesses that it is told.
     private final class Listener: PrefetchPolicy {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Halcyon
 
-@Suite("Predictive prefetcher: when it plans", .timeLimit(.minutes(1)))
+@Suite("Predictive prefetcher: when it plans", .timeLimit(.minutes(10)))
 struct PauseTests: PredictiveTests {
     let notes = ScriptedPolicy.Notes()
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Halcyon
 
-@Suite("Predictive prefetcher: what will be wanted is fetched, and only that")
+@Suite("Predictive prefetcher: what will be wanted is fetched, and only that", .timeLimit(.minutes(10)))
 struct PredictivePrefetcherTests: PredictiveTests {
     let notes = ScriptedPolicy.Notes()
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Halcyon
 
-@Suite("What was stored ahead of need waits apart in both tiers")
+@Suite("What was stored ahead of need waits apart in both tiers", .timeLimit(.minutes(10)))
 struct WaitingApartTests {
     private func options(isPrefetch: Bool) -> CacheOptions {
         var options = CacheOptions()

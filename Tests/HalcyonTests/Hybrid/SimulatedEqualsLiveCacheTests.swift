@@ -9,7 +9,7 @@ import Testing
 
 @testable import Halcyon
 
-@Suite("Simulated equals live: image cache")
+@Suite("Simulated equals live: image cache", .timeLimit(.minutes(10)))
 struct SimulatedEqualsLiveCacheTests {
     @Test(
         "Both tiers decide hit for hit as the replayer's, and the log recorded on the way replays to the same hits",

@@ -1,10 +1,11 @@
 import Foundation
+import HalcyonTestSupport
 import Synchronization
 import Testing
 
 @testable import Halcyon
 
-@Suite("Manager: providers are asked once for all, and again where that is wanted")
+@Suite("Manager: providers are asked once for all, and again where that is wanted", .timeLimit(.minutes(10)))
 struct ProviderTests {
     @Test("row 36: a hundred concurrent requests for one provider ask it once, are a hundred images and one store")
     func hundred() async throws {
@@ -179,6 +180,6 @@ extension ManagerFixture {
 extension ProviderMerger {
     /// Returns when so many wait.
     func waitForWaiters(_ count: Int) async {
-        while waiterCount < count { await Task.yield() }
+        await waitUntil { waiterCount >= count }
     }
 }

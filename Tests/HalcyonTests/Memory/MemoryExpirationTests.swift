@@ -1,9 +1,10 @@
 import Foundation
+import HalcyonTestSupport
 import Testing
 
 @testable import Halcyon
 
-@Suite("Memory storage: expiration")
+@Suite("Memory storage: expiration", .timeLimit(.minutes(10)))
 struct MemoryExpirationTests {
     let clock = ManualClock()
 
@@ -81,7 +82,7 @@ struct MemoryExpirationTests {
             gone = memory
             await clock.waitForSleepers(1)
         }
-        while gone != nil { await Task.yield() }
+        await waitUntil { gone == nil }
         #expect(gone == nil)
     }
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Halcyon
 
-@Suite("Merging of requests")
+@Suite("Merging of requests", .timeLimit(.minutes(10)))
 struct MergingTests {
     typealias State = MergingState<String, String>
 

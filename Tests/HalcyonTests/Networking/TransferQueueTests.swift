@@ -3,7 +3,7 @@ import Testing
 
 @testable import Halcyon
 
-@Suite("Transport: whose turn it is")
+@Suite("Transport: whose turn it is", .timeLimit(.minutes(10)))
 struct TransferQueueTests {
     @Test("row 45: the most urgent first, then the first that came, within the limit of each host")
     func order() {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Halcyon
 
-@Suite("Decoding gives the pixels that Pillow gives")
+@Suite("Decoding gives the pixels that Pillow gives", .timeLimit(.minutes(10)))
 struct DecodingTests {
     let decoder = ImageDecoder()
 

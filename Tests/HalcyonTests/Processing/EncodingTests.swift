@@ -3,7 +3,7 @@ import Testing
 
 @testable import Halcyon
 
-@Suite("Encoding")
+@Suite("Encoding", .timeLimit(.minutes(10)))
 struct EncodingTests {
     let decoder = ImageDecoder()
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Halcyon
 
-@Suite("Processors and how they compose")
+@Suite("Processors and how they compose", .timeLimit(.minutes(10)))
 struct ProcessorTests {
     let decoder = ImageDecoder()
 

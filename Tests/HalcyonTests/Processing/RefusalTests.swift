@@ -3,7 +3,7 @@ import Testing
 
 @testable import Halcyon
 
-@Suite("Files that are refused")
+@Suite("Files that are refused", .timeLimit(.minutes(10)))
 struct RefusalTests {
     let decoder = ImageDecoder()
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Halcyon
 
-@Suite("Pictures kept by the cache")
+@Suite("Pictures kept by the cache", .timeLimit(.minutes(10)))
 struct SerializerTests {
     let decoder = ImageDecoder()
 

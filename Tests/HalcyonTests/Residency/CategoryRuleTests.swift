@@ -4,7 +4,7 @@ import Testing
 
 @testable import Halcyon
 
-@Suite("Category rules")
+@Suite("Category rules", .timeLimit(.minutes(10)))
 struct CategoryRuleTests {
     let clock = ManualClock()
     let left = Departures()
