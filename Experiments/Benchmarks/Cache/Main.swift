@@ -9,6 +9,8 @@ import HalcyonEviction
 /// Names of parts (`hits`, `threads`, `beside`, `overhead`, `disk`) leave out the others. With `--count WORK ROUNDS [POLICY]` it
 /// does nothing but that work, for a tool that counts instructions; the difference between two numbers of rounds is what the
 /// work takes by itself (``MemoryBenchmark/count(_:rounds:policy:)``).
+///
+/// With `HALCYON_BENCH_SHORT` in the environment it does a little of everything, to see that it works; the figures mean nothing.
 @main
 enum Main {
     static func main() throws {
@@ -25,6 +27,9 @@ enum Main {
         if isWanted("disk") { try DiskBenchmark().run() }
     }
 }
+
+/// Whether the environment asks for the short form.
+let isShort = ProcessInfo.processInfo.environment["HALCYON_BENCH_SHORT"] != nil
 
 /// One line of the table.
 func report(_ what: String, _ value: Double, _ unit: String) {

@@ -82,7 +82,7 @@ struct MemoryBenchmark {
     private func threads(_ policy: String, _ label: String, _ orders: [[String]]) throws {
         let memory = try filled(policy)
         var (one, four) = (Double.infinity, Double.infinity)
-        for _ in 0..<15 {
+        for _ in 0..<(isShort ? 2 : 15) {
             one = min(one, seconds { for key in orders[0] { _ = memory.value(forKey: key) } })
             four = min(
                 four,
