@@ -16,7 +16,15 @@ struct FuzzTarget: Sendable {
     /// A planted fault, which the fuzzer must find: else it finds nothing.
     static let selfTest = FuzzTarget(
         name: "selftest",
-        run: { data in if data.starts(with: Data("fault".utf8)) { fatalError("the planted fault") } },
+        run: { data in
+            // A branch for each byte, of which the fuzzer sees that it was taken.
+            let bytes = [UInt8](data)
+            guard bytes.count > 3, bytes[0] == UInt8(ascii: "F") else { return }
+            guard bytes[1] == UInt8(ascii: "U") else { return }
+            guard bytes[2] == UInt8(ascii: "Z") else { return }
+            guard bytes[3] == UInt8(ascii: "Z") else { return }
+            fatalError("the planted fault")
+        },
         seeds: { [Data("a harmless input".utf8)] })
 
     static func named(_ name: String) -> FuzzTarget? { (all + [selfTest]).first { $0.name == name } }
