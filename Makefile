@@ -1,9 +1,11 @@
 # demo: the learned policy beside its baselines on a bundled trace.   test: all tests.   bench: timings beside libCacheSim.
 # soak: the long forms of the tests that kill processes.   sanitize: load under the thread and the address sanitizer.
+# fuzz: every parser under libFuzzer, SECONDS each, or one of them: TARGET=http.   nightly: all that takes longer than a change may.
 # bench-cache: the tiers of the image cache, memory beside NSCache.
 # bench-log: what the access log costs who records, and how many accesses a second it takes.
 # bench-images: pictures decoded and processed beside TurboJPEG and Pillow.   bench-network: loads beside URLSession.
 # kernels: the bits of the matrix routines, on this processor and emulated arm64.   bench-kernels: their speed beside OpenBLAS.
+# Each bench… has a short form, SHORT=1, which shows that it works; its figures mean nothing.
 # model-exchange: models to Python's safetensors and back.
 # check: exact hits and floors of Experiments/targets.yml, and of targets-real.yml where HALCYON_TRACES is set.
 # notebooks: checks and executes Notebooks/, results in .build/notebooks.
@@ -22,21 +24,39 @@ IMAGES_VENV := .build/venv-images
 LAB_VENV := .build/lab
 PEERS_READY := $(if $(filter Linux-x86_64,$(shell uname -s)-$(shell uname -m)),$(LAB_VENV)/peers)
 
-.PHONY: demo test kernels bench-kernels soak sanitize check acceptance acceptance-short bench bench-cache bench-log bench-images bench-network notebooks model-exchange test-lab evidence check-evidence peers check-peers confirmatory report lint products api docs release dependencies example clean
+.PHONY: demo test fuzz nightly kernels bench-kernels soak sanitize check acceptance acceptance-short bench bench-cache bench-log bench-images bench-network notebooks model-exchange test-lab evidence check-evidence peers check-peers confirmatory report lint products api docs release dependencies example clean
 
 demo: release
 	@echo
 	@$(REPLAY) Traces/shop.csv --policy learned --policy w-tinylfu --capacity 1%,5% --seeds 5
 
-# The tests of the cache and the network by themselves: they have time limits of their own, and the others leave them no processor.
+# In two runs, so that tests of the network share the processor with fewer others. Every suite has a time limit, which
+# .ci/check-tests checks; .ci/within ends what hangs in spite of it.
 test:
 	@.ci/install-dependencies tests
+	@.ci/check-tests
 	swift build --build-tests
-	swift test --skip-build --skip '^HalcyonTests\.'
-	swift test --skip-build --filter '^HalcyonTests\.' || { \
-	    echo "halcyon: tests with time limits failed; once more, since this may be a busy machine" >&2; \
-	    swift test --skip-build --filter '^HalcyonTests\.'; }
+	.ci/within 30 swift test --skip-build --skip '^HalcyonTests\.'
+	.ci/within 30 swift test --skip-build --filter '^HalcyonTests\.'
 	$(MAKE) example
+
+# SECONDS=20 for the short form. See Tests/Fuzzing/run.
+TARGET := all
+fuzz: dependencies
+	Tests/Fuzzing/run $(TARGET) $(SECONDS)
+
+# The long forms; some hours on two cores. Those on real traces run where HALCYON_TRACES names them.
+nightly:
+	@date
+	$(MAKE) soak
+	$(MAKE) sanitize SECONDS=600
+	$(MAKE) fuzz SECONDS=600
+	$(MAKE) acceptance
+	for name in bench bench-cache bench-log bench-images bench-network bench-kernels; do $(MAKE) $$name || exit 1; done
+	$(MAKE) confirmatory
+	@test -z "$$HALCYON_TRACES" || $(MAKE) evidence
+	$(if $(PEERS_READY),$(MAKE) peers)
+	@date
 
 # The portable matrix routines against a committed table of digests: at each instruction set of this processor, and compiled for
 # arm64 under qemu's user emulation.
@@ -81,12 +101,19 @@ acceptance: release
 
 # The same in short: two seeds, smaller traces, a cache for each user. Then with the traces named the wrong way round,
 # which must be missed in both respects: a check that cannot fail would say nothing.
-SHORT := --requests 30000 --per user
+FEW_REQUESTS := --requests 30000 --per user
 acceptance-short: release
-	@$(PYTHON) Experiments/acceptance.py --replay $(REPLAY) $(SHORT) --seeds 2
-	@$(PYTHON) Experiments/acceptance.py --replay $(REPLAY) $(SHORT) --seeds 1 --informative uninformative \
+	@$(PYTHON) Experiments/acceptance.py --replay $(REPLAY) $(FEW_REQUESTS) --seeds 2
+	@$(PYTHON) Experiments/acceptance.py --replay $(REPLAY) $(FEW_REQUESTS) --seeds 1 --informative uninformative \
 	    --uninformative informative > .build/acceptance-reversed.md; test $$? -eq 1
 	@grep -q ' at 0 of 1 seeds.* 1 false claims .*MISSED' .build/acceptance-reversed.md
+
+# The short forms of the benchmarks.
+SHORT :=
+ifneq ($(SHORT),)
+export HALCYON_BENCH_SHORT := 1
+BENCH_SIZE := --requests 200000 --objects 20000 --runs 1 --sweep-requests 50000
+endif
 
 bench-cache: dependencies
 	swift run -c release CacheBenchmark
@@ -103,7 +130,7 @@ bench-network:
 	swift run -c release NetworkBenchmark
 
 bench: release $(VENV)/libcachesim
-	$(VENV)/bin/python Experiments/Benchmarks/bench.py --replay $(REPLAY)
+	$(VENV)/bin/python Experiments/Benchmarks/bench.py --replay $(REPLAY) $(BENCH_SIZE)
 
 # Checks the committed notebooks, then executes them from top to bottom into .build/notebooks, on the bundled traces or on
 # the one that HALCYON_NOTEBOOK_TRACE names; with HALCYON_NOTEBOOK_SMALL=1, on small inputs. See Notebooks/README.md.

@@ -182,6 +182,15 @@ let package = Package(
             name: "HalcyonTestProcess", dependencies: ["Halcyon", "HalcyonAccessLog", "HalcyonTestSupport"],
             path: "Tests/HalcyonTestProcess", swiftSettings: strict),
         .target(name: "CHeapUse", path: "Tests/CHeapUse"),
+        .target(name: "CFuzzing", path: "Tests/CFuzzing"),
+        .executableTarget(
+            name: "Fuzzing",
+            dependencies: [
+                "CFuzzing", "Halcyon", "HalcyonAccessLog", "HalcyonExperiments", "HalcyonLearning", "HalcyonSimulation",
+                "HalcyonTrace",
+            ],
+            path: "Tests/Fuzzing", exclude: ["run"],
+            swiftSettings: strict + [.define("TESTABLE", .when(configuration: .debug))]),
         .target(name: "CChildProcess", path: "Tests/CChildProcess"),
         .executableTarget(
             name: "NetworkLoadProcess", dependencies: ["Halcyon", "HalcyonTestSupport", "CHeapUse"],

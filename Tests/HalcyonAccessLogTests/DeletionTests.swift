@@ -4,7 +4,7 @@ import Testing
 
 @testable import HalcyonAccessLog
 
-@Suite("Deletion: complete, in the file and in what waits")
+@Suite("Deletion: complete, in the file and in what waits", .timeLimit(.minutes(10)))
 struct DeletionTests {
     let fixture: LogFixture
 

@@ -4,7 +4,9 @@ import Testing
 
 @testable import HalcyonAccessLog
 
-@Suite("A file that cannot be written: recording goes on, the loss is counted and reported, service resumes")
+@Suite(
+    "A file that cannot be written: recording goes on, the loss is counted and reported, service resumes",
+    .timeLimit(.minutes(10)))
 struct FileFaultTests {
     let fixture: LogFixture
 

@@ -84,14 +84,8 @@ final class EventList: Sendable {
     func add(_ event: AccessLogEvent) { list.withLock { $0.append(event) } }
 }
 
-/// Waits until something holds, at most half a minute.
-func eventually(_ condition: () -> Bool) async throws -> Bool {
-    for _ in 0..<3_000 {
-        if condition() { return true }
-        try await Task.sleep(for: .milliseconds(10))
-    }
-    return false
-}
+/// Waits until something holds, as long as the time limit of the suite allows.
+func eventually(_ condition: () -> Bool) async throws -> Bool { await waitUntil(condition) }
 
 extension AccessLog {
     /// Records accesses with the keys `k0`, `k1` …, a microsecond apart from `start` on.

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HalcyonAccessLog
 
-@Suite("Names: keys hashed unless asked for, every name distinct by its bytes")
+@Suite("Names: keys hashed unless asked for, every name distinct by its bytes", .timeLimit(.minutes(10)))
 struct NameTests {
     let fixture: LogFixture
 

@@ -6,7 +6,9 @@ import Testing
 
 @testable import HalcyonTrace
 
-@Suite("An access log is a trace: every row as it was recorded, and one sentence for each file that is none")
+@Suite(
+    "An access log is a trace: every row as it was recorded, and one sentence for each file that is none",
+    .timeLimit(.minutes(10)))
 struct AccessLogTests {
     let folder: TemporaryFolder
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonTrace
 
-@Suite struct CSVLoadTests {
+@Suite(.timeLimit(.minutes(10))) struct CSVLoadTests {
     let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }

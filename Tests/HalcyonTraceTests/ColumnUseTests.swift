@@ -4,7 +4,7 @@ import Testing
 
 @testable import HalcyonTrace
 
-@Suite struct ColumnUseTests {
+@Suite(.timeLimit(.minutes(10))) struct ColumnUseTests {
     let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }

@@ -5,7 +5,7 @@ import Testing
 @testable import HalcyonTrace
 
 /// libCacheSim's lcs, laid out by hand from the definition in its header file.
-@Suite struct LCSTests {
+@Suite(.timeLimit(.minutes(10))) struct LCSTests {
     let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HalcyonTrace
 
-@Suite struct WriterTests {
+@Suite(.timeLimit(.minutes(10))) struct WriterTests {
     let folder: TemporaryFolder
     let text = """
         time,key,size,category,user

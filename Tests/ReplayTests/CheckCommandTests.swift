@@ -6,7 +6,7 @@ import Testing
 
 @testable import replay
 
-@Suite("replay check")
+@Suite("replay check", .timeLimit(.minutes(10)))
 struct CheckCommandTests {
     let folder: TemporaryFolder
 

@@ -2,7 +2,7 @@ import Foundation
 import HalcyonTestSupport
 import Testing
 
-@Suite("The command, tried as a new user would")
+@Suite("The command, tried as a new user would", .timeLimit(.minutes(10)))
 struct NewUserTests {
     let folder: TemporaryFolder
     let trace = SampleTrace()
@@ -307,12 +307,14 @@ struct NewUserTests {
         _ = try folder.file("out.json", "before")
         func errors(_ arguments: [String]) throws -> String {
             let errors = try folder.file("errors", "")
-            let process = try Replay.start(arguments, in: folder, errors: .file(errors))
-            Thread.sleep(forTimeInterval: 0.4)
+            let process = try Replay.start(
+                arguments, in: folder, environment: ["HALCYON_PROGRESS_SECONDS": "0.01"], errors: .file(errors))
+            try process.waitForProgress(in: errors)
             #expect(process.isRunning)
             process.signal(signal)
             #expect(process.wait() == .killed(by: signal))
-            return try folder.text("errors")
+            return try folder.text("errors").split(separator: "\n").filter { !$0.contains(" so far") }
+                .map { "\($0)\n" }.joined()
         }
         let run = ["long.csv", "-p", "lirs,arc,lhd,hyperbolic", "-c", "1%,2%,3%,4%,5%,6%", "--format", "json", "-o"]
         #expect(

@@ -2,7 +2,7 @@ import Foundation
 import HalcyonTestSupport
 import Testing
 
-@Suite("Where results go")
+@Suite("Where results go", .timeLimit(.minutes(10)))
 struct OutputTests {
     let folder: TemporaryFolder
 
@@ -129,8 +129,16 @@ struct OutputTests {
                 "long.csv", "time,key,size,category,user\n" + String(repeating: row, count: 600_000))
         }
         let before = folder.contents
-        let process = try Replay.start(arguments, in: folder)
-        Thread.sleep(forTimeInterval: 0.25)
+        let scratch = try TemporaryFolder()
+        let errors = try scratch.file("errors", "")
+        let process = try Replay.start(
+            arguments, in: folder, environment: ["HALCYON_PROGRESS_SECONDS": "0.01"], errors: .file(errors))
+        if arguments[0] == "generate" {
+            // It reports no progress: until it has opened its output.
+            while process.isRunning, folder.contents == before, !process.hasOpened(in: folder) { usleep(1_000) }
+        } else {
+            try process.waitForProgress(in: errors)
+        }
         #expect(process.isRunning)
         process.signal(SIGINT)
         #expect(process.wait() == .killed(by: SIGINT))

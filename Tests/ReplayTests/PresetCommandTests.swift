@@ -3,7 +3,7 @@ import HalcyonTestSupport
 import HalcyonTrace
 import Testing
 
-@Suite("--preset")
+@Suite("--preset", .timeLimit(.minutes(10)))
 struct PresetCommandTests {
     private let folder: TemporaryFolder
     private static let kv = """

@@ -2,7 +2,7 @@ import Foundation
 import HalcyonTestSupport
 import Testing
 
-@Suite("replay TRACE")
+@Suite("replay TRACE", .timeLimit(.minutes(10)))
 struct RunTests {
     let folder: TemporaryFolder
     let trace = SampleTrace()

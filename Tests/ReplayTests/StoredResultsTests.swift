@@ -3,7 +3,7 @@ import HalcyonTestSupport
 import Testing
 
 /// `replay results`, `replay compare` and `replay merge`, as a person runs them on the results of a suite.
-@Suite("replay results, compare, merge")
+@Suite("replay results, compare, merge", .timeLimit(.minutes(10)))
 struct StoredResultsTests {
     let folder: TemporaryFolder
 
@@ -187,7 +187,7 @@ struct StoredResultsTests {
         for attempt in 0..<10 where !wasKilledWithin {
             let into = "into-\(attempt)"
             let process = try Replay.start(["merge", into, "from"], in: folder)
-            while cells(into).count < 20 * (attempt + 1) { usleep(200) }
+            while process.isRunning, cells(into).count < 20 * (attempt + 1) { usleep(200) }
             process.signal(SIGKILL)
             _ = process.wait()
             let left = files(into).filter { $0.key.hasSuffix(".json") }

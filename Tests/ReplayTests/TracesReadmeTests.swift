@@ -3,7 +3,7 @@ import HalcyonTestSupport
 import HalcyonTrace
 import Testing
 
-@Suite("Traces/README.md")
+@Suite("Traces/README.md", .timeLimit(.minutes(10)))
 struct TracesReadmeTests {
     private let lines: [Substring]
 

@@ -5,6 +5,8 @@ import Synchronization
 /// What an access log costs who records, and how many accesses a second it takes: `make bench-log`.
 ///
 /// Accesses are drawn before anything is timed: 100,000 keys of 50 bytes, skewed, 40 sets of categories, 500 users.
+///
+/// With `HALCYON_BENCH_SHORT` in the environment it does a little of everything, to see that it works; the figures mean nothing.
 @main
 struct Main {
     static func main() async throws {
@@ -25,6 +27,8 @@ struct Main {
         print("| read by AccessLogReader | \(try await reading(workload, folder)) | |")
     }
 
+    private static let isShort = ProcessInfo.processInfo.environment["HALCYON_BENCH_SHORT"] != nil
+
     static func log(_ folder: URL, _ change: (inout AccessLog.Configuration) -> Void = { _ in }) -> AccessLog {
         var configuration = AccessLog.Configuration()
         change(&configuration)
@@ -35,7 +39,7 @@ struct Main {
     static func callerCost(_ workload: Workload, threads: Int, _ folder: URL) async throws -> Int {
         let log = log(folder)
         var rounds: [Double] = []
-        for round in 0..<10 {
+        for round in 0..<(isShort ? 2 : 10) {
             let each = 100_000 / threads
             let spent = Mutex(0)
             DispatchQueue.concurrentPerform(iterations: threads) { thread in
@@ -63,7 +67,7 @@ struct Main {
     /// Single calls, a million of them, five microseconds apart.
     static func slowestCalls(_ workload: Workload, _ folder: URL) async throws -> String {
         let log = log(folder)
-        var nanoseconds = [Int](repeating: 0, count: 1_000_000)
+        var nanoseconds = [Int](repeating: 0, count: isShort ? 50_000 : 1_000_000)
         let start = ContinuousClock.now
         for number in nanoseconds.indices {
             let due = start + .microseconds(5) * number
@@ -84,7 +88,7 @@ struct Main {
     /// under the default bounds, so that two thirds are removed again on the way.
     static func sustained(_ workload: Workload, _ keys: AccessLog.KeyStorage, _ folder: URL) async throws -> String {
         let log = log(folder) { $0.keys = keys }
-        let count = 3_000_000
+        let count = isShort ? 100_000 : 3_000_000
         let start = ContinuousClock.now
         let spent = processorNanoseconds(CLOCK_PROCESS_CPUTIME_ID)
         for number in 0..<count {
@@ -103,7 +107,7 @@ struct Main {
 
     static func reading(_ workload: Workload, _ folder: URL) async throws -> String {
         let log = log(folder)
-        for number in 0..<500_000 {
+        for number in 0..<(isShort ? 50_000 : 500_000) {
             if number % 100_000 == 0 { try await log.flush() }
             workload.record(number, in: log)
         }

@@ -31,6 +31,9 @@ enum Main {
     }
 }
 
+/// Whether the environment asks for the short form.
+let isShort = ProcessInfo.processInfo.environment["HALCYON_BENCH_SHORT"] != nil
+
 /// One line of the table.
 func report(_ what: String, _ value: Double, _ unit: String) {
     let padded = what.padding(toLength: 58, withPad: " ", startingAt: 0)

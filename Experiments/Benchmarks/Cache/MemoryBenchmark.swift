@@ -4,7 +4,7 @@ import HalcyonEviction
 
 /// The memory storage, alone and beside NSCache.
 struct MemoryBenchmark {
-    let residents = keys(20_000)
+    let residents = keys(isShort ? 1_000 : 20_000)
     let config = MemoryStorage<Picture>.Config(
         totalCostLimit: 20_000_000, expiration: .seconds(300), cleanInterval: 0)
 
@@ -82,7 +82,7 @@ struct MemoryBenchmark {
     private func threads(_ policy: String, _ label: String, _ orders: [[String]]) throws {
         let memory = try filled(policy)
         var (one, four) = (Double.infinity, Double.infinity)
-        for _ in 0..<15 {
+        for _ in 0..<(isShort ? 2 : 15) {
             one = min(one, seconds { for key in orders[0] { _ = memory.value(forKey: key) } })
             four = min(
                 four,
@@ -131,7 +131,7 @@ struct MemoryBenchmark {
     /// The bytes that the storage takes for an entry, beside key and value, by what the process has resident.
     func overhead() {
         #if os(Linux)
-            let many = keys(400_000)
+            let many = keys(isShort ? 20_000 : 400_000)
             let picture = Picture(cost: 100)
             var config = config
             config.totalCostLimit = 1 << 40
@@ -151,6 +151,6 @@ struct MemoryBenchmark {
 
     private func shuffled(_ seed: UInt64) -> [String] {
         var random = SplitMix64(seed: seed)
-        return (0..<200_000).map { _ in residents[random.next(below: residents.count)] }
+        return (0..<(isShort ? 5_000 : 200_000)).map { _ in residents[random.next(below: residents.count)] }
     }
 }

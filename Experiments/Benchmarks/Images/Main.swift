@@ -8,8 +8,12 @@ import Halcyon
 ///     swift run -c release ImageBenchmark [file.jpg]
 ///
 /// `Experiments/Benchmarks/images.py` runs this beside Pillow. Without a file a picture of 4000 x 3000 pixels is made.
+///
+/// With `HALCYON_BENCH_SHORT` in the environment it does a little of everything, to see that it works; the figures mean nothing.
 @main
 enum Main {
+    private static let runs = ProcessInfo.processInfo.environment["HALCYON_BENCH_SHORT"] == nil ? 15 : 1
+
     static func main() throws {
         let data: Data
         if CommandLine.arguments.count > 1 {
@@ -26,7 +30,7 @@ enum Main {
         let processor = DownsamplingImageProcessor(size: PixelSize(width: 400, height: 400))
         let decoder = ImageDecoder()
         var (ours, theirs): ([Double], [Double]) = ([], [])
-        for _ in 0..<15 {
+        for _ in 0..<runs {
             theirs.append(try milliseconds { try turboEighth(data) })
             ours.append(try milliseconds { _ = try processor.process(.data(data), decoder: decoder) })
         }
@@ -49,7 +53,7 @@ enum Main {
         for (name, processor) in jobs {
             for (kind, picture) in [("rgb", opaque), ("rgba", clear)] {
                 var times: [Double] = []
-                for _ in 0..<15 { times.append(try milliseconds { _ = try processor.process(picture) }) }
+                for _ in 0..<runs { times.append(try milliseconds { _ = try processor.process(picture) }) }
                 report("\(name)-\(kind)", median(times))
             }
         }

@@ -9,7 +9,7 @@ import HalcyonTestSupport
 /// 2,000 loads of 40 kB from nginx over 16 connections, five times each, in turns.
 struct LoadBenchmark {
     let nginx: NginxServer
-    private let loads = 2_000
+    private let loads = isShort ? 100 : 2_000
     private let connections = 16
     private let size = 40_000
 

@@ -9,6 +9,8 @@ import HalcyonTestSupport
 ///
 /// With `--merging-only` it does nothing but what merging costs, and with a word behind it (`callbacks`, `tasks`, `bare`) nothing but
 /// one of its three parts, for a profiler.
+///
+/// With `HALCYON_BENCH_SHORT` in the environment it does a little of everything, to see that it works; the figures mean nothing.
 @main
 enum Main {
     static func main() async throws {
@@ -22,6 +24,9 @@ enum Main {
         try await MergingBenchmark().run()
     }
 }
+
+/// Whether the environment asks for the short form.
+let isShort = ProcessInfo.processInfo.environment["HALCYON_BENCH_SHORT"] != nil
 
 /// One line of the table.
 func report(_ what: String, _ value: Double, _ unit: String) {

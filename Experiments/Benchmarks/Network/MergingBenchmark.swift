@@ -6,8 +6,8 @@ import Synchronization
 /// nothing else costs anything; and with tasks, beside a thousand that wait for nothing but a continuation. In turns, eleven times.
 struct MergingBenchmark {
     private let waiters = 1_000
-    private let rounds = 25
-    private let turns = 11
+    private let rounds = isShort ? 2 : 25
+    private let turns = isShort ? 3 : 11
     private let transport = HeldTransport()
     private let only: Part?
 

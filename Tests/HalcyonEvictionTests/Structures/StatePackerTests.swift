@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonEviction
 
-@Suite("Packed state")
+@Suite("Packed state", .timeLimit(.minutes(10)))
 struct StatePackerTests {
     private struct Mixed: BitwiseCopyable, Equatable {
         var wide: UInt64 = 0

@@ -8,7 +8,7 @@ import Testing
 
 @testable import HalcyonExperiments
 
-@Suite("Suites: stored results")
+@Suite("Suites: stored results", .timeLimit(.minutes(10)))
 struct ResultStoreTests {
     private let folder: TemporaryFolder
 

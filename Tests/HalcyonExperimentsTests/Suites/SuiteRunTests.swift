@@ -8,7 +8,7 @@ import Testing
 
 @testable import HalcyonExperiments
 
-@Suite("Suites: runs")
+@Suite("Suites: runs", .timeLimit(.minutes(10)))
 struct SuiteRunTests {
     private let folder: TemporaryFolder
     private let text = """

@@ -9,7 +9,7 @@ import Testing
 @testable import HalcyonExperiments
 @testable import HalcyonSimulation
 
-@Suite("Targets: checking")
+@Suite("Targets: checking", .timeLimit(.minutes(10)))
 struct TargetCheckTests {
     let fixture: TargetFixture
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HalcyonExperiments
 
-@Suite("Targets: the file")
+@Suite("Targets: the file", .timeLimit(.minutes(10)))
 struct TargetFileTests {
     static let canonical = """
         # What must hold.

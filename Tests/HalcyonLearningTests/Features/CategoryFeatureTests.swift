@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonLearning
 
-@Suite("Features of objects in several categories")
+@Suite("Features of objects in several categories", .timeLimit(.minutes(10)))
 struct CategoryFeatureTests {
     @Test("All members count: with one active category of two the session is one half")
     func session() {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import HalcyonLearning
 
-@Suite("Marked places")
+@Suite("Marked places", .timeLimit(.minutes(10)))
 struct MarkedPlacesTests {
     @Test("Numbers have their places until all marks are removed")
     func marks() {

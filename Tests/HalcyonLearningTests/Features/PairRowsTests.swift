@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonLearning
 
-@Suite("Rows of pairs")
+@Suite("Rows of pairs", .timeLimit(.minutes(10)))
 struct PairRowsTests {
     @Test("They equal a dictionary while they grow")
     func found() {

@@ -8,7 +8,9 @@ import Testing
 
 @testable import HalcyonSimulation
 
-@Suite("The planner on real traces, 60 objects a user, at most two fetches a request, the first quarter uncounted")
+@Suite(
+    "The planner on real traces, 60 objects a user, at most two fetches a request, the first quarter uncounted",
+    .timeLimit(.minutes(10)))
 struct PlannerBarTests {
     /// Hit ratio with and without, and precision.
     private func run(_ name: String, _ prefetch: String) async throws -> PrefetchBarResult? {

@@ -6,7 +6,7 @@ import HalcyonTestSupport
 import HalcyonTrace
 import Testing
 
-@Suite("Shared replay")
+@Suite("Shared replay", .timeLimit(.minutes(10)))
 struct SharedReplayTests {
     let lru = "lru"
 

@@ -1,23 +1,38 @@
 import Foundation
 
+/// A port of the loopback interface that refuses connections: it is bound as long as the instance lives, so that no other socket
+/// gets it, and no socket listens on it.
+public final class RefusingPort: Sendable {
+    /// The number of the port.
+    public let port: Int
+    private let socket: Int32
+
+    /// Binds a free port.
+    ///
+    /// - Throws: ``NginxError`` if there is none.
+    public init() throws { (socket, port) = try FreePort.bound(backlog: nil) }
+
+    deinit { close(socket) }
+}
+
 /// Ports of the loopback interface.
-public enum FreePort {
-    /// A port that nobody listened on a moment ago.
-    public static func any() throws -> Int {
-        let (socket, port) = try listen(backlog: 1)
-        close(socket)
-        return port
+enum FreePort {
+    /// Different ports that no socket listened on a moment ago.
+    static func several(_ count: Int) throws -> [Int] {
+        // All are bound before the first is free again.
+        try (0..<count).map { _ in try RefusingPort() }.map(\.port)
     }
 
-    /// A socket that listens on a port of its own.
-    static func listen(backlog: Int32) throws -> (socket: Int32, port: Int) {
+    /// A socket that is bound to a port of its own, and listens on it if there is a backlog.
+    static func bound(backlog: Int32?) throws -> (socket: Int32, port: Int) {
         let listener = StreamSocket.make()
         guard listener >= 0 else { throw NginxError(reason: "no socket") }
         var address = loopback(port: 0)
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let result = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                bind(listener, address, length) == 0 && Foundation.listen(listener, backlog) == 0
+                bind(listener, address, length) == 0
+                    && (backlog.map { Foundation.listen(listener, $0) } ?? 0) == 0
                     && getsockname(listener, address, &length) == 0
             }
         }

@@ -15,7 +15,7 @@ public final class HostileServer: Sendable {
     /// - Parameter answer: is called for each request, on the thread of its connection; what it leaves open is kept for the
     ///   next request.
     public init(_ answer: @escaping @Sendable (Visit) -> Void) throws {
-        (listener, port) = try FreePort.listen(backlog: 512)
+        (listener, port) = try FreePort.bound(backlog: 512)
         Thread.detachNewThread { [listener, log] in
             while true {
                 let socket = StreamSocket.next(of: listener)

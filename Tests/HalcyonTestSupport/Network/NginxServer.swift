@@ -37,24 +37,50 @@ public final class NginxServer: Sendable {
     ///
     /// - Throws: ``NginxError`` if it does not.
     public init() throws {
-        folder = try TemporaryFolder()
-        (plainPort, securePort, misnamedPort) = (try FreePort.any(), try FreePort.any(), try FreePort.any())
+        let folder = try TemporaryFolder()
         try FileManager.default.createDirectory(atPath: folder.path + "/files", withIntermediateDirectories: false)
         try Certificates.make(in: folder.path)
         _ = try folder.file("passwords", "ada:{PLAIN}engine\n")
+        // Another socket may get one of the ports before nginx does, which ends it.
+        for _ in 0..<9 {
+            let ports = try FreePort.several(3)
+            let process = try Self.start(in: folder, ports)
+            if Self.isListening(in: folder) {
+                (plainPort, securePort, misnamedPort) = (ports[0], ports[1], ports[2])
+                (self.folder, self.process) = (folder, process)
+                return
+            }
+            process.closeInput()
+            process.wait()
+        }
+        throw NginxError(reason: "nginx does not start: \(Self.errors(in: folder))")
+    }
+
+    private static func start(in folder: TemporaryFolder, _ ports: [Int]) throws -> ChildProcess {
+        for name in ["nginx.pid", "error.log"] { try? FileManager.default.removeItem(atPath: "\(folder.path)/\(name)") }
         let configuration = try folder.file(
-            "nginx.conf", NginxConfiguration.text(folder: folder.path, plainPort, securePort, misnamedPort))
+            "nginx.conf", NginxConfiguration.text(folder: folder.path, ports[0], ports[1], ports[2]))
         // The shell waits for the end of its input, which comes with the end of this process, however that comes.
         let line = "\"$0\" -p \"$1\" -c \"$2\" -e \"$1/error.log\" & pid=$!; cat > /dev/null; kill $pid; wait $pid"
-        process = try ChildProcess(
-            "/bin/sh", ["-c", line, Self.path(of: "nginx") ?? "nginx", folder.path, configuration], input: .pipe,
+        return try ChildProcess(
+            "/bin/sh", ["-c", line, path(of: "nginx") ?? "nginx", folder.path, configuration], input: .pipe,
             output: .nothing, errors: .nothing)
-        for port in [plainPort, securePort, misnamedPort] {
-            guard FreePort.isAnswered(port, within: 10) else {
-                let log = try? String(contentsOfFile: folder.path + "/error.log", encoding: .utf8)
-                throw NginxError(reason: "nginx does not answer: \(log ?? "no log")")
-            }
+    }
+
+    /// Waits until nginx has written its number, which it does once it listens; `false` if it reports why it ends.
+    private static func isListening(in folder: TemporaryFolder) -> Bool {
+        let end = Date().addingTimeInterval(120)
+        while Date() < end {
+            let number = try? String(contentsOfFile: folder.path + "/nginx.pid", encoding: .utf8)
+            if number?.hasSuffix("\n") == true { return true }
+            if errors(in: folder).contains("[emerg]") { return false }
+            usleep(5_000)
         }
+        return false
+    }
+
+    private static func errors(in folder: TemporaryFolder) -> String {
+        (try? String(contentsOfFile: folder.path + "/error.log", encoding: .utf8)) ?? ""
     }
 
     deinit {

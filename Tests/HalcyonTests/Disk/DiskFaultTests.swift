@@ -5,7 +5,7 @@ import Testing
 
 @testable import HalcyonCache
 
-@Suite("Disk storage: faults")
+@Suite("Disk storage: faults", .timeLimit(.minutes(10)))
 struct DiskFaultTests {
     let fixture: DiskFixture
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HalcyonCache
 
-@Suite("Disk storage: recovery")
+@Suite("Disk storage: recovery", .timeLimit(.minutes(10)))
 struct DiskRecoveryTests {
     let fixture: DiskFixture
 

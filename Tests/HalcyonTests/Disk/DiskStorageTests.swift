@@ -7,7 +7,7 @@ import Testing
 
 @testable import HalcyonCache
 
-@Suite("Disk storage")
+@Suite("Disk storage", .timeLimit(.minutes(10)))
 struct DiskStorageTests {
     let fixture: DiskFixture
 
@@ -75,7 +75,7 @@ struct DiskStorageTests {
         let store = Thread { _ = try? racing.store(value: bytes(20), forKey: "c") }
         store.start()
         gate.signal()
-        while !store.isFinished { await Task.yield() }
+        await waitUntil { store.isFinished }
         #expect(try racing.value(forKey: "c") == bytes(20))
         #expect(try racing.value(forKey: "b") == bytes(10))
         try fixture.expectAgreement(racing)

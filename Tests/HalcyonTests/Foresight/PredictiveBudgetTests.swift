@@ -10,7 +10,7 @@ import Testing
 @testable import HalcyonPipeline
 @testable import HalcyonPrediction
 
-@Suite("Predictive prefetcher: what is spent of the budget", .timeLimit(.minutes(1)))
+@Suite("Predictive prefetcher: what is spent of the budget", .timeLimit(.minutes(10)))
 struct PredictiveBudgetTests: PredictiveTests {
     let notes = ScriptedPolicy.Notes()
 
@@ -96,7 +96,7 @@ struct PredictiveBudgetTests: PredictiveTests {
             if let account = account.read() { spending.resume(account, at: 86_400_000_000) }
             return spending
         }
-        while left().allows(size: file.count) { await Task.yield() }
+        await waitUntil { !left().allows(size: file.count) }
         #expect(left().allows(size: file.count / 2))
         for name in ["b", "c"] { transport.answer(name, file) }
         await settled.value

@@ -10,7 +10,7 @@ import Testing
 @testable import HalcyonPipeline
 @testable import HalcyonPrediction
 
-@Suite("Predictive prefetcher: limits that hold whatever happens", .timeLimit(.minutes(1)))
+@Suite("Predictive prefetcher: limits that hold whatever happens", .timeLimit(.minutes(10)))
 struct PredictiveLimitsTests: PredictiveTests {
     let notes = ScriptedPolicy.Notes()
 
@@ -161,9 +161,9 @@ struct PredictiveLimitsTests: PredictiveTests {
         await first.settle()
         fixture.manager.stopPredicting()
         let file = KeptAccessesFile(folder: try #require(fixture.cache.diskStorage).files.folder.hidden)
-        while !FileManager.default.fileExists(atPath: file.url.path) { await Task.yield() }
+        await waitUntil { FileManager.default.fileExists(atPath: file.url.path) }
         let second = fixture.manager.startPredicting(prediction { $0.keepsAccesses = false })
-        while FileManager.default.fileExists(atPath: file.url.path) { await Task.yield() }
+        await waitUntil { !FileManager.default.fileExists(atPath: file.url.path) }
         #expect(await second.statistics.accesses == 0)
     }
 

@@ -57,7 +57,7 @@ private struct Day {
     }
 }
 
-@Suite("A whole day: what is replayed is what was live")
+@Suite("A whole day: what is replayed is what was live", .timeLimit(.minutes(10)))
 struct WholeDayTests {
     /// Who predicts, and how many requests that takes to show anything.
     struct Predictor: Sendable, CustomTestStringConvertible {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import HalcyonCache
 
-@Suite("Image cache: faults of its disk")
+@Suite("Image cache: faults of its disk", .timeLimit(.minutes(10)))
 struct CacheFaultTests {
     /// A log without bounds that lets 50 accesses wait.
     func log(in folder: String) -> AccessLog {

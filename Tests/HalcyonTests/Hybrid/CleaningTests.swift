@@ -5,7 +5,7 @@ import Testing
 
 @testable import HalcyonCache
 
-@Suite("Image cache: cleaning and triggers")
+@Suite("Image cache: cleaning and triggers", .timeLimit(.minutes(10)))
 struct CleaningTests {
     @Test("row 31: expired first, then over size; who went is told, if anybody did, and never by a manual clear")
     func cleaning() async throws {
@@ -161,7 +161,7 @@ struct CleaningTests {
         #expect(first.cache.memoryStorage.count == 0)
     }
 
-    @Test("entering the background returns although the cache ends meanwhile", .timeLimit(.minutes(1)))
+    @Test("entering the background returns although the cache ends meanwhile")
     func backgroundWithoutCache() async throws {
         let trigger = ManualTrigger()
         let kept = Mutex<(@Sendable (CacheTriggerEvent) -> Void)?>(nil)
@@ -239,7 +239,7 @@ struct CleaningTests {
             #expect(source != .nothing)
         }
 
-        @Test("a watch without a stall waits in vain, and a folder cannot be watched", .timeLimit(.minutes(1)))
+        @Test("a watch without a stall waits in vain, and a folder cannot be watched")
         func idleWatch() throws {
             let folder = try DiskFixture().folder
             _ = try folder.file("pressure", "")

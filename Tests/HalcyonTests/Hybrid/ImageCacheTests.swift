@@ -7,7 +7,7 @@ import Testing
 
 @testable import HalcyonCache
 
-@Suite("Image cache")
+@Suite("Image cache", .timeLimit(.minutes(10)))
 struct ImageCacheTests {
     @Test("row 1: memory, disk and hybrid cache are each usable on their own; none names an image type")
     func layers() async throws {
@@ -174,7 +174,7 @@ struct ImageCacheTests {
             let gate = DispatchSemaphore(value: 0)
             fixture.serializer.wait(for: gate)
             async let read = cache.image(forKey: key)
-            while !cache.memoryStorage.core.state.withLock({ $0.reads.isPending(key) }) { await Task.yield() }
+            await waitUntil { cache.memoryStorage.core.state.withLock({ $0.reads.isPending(key) }) }
             switch key {
             case "removed": cache.removeImage(forKey: key)
             case "replaced": cache.store(Blob("new"), forKey: key, completionHandler: nil)

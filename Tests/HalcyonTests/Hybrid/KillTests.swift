@@ -7,7 +7,7 @@ import Testing
 
 @testable import HalcyonCache
 
-@Suite("Image cache: killed")
+@Suite("Image cache: killed", .timeLimit(.minutes(10)))
 struct KillTests {
     @Test("kill -9 while eight threads store, remove, clean and log: values are whole, sizes agree, the log is sound")
     func killed() async throws {
@@ -18,7 +18,12 @@ struct KillTests {
             let process = try ChildProcess(
                 executable.path, ["load", folder.path, "\(round)", "600"], output: .pipe)
             #expect(await process.firstOutput() == Data("ready\n".utf8), "round \(round)")
-            try await Task.sleep(for: .milliseconds(Int.random(in: 0...400)))
+            if round == 0 {
+                // One process at least is killed after it has stored and logged something.
+                await waitUntil { hasContent(folder.path) }
+            } else {
+                try await Task.sleep(for: .milliseconds(Int.random(in: 0...400)))
+            }
             process.signal(SIGKILL)
             #expect(await process.ended() == .killed(by: SIGKILL), "round \(round)")
 
@@ -31,6 +36,15 @@ struct KillTests {
             accesses = try soundLog(folder.path + "/access.sqlite")
         }
         #expect(values > 0 && accesses > 0)
+    }
+
+    /// Whether there are values in the disk storage and accesses in the log of a running process.
+    private func hasContent(_ folder: String) -> Bool {
+        let files = (try? FileManager.default.contentsOfDirectory(atPath: folder + "/halcyon.cache.disk")) ?? []
+        guard files.count(where: { !$0.hasPrefix(".") }) > 20,
+            let reader = try? AccessLogReader(path: folder + "/access.sqlite")
+        else { return false }
+        return reader.count > 0
     }
 
     /// Expects a log without a fault, and counts its accesses; 0 where its process was killed before it made it.

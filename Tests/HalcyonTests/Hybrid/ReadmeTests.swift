@@ -5,7 +5,7 @@ import HalcyonTestSupport
 import HalcyonTrace
 import Testing
 
-@Suite("The README's image cache")
+@Suite("The README's image cache", .timeLimit(.minutes(10)))
 struct ReadmeTests {
     @Test("it compiles, caches and records")
     func works() async throws {

@@ -8,7 +8,7 @@ import Testing
 @testable import HalcyonNetworking
 @testable import HalcyonPipeline
 
-@Suite("Manager: what servers say of freshness")
+@Suite("Manager: what servers say of freshness", .timeLimit(.minutes(10)))
 struct ManagerFreshnessTests {
     private func options(_ policy: FreshnessPolicy = FreshnessPolicy()) -> ImageOptions {
         var options = ImageOptions()
@@ -84,7 +84,7 @@ struct ManagerFreshnessTests {
         versions.version.withLock { ($0.tag, $0.file) = ("\"2\"", new.file) }
         let stale = try await fixture.manager.image(for: url, options: options(policy))
         #expect(stale.image == old.picture && stale.cacheType == .memory)
-        while !fixture.manager.revalidating.withLock({ $0.isEmpty }) { await Task.yield() }
+        await waitUntil { fixture.manager.revalidating.withLock({ $0.isEmpty }) }
         let fresh = try await fixture.manager.image(for: url, options: options(policy))
         #expect(fresh.image == new.picture && fresh.cacheType == .memory)
         #expect(versions.log == ["200 -", "200 \"1\""])

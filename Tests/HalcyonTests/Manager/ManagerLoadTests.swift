@@ -8,7 +8,7 @@ import Testing
 @testable import HalcyonNetworking
 @testable import HalcyonPipeline
 
-@Suite("Manager: one load for all who want the same, each cancelled for itself")
+@Suite("Manager: one load for all who want the same, each cancelled for itself", .timeLimit(.minutes(10)))
 struct ManagerLoadTests {
     @Test("row 50: a hundred concurrent requests for one URL are one GET, a hundred images and one store")
     func hundred() async throws {
@@ -84,12 +84,12 @@ struct ManagerLoadTests {
         #expect(transport.calls == [.start("a", .normal)])
         loads[1].cancel()
         #expect(await loads[1].value is CancellationError)
-        while !transport.calls.contains(.cancel("a")) { await Task.yield() }
+        await waitUntil { transport.calls.contains(.cancel("a")) }
 
         // A provider that does not listen.
         let provider = SlowProvider(try Sample().file)
         let slow = Task { await failure { try await fixture.manager.image(for: .provider(provider)) } }
-        while provider.askedCount == 0 { await Task.yield() }
+        await waitUntil { provider.askedCount != 0 }
         slow.cancel()
         #expect(await slow.value is CancellationError)
         provider.release()
@@ -139,7 +139,7 @@ struct ManagerLoadTests {
         let cancelled = try #require(await iterator.next())
         #expect(cancelled.0 == "b" && cancelled.2)
         #expect(throws: CancellationError.self) { try cancelled.1.get() }
-        while !transport.calls.contains(.priority("a", .high)) { await Task.yield() }
+        await waitUntil { transport.calls.contains(.priority("a", .high)) }
         transport.answer("a", sample.file)
         let done = try #require(await iterator.next())
         #expect(try done.0 == "a" && done.2 && done.1.get().image == sample.picture)

@@ -8,7 +8,7 @@ import Testing
 @testable import HalcyonNetworking
 @testable import HalcyonPipeline
 
-@Suite("Manager: where an image is looked for, and in which order")
+@Suite("Manager: where an image is looked for, and in which order", .timeLimit(.minutes(10)))
 struct ManagerOrderTests {
     private let mono = ImageOptions(processor: BlackWhiteImageProcessor())
 

@@ -8,7 +8,7 @@ import Testing
 @testable import HalcyonNetworking
 @testable import HalcyonPipeline
 
-@Suite("Prefetcher: ahead of need, and behind everybody who waits")
+@Suite("Prefetcher: ahead of need, and behind everybody who waits", .timeLimit(.minutes(10)))
 struct PrefetcherTests {
     private func resources(_ names: String...) -> [Resource] { names.map { Resource(fake($0), cacheKey: $0) } }
 
@@ -79,10 +79,10 @@ struct PrefetcherTests {
         prefetcher.stop()
         let report = await run.value
         #expect(keys(report.stopped) == ["a", "b", "c"] && report.count == 3)
-        while fixture.downloader.waiterCount > 1 { await Task.yield() }
+        await waitUntil { fixture.downloader.waiterCount <= 1 }
         transport.answer("a", sample.file)
         #expect(try await visible.value == sample.picture)
-        while !transport.calls.contains(.cancel("b")) { await Task.yield() }
+        await waitUntil { transport.calls.contains(.cancel("b")) }
         #expect(!transport.calls.contains(.cancel("a")))
         #expect(!transport.calls.contains(.start("c", .low)))
 

@@ -7,7 +7,7 @@ import Testing
 @testable import HalcyonNetworking
 @testable import HalcyonPipeline
 
-@Suite("Manager: providers are asked once for all, and again where that is wanted")
+@Suite("Manager: providers are asked once for all, and again where that is wanted", .timeLimit(.minutes(10)))
 struct ProviderTests {
     @Test("row 36: a hundred concurrent requests for one provider ask it once, are a hundred images and one store")
     func hundred() async throws {
@@ -182,6 +182,6 @@ extension ManagerFixture {
 extension ProviderMerger {
     /// Returns when so many wait.
     func waitForWaiters(_ count: Int) async {
-        while waiterCount < count { await Task.yield() }
+        await waitUntil { waiterCount >= count }
     }
 }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HalcyonCache
 
-@Suite("Memory budget")
+@Suite("Memory budget", .timeLimit(.minutes(10)))
 struct MemoryBudgetTests {
     func machine(_ files: [String: String]) throws -> TemporaryFolder {
         let folder = try TemporaryFolder()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HalcyonCache
 
-@Suite("Memory storage: expiration")
+@Suite("Memory storage: expiration", .timeLimit(.minutes(10)))
 struct MemoryExpirationTests {
     let clock = ManualClock()
 
@@ -82,7 +82,7 @@ struct MemoryExpirationTests {
             gone = memory
             await clock.waitForSleepers(1)
         }
-        while gone != nil { await Task.yield() }
+        await waitUntil { gone == nil }
         #expect(gone == nil)
     }
 

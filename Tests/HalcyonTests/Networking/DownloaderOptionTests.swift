@@ -7,7 +7,7 @@ import Testing
 @testable import HalcyonCurl
 @testable import HalcyonNetworking
 
-@Suite("Downloader: what can be overridden, retries, low data")
+@Suite("Downloader: what can be overridden, retries, low data", .timeLimit(.minutes(10)))
 struct DownloaderOptionTests {
     /// Adds a header after a while.
     private struct SlowModifier: AsyncImageDownloadRequestModifier {
@@ -143,7 +143,7 @@ struct DownloaderOptionTests {
         let loading = Task { [options] in
             await networkError { try await downloader.download(server.url("/silent"), options: options) }
         }
-        while server.count("/silent") == 0 { await Task.yield() }
+        await waitUntil { server.count("/silent") != 0 }
         loading.cancel()
         #expect(await loading.value == .cancelled)
         let waiting = Task { [options] in

@@ -7,7 +7,7 @@ import Testing
 @testable import HalcyonCurl
 @testable import HalcyonNetworking
 
-@Suite("Downloader: one transfer for all who want the same")
+@Suite("Downloader: one transfer for all who want the same", .timeLimit(.minutes(10)))
 struct DownloaderTests {
     private let url = URL(string: "http://fake/a") ?? URL(fileURLWithPath: "/")
 
@@ -48,7 +48,7 @@ struct DownloaderTests {
             Task { await networkError { try await downloader.download(server.url("/a")) } }
         }
         await downloader.waitForWaiters(3)
-        while server.visits.isEmpty { await Task.yield() }
+        await waitUntil { !server.visits.isEmpty }
         loads[0].cancel()
         loads[1].cancel()
         #expect(await loads[0].value == .cancelled)
@@ -119,8 +119,9 @@ struct DownloaderTests {
 
     @Test("row 39: a failure reaches every load and is not remembered")
     func failure() async throws {
+        let everybody = DispatchSemaphore(value: 0)
         let server = try HostileServer { visit in
-            if visit.headers["x-try"] == "1" { usleep(100_000) }
+            if visit.headers["x-try"] == "1" { everybody.wait() }
             visit.answer(pattern(100), status: visit.headers["x-try"] == "1" ? "500 Broken" : "200 OK")
         }
         let downloader = ImageDownloader.test()
@@ -136,6 +137,8 @@ struct DownloaderTests {
                     await networkError { try await downloader.download(server.url("/a"), options: options) }
                 }
             }
+            await downloader.waitForWaiters(10)
+            everybody.signal()
             return await group.reduce(into: []) { $0.append($1) }
         }
         #expect(failures == Array(repeating: .invalidStatusCode(500, url: server.url("/a")), count: 10))

@@ -77,7 +77,7 @@ final class FakeTransport: Transport {
 
     /// Returns when so many calls were made.
     func waitForCalls(_ count: Int) async {
-        while state.withLock({ $0.calls.count }) < count { await Task.yield() }
+        await waitUntil { state.withLock({ $0.calls.count }) >= count }
     }
 
     fileprivate func cancel(_ number: Int, _ name: String) {
@@ -125,6 +125,6 @@ extension ImageDownloader {
 
     /// Returns when so many loads wait.
     func waitForWaiters(_ count: Int) async {
-        while waiterCount < count { await Task.yield() }
+        await waitUntil { waiterCount >= count }
     }
 }

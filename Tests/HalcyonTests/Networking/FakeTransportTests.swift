@@ -5,10 +5,10 @@ import Testing
 @testable import HalcyonCurl
 @testable import HalcyonNetworking
 
-@Suite("Fake transport")
+@Suite("Fake transport", .timeLimit(.minutes(10)))
 struct FakeTransportTests {
     /// A load has joined before its transfer starts. An answer that was dropped then let a busy machine's tests wait for ever.
-    @Test("an answer, and an error, that come before the transfer starts are kept for it", .timeLimit(.minutes(1)))
+    @Test("an answer, and an error, that come before the transfer starts are kept for it")
     func early() async throws {
         let transport = FakeTransport()
         let downloader = ImageDownloader.test(transport)

@@ -5,7 +5,7 @@ import Testing
 @testable import HalcyonCurl
 @testable import HalcyonNetworking
 
-@Suite("Merging of requests")
+@Suite("Merging of requests", .timeLimit(.minutes(10)))
 struct MergingTests {
     typealias State = MergingState<String, String>
 

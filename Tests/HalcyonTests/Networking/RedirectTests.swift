@@ -7,7 +7,7 @@ import Testing
 @testable import HalcyonCurl
 @testable import HalcyonNetworking
 
-@Suite("Downloader: redirects, names and passwords, against nginx", .needsNginx)
+@Suite("Downloader: redirects, names and passwords, against nginx", .needsNginx, .timeLimit(.minutes(10)))
 struct RedirectTests {
     /// Goes nowhere.
     private struct Stubborn: ImageDownloadRedirectHandler {

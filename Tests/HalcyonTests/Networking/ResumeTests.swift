@@ -7,7 +7,7 @@ import Testing
 @testable import HalcyonCurl
 @testable import HalcyonNetworking
 
-@Suite("Downloader: resumed loads")
+@Suite("Downloader: resumed loads", .timeLimit(.minutes(10)))
 struct ResumeTests {
     /// A server that cuts the first answer off after so many bytes, and has ranges.
     private static func server(
@@ -89,7 +89,7 @@ struct ResumeTests {
         for await _ in arrived.stream { break }
         load.cancel()
         await #expect(throws: NetworkError.cancelled) { try await load.value }
-        while downloader.resumableBytes < 10_000 { await Task.yield() }
+        await waitUntil { downloader.resumableBytes >= 10_000 }
         #expect(try await Array(downloader.download(server.url("/a")).value) == bytes)
         #expect(server.visits.last?.headers["range"] == "bytes=10000-")
     }

@@ -7,7 +7,7 @@ import Testing
 @testable import HalcyonCurl
 @testable import HalcyonNetworking
 
-@Suite("Transport: against nginx", .needsNginx)
+@Suite("Transport: against nginx", .needsNginx, .timeLimit(.minutes(10)))
 struct TransportTests {
     @Test("row 46: HTTP/1.1 keeps its connection for the next transfer")
     func keepAlive() async throws {

@@ -5,7 +5,7 @@ import Testing
 @testable import HalcyonImages
 @testable import HalcyonPipeline
 
-@Suite("Decoding gives the pixels that Pillow gives")
+@Suite("Decoding gives the pixels that Pillow gives", .timeLimit(.minutes(10)))
 struct DecodingTests {
     let decoder = ImageDecoder()
 

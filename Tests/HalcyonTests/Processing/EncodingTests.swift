@@ -5,7 +5,7 @@ import Testing
 @testable import HalcyonImages
 @testable import HalcyonPipeline
 
-@Suite("Encoding")
+@Suite("Encoding", .timeLimit(.minutes(10)))
 struct EncodingTests {
     let decoder = ImageDecoder()
 

@@ -5,7 +5,7 @@ import Testing
 @testable import HalcyonImages
 @testable import HalcyonPipeline
 
-@Suite("Processors and how they compose")
+@Suite("Processors and how they compose", .timeLimit(.minutes(10)))
 struct ProcessorTests {
     let decoder = ImageDecoder()
 

@@ -5,7 +5,7 @@ import Testing
 @testable import HalcyonImages
 @testable import HalcyonPipeline
 
-@Suite("Files that are refused")
+@Suite("Files that are refused", .timeLimit(.minutes(10)))
 struct RefusalTests {
     let decoder = ImageDecoder()
     let strict: ImageDecoder = {

@@ -6,7 +6,7 @@ import Testing
 @testable import HalcyonImages
 @testable import HalcyonPipeline
 
-@Suite("Pictures kept by the cache")
+@Suite("Pictures kept by the cache", .timeLimit(.minutes(10)))
 struct SerializerTests {
     let decoder = ImageDecoder()
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonCache
 
-@Suite("Hash of a key")
+@Suite("Hash of a key", .timeLimit(.minutes(10)))
 struct KeyHashTests {
     @Test("Keys that differ in one digit fill the buckets as evenly as chance would")
     func evenness() {

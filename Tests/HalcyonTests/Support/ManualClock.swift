@@ -1,4 +1,5 @@
 import Halcyon
+import HalcyonTestSupport
 import Synchronization
 
 /// A clock that stands still until a test moves it.
@@ -64,6 +65,6 @@ final class ManualClock: CacheClock {
 
     /// Returns when so many sleepers wait at once.
     func waitForSleepers(_ count: Int) async {
-        while sleeperCount < count { await Task.yield() }
+        await waitUntil { sleeperCount >= count }
     }
 }

@@ -26,7 +26,7 @@ enum Replay {
     /// The executable.
     static let executable = BuiltExecutable.url("replay")
 
-    /// Starts the command in `folder`.
+    /// Starts the command in `folder`. By default it reports no progress, however slow the machine is.
     static func start(
         _ arguments: [String], in folder: TemporaryFolder, environment: [String: String] = [:],
         input: ChildProcess.Stream = .nothing, output: ChildProcess.Stream = .nothing,
@@ -63,7 +63,8 @@ enum Replay {
     ) throws -> ChildProcess {
         try ChildProcess(
             executable, arguments, in: folder.path,
-            environment: ProcessInfo.processInfo.environment.merging(environment) { $1 }, input: input, output: output,
+            environment: ProcessInfo.processInfo.environment.merging(["HALCYON_PROGRESS_SECONDS": "86400"]) { $1 }
+                .merging(environment) { $1 }, input: input, output: output,
             errors: errors)
     }
 
@@ -82,6 +83,24 @@ enum Replay {
         return Outcome(
             output: try Data(contentsOf: URL(fileURLWithPath: output)),
             errors: try String(contentsOfFile: errors, encoding: .utf8), code: ending.shellCode)
+    }
+}
+
+extension ChildProcess {
+    /// Waits until the replay itself has begun, which its first line of progress in `file` shows; it then handles signals. The
+    /// environment has to set `HALCYON_PROGRESS_SECONDS` low.
+    func waitForProgress(in file: String) throws {
+        while isRunning, try !String(contentsOfFile: file, encoding: .utf8).contains(" so far") { usleep(1_000) }
+    }
+
+    /// Whether it has a file open in `folder`, with a name or, on Linux, without.
+    func hasOpened(in folder: TemporaryFolder) -> Bool {
+        let descriptors = "/proc/\(identifier)/fd"
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: descriptors)) ?? []
+        return names.contains { name in
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: "\(descriptors)/\(name)"))?
+                .hasPrefix(folder.path + "/") == true
+        }
     }
 }
 

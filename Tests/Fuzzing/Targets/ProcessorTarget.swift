@@ -1,8 +1,16 @@
 import Foundation
+import Halcyon
+
+extension FuzzTarget {
+    /// Image processors with any parameters.
+    static let processors = FuzzTarget(
+        name: "processors", run: fuzzProcessing,
+        seeds: { [Data((0..<255).map { UInt8($0) }), Data(repeating: 3, count: 40)] })
+}
 
 /// One input of the fuzzer: a small picture and up to three processors with any parameters, under the address sanitizer. What comes
 /// out must be what it says it is, or an `ImageError`.
-func fuzzProcessing(_ data: Data) {
+@Sendable private func fuzzProcessing(_ data: Data) {
     var input = FuzzInput(data)
     let (width, height) = (1 + input.whole(48), 1 + input.whole(48))
     var processors = [input.processor()]
@@ -13,7 +21,7 @@ func fuzzProcessing(_ data: Data) {
         for processor in processors {
             picture = try processor.process(.image(picture), decoder: ImageDecoder())
             guard picture.pixels.count == picture.width * picture.height * 4,
-                picture.isOpaque == Alpha.isOpaque(picture.pixels)
+                picture.isOpaque == isOpaque(picture.pixels)
             else { fatalError("\(processor.identifier) made a picture that is not what it says") }
         }
     } catch is ImageError {

@@ -1,8 +1,18 @@
 import Foundation
+import Halcyon
+
+extension FuzzTarget {
+    /// A target for each format of images: all are decoded by the same entry point, each has a corpus of its own.
+    static let images = [("jpeg", "jpg"), ("png", "png"), ("webp", "webp"), ("gif", "gif")].map { name, fileExtension in
+        FuzzTarget(
+            name: name, run: fuzzDecoding,
+            seeds: { try files(in: "Tests/HalcyonTests/Processing/Fixtures", fileExtension) })
+    }
+}
 
 /// One input of the fuzzer: decoded whole and small, within a limit that keeps an execution quick. Whatever is thrown must be an
 /// `ImageError`, and whatever is decoded must have the size that the header says; anything else ends the process.
-func fuzzDecoding(_ data: Data) {
+@Sendable private func fuzzDecoding(_ data: Data) {
     decodeBothWays(data)
     if ImageFormat(of: data) == .png { decodeBothWays(repairedPNG(data)) }
 }
@@ -13,7 +23,7 @@ private func decodeBothWays(_ data: Data) {
         let picture = try decoder.decode(data)
         guard try decoder.information(of: data).size == picture.size,
             picture.pixels.count == picture.width * picture.height * 4,
-            picture.isOpaque == Alpha.isOpaque(picture.pixels)
+            picture.isOpaque == isOpaque(picture.pixels)
         else { fatalError("the picture is not what it says it is") }
         let small = try decoder.decode(data, covering: PixelSize(width: 7, height: 5))
         guard small.width <= picture.width, small.height <= picture.height else {
@@ -25,3 +35,6 @@ private func decodeBothWays(_ data: Data) {
         fatalError("another error: \(error)")
     }
 }
+
+/// Whether no pixel is transparent.
+func isOpaque(_ pixels: [UInt8]) -> Bool { stride(from: 3, to: pixels.count, by: 4).allSatisfy { pixels[$0] == 255 } }
