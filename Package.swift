@@ -186,8 +186,8 @@ let package = Package(
         .executableTarget(
             name: "Fuzzing",
             dependencies: [
-                "CFuzzing", "Halcyon", "HalcyonAccessLog", "HalcyonExperiments", "HalcyonLearning", "HalcyonSimulation",
-                "HalcyonTrace",
+                "CFuzzing", "Halcyon", "HalcyonAccessLog", "HalcyonCurl", "HalcyonExperiments", "HalcyonLearning",
+                "HalcyonNetworking", "HalcyonSimulation", "HalcyonTrace",
             ],
             path: "Tests/Fuzzing", exclude: ["run"],
             swiftSettings: strict + [.define("TESTABLE", .when(configuration: .debug))]),

@@ -3,12 +3,14 @@ import HalcyonNetworking
 
 /// Makes a head of header lines. A status line begins a new one, so that the last of several (after `100 Continue`, or a
 /// name and a password that libcurl was asked for) stands.
-struct HeadParser {
+package struct HeadParser {
     private(set) var status = 0
     private var headers = HeaderFields()
 
+    package init() {}
+
     /// Takes one line, with or without its end.
-    mutating func add(_ line: UnsafeRawBufferPointer) {
+    package mutating func add(_ line: UnsafeRawBufferPointer) {
         // RFC 9112 takes bytes beyond ASCII for data of unknown meaning; here they are UTF-8 or replaced.
         let text = String(decoding: line, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
         if text.hasPrefix("HTTP/") {
@@ -21,5 +23,5 @@ struct HeadParser {
         }
     }
 
-    func head(url: URL) -> ResponseHead { ResponseHead(url: url, status: status, headers: headers) }
+    package func head(url: URL) -> ResponseHead { ResponseHead(url: url, status: status, headers: headers) }
 }

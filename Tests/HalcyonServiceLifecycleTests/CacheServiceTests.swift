@@ -6,7 +6,7 @@ import ServiceLifecycle
 import ServiceLifecycleTestKit
 import Testing
 
-@Suite("A cache as a service")
+@Suite("A cache as a service", .timeLimit(.minutes(10)))
 struct CacheServiceTests {
     private func caches(in folder: TemporaryFolder) throws -> (ImageCache<Data>, DiskStorage<Data>) {
         let directory = URL(fileURLWithPath: folder.path)

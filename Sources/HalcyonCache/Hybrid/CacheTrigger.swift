@@ -88,7 +88,8 @@ package final class TriggerHandlers: Sendable {
     /// Adds a handler.
     ///
     /// - Parameter changed: called after the handler was added, and after it was removed.
-    package func add(_ handler: @escaping Handler, changed: @escaping @Sendable () -> Void = {}) -> TriggerSubscription {
+    package func add(_ handler: @escaping Handler, changed: @escaping @Sendable () -> Void = {}) -> TriggerSubscription
+    {
         let number = state.withLock { state in
             let number = state.next
             state.handlers[number] = handler

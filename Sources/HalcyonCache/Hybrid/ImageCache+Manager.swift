@@ -71,7 +71,9 @@ extension ImageCache {
     }
 
     /// Takes what is on disk into memory ahead of need.
-    package func promote(_ computed: String, serializer other: (any CacheSerializer<Value>)?, options: CacheOptions) async {
+    package func promote(_ computed: String, serializer other: (any CacheSerializer<Value>)?, options: CacheOptions)
+        async
+    {
         let ticket = memoryStorage.beginRead(forKey: computed)
         var options = options
         options.context.isPrefetch = true

@@ -1,12 +1,12 @@
 /// The part of a body that a `206 Partial Content` carries: `bytes 200-999/1000`.
-struct ContentRange: Equatable {
-    let first: Int64
-    let last: Int64
+package struct ContentRange: Equatable {
+    package let first: Int64
+    package let last: Int64
     /// The length of the whole; `nil` where the server does not say.
-    let total: Int64?
+    package let total: Int64?
 
     /// `nil` for anything but one range of bytes that makes sense.
-    init?(_ text: String?) {
+    package init?(_ text: String?) {
         guard let text, text.lowercased().hasPrefix("bytes ") else { return nil }
         let parts = text.dropFirst(6).split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 2 else { return nil }

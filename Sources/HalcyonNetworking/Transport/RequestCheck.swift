@@ -17,5 +17,7 @@ extension TransportRequest {
     }
 
     /// The scheme, host and port, which share their connections.
-    package var origin: String { "\(url.scheme?.lowercased() ?? "")://\(url.host?.lowercased() ?? ""):\(url.port ?? -1)" }
+    package var origin: String {
+        "\(url.scheme?.lowercased() ?? "")://\(url.host?.lowercased() ?? ""):\(url.port ?? -1)"
+    }
 }

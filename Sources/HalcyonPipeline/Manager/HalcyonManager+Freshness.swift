@@ -70,7 +70,8 @@ extension HalcyonManager {
     private var seconds: Int64 { cache.clock.now / 1_000_000 }
 
     private func record(_ cache: ImageCache<Bitmap>, _ computed: String) async -> FreshnessRecord? {
-        await cache.onDisk(.read(computed)) { [notes = cache.notes] _ in FreshnessRecord(note: notes.note(of: computed)) } ?? nil
+        await cache.onDisk(.read(computed)) { [notes = cache.notes] _ in FreshnessRecord(note: notes.note(of: computed))
+        } ?? nil
     }
 
     /// Uses what has not changed: it expires later, and what is known of it is what the server says now.

@@ -10,7 +10,9 @@ package struct ImageMaker: Sendable {
     /// What makes the same of the same has the same.
     package var identifier: String { "\(processor.identifier)#\(decoder.identifier)" }
 
-    package func image(of data: Data) throws -> MadeImage { MadeImage(try processor.process(.data(data), decoder: decoder)) }
+    package func image(of data: Data) throws -> MadeImage {
+        MadeImage(try processor.process(.data(data), decoder: decoder))
+    }
 }
 
 /// An image that was made of what was loaded, shared by all who waited for both. What has to be done for it once is claimed by

@@ -1,11 +1,6 @@
 import Foundation
-
-// The parsers of heads and ranges are internal; they are fuzzed in debug builds, which can be tested.
-#if TESTABLE
-    @testable import Halcyon
-#else
-    import Halcyon
-#endif
+import HalcyonCurl
+import HalcyonNetworking
 
 extension FuzzTarget {
     /// The head of an answer, what its headers say about freshness, and the values of single headers.
@@ -17,20 +12,15 @@ extension FuzzTarget {
             if let date = HTTPDate.seconds(text, now: 1_700_000_000) {
                 guard abs(date) < 1 << 48 else { fatalError("a date beyond all years: \(date)") }
             }
-            #if TESTABLE
-                if let range = ContentRange(text) {
-                    guard 0 <= range.first, range.first <= range.last, range.total.map({ range.last < $0 }) ?? true
-                    else {
-                        fatalError("a range that makes no sense: \(range)")
-                    }
+            if let range = ContentRange(text) {
+                guard 0 <= range.first, range.first <= range.last, range.total.map({ range.last < $0 }) ?? true
+                else {
+                    fatalError("a range that makes no sense: \(range)")
                 }
-                var parser = HeadParser()
-                for line in data.split(separator: 10) { Data(line).withUnsafeBytes { parser.add($0) } }
-                let head = parser.head(url: url)
-            #else
-                var head = ResponseHead(url: url, status: 200)
-                for line in text.split(separator: "\n") { head.headers.add("Cache-Control", String(line)) }
-            #endif
+            }
+            var parser = HeadParser()
+            for line in data.split(separator: 10) { Data(line).withUnsafeBytes { parser.add($0) } }
+            let head = parser.head(url: url)
             let freshness = Freshness(head, requested: 1_700_000_000, received: 1_700_000_001, heuristic: 0.1)
             _ = freshness.refreshed(by: head, requested: 1_700_000_002, received: 1_700_000_003)
             for now in [0, 1_700_000_100, Int64.max / 4] {

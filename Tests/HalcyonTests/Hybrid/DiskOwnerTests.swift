@@ -6,7 +6,7 @@ import Testing
 
 @testable import HalcyonCache
 
-@Suite("Image cache: the owner of its disk", .timeLimit(.minutes(1)))
+@Suite("Image cache: the owner of its disk", .timeLimit(.minutes(10)))
 struct DiskOwnerTests {
     private var synchronous: CacheOptions {
         var options = CacheOptions()
@@ -148,7 +148,7 @@ struct DiskOwnerTests {
         cache.store(Blob("a"), forKey: "a", completionHandler: nil)
         cache.clearMemoryCache()
         let load = Task { try await cache.image(forKey: "a") }
-        while !cache.memoryStorage.core.state.withLock({ $0.reads.isPending("a") }) { await Task.yield() }
+        await waitUntil { cache.memoryStorage.core.state.withLock { $0.reads.isPending("a") } }
         load.cancel()
         await #expect(throws: CancellationError.self) { try await load.value }
         #expect(!cache.memoryStorage.core.state.withLock { $0.reads.isPending("a") })

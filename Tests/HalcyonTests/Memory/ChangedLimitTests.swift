@@ -11,7 +11,8 @@ struct ChangedLimitTests {
     private func serve(_ policy: String, startingFrom limit: Int) throws -> (found: [Bool], left: [String]) {
         let left = Departures()
         let memory = try MemoryStorage<Blob>(
-            config: .lasting(cost: limit), policyNamed: policy, in: .standard, clock: ManualClock(), onDeparture: left.note)
+            config: .lasting(cost: limit), policyNamed: policy, in: .standard, clock: ManualClock(),
+            onDeparture: left.note)
         memory.withConfig { $0.totalCostLimit = 500 }
         let found = MicroTrace(.mixed, sizes: .varied, count: 4_000).accesses.map { access -> Bool in
             let (key, context) = ("\(access.entry)", AccessContext(categories: ["c\(access.categories)"]))

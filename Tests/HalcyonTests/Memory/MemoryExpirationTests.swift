@@ -1,5 +1,6 @@
 import Foundation
 import Halcyon
+import HalcyonTestSupport
 import Testing
 
 @testable import HalcyonCache

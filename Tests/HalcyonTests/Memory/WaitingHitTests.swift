@@ -77,7 +77,8 @@ struct WaitingHitTests {
         let left = [Departures(), Departures()]
         let storages = try left.map {
             try MemoryStorage<Blob>(
-                config: .lasting(cost: 500, count: 60), policyNamed: name, in: .standard, clock: clock, onDeparture: $0.note)
+                config: .lasting(cost: 500, count: 60), policyNamed: name, in: .standard, clock: clock,
+                onDeparture: $0.note)
         }
         storages[1].core.state.takeAllLanes()
         var random = SplitMix64(seed: 17)

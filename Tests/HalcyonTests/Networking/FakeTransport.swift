@@ -1,5 +1,6 @@
 import Foundation
 import Halcyon
+import HalcyonTestSupport
 import Synchronization
 
 @testable import HalcyonCurl

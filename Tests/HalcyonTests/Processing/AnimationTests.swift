@@ -6,7 +6,7 @@ import Testing
 
 @testable import HalcyonImages
 
-@Suite("Animations, frame by frame")
+@Suite("Animations, frame by frame", .timeLimit(.minutes(10)))
 struct AnimationTests {
     let decoder = ImageDecoder()
 

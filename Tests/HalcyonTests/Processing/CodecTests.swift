@@ -6,7 +6,7 @@ import Testing
 @testable import HalcyonImages
 @testable import HalcyonPipeline
 
-@Suite("The registry of codecs, colour profiles, and what is decoded at all")
+@Suite("The registry of codecs, colour profiles, and what is decoded at all", .timeLimit(.minutes(10)))
 struct CodecTests {
     let decoder = ImageDecoder()
 

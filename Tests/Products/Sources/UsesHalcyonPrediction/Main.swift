@@ -5,7 +5,8 @@ import HalcyonPrediction
 @main
 struct Main {
     static func main() async throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("uses-halcyon-prediction-\(getpid())")
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "uses-halcyon-prediction-\(getpid())")
         defer { try? FileManager.default.removeItem(at: folder) }
         let cache = try ImageCache<Bitmap>(
             name: "a", cacheDirectoryURL: folder, policyNamed: "learned", in: .standard)
