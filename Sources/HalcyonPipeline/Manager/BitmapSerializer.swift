@@ -11,7 +11,7 @@ import HalcyonImages
 ///
 /// The original bytes are kept only for a picture that still shows them: what a processor has made is always encoded anew, also
 /// when the original is handed in with it, so that a variant's key never gets the original's picture. A picture of a truncated file
-/// (``Bitmap/Provenance/isComplete``) is not kept at all.
+/// (`Bitmap.Provenance.isComplete`) is not kept at all.
 public struct BitmapSerializer: CacheSerializer {
     /// Which format pictures are kept in.
     public enum Format: Sendable {
