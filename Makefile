@@ -222,7 +222,7 @@ docs: dependencies
 	HALCYON_DOCS=1 swift package --allow-writing-to-directory .build/docs generate-documentation \
 	    --target HalcyonSimulation --target HalcyonExperiments --target HalcyonEviction --target HalcyonTrace \
 	    --target HalcyonLearning --target HalcyonPrefetch --target Halcyon --target HalcyonCache --target HalcyonNetworking --target HalcyonCurl \
-	    --target HalcyonImages --target HalcyonPipeline --target HalcyonPrediction --target HalcyonServiceLifecycle --target HalcyonAVIF \
+	    --target HalcyonImages --target HalcyonPipeline --target HalcyonPrediction --target HalcyonServiceLifecycle --target HalcyonAVIF --target HalcyonCodecs \
 	    --target HalcyonAccessLog --target HalcyonAccessLogReading \
 	    --enable-experimental-combined-documentation \
 	    --disable-parameters-and-returns-validation --warnings-as-errors --output-path .build/docs

@@ -30,6 +30,7 @@ let package = Package(
         .library(name: "HalcyonCache", targets: ["HalcyonCache"]),
         .library(name: "HalcyonNetworking", targets: ["HalcyonNetworking"]),
         .library(name: "HalcyonCurl", targets: ["HalcyonCurl"]),
+        .library(name: "HalcyonCodecs", targets: ["HalcyonCodecs"]),
         .library(name: "HalcyonImages", targets: ["HalcyonImages"]),
         .library(name: "HalcyonPipeline", targets: ["HalcyonPipeline"]),
         .library(name: "HalcyonPrediction", targets: ["HalcyonPrediction"]),
@@ -114,11 +115,12 @@ let package = Package(
         .target(name: "HalcyonNetworking", dependencies: ["HalcyonSupport"], swiftSettings: strict),
         .target(
             name: "HalcyonCurl", dependencies: ["HalcyonNetworking", "HalcyonSupport", "CCurl"], swiftSettings: strict),
-        .target(name: "HalcyonImages", dependencies: ["CImageCodecs"], swiftSettings: strict),
+        .target(name: "HalcyonImages", swiftSettings: strict),
+        .target(name: "HalcyonCodecs", dependencies: ["HalcyonImages", "CImageCodecs"], swiftSettings: strict),
         .target(
             name: "HalcyonPipeline",
             dependencies: [
-                "HalcyonCache", "HalcyonNetworking", "HalcyonCurl", "HalcyonImages", "HalcyonSupport",
+                "HalcyonCache", "HalcyonNetworking", "HalcyonCurl", "HalcyonImages", "HalcyonCodecs", "HalcyonSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),
@@ -132,8 +134,8 @@ let package = Package(
         .target(
             name: "Halcyon",
             dependencies: [
-                "HalcyonCache", "HalcyonNetworking", "HalcyonCurl", "HalcyonImages", "HalcyonPipeline",
-                "HalcyonPrediction", "HalcyonAccessLog",
+                "HalcyonCache", "HalcyonNetworking", "HalcyonCurl", "HalcyonImages", "HalcyonCodecs",
+                "HalcyonPipeline", "HalcyonPrediction", "HalcyonAccessLog",
             ],
             swiftSettings: strict),
         .target(

@@ -1,6 +1,7 @@
 // The umbrella: everything that an app needs, so that `import Halcyon` is enough.
 @_exported public import HalcyonAccessLog
 @_exported public import HalcyonCache
+@_exported public import HalcyonCodecs
 @_exported public import HalcyonCurl
 @_exported public import HalcyonEviction
 @_exported public import HalcyonImages

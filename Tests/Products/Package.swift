@@ -3,7 +3,8 @@ import PackageDescription
 
 /// One program for each product of Halcyon, built as another package builds it: by the product alone.
 let products = [
-    "Halcyon", "HalcyonAccessLog", "HalcyonCache", "HalcyonCurl", "HalcyonEviction", "HalcyonExperiments",
+    "Halcyon", "HalcyonAccessLog", "HalcyonCache", "HalcyonCodecs", "HalcyonCurl", "HalcyonEviction",
+    "HalcyonExperiments",
     "HalcyonImages", "HalcyonLearning", "HalcyonModel", "HalcyonNetworking", "HalcyonPipeline", "HalcyonPrediction",
     "HalcyonPrefetch", "HalcyonServiceLifecycle", "HalcyonSimulation", "HalcyonTrace",
 ]

@@ -73,7 +73,7 @@ public struct Bitmap: Sendable {
     }
 
     /// A picture of pixels that are known to fit; `isOpaque` nil: looks.
-    init(size: PixelSize, pixels: [UInt8], isOpaque: Bool?, provenance: Provenance? = nil) {
+    package init(size: PixelSize, pixels: [UInt8], isOpaque: Bool?, provenance: Provenance? = nil) {
         (width, height, self.pixels) = (size.width, size.height, pixels)
         self.isOpaque = isOpaque ?? Alpha.isOpaque(pixels)
         self.provenance = provenance

@@ -31,7 +31,7 @@ public struct ImageFormat: Sendable, Hashable, CustomStringConvertible {
         self = format
     }
 
-    static func detect(_ bytes: ByteView) -> ImageFormat? {
+    package static func detect(_ bytes: ByteView) -> ImageFormat? {
         if bytes.starts(with: [0xFF, 0xD8, 0xFF]) { return .jpeg }
         if bytes.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) { return .png }
         if bytes.starts(with: "RIFF".utf8), bytes.holds("WEBP".utf8, at: 8) { return .webp }

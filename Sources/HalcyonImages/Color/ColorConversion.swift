@@ -3,9 +3,9 @@ import Foundation
 /// The conversion of 8-bit pixels from a profile to sRGB (IEC 61966-2-1), relative colorimetric, out-of-gamut colours clipped.
 ///
 /// Within one level of lcms 2 (Pillow's ImageCms) on every pixel of the tests.
-struct ColorConversion {
+package struct ColorConversion {
     /// Whether the result differs from the input by less than a quarter of a level everywhere.
-    let isIdentity: Bool
+    package let isIdentity: Bool
     /// The light of each value of each channel.
     private let lights: [[Float]]
     /// Rows from the profile's light to that of sRGB; empty for grey.
@@ -17,7 +17,7 @@ struct ColorConversion {
         SIMD3(0.071_983_04, -0.228_985_85, 1.405_387_05),
     ]
 
-    init(_ profile: ColorProfile) {
+    package init(_ profile: ColorProfile) {
         lights = profile.curves.map { curve in (0..<256).map { Float(curve.light(Double($0) / 255)) } }
         rows =
             profile.space == .grey
@@ -45,7 +45,7 @@ struct ColorConversion {
     private static let bytes: [UInt8] = (0...16_384).map { UInt8((encoded(Double($0) / 16_384) * 255).rounded()) }
 
     /// Converted pixels; alpha stays. O(pixels).
-    func applied(to pixels: [UInt8]) -> [UInt8] {
+    package func applied(to pixels: [UInt8]) -> [UInt8] {
         guard !rows.isEmpty else {
             let table = lights[0].map { Self.byte($0) }
             return mapped(pixels) { value in SIMD3(table[Int(value.x)], table[Int(value.y)], table[Int(value.z)]) }

@@ -3,20 +3,20 @@ import Foundation
 /// What is read of an ICC profile (ICC.1:2022): the matrix and curves of an RGB profile, the curve of a grey one.
 ///
 /// Profiles with tables (`A2B0`), for CMYK, or with another connection space than XYZ give no conversion.
-struct ColorProfile {
+package struct ColorProfile {
     /// The colours that a profile is for.
-    enum Space { case rgb, grey }
+    package enum Space { case rgb, grey }
 
     /// The most bytes that a profile may have.
-    static let sizeLimit = 4 << 20
+    package static let sizeLimit = 4 << 20
 
-    let space: Space
+    package let space: Space
     /// Columns of the matrix to XYZ under D50, one a channel; for grey the white point alone counts.
-    let matrix: [SIMD3<Double>]
-    let curves: [ToneCurve]
+    package let matrix: [SIMD3<Double>]
+    package let curves: [ToneCurve]
 
     /// Reads a profile; `nil` unless it is of a kind that is converted.
-    init?(_ bytes: [UInt8]) {
+    package init?(_ bytes: [UInt8]) {
         guard bytes.count <= Self.sizeLimit, let read = bytes.withUnsafeBytes({ Self.read(ByteView($0)) }) else {
             return nil
         }
@@ -59,14 +59,14 @@ struct ColorProfile {
     }
 
     /// The conversion to sRGB of pixels in this profile; `nil` if it is for others.
-    func conversion(of pixels: Space) -> ColorConversion? {
+    package func conversion(of pixels: Space) -> ColorConversion? {
         guard pixels == space else { return nil }
         return ColorConversion(self)
     }
 }
 
 /// A tone curve: from a channel's value to light, both 0 to 1.
-struct ToneCurve {
+package struct ToneCurve {
     private enum Kind {
         case gamma(Double)
         case table([Double])
@@ -77,7 +77,7 @@ struct ToneCurve {
     private let kind: Kind
 
     /// Reads a tag of the type `curv` or `para`.
-    init?(_ tag: ByteView) {
+    package init?(_ tag: ByteView) {
         if tag.starts(with: "curv".utf8), let count = tag.big(8, 4) {
             switch count {
             case 0: kind = .gamma(1)
@@ -109,7 +109,7 @@ struct ToneCurve {
     }
 
     /// The light of a value.
-    func light(_ value: Double) -> Double {
+    package func light(_ value: Double) -> Double {
         let light: Double
         switch kind {
         case .gamma(let gamma): light = pow(value, gamma)

@@ -1,6 +1,6 @@
 extension Bitmap {
     /// The picture on an opaque colour: each channel `(c * a + b * (255 - a)) / 255`, rounded to the nearest.
-    func flattened(on background: PixelColor) -> Bitmap {
+    package func flattened(on background: PixelColor) -> Bitmap {
         guard !isOpaque else { return self }
         let under = (UInt32(background.red), UInt32(background.green), UInt32(background.blue))
         let flat = PixelMemory.make(size) { output in

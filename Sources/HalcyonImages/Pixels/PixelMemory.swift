@@ -2,9 +2,9 @@
 ///
 /// Everything in this folder works on raw rows for speed. Its rules: a pointer never leaves the closure that it was given to; sizes
 /// come from a ``Bitmap``, whose initializers guarantee `width * height * 4` bytes; every byte of a new picture is written.
-enum PixelMemory {
+package enum PixelMemory {
     /// The bytes of a picture that `fill` writes, all of them.
-    static func make(_ size: PixelSize, _ fill: (UnsafeMutableRawBufferPointer) -> Void) -> [UInt8] {
+    package static func make(_ size: PixelSize, _ fill: (UnsafeMutableRawBufferPointer) -> Void) -> [UInt8] {
         let count = size.pixelCount * 4
         return [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
             fill(UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[..<count]))
@@ -13,7 +13,7 @@ enum PixelMemory {
     }
 
     /// The same, where writing them can fail; bytes of a failure are never seen.
-    static func attempt(
+    package static func attempt(
         _ size: PixelSize, _ fill: (UnsafeMutablePointer<UInt8>) throws(ImageError) -> Void
     ) throws(ImageError) -> [UInt8] {
         let count = size.pixelCount * 4

@@ -1,5 +1,6 @@
 import Foundation
 import HalcyonCache
+import HalcyonCodecs
 import HalcyonImages
 
 // What needs the standard registry.

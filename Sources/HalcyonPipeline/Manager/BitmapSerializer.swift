@@ -1,5 +1,6 @@
 import Foundation
 import HalcyonCache
+import HalcyonCodecs
 import HalcyonImages
 
 /// Keeps pictures on disk as the very bytes that they were made of, and what a processor has made in the format that the original

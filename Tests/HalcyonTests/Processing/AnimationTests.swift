@@ -4,6 +4,7 @@ import Halcyon
 import Synchronization
 import Testing
 
+@testable import HalcyonCodecs
 @testable import HalcyonImages
 
 @Suite("Animations, frame by frame", .timeLimit(.minutes(10)))

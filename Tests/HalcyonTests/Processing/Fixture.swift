@@ -2,6 +2,7 @@ import Foundation
 import Halcyon
 import Testing
 
+@testable import HalcyonCodecs
 @testable import HalcyonImages
 @testable import HalcyonPipeline
 

@@ -3,6 +3,7 @@ import Halcyon
 import HalcyonTestSupport
 import Testing
 
+@testable import HalcyonCodecs
 @testable import HalcyonImages
 @testable import HalcyonPipeline
 

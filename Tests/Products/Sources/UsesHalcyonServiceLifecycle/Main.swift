@@ -1,5 +1,5 @@
 import Foundation
-import Halcyon
+import HalcyonCache
 import HalcyonServiceLifecycle
 
 @main

@@ -1,5 +1,6 @@
 import CImageCodecs
 import Foundation
+import HalcyonImages
 
 /// A PNG file: its chunks are walked here, its pixels decoded by libpng. Of an animation the picture that every decoder shows;
 /// its frames are ``APNGFrames``.

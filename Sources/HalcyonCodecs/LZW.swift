@@ -1,3 +1,5 @@
+import HalcyonImages
+
 /// The decompression of GIF: Lempel-Ziv-Welch with codes of 3 to 12 bits, least significant bit first (GIF89a, appendix F).
 enum LZW {
     /// The numbers of `count` pixels from a chain of sub-blocks. O(count), and 20 KB beside them.

@@ -1,7 +1,7 @@
 /// What is read of EXIF: the orientation, nothing else.
-enum EXIF {
+package enum EXIF {
     /// The orientation that a TIFF header and its first directory name; `.up` if they name none or are no such thing.
-    static func orientation(_ tiff: ByteView) -> ImageOrientation {
+    package static func orientation(_ tiff: ByteView) -> ImageOrientation {
         let isLittle: Bool
         if tiff.starts(with: [0x49, 0x49, 42, 0]) {
             isLittle = true

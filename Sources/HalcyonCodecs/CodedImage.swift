@@ -1,5 +1,6 @@
 import CImageCodecs
 import Foundation
+import HalcyonImages
 
 /// A file whose header was read: what it says of itself, and how its pixels are got.
 protocol CodedImage {

@@ -1,5 +1,6 @@
 import CImageCodecs
 import Foundation
+import HalcyonImages
 
 /// The frames of an animated PNG (PNG, third edition, section 11.3.6), each handed to libpng as a PNG file of its own.
 struct APNGFrames: AnimatedImageSource {

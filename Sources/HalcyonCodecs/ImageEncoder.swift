@@ -1,5 +1,6 @@
 import CImageCodecs
 import Foundation
+import HalcyonImages
 
 /// Turns pictures into files.
 ///
@@ -52,8 +53,8 @@ public enum ImageEncoder: ImageEncoding, Hashable {
 
     /// The file of a picture.
     ///
-    /// - Throws: ``ImageError/invalidParameter(_:)``, ``ImageError/cannotEncode(_:reason:)`` for sides longer than the format's
-    ///   limit (65,500 for JPEG, 16,383 for WebP, 1,000,000 for PNG), ``ImageError/outOfMemory``.
+    /// - Throws: `ImageError.invalidParameter(_:)`, `ImageError.cannotEncode(_:reason:)` for sides longer than the format's
+    ///   limit (65,500 for JPEG, 16,383 for WebP, 1,000,000 for PNG), `ImageError.outOfMemory`.
     public func encode(_ picture: Bitmap) throws -> Data {
         try check(picture)
         let (width, height) = (Int32(picture.width), Int32(picture.height))

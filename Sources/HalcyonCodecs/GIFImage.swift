@@ -1,4 +1,5 @@
 import Foundation
+import HalcyonImages
 
 /// A GIF file, decoded here: the first frame on its screen, the rest of which stays transparent (GIF89a specification, CompuServe 1990).
 /// All frames are ``GIFFrames``.

@@ -6,7 +6,7 @@ public enum ImageOrientation: Int, Sendable, Hashable, CaseIterable {
     case upMirrored, down, downMirrored, leftMirrored, right, rightMirrored, left
 
     /// Whether width and height change places.
-    var isTransposed: Bool { rawValue >= 5 }
+    package var isTransposed: Bool { rawValue >= 5 }
 
     /// Where stored row 0 and column 0 are shown, as steps in the stored picture when the shown x and y grow by one.
     private var steps: (x: (Int, Int), y: (Int, Int)) {

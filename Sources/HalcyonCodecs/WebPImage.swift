@@ -1,5 +1,6 @@
 import CImageCodecs
 import Foundation
+import HalcyonImages
 
 /// A WebP file: its container is walked here, its pixels decoded by libwebp. Of an animation the first frame;
 /// all of them are ``WebPFrames``.

@@ -1,5 +1,6 @@
 import CImageCodecs
 import Foundation
+import HalcyonImages
 
 /// A JPEG file: its segments are walked here, its pixels decoded by TurboJPEG.
 struct JPEGImage: CodedImage {

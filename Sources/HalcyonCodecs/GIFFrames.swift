@@ -1,4 +1,5 @@
 import Foundation
+import HalcyonImages
 
 /// The frames of an animated GIF.
 ///

@@ -1,4 +1,5 @@
 import Foundation
+import HalcyonImages
 
 extension ImageCodecs {
     /// The registry of the built-in codecs: JPEG, PNG with APNG, WebP and GIF; made when it is first used. JPEG is written at a quality
@@ -17,7 +18,7 @@ extension ImageDecoder {
         self.init(codecs: .standard, options: options)
     }
 
-    /// A decoder by the standard registry that refuses pictures of more pixels (``ImageDecodingOptions/pixelLimit``).
+    /// A decoder by the standard registry that refuses pictures of more pixels (`ImageDecodingOptions.pixelLimit`).
     public init(pixelLimit: Int) {
         self.init()
         self.pixelLimit = pixelLimit

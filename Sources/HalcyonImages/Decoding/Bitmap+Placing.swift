@@ -1,6 +1,6 @@
 extension Bitmap {
     /// The picture on a larger, transparent one, its top left at `x`, `y`; it must lie inside.
-    func placed(on canvas: PixelSize, x: Int, y: Int) -> Bitmap {
+    package func placed(on canvas: PixelSize, x: Int, y: Int) -> Bitmap {
         guard canvas != size else { return self }
         var all = [UInt8](repeating: 0, count: canvas.pixelCount * 4)
         for row in 0..<height {

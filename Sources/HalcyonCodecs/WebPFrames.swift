@@ -1,4 +1,5 @@
 import Foundation
+import HalcyonImages
 
 /// The frames of an animated WebP (RFC 9649, section 2.7.1.1), drawn as libwebp's own decoder of animations does: the background
 /// colour is not used, disposal makes transparent.
