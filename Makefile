@@ -36,8 +36,8 @@ test:
 	@.ci/install-dependencies tests
 	@.ci/check-tests
 	swift build --build-tests
-	.ci/within 30 swift test --skip-build --skip '^HalcyonTests\.'
-	.ci/within 30 swift test --skip-build --filter '^HalcyonTests\.'
+	.ci/within 30 swift test --skip-build --skip '^Halcyon(ServiceLifecycle)?Tests\.'
+	.ci/within 30 swift test --skip-build --filter '^Halcyon(ServiceLifecycle)?Tests\.'
 	$(MAKE) example
 
 # SECONDS=20 for the short form. See Tests/Fuzzing/run.

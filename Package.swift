@@ -108,7 +108,7 @@ let package = Package(
         .target(
             name: "HalcyonCache",
             dependencies: [
-                "HalcyonEviction", "HalcyonAccessLog", "HalcyonSupport", "CProcessor",
+                "HalcyonEviction", "HalcyonAccessLog", "HalcyonAccessLogReading", "HalcyonSupport", "CProcessor",
                 .product(name: "GRDB", package: "GRDB.swift"), .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),

@@ -50,7 +50,7 @@ public final class AccessLog: Sendable {
     ///   - user: the user or profile; `nil` or empty where unknown.
     ///   - time: microseconds since 1970; `nil` is now.
     public func record(
-        _ key: String, cost: Int, categories: [String] = [], outcome: LoggedAccess.Outcome, user: String? = nil,
+        _ key: String, cost: Int, categories: [String] = [], outcome: RecordedAccess.Outcome, user: String? = nil,
         at time: Int64? = nil
     ) {
         let signal = buffer.add(

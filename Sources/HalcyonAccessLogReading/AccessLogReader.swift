@@ -50,7 +50,7 @@ public final class AccessLogReader {
     /// The next accesses; none at the end.
     ///
     /// - Throws: ``AccessLogError`` if the file is damaged.
-    public func next() throws(AccessLogError) -> [LoggedAccess] {
+    public func next() throws(AccessLogError) -> [RecordedAccess] {
         do {
             return try queue.inDatabase { try batch($0, costs: [:]) }
         } catch {
@@ -60,7 +60,7 @@ public final class AccessLogReader {
 
     /// The next accesses as in a trace: an access without a size, such as a miss, gets the first size that is known of its
     /// key. O(accesses of the log) at the first call.
-    func nextWithCosts() throws(AccessLogError) -> [LoggedAccess] {
+    func nextWithCosts() throws(AccessLogError) -> [RecordedAccess] {
         do {
             return try queue.inDatabase { db in
                 let costs = try laterCosts ?? AccessLogReader.laterCosts(db)
@@ -72,7 +72,7 @@ public final class AccessLogReader {
         }
     }
 
-    private func batch(_ db: Database, costs: [Int64: Int]) throws -> [LoggedAccess] {
+    private func batch(_ db: Database, costs: [Int64: Int]) throws -> [RecordedAccess] {
         // CROSS JOIN keeps SQLite from putting the keys in the outer loop.
         let rows = try Row.fetchCursor(
             db.cachedStatement(
@@ -82,20 +82,20 @@ public final class AccessLogReader {
                     FROM access CROSS JOIN key ON key.id = access.key
                     WHERE access.id > ? ORDER BY access.id LIMIT ?
                     """), arguments: [last, min(AccessLogReader.batch, toGive)])
-        var accesses: [LoggedAccess] = []
+        var accesses: [RecordedAccess] = []
         while let row = try rows.next() {
             last = row[0]
-            guard let outcome = LoggedAccess.Outcome(rawValue: row[7]) else {
+            guard let outcome = RecordedAccess.Outcome(rawValue: row[7]) else {
                 throw AccessLogError(
                     path, .damaged,
                     "is damaged (access \(last) has the outcome \(row[7] as Int64), which there is none of)")
             }
             let cost: Int = row[3]
             accesses.append(
-                LoggedAccess(
+                RecordedAccess(
                     time: row[1], key: row[2], cost: cost > 0 ? cost : costs[row[8]] ?? cost,
                     categories: (row[4] as Int64?).flatMap { sets[$0] } ?? [],
-                    outcome: outcome, user: (row[5] as Int64?).flatMap { users[$0] }, session: row[6]))
+                    user: (row[5] as Int64?).flatMap { users[$0] }, outcome: outcome, session: row[6]))
         }
         toGive -= accesses.count
         return accesses

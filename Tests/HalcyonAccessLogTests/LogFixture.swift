@@ -30,7 +30,7 @@ final class LogFixture: Sendable {
     }
 
     /// All accesses in the file; none where a process was killed before it wrote any.
-    func accesses() throws -> [LoggedAccess] {
+    func accesses() throws -> [RecordedAccess] {
         let reader: AccessLogReader
         do throws(AccessLogError) {
             reader = try AccessLogReader(path: path)
@@ -38,7 +38,7 @@ final class LogFixture: Sendable {
             if error.reason == .empty { return [] }
             throw error
         }
-        var all: [LoggedAccess] = []
+        var all: [RecordedAccess] = []
         while true {
             let batch = try reader.next()
             if batch.isEmpty { return all }

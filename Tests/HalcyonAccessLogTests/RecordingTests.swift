@@ -13,17 +13,17 @@ struct RecordingTests {
     @Test("what is recorded is read back, field by field and in order")
     func fields() async throws {
         let log = fixture.log()
-        var expected: [LoggedAccess] = []
-        for (number, outcome) in LoggedAccess.Outcome.allCases.enumerated() {
+        var expected: [RecordedAccess] = []
+        for (number, outcome) in RecordedAccess.Outcome.allCases.enumerated() {
             let categories = Array(["cats", "dogs", "birds"].prefix(number % 4))
             let user = number % 2 == 0 ? "ada" : nil
             log.record(
                 "https://e.org/\(number % 3)", cost: number * 1_000, categories: categories, outcome: outcome,
                 user: user, at: Int64(number) * 1_500_000)
             expected.append(
-                LoggedAccess(
+                RecordedAccess(
                     time: Int64(number) * 1_500_000, key: "https://e.org/\(number % 3)", cost: number * 1_000,
-                    categories: categories, outcome: outcome, user: user, session: 1))
+                    categories: categories, user: user, outcome: outcome, session: 1))
         }
         try await log.flush()
         #expect(try fixture.accesses() == expected)

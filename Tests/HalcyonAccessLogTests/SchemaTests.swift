@@ -40,10 +40,10 @@ struct SchemaTests {
         """
 
     static let ofVersion1 = [
-        LoggedAccess(
+        RecordedAccess(
             time: 1_000_000, key: "00112233445566778899aabbccddeeff", cost: 500, categories: ["dogs", "cats"],
-            outcome: .network, user: "ada", session: 1),
-        LoggedAccess(time: 2_500_000, key: "abc", cost: 60, outcome: .memory, session: 1),
+            user: "ada", outcome: .network, session: 1),
+        RecordedAccess(time: 2_500_000, key: "abc", cost: 60, outcome: .memory, session: 1),
     ]
 
     @Test("a file of version 1 is read as it is, and is brought up to date by the first writing, nothing lost")
@@ -54,8 +54,8 @@ struct SchemaTests {
         let log = fixture.log()
         log.record("abc", cost: 60, categories: ["dogs", "cats"], outcome: .disk, user: "ada", at: 3_000_000)
         try await log.close()
-        let added = LoggedAccess(
-            time: 3_000_000, key: "abc", cost: 60, categories: ["dogs", "cats"], outcome: .disk, user: "ada", session: 2
+        let added = RecordedAccess(
+            time: 3_000_000, key: "abc", cost: 60, categories: ["dogs", "cats"], user: "ada", outcome: .disk, session: 2
         )
         #expect(try fixture.accesses() == SchemaTests.ofVersion1 + [added])
         let counts = try fixture.sql { db in
@@ -134,7 +134,7 @@ struct SchemaTests {
         for number in 0..<50 {
             log.record(
                 "k\(number % 20)", cost: 10 + number % 20, categories: ["c\(number % 3)"],
-                outcome: LoggedAccess.Outcome.allCases[number % 5], user: "u\(number % 2)",
+                outcome: RecordedAccess.Outcome.allCases[number % 5], user: "u\(number % 2)",
                 at: 1_700_000_000_000_000 + Int64(number) * 3_600_000_000)
         }
         try await log.flush()

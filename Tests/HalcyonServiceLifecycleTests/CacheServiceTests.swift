@@ -16,7 +16,7 @@ struct CacheServiceTests {
         )
     }
 
-    @Test("a graceful shutdown closes all caches, with what was stored before", .timeLimit(.minutes(1)))
+    @Test("a graceful shutdown closes all caches, with what was stored before", .timeLimit(.minutes(10)))
     func shutdown() async throws {
         let folder = try TemporaryFolder()
         let (cache, storage) = try caches(in: folder)
@@ -40,7 +40,7 @@ struct CacheServiceTests {
         withExtendedLifetime((cache, storage)) {}
     }
 
-    @Test("the cancellation of its task closes the caches, too", .timeLimit(.minutes(1)))
+    @Test("the cancellation of its task closes the caches, too", .timeLimit(.minutes(10)))
     func cancellation() async throws {
         let folder = try TemporaryFolder()
         let (cache, storage) = try caches(in: folder)

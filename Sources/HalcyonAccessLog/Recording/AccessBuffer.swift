@@ -1,3 +1,4 @@
+import HalcyonAccessLogReading
 import Synchronization
 
 /// What waits to be written: filled by any thread, emptied by the writer.
@@ -14,11 +15,12 @@ final class AccessBuffer: Sendable {
     }
 
     private struct State {
-        var current: [BufferedAccess] = []
-        var full: [[BufferedAccess]] = []
-        var spares: [[BufferedAccess]] = []
+        var current: [RecordedAccess] = []
+        var full: [[RecordedAccess]] = []
+        var spares: [[RecordedAccess]] = []
         var isRecording: Bool
-        var session: UInt32 = 0
+        /// Counted from 0 since the log was made; the writer gives it a number in the file.
+        var session: Int64 = 0
         var timerIsSet = false
         var writerIsCalled = false
         var statistics = AccessLogStatistics()
@@ -40,7 +42,7 @@ final class AccessBuffer: Sendable {
     ///
     /// Without a time it is stamped under the lock, so that order and time agree.
     func add(
-        time: Int64?, cost: Int, key: String, categories: [String], user: String?, outcome: LoggedAccess.Outcome
+        time: Int64?, cost: Int, key: String, categories: [String], user: String?, outcome: RecordedAccess.Outcome
     ) -> Signal {
         state.withLock { state in
             guard state.isRecording else { return .nothing }
@@ -51,9 +53,9 @@ final class AccessBuffer: Sendable {
             }
             if state.current.capacity == 0 { state.current.reserveCapacity(batch) }
             state.current.append(
-                BufferedAccess(
-                    time: time ?? now(), cost: cost, key: key, categories: categories, user: user,
-                    session: state.session, outcome: outcome))
+                RecordedAccess(
+                    time: time ?? now(), key: key, cost: cost, categories: categories, user: user, outcome: outcome,
+                    session: state.session))
             state.statistics.waiting += 1
             state.statistics.recorded += 1
             if state.current.count == batch {
@@ -82,7 +84,7 @@ final class AccessBuffer: Sendable {
     var statistics: AccessLogStatistics { state.withLock { $0.statistics } }
 
     /// Takes everything that waits, in the order of recording.
-    func take() -> [[BufferedAccess]] {
+    func take() -> [[RecordedAccess]] {
         state.withLock { state in
             var batches = state.full
             state.full = []
@@ -107,7 +109,7 @@ final class AccessBuffer: Sendable {
     }
 
     /// Counts a batch as written and takes its storage back.
-    func wrote(_ batch: consuming [BufferedAccess]) {
+    func wrote(_ batch: consuming [RecordedAccess]) {
         let count = batch.count
         batch.removeAll(keepingCapacity: true)
         let spare = batch

@@ -1,3 +1,4 @@
+import HalcyonAccessLogReading
 import Foundation
 import GRDB
 
@@ -8,7 +9,7 @@ enum LogDeletion {
     case everything
 
     /// Whether an access that is not yet written is meant.
-    func includes(_ access: BufferedAccess) -> Bool {
+    func includes(_ access: RecordedAccess) -> Bool {
         switch self {
         case .user(let name): access.user.map { ByteName.kept($0) == ByteName.kept(name) } ?? false
         case .category(let name): access.categories.contains { ByteName.kept($0) == ByteName.kept(name) }

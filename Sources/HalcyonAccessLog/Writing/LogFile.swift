@@ -1,3 +1,4 @@
+import HalcyonAccessLogReading
 import Foundation
 import GRDB
 
@@ -137,7 +138,7 @@ struct LogFile {
     }
 
     /// Adds accesses in one transaction.
-    mutating func append(_ batch: [BufferedAccess]) throws {
+    mutating func append(_ batch: [RecordedAccess]) throws {
         try write { names, db in
             let insert = try AccessInsertion(db)
             for index in batch.indices {

@@ -1,3 +1,4 @@
+import HalcyonAccessLogReading
 import Foundation
 
 /// Writes what was recorded, keeps the file within its bounds, and copes with a file that cannot be written.
@@ -9,7 +10,7 @@ actor LogWriter {
     private var retention: Retention
     private var file: LogFile?
     /// Taken from the buffer, not yet written.
-    private var batches: [[BufferedAccess]] = []
+    private var batches: [[RecordedAccess]] = []
     private var lostBefore = 0
     private var isClosed = false
 

@@ -14,7 +14,7 @@ struct NameTables {
     private var categories: [ByteName: Int64] = [:]
     private var users: [ByteName: Int64] = [:]
     /// By number in the buffer.
-    private var sessions: [UInt32: Int64] = [:]
+    private var sessions: [Int64: Int64] = [:]
 
     /// Counts how often something was forgotten: who remembers numbers on its own compares it.
     private(set) var generation = 0
@@ -106,7 +106,7 @@ struct NameTables {
     }
 
     /// The number of a session, which starts with the first access that is written of it.
-    mutating func session(_ number: UInt32, started: Int64, _ db: Database) throws -> Int64 {
+    mutating func session(_ number: Int64, started: Int64, _ db: Database) throws -> Int64 {
         if let known = sessions[number] { return known }
         try db.execute(sql: "INSERT INTO session (started) VALUES (?)", arguments: [started])
         sessions[number] = db.lastInsertedRowID

@@ -1,3 +1,5 @@
+import HalcyonAccessLog
+
 /// Who writes down what an ``ImageCache`` was asked for, such as an access log.
 ///
 /// Each access is told once: a hit when it is looked up, anything else when its value is stored, so that what is recorded
@@ -9,42 +11,11 @@ public protocol AccessRecorder: Sendable {
     func record(_ access: RecordedAccess)
 }
 
-/// One access, as it is told to an ``AccessRecorder``.
-public struct RecordedAccess: Sendable, Equatable {
-    /// What became of it.
-    public enum Outcome: String, Sendable, CaseIterable {
-        /// Found in memory.
-        case memory
-        /// Found on disk.
-        case disk
-        /// Not found; loaded and stored.
-        case network
-        /// Found in memory or on disk, where a store ahead of need had put it and nobody had asked for it since.
-        case prefetched
-        /// Not found and not loaded.
-        case miss
-    }
-
-    /// The wall time in microseconds since 1970.
-    public var time: Int64
-    /// The computed key.
-    public var key: String
-    /// What the value costs in memory; 0 if there is none.
-    public var cost: Int
-    /// The categories that the caller named.
-    public var categories: [String]
-    /// Who asked.
-    public var user: String?
-    /// What became of it.
-    public var outcome: Outcome
-
-    /// An access.
-    public init(time: Int64, key: String, cost: Int, categories: [String], user: String?, outcome: Outcome) {
-        self.time = time
-        self.key = key
-        self.cost = cost
-        self.categories = categories
-        self.user = user
-        self.outcome = outcome
+extension AccessLog: AccessRecorder {
+    /// Records an access to an ``ImageCache``.
+    public func record(_ access: RecordedAccess) {
+        record(
+            access.key, cost: access.cost, categories: access.categories, outcome: access.outcome, user: access.user,
+            at: access.time)
     }
 }

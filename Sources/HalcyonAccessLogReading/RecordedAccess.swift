@@ -1,5 +1,5 @@
-/// One access as a log holds it.
-public struct LoggedAccess: Sendable, Equatable {
+/// An access to a cache: what a cache reports and a log contains.
+public struct RecordedAccess: Sendable, Equatable {
     /// Where an access was served from.
     public enum Outcome: UInt8, Sendable, CaseIterable {
         /// Found in memory.
@@ -16,7 +16,7 @@ public struct LoggedAccess: Sendable, Equatable {
 
     /// When it happened, in microseconds since 1970.
     public var time: Int64
-    /// The key, or where the log keeps hashes the 32 hexadecimal digits of its hash.
+    /// The computed key. Read from a log that keeps hashes, the 32 hexadecimal digits of its hash.
     public var key: String
     /// The size in bytes; 0 is unknown.
     public var cost: Int
@@ -26,14 +26,14 @@ public struct LoggedAccess: Sendable, Equatable {
     public var outcome: Outcome
     /// The user or profile; `nil` where unknown.
     public var user: String?
-    /// The number of the session in this log: one from each opening of the log to its closing, or to
-    /// `AccessLog.beginSession()`.
+    /// The number of the session in a log: one from each opening of the log to its closing, or to
+    /// `AccessLog.beginSession()`. 0 for an access that is in no log.
     public var session: Int64
 
     /// An access.
     public init(
-        time: Int64, key: String, cost: Int, categories: [String] = [], outcome: Outcome, user: String? = nil,
-        session: Int64
+        time: Int64, key: String, cost: Int, categories: [String] = [], user: String? = nil, outcome: Outcome,
+        session: Int64 = 0
     ) {
         self.time = time
         self.key = key
