@@ -1,6 +1,5 @@
 import Foundation
 import Halcyon
-import HalcyonAccessLog
 import HalcyonTestSupport
 import HalcyonTrace
 import Testing
