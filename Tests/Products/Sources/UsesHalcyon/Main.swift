@@ -37,7 +37,7 @@ struct Main {
         do {
             _ = PolicyCatalogue.standard.serving(try PretrainedModel(contentsOf: missing), mode: .frozen)
             fatalError("There is no model.")
-        } catch is ModelFileError {}
+        } catch {}
         await cache.close()
         try await log.close()
     }

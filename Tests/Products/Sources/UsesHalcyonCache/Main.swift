@@ -9,7 +9,7 @@ struct Main {
         defer { try? FileManager.default.removeItem(at: folder) }
         let cache = try ImageCache<Data>(name: "a", cacheDirectoryURL: folder, policyNamed: "s3-fifo")
         await cache.store(Data([1, 2, 3]), forKey: "a")
-        await cache.clearMemoryCache()
+        cache.clearMemoryCache()
         guard try await cache.image(forKey: "a").image == Data([1, 2, 3]) else { fatalError("The value is lost.") }
     }
 }
