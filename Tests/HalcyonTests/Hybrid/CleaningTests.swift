@@ -239,13 +239,40 @@ struct CleaningTests {
             #expect(source != .nothing)
         }
 
-        @Test("a watch without a stall waits in vain, and a folder cannot be watched")
+        @Test("a watch without a stall ends with the time, and a folder cannot be watched")
         func idleWatch() throws {
             let folder = try DiskFixture().folder
             _ = try folder.file("pressure", "")
             let watch = try #require(PressureWatch(path: folder.path + "/pressure", kind: .some))
             #expect(PressureWatch.wait([watch], milliseconds: 1) == [])
             #expect(PressureWatch(path: folder.path, kind: .some) == nil)
+        }
+
+        @Test("when the watched file ends, as with a removed control group, the use of the limit is watched")
+        func endedWatch() throws {
+            // A terminal whose other side is closed reports POLLERR and POLLHUP, as a pressure file of a removed group does.
+            let terminal = posix_openpt(O_RDWR | O_NOCTTY)
+            try #require(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0)
+            let name = try #require(ptsname(terminal).map { String(cString: $0) })
+            let folder = try DiskFixture().folder
+            for path in ["/proc/self", "/sys/fs/cgroup/g"] {
+                try FileManager.default.createDirectory(
+                    atPath: folder.path + path, withIntermediateDirectories: true)
+            }
+            _ = try folder.file("proc/self/cgroup", "0::/g\n")
+            _ = try folder.file("sys/fs/cgroup/g/memory.current", "990\n")
+            _ = try folder.file("sys/fs/cgroup/g/memory.max", "1000\n")
+            let stalls = folder.path + "/sys/fs/cgroup/g/memory.pressure"
+            try FileManager.default.createSymbolicLink(atPath: stalls, withDestinationPath: name)
+            let trigger = MemoryPressureTrigger(root: folder.path, interval: 1_000)
+            #expect(trigger.source == .stalls(path: stalls))
+            let heard = DispatchSemaphore(value: 0)
+            let subscription = trigger.subscribe { if case .memoryPressure(.full) = $0 { heard.signal() } }
+            close(terminal)
+            #expect(heard.wait(timeout: .now() + 60) == .success)
+            #expect(
+                trigger.source == .use(current: folder.path + "/sys/fs/cgroup/g/memory.current", limit: 1_000))
+            subscription.cancel()
         }
 
         @Test("row 32: from nine tenths of the limit memory is short")
