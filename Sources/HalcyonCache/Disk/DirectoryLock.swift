@@ -36,7 +36,7 @@ final class DirectoryLock: Sendable {
 
     /// Whether the directory is no more at the path where it was: somebody removed it, and may have made another there, which
     /// then may be another process' to use. One system call.
-    func isGone(from url: URL) -> Bool {
+    func isMissing(from url: URL) -> Bool {
         var status = stat()
         if stat(url.path, &status) != 0 { return errno == ENOENT }
         return status.st_dev != number.device || status.st_ino != number.node

@@ -5,7 +5,7 @@
 enum DiskRecovery {
     /// The result: what to hold for resident, by last access, oldest first; files to remove; whether the index differs.
     struct Result: Equatable {
-        var residents: [DiskIndex.Row] = []
+        var residents: [IndexDatabase.Row] = []
         /// Files whose bytes are not those that were stored.
         var damaged: [String] = []
         /// Rows whose file is gone.
@@ -15,7 +15,7 @@ enum DiskRecovery {
     }
 
     /// Puts files and rows together. O(n log n).
-    static func merge(files: [(name: String, status: CacheFolder.Status)], rows: [DiskIndex.Row]) -> Result {
+    static func merge(files: [(name: String, status: CacheFolder.Status)], rows: [IndexDatabase.Row]) -> Result {
         var known = Dictionary(rows.map { ($0.name, $0) }) { first, _ in first }
         var result = Result()
         result.residents.reserveCapacity(files.count)
@@ -23,7 +23,7 @@ enum DiskRecovery {
             guard var row = known.removeValue(forKey: name) else {
                 let renewal = status.expires == .max ? .max : max(status.expires - status.accessed, 0)
                 result.residents.append(
-                    DiskIndex.Row(
+                    IndexDatabase.Row(
                         name: name, size: status.size, length: status.length, accessed: status.accessed,
                         expires: status.expires, renewal: renewal, fingerprint: Fingerprints.unknown, categories: []))
                 result.corrected.append(name)

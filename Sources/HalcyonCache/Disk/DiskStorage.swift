@@ -28,26 +28,26 @@ public final class DiskStorage<Value: DataTransformable & Sendable>: Sendable {
         clock: any CacheClock = SystemClock(), flushDelay: Double = 1,
         onStep: @escaping @Sendable (DiskStep) throws -> Void,
         beforeListing: @escaping @Sendable () throws -> Void = {},
-        onDeparture: (@Sendable ([Departure]) -> Void)? = nil
+        onRemoval: (@Sendable ([Removal]) -> Void)? = nil
     ) throws {
         try self.init(
             files: FileStore(
                 config: config, policy: policy, seed: 1, clock: clock, flushDelay: flushDelay, onStep: onStep,
-                beforeListing: beforeListing, onDeparture: onDeparture))
+                beforeListing: beforeListing, onRemoval: onRemoval))
     }
 
     /// A storage under a policy; what its folder holds is taken in, in the background.
     ///
     /// - Parameters:
     ///   - seed: of everything random in the policy.
-    ///   - onDeparture: hears who left and why, by the names of their files, on the thread that caused it.
+    ///   - onRemoval: hears who left and why, by the names of their files, on the thread that caused it.
     /// - Throws: ``CacheError`` if the directory cannot be made or belongs to another storage.
     public convenience init(
         config: Config, configured policy: ConfiguredPolicy, seed: UInt64 = 1, clock: any CacheClock = SystemClock(),
-        onDeparture: (@Sendable ([Departure]) -> Void)? = nil
+        onRemoval: (@Sendable ([Removal]) -> Void)? = nil
     ) throws {
         try self.init(
-            files: FileStore(config: config, policy: policy, seed: seed, clock: clock, onDeparture: onDeparture))
+            files: FileStore(config: config, policy: policy, seed: seed, clock: clock, onRemoval: onRemoval))
     }
 
     /// A storage under a policy of the given type, by default least recently used.
@@ -56,10 +56,10 @@ public final class DiskStorage<Value: DataTransformable & Sendable>: Sendable {
     @inline(__always)
     public convenience init<Policy: CataloguedPolicy & ~Copyable>(
         config: Config, policy: Policy.Type = LRU.self, seed: UInt64 = 1, clock: any CacheClock = SystemClock(),
-        onDeparture: (@Sendable ([Departure]) -> Void)? = nil
+        onRemoval: (@Sendable ([Removal]) -> Void)? = nil
     ) throws {
         try self.init(
-            config: config, configured: ConfiguredPolicy(policy), seed: seed, clock: clock, onDeparture: onDeparture)
+            config: config, configured: ConfiguredPolicy(policy), seed: seed, clock: clock, onRemoval: onRemoval)
     }
 
     /// A storage under a policy of a catalogue, by name: `s3-fifo`, `learned(horizon=2)`.
@@ -67,11 +67,11 @@ public final class DiskStorage<Value: DataTransformable & Sendable>: Sendable {
     /// - Throws: ``CacheError``, or `PolicyError` if there is no such policy or it does not take these settings.
     public convenience init(
         config: Config, policyNamed name: String, in catalogue: PolicyCatalogue = .classical, seed: UInt64 = 1,
-        clock: any CacheClock = SystemClock(), onDeparture: (@Sendable ([Departure]) -> Void)? = nil
+        clock: any CacheClock = SystemClock(), onRemoval: (@Sendable ([Removal]) -> Void)? = nil
     ) throws {
         try self.init(
             config: config, configured: catalogue.livePolicy(name), seed: seed, clock: clock,
-            onDeparture: onDeparture)
+            onRemoval: onRemoval)
     }
 
     // MARK: - Values
@@ -139,13 +139,13 @@ public final class DiskStorage<Value: DataTransformable & Sendable>: Sendable {
     /// A file whose row in the index was lost has no categories until it is stored again, or loaded with categories: the process
     /// was killed within about a second after the store, or the index was damaged. Such a file stays.
     public func remove(category: String) {
-        files.change { state, _ in state.ledger.depart(category: category, .removed) }
+        files.change { state, _ in state.entries.remove(category: category, reason: .removed) }
     }
 
     /// Removes all values. O(values).
     public func removeAll() {
         files.change { state, _ in
-            state.ledger.departAll(.cleared)
+            state.entries.removeAll(reason: .cleared)
         } then: {
             for (name, _) in (try? files.list()) ?? [] { files.removeFile(name) }
         }
@@ -153,21 +153,21 @@ public final class DiskStorage<Value: DataTransformable & Sendable>: Sendable {
 
     /// Removes what has expired, and returns who left. O(values).
     @discardableResult
-    public func removeExpiredValues() -> [Departure] {
-        files.change { state, now in state.ledger.departExpired(at: now) }
+    public func removeExpiredValues() -> [Removal] {
+        files.change { state, now in state.entries.removeExpired(at: now) }
     }
 
     /// Evicts until the limit of the size holds, and returns who left. It always holds while the storage runs, unless
     /// files grew behind its back; those are then measured anew. O(values).
     @discardableResult
-    public func removeSizeExceededValues() -> [Departure] {
+    public func removeSizeExceededValues() -> [Removal] {
         files.measure()
     }
 
     /// Evicts down to a size, as the policy chooses. The limit stays as it is.
     @discardableResult
-    public func trim(toSize size: Int) -> [Departure] {
-        files.change { state, now in state.ledger.trim(to: max(size, 0), at: now) }
+    public func trim(toSize size: Int) -> [Removal] {
+        files.change { state, now in state.entries.trim(to: max(size, 0), at: now) }
     }
 
     /// Says whether what was stored ahead of need is still likely to be asked for; if not, it is the first to go.
@@ -176,20 +176,20 @@ public final class DiskStorage<Value: DataTransformable & Sendable>: Sendable {
     // MARK: - What is held
 
     /// What all files take on the disk, in bytes; blocks × 512. 0 if the folder was deleted. Waits for the first listing.
-    public var totalSize: Int { files.look(0) { $0.ledger.used } }
+    public var totalSize: Int { files.look(0) { $0.entries.used } }
 
     /// The number of values. Waits for the first listing.
-    public var count: Int { files.look(0) { $0.ledger.count } }
+    public var count: Int { files.look(0) { $0.entries.count } }
 
     /// What is held of a category. Waits for the first listing.
     public func use(category: String) -> CategoryUse {
         files.look(CategoryUse()) { state in
-            state.ledger.categories.number(of: category).map { state.ledger.tallies.use($0) } ?? CategoryUse()
+            state.entries.categories.number(of: category).map { state.entries.counters.use($0) } ?? CategoryUse()
         }
     }
 
     /// What was counted since the storage was made. O(categories).
-    public var statistics: StorageStatistics { files.state.withLock { $0.ledger.statistics } }
+    public var statistics: StorageStatistics { files.state.withLock { $0.entries.statistics } }
 
     /// The folder of the files.
     public var directoryURL: URL { files.folder.url }
@@ -232,8 +232,8 @@ public final class DiskStorage<Value: DataTransformable & Sendable>: Sendable {
         if sweeps { files.sweep() }
         if isDue {
             files.change { state, now in
-                state.ledger.apply(state.config.categoryRules, time: now)
-                state.ledger.limit(state.config.limits, at: now)
+                state.entries.apply(state.config.categoryRules, time: now)
+                state.entries.limit(state.config.limits, at: now)
             }
         }
         return result

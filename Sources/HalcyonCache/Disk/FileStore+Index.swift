@@ -1,17 +1,17 @@
 import Foundation
 import HalcyonEviction
 
-// How files, ledger and index are brought into agreement: at the start, by a measurement, and by each flush.
+// How files, entries and index are brought into agreement: at the start, by a measurement, and by each flush.
 extension FileStore {
     // MARK: - Listing
 
     /// Lists the folder, puts files and index together, and tells the policy of them in the order of their last access.
     ///
     /// - Returns: the entries that left.
-    func recover(_ beforeListing: () throws -> Void) -> [Departure] {
-        let opened = try? DiskIndex.open(in: folder.hidden)
-        index.withLock { $0 = opened?.index }
-        let rows = opened?.rows ?? (try? DiskIndex.rowsOfClosed(in: folder.hidden)) ?? []
+    func recover(_ beforeListing: () throws -> Void) -> [Removal] {
+        let opened = try? IndexDatabase.open(in: folder.hidden)
+        database.withLock { $0 = opened?.database }
+        let rows = opened?.rows ?? (try? IndexDatabase.rowsOfClosed(in: folder.hidden)) ?? []
         folder.removeParts()
         let found: DiskRecovery.Result?
         do {
@@ -20,8 +20,8 @@ extension FileStore {
         } catch {
             found = nil
         }
-        let departures = mutation.withLock { _ -> [Departure] in
-            let (gone, refused) = state.withLock { state -> ([Departure], [String]) in
+        let removals = mutation.withLock { _ -> [Removal] in
+            let (removals, refused) = state.withLock { state -> ([Removal], [String]) in
                 let refused = (found?.residents ?? []).filter { !state.adopt($0) }.map(\.name)
                 for name in (found?.corrected ?? []) + (found?.vanished ?? []) + (found?.damaged ?? []) {
                     state.unindexed.insert(name)
@@ -32,20 +32,20 @@ extension FileStore {
                 for (name, time, extending, context) in early {
                     _ = state.load(name, at: time, extending: extending, context: context)
                 }
-                return (state.takeDepartures(), refused)
+                return (state.takeRemovals(), refused)
             }
-            for name in (found?.damaged ?? []) + refused + gone.map(\.key) { removeFile(name) }
-            return gone
+            for name in (found?.damaged ?? []) + refused + removals.map(\.key) { removeFile(name) }
+            return removals
         }
         scheduleFlush()
-        return departures
+        return removals
     }
 
     /// Compares all residents with their files, corrects what differs, and evicts until the limit holds. Where the first listing
     /// failed, it is made up for. Files are looked at while readers and writers go on; only those that seem to differ are looked at
     /// again while no file changes.
     @discardableResult
-    func measure() -> [Departure] {
+    func measure() -> [Removal] {
         waitUntilListed()
         noticeLoss()
         let (residents, isUnlisted) = state.withLock { state in (state.sizes, state.listing == .failed) }
@@ -53,14 +53,14 @@ extension FileStore {
         return change(
             having: {
                 (
-                    files: isUnlisted && !isFolderGone ? try? list() : nil,
+                    files: isUnlisted && !isFolderMissing ? try? list() : nil,
                     statuses: differing.map { ($0, folder.status($0)) }
                 )
             },
             { state, found, now in
                 if state.listing == .failed, let files = found.files { state.complete(with: files) }
                 for (name, status) in found.statuses { state.correct(name, status) }
-                state.ledger.limit(state.ledger.limits, at: now)
+                state.entries.limit(state.entries.limits, at: now)
             })
     }
 
@@ -78,20 +78,20 @@ extension FileStore {
         }
         if isIdle { return }
         // Another's folder may be there now; its index and its files are not ours to touch.
-        if isFolderGone { return }
-        index.withLock { index in
-            if index?.isInPlace == false { index = nil }
-            let isAnew = index == nil
-            if isAnew { index = try? DiskIndex.open(in: folder.hidden).index }
-            let (rows, removed) = takeDue(everything: isAnew && index != nil)
+        if isFolderMissing { return }
+        database.withLock { database in
+            if database?.isInPlace == false { database = nil }
+            let isNew = database == nil
+            if isNew { database = try? IndexDatabase.open(in: folder.hidden).database }
+            let (rows, removed) = takeDue(everything: isNew && database != nil)
             if rows.isEmpty && removed.isEmpty { return }
             do {
                 try folder.onStep(.indexing)
-                guard let open = index else { throw SystemError(code: EIO) }
+                guard let open = database else { throw SystemError(code: EIO) }
                 try open.update(rows, removing: removed)
                 try folder.onStep(.indexed)
             } catch {
-                index = nil
+                database = nil
                 state.withLock { $0.unindexed.formUnion(rows.map(\.name) + removed) }
             }
         }
@@ -100,7 +100,7 @@ extension FileStore {
     /// What the index is to be told, and that only: files are seen to here.
     ///
     /// - Parameter everything: whether of all residents, not of those alone that changed.
-    private func takeDue(everything: Bool) -> (rows: [DiskIndex.Row], removed: [String]) {
+    private func takeDue(everything: Bool) -> (rows: [IndexDatabase.Row], removed: [String]) {
         mutation.withLock { _ in
             let (due, touched, undeleted) = state.withLock { state in
                 state.isFlushScheduled = false
@@ -117,7 +117,7 @@ extension FileStore {
 
     /// Removes a file, now or as soon as that can be done. Called with `mutation` held.
     func removeFile(_ name: String) {
-        if isFolderGone { return }
+        if isFolderMissing { return }
         if !folder.remove(name) { state.withLock { _ = $0.undeleted.insert(name) } }
     }
 }

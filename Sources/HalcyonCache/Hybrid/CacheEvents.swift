@@ -7,7 +7,7 @@ public enum CacheEvent: Sendable, Equatable {
     /// A store that was asked for.
     case store(key: String, categories: [String])
     /// A value left a tier.
-    case departure(CacheType, Departure)
+    case removal(CacheType, Removal)
     /// Cleaning removed files, by their names.
     case cleaned(hashes: [String])
     /// The disk failed; in words.
@@ -134,9 +134,9 @@ package final class CacheEventHub: Sendable {
     private func forget(_ number: Int) {
         // The continuation is destroyed outside of the lock.
         _ = state.withLock { state in
-            let gone = state.listeners.removeValue(forKey: number)
+            let removed = state.listeners.removeValue(forKey: number)
             set(.stream, !state.listeners.isEmpty)
-            return gone
+            return removed
         }
     }
 
@@ -175,9 +175,9 @@ package final class CacheEventHub: Sendable {
         send(.failure("\(error)"))
     }
 
-    package func departed(_ type: CacheType, _ departures: [Departure]) {
-        for departure in departures { send(.departure(type, departure)) }
-        if isObserved { observer.withLock { $0 }?.departed(type, departures) }
+    package func removed(_ type: CacheType, _ removals: [Removal]) {
+        for removal in removals { send(.removal(type, removal)) }
+        if isObserved { observer.withLock { $0 }?.removed(type, removals) }
     }
 
     func send(_ event: @autoclosure () -> CacheEvent) {

@@ -4,7 +4,7 @@ package protocol CacheObserver: AnyObject, Sendable {
     /// Handles an access. Called on the caller's path.
     func accessed(_ access: RecordedAccess)
     /// Handles removals from a tier. Called on the thread that caused them.
-    func departed(_ type: CacheType, _ departures: [Departure])
+    func removed(_ type: CacheType, _ removals: [Removal])
     /// Handles that the app enters the background or is about to end.
     ///
     /// - Parameter done: called once the observer has saved its state.

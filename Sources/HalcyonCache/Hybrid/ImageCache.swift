@@ -63,13 +63,13 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
         self.clock = clock
         memoryStorage = MemoryStorage(
             memory, memoryPolicy, seed: seed, clock: clock, users: users, prefetches: true,
-            onDeparture: { hub.departed(.memory, $0) })
+            onRemoval: { hub.removed(.memory, $0) })
         core = memoryStorage.core
         self.disk = DiskOwner(clock: clock) { patience in
             try DiskStorage(
                 files: FileStore(
                     config: disk, policy: diskPolicy, seed: seed, clock: clock, users: users, prefetches: true,
-                    patience: patience, onDeparture: { hub.departed(.disk, $0) }))
+                    patience: patience, onRemoval: { hub.removed(.disk, $0) }))
         } onFailure: { error in
             hub.send(.failure("\(error)"))
         }

@@ -10,16 +10,16 @@ final class MemoryCore: Sendable {
 
     struct State: ~Copyable {
         var config: MemoryStorageConfig
-        var ledger: Ledger
+        var entries: EntryIndex
         var values: [Item?] = []
         var reads = PendingReads()
     }
 
     /// Those that left, and the values that go with them; one alone, as is common, takes no memory.
-    struct Leavers: ~Copyable, Sendable {
+    struct RemovedValues: ~Copyable, Sendable {
         private var first: Item?
         private var others: [Item] = []
-        var departures: [Departure] = []
+        var removals: [Removal] = []
 
         mutating func add(_ value: Item) {
             if first == nil { first = value } else { others.append(value) }
@@ -35,22 +35,22 @@ final class MemoryCore: Sendable {
     private let usesSystemClock: Bool
     private let hasher: KeyHash
     private let sweeper = Sweeper()
-    private let onDeparture: (@Sendable ([Departure]) -> Void)?
+    private let onRemoval: (@Sendable ([Removal]) -> Void)?
 
-    var reports: Bool { onDeparture != nil }
+    var reports: Bool { onRemoval != nil }
 
     init(
         _ config: MemoryStorageConfig, _ policy: ConfiguredPolicy, seed: UInt64, clock: any CacheClock,
-        users: UserNumbers, prefetches: Bool, onDeparture: (@Sendable ([Departure]) -> Void)?
+        users: UserNumbers, prefetches: Bool, onRemoval: (@Sendable ([Removal]) -> Void)?
     ) {
         self.clock = clock
         usesSystemClock = clock is SystemClock
-        self.onDeparture = onDeparture
-        let ledger = Ledger(
+        self.onRemoval = onRemoval
+        let entries = EntryIndex(
             policy: policy, limits: config.limits, rules: config.categoryRules, seed: seed, users: users,
             prefetches: prefetches)
-        hasher = ledger.hasher
-        state = MemoryState(State(config: config, ledger: ledger))
+        hasher = entries.hasher
+        state = MemoryState(State(config: config, entries: entries))
         sweeper.start(
             clock: clock,
             interval: { [weak self] in
@@ -63,7 +63,7 @@ final class MemoryCore: Sendable {
             work: { [weak self] in
                 guard let self else { return false }
                 if state.withLock({ $0.config.cleanInterval }) > 0 {
-                    change { state, now in state.ledger.departExpired(at: now) }
+                    change { state, now in state.entries.removeExpired(at: now) }
                 }
                 return true
             })
@@ -78,12 +78,12 @@ final class MemoryCore: Sendable {
         _ context: AccessContext, endOf ticket: PendingReads.Ticket?
     ) -> (isKept: Bool, requestNumber: Int) {
         let now = clock.now
-        var leavers: Leavers?
+        var removedValues: RemovedValues?
         let result = hasher.withHashed(key) { hashed in
             state.withLock { state -> (isKept: Bool, requestNumber: Int) in
-                let number = state.ledger.requests
+                let number = state.entries.requests
                 let expiration =
-                    expiration ?? state.ledger.expiration(ruledFor: context.categories) ?? state.config.expiration
+                    expiration ?? state.entries.expiration(ruledFor: context.categories) ?? state.config.expiration
                 var isWanted = !expiration.isPast(at: now)
                 if let ticket {
                     if !state.reads.end(ticket) { isWanted = false }
@@ -91,18 +91,18 @@ final class MemoryCore: Sendable {
                     state.reads.void(key)
                 }
                 if !isWanted {
-                    if context.isTiered && !context.isPrefetch { state.ledger.requests &+= 1 }
+                    if context.isTiered && !context.isPrefetch { state.entries.requests &+= 1 }
                     return (false, number)
                 }
-                let entry = state.ledger.store(
+                let entry = state.entries.store(
                     key, hashed, cost: cost, at: now, expiration: expiration,
                     staysInBackground: keepInBackground ?? state.config.keepWhenEnteringBackground, context: context)
-                leavers = state.takeLeavers(reporting: reports)
-                if let entry, let old = state.put(value, at: entry) { leavers.add(old) }
+                removedValues = state.takeRemovedValues(reporting: reports)
+                if let entry, let old = state.put(value, at: entry) { removedValues.add(old) }
                 return (entry != nil, number)
             }
         }
-        report(leavers)
+        report(removedValues)
         return result
     }
 
@@ -133,10 +133,10 @@ final class MemoryCore: Sendable {
         _ key: HashedKey, at now: Int64, _ extending: ExpirationExtending, _ categories: [String], _ user: String?,
         _ kind: LookUpKind
     ) -> Loaded {
-        var leavers: Leavers?
+        var removedValues: RemovedValues?
         let found = state.load(
-            key, at: now, extending, categories, user, kind, leavers: &leavers, reporting: reports)
-        report(leavers)
+            key, at: now, extending, categories, user, kind, removedValues: &removedValues, reporting: reports)
+        report(removedValues)
         if let found { return found }
         return loadAlone(key, at: now, extending, categories, user, kind)
     }
@@ -147,33 +147,33 @@ final class MemoryCore: Sendable {
         _ key: HashedKey, at now: Int64, _ extending: ExpirationExtending, _ categories: [String], _ user: String?,
         _ kind: LookUpKind
     ) -> Loaded {
-        var leavers: Leavers?
+        var removedValues: RemovedValues?
         let loaded = state.withLock { state -> Loaded in
             let loaded = state.load(key, at: now, extending, categories, user, kind)
-            leavers = state.takeLeavers(reporting: reports)
+            removedValues = state.takeRemovedValues(reporting: reports)
             return loaded
         }
-        report(leavers)
+        report(removedValues)
         return loaded
     }
 
-    /// Changes the ledger, and lets the values of those that left go once the lock is free.
+    /// Changes the entries, and lets the values of those that left go once the lock is free.
     func change(_ body: (inout State, _ now: Int64) -> Void) {
         let now = clock.now
-        let leavers = state.withLock { state -> Leavers? in
+        let removedValues = state.withLock { state -> RemovedValues? in
             body(&state, now)
-            return state.takeLeavers(reporting: reports)
+            return state.takeRemovedValues(reporting: reports)
         }
-        report(leavers)
+        report(removedValues)
     }
 
     @inline(__always)
-    func report(_ leavers: consuming Leavers?) {
-        if let leavers { report(leavers) }
+    func report(_ removedValues: consuming RemovedValues?) {
+        if let removedValues { report(removedValues) }
     }
 
-    private func report(_ leavers: consuming Leavers) {
-        if !leavers.departures.isEmpty { onDeparture?(leavers.departures) }
+    private func report(_ removedValues: consuming RemovedValues) {
+        if !removedValues.removals.isEmpty { onRemoval?(removedValues.removals) }
     }
 }
 
@@ -184,11 +184,11 @@ extension MemoryCore.State {
         _ key: HashedKey, at now: Int64, _ extending: ExpirationExtending, _ categories: [String], _ user: String?,
         _ kind: LookUpKind
     ) -> MemoryCore.Loaded {
-        let entry = ledger.load(
+        let entry = entries.load(
             key, at: now, extending: extending, categories: categories, user: user, kind: kind)
         guard let entry else { return (nil, false) }
-        let isPrefetched = ledger.notes[entry].isPrefetched
-        if isPrefetched { ledger.notes[entry].isPrefetched = false }
+        let isPrefetched = entries.notes[entry].isPrefetched
+        if isPrefetched { entries.notes[entry].isPrefetched = false }
         return (values[Int(entry)], isPrefetched)
     }
 
@@ -207,25 +207,25 @@ extension MemoryCore.State {
 
     /// The values of those that left, to be destroyed by the caller once the lock is free; `nil` if nobody left.
     @inline(__always)
-    mutating func takeLeavers(reporting: Bool) -> MemoryCore.Leavers? {
-        ledger.gone.isEmpty ? nil : takeLeavers(reporting)
+    mutating func takeRemovedValues(reporting: Bool) -> MemoryCore.RemovedValues? {
+        entries.removed.isEmpty ? nil : takeRemovedValues(reporting)
     }
 
-    private mutating func takeLeavers(_ reporting: Bool) -> MemoryCore.Leavers {
-        var leavers = MemoryCore.Leavers()
-        for gone in ledger.gone {
-            if let value = values[Int(gone.entry)].take() { leavers.add(value) }
-            if reporting { leavers.departures.append(ledger.departure(gone)) }
+    private mutating func takeRemovedValues(_ reporting: Bool) -> MemoryCore.RemovedValues {
+        var removedValues = MemoryCore.RemovedValues()
+        for removed in entries.removed {
+            if let value = values[Int(removed.entry)].take() { removedValues.add(value) }
+            if reporting { removedValues.removals.append(entries.removal(of: removed)) }
         }
-        ledger.forgetGone()
-        return leavers
+        entries.forgetRemoved()
+        return removedValues
     }
 }
 
-extension Optional<MemoryCore.Leavers> where Wrapped: ~Copyable {
+extension Optional<MemoryCore.RemovedValues> where Wrapped: ~Copyable {
     /// One more value to be destroyed once the lock is free.
     fileprivate mutating func add(_ value: MemoryCore.Item) {
-        if self == nil { self = MemoryCore.Leavers() }
+        if self == nil { self = MemoryCore.RemovedValues() }
         self?.add(value)
     }
 }

@@ -4,7 +4,7 @@ import Synchronization
 
 /// What a memory storage knows, behind a lock that those who only read share.
 ///
-/// There are two ways in. ``withLock(_:)`` has everything to itself. ``load(_:at:_:_:_:_:leavers:reporting:)`` takes a lane
+/// There are two ways in. ``withLock(_:)`` has everything to itself. ``load(_:at:_:_:_:_:removedValues:reporting:)`` takes a lane
 /// (``HitLanes``). As long as there is but one, which is until two threads want it at once, that has everything to itself, too, and
 /// serves the load there and then. Among several lanes it only reads: the hit stays in its lane until the policy is told of it, and what
 /// needs more than reading is left to `withLock`. That tells the policy of all hits that wait, in the order in which they were, before it
@@ -40,7 +40,7 @@ final class MemoryState: @unchecked Sendable {
         try writers.withLock { _ throws(Failure) in
             lanes.close()
             defer { lanes.open() }
-            if lanes.anyWaits { tellWaiting() }
+            if lanes.anyWaits { serveWaiting() }
             return try body(&state.pointee)
         }
     }
@@ -51,19 +51,19 @@ final class MemoryState: @unchecked Sendable {
     @inline(__always)
     func load(
         _ key: HashedKey, at time: Int64, _ extending: ExpirationExtending, _ categories: [String], _ user: String?,
-        _ kind: LookUpKind, leavers: inout MemoryCore.Leavers?, reporting: Bool
+        _ kind: LookUpKind, removedValues: inout MemoryCore.RemovedValues?, reporting: Bool
     ) -> MemoryCore.Loaded? {
         guard let lane = lanes.enter() ?? enterAny() else { return nil }
         if lanes.isOnly {
             let loaded = state.pointee.load(key, at: time, extending, categories, user, kind)
-            leavers = state.pointee.takeLeavers(reporting: reporting)
+            removedValues = state.pointee.takeRemovedValues(reporting: reporting)
             lanes.leave(lane)
             return loaded
         }
         let found = read(key, at: time, extending, categories, user, kind, into: &lane.buffer.pointee)
         let isFull = lane.buffer.pointee.isFull
         lanes.leave(lane)
-        if isFull { tellAll() }
+        if isFull { serveAll() }
         return found
     }
 
@@ -73,7 +73,7 @@ final class MemoryState: @unchecked Sendable {
         _ kind: LookUpKind, into buffer: inout HitBuffer
     ) -> MemoryCore.Loaded? {
         if buffer.isFull { return nil }
-        switch state.pointee.ledger.find(
+        switch state.pointee.entries.find(
             key, at: time, extending: extending, categories: categories, hasUser: user != nil, kind: kind)
         {
         case .unknown: return nil
@@ -81,7 +81,7 @@ final class MemoryState: @unchecked Sendable {
             if kind != .probe { buffer.miss() }
             return (nil, false)
         case .hit(var hit):
-            if let user { hit.user = buffer.number(of: user, state.pointee.ledger.users) }
+            if let user { hit.user = buffer.number(of: user, state.pointee.entries.users) }
             buffer.append(hit)
             return (state.pointee.values[Int(hit.entry)], false)
         }
@@ -103,7 +103,7 @@ final class MemoryState: @unchecked Sendable {
     }
 
     @inline(never)
-    private func tellAll() { withLock { _ in } }
+    private func serveAll() { withLock { _ in } }
 
     /// Takes all lanes that there may be, as if many threads had wanted them.
     func takeAllLanes() {
@@ -122,8 +122,8 @@ final class MemoryState: @unchecked Sendable {
     }
 
     @inline(never)
-    private func tellWaiting() {
-        let misses = lanes.takeAll { state.pointee.ledger.serve($0) }
-        state.pointee.ledger.missed(misses)
+    private func serveWaiting() {
+        let misses = lanes.takeAll { state.pointee.entries.serve($0) }
+        state.pointee.entries.missed(misses)
     }
 }

@@ -13,18 +13,18 @@ extension MemoryStorage {
     /// New limits and rules hold when this returns; `change` must not use the storage.
     public func withConfig<Result: Sendable>(_ change: @Sendable (inout Config) throws -> Result) rethrows -> Result {
         let now = core.clock.now
-        var leavers: MemoryCore.Leavers?
+        var removedValues: MemoryCore.RemovedValues?
         let result = try core.state.withLock { state throws -> Result in
             let before = state.config
             let result = try change(&state.config)
             if state.config.categoryRules != before.categoryRules {
-                state.ledger.apply(state.config.categoryRules, time: now)
+                state.entries.apply(state.config.categoryRules, time: now)
             }
-            if state.config.limits != before.limits { state.ledger.limit(state.config.limits, at: now) }
-            leavers = state.takeLeavers(reporting: core.reports)
+            if state.config.limits != before.limits { state.entries.limit(state.config.limits, at: now) }
+            removedValues = state.takeRemovedValues(reporting: core.reports)
             return result
         }
-        core.report(leavers)
+        core.report(removedValues)
         return result
     }
 }

@@ -25,12 +25,12 @@ public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendabl
     ///
     /// - Parameters:
     ///   - seed: of everything random in the policy.
-    ///   - onDeparture: hears who left and why, on the thread that caused it and outside of the lock.
+    ///   - onRemoval: hears who left and why, on the thread that caused it and outside of the lock.
     public convenience init(
         config: Config = Config(), configured policy: ConfiguredPolicy, seed: UInt64 = 1,
-        clock: any CacheClock = SystemClock(), onDeparture: (@Sendable ([Departure]) -> Void)? = nil
+        clock: any CacheClock = SystemClock(), onRemoval: (@Sendable ([Removal]) -> Void)? = nil
     ) {
-        self.init(config, policy, seed: seed, clock: clock, users: UserNumbers(), onDeparture: onDeparture)
+        self.init(config, policy, seed: seed, clock: clock, users: UserNumbers(), onRemoval: onRemoval)
     }
 
     /// The same as one tier of several, which share the numbers of users.
@@ -38,20 +38,20 @@ public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendabl
     /// - Parameter prefetches: whether what is stored ahead of need waits apart from the policy.
     init(
         _ config: Config, _ policy: ConfiguredPolicy, seed: UInt64, clock: any CacheClock, users: UserNumbers,
-        prefetches: Bool = false, onDeparture: (@Sendable ([Departure]) -> Void)?
+        prefetches: Bool = false, onRemoval: (@Sendable ([Removal]) -> Void)?
     ) {
         core = MemoryCore(
-            config, policy, seed: seed, clock: clock, users: users, prefetches: prefetches, onDeparture: onDeparture)
+            config, policy, seed: seed, clock: clock, users: users, prefetches: prefetches, onRemoval: onRemoval)
     }
 
     /// An empty storage under a policy of the given type, by default least recently used.
     @inline(__always)
     public convenience init<Policy: CataloguedPolicy & ~Copyable>(
         config: Config = Config(), policy: Policy.Type = LRU.self, seed: UInt64 = 1,
-        clock: any CacheClock = SystemClock(), onDeparture: (@Sendable ([Departure]) -> Void)? = nil
+        clock: any CacheClock = SystemClock(), onRemoval: (@Sendable ([Removal]) -> Void)? = nil
     ) {
         self.init(
-            config: config, configured: ConfiguredPolicy(policy), seed: seed, clock: clock, onDeparture: onDeparture)
+            config: config, configured: ConfiguredPolicy(policy), seed: seed, clock: clock, onRemoval: onRemoval)
     }
 
     /// An empty storage under a policy of a catalogue, by name: `s3-fifo`, `learned(horizon=2)`.
@@ -61,11 +61,11 @@ public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendabl
     public convenience init(
         config: Config = Config(), policyNamed name: String, in catalogue: PolicyCatalogue = .classical,
         seed: UInt64 = 1, clock: any CacheClock = SystemClock(),
-        onDeparture: (@Sendable ([Departure]) -> Void)? = nil
+        onRemoval: (@Sendable ([Removal]) -> Void)? = nil
     ) throws {
         try self.init(
             config: config, configured: catalogue.livePolicy(name), seed: seed, clock: clock,
-            onDeparture: onDeparture)
+            onRemoval: onRemoval)
     }
 
     // MARK: - Values
@@ -90,7 +90,7 @@ public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendabl
 
     /// A read from a slower tier is asked for, that may end with ``store(_:_:_:_:_:endOf:)``.
     func beginRead(forKey key: String) -> PendingReads.Ticket {
-        core.state.withLock { $0.reads.begin(key, requestNumber: $0.ledger.requests) }
+        core.state.withLock { $0.reads.begin(key, requestNumber: $0.entries.requests) }
     }
 
     /// A read has ended without a value.
@@ -100,21 +100,21 @@ public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendabl
     /// a store here.
     func nextRequest(counting: Bool) -> Int {
         core.state.withLock { state in
-            defer { if counting { state.ledger.requests &+= 1 } }
-            return state.ledger.requests
+            defer { if counting { state.entries.requests &+= 1 } }
+            return state.entries.requests
         }
     }
 
     /// What was stored ahead of need in a slower tier; the next look-up here is the first since.
     func notePrefetch(forKey key: String) {
         core.state.withLock { state in
-            if let entry = state.ledger.resident(key) { state.ledger.notes[entry].isPrefetched = true }
+            if let entry = state.entries.resident(key) { state.entries.notes[entry].isPrefetched = true }
         }
     }
 
     /// The hits of an ``ImageCache``: all, and by the categories that it named.
     var tierHits: (all: Int, byCategory: [String: Int]) {
-        core.state.withLock { $0.ledger.tallies.tierHits($0.ledger.categories) }
+        core.state.withLock { $0.entries.counters.tierHits($0.entries.categories) }
     }
 
     /// Keeps a value, unless it was read and its key was stored or removed since that was asked for.
@@ -152,13 +152,13 @@ public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendabl
     /// Whether there is a value that has not expired. Neither extends its expiration nor counts as an access.
     public func isCached(forKey key: String) -> Bool {
         let now = core.clock.now
-        return core.state.withLock { $0.ledger.find(key, at: now) != nil }
+        return core.state.withLock { $0.entries.find(key, at: now) != nil }
     }
 
     /// When a value expires, in microseconds since 1970 (`Int64.max`: never); `nil` if there is none.
     public func deadline(forKey key: String) -> Int64? {
         let now = core.clock.now
-        return core.state.withLock { state in state.ledger.find(key, at: now).map { state.ledger.deadline(of: $0) } }
+        return core.state.withLock { state in state.entries.find(key, at: now).map { state.entries.deadline(of: $0) } }
     }
 
     // MARK: - Removing
@@ -167,7 +167,7 @@ public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendabl
     public func remove(forKey key: String) {
         core.change { state, _ in
             state.reads.void(key)
-            state.ledger.resident(key).map { state.ledger.depart($0, .removed) }
+            state.entries.resident(key).map { state.entries.remove($0, reason: .removed) }
         }
     }
 
@@ -175,7 +175,7 @@ public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendabl
     public func remove(category: String) {
         core.change { state, _ in
             state.reads.voidAll()
-            state.ledger.depart(category: category, .removed)
+            state.entries.remove(category: category, reason: .removed)
         }
     }
 
@@ -183,60 +183,60 @@ public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendabl
     public func removeAll() {
         core.change { state, _ in
             state.reads.voidAll()
-            state.ledger.departAll(.cleared)
+            state.entries.removeAll(reason: .cleared)
         }
     }
 
     /// Removes what has expired. O(values).
     public func removeExpired() {
-        core.change { state, now in state.ledger.departExpired(at: now) }
+        core.change { state, now in state.entries.removeExpired(at: now) }
     }
 
     /// Evicts down to a cost, as the policy chooses: for when memory is short. The limit stays as it is.
     public func trim(toCost cost: Int) {
-        core.change { state, now in state.ledger.trim(to: max(cost, 0), at: now) }
+        core.change { state, now in state.entries.trim(to: max(cost, 0), at: now) }
     }
 
     /// Removes the values that did not ask to stay when the app goes to the background. O(values).
     public func enterBackground() {
         core.change { state, _ in
             state.reads.voidAll()
-            for entry in state.ledger.residents(where: { !$1.staysInBackground }) {
-                state.ledger.depart(entry, .cleared)
+            for entry in state.entries.residents(where: { !$1.staysInBackground }) {
+                state.entries.remove(entry, reason: .cleared)
             }
         }
     }
 
     /// Says whether what was stored ahead of need is still likely to be asked for; if not, it is the first to go.
     func reconsider(_ key: String, isLikely: Bool) {
-        core.change { state, now in state.ledger.reconsider(key, isLikely: isLikely, at: now) }
+        core.change { state, now in state.entries.reconsider(key, isLikely: isLikely, at: now) }
     }
 
     // MARK: - What is held
 
     /// What all values cost together, those included that have expired and were not yet swept.
-    public var totalCost: Int { core.state.withLock { $0.ledger.used } }
+    public var totalCost: Int { core.state.withLock { $0.entries.used } }
 
     /// The number of values, those included that have expired and were not yet swept.
-    public var count: Int { core.state.withLock { $0.ledger.count } }
+    public var count: Int { core.state.withLock { $0.entries.count } }
 
     /// What another value may cost without one having to leave.
     package var room: Int {
         core.state.withLock { state in
             let limits = state.config.limits
-            return state.ledger.count < limits.count ? max(limits.cost - state.ledger.used, 0) : 0
+            return state.entries.count < limits.count ? max(limits.cost - state.entries.used, 0) : 0
         }
     }
 
     /// What is held of a category.
     public func use(category: String) -> CategoryUse {
         core.state.withLock { state in
-            state.ledger.categories.number(of: category).map { state.ledger.tallies.use($0) } ?? CategoryUse()
+            state.entries.categories.number(of: category).map { state.entries.counters.use($0) } ?? CategoryUse()
         }
     }
 
     /// What was counted since the storage was made. O(categories).
-    public var statistics: StorageStatistics { core.state.withLock { $0.ledger.statistics } }
+    public var statistics: StorageStatistics { core.state.withLock { $0.entries.statistics } }
 }
 
 /// A value in a box.

@@ -29,5 +29,5 @@ public struct CategoryRule: Sendable, Equatable {
     }
 
     /// Whether the category needs an index of its own.
-    var setsApart: Bool { costLimit != nil || countLimit != nil || priority != 0 || isProtected }
+    var needsPartition: Bool { costLimit != nil || countLimit != nil || priority != 0 || isProtected }
 }

@@ -5,13 +5,13 @@ struct Partition {
     /// The category; `nil` for everything else.
     let category: String?
     var rule: CategoryRule
-    let index: any AnyCache
+    let cache: any AnyCache
     /// The index, which this partition keeps, for hits.
     let hits: UncountedCache
 
-    init(category: String?, rule: CategoryRule, index: any AnyCache) {
-        (self.category, self.rule, self.index) = (category, rule, index)
-        hits = index.uncounted
+    init(category: String?, rule: CategoryRule, cache: any AnyCache) {
+        (self.category, self.rule, self.cache) = (category, rule, cache)
+        hits = cache.uncounted
     }
 
     /// What it may use, of `total`.
@@ -20,7 +20,7 @@ struct Partition {
     func countLimit(of total: Int) -> Int { max(min(rule.countLimit ?? total, total), 0) }
 
     /// The share of what it may use that it does use.
-    func fullness(of total: Int) -> Double { Double(index.used) / Double(max(capacity(of: total), 1)) }
+    func fullness(of total: Int) -> Double { Double(cache.used) / Double(max(capacity(of: total), 1)) }
 }
 
 /// What a storage may use.

@@ -23,7 +23,7 @@ public struct StorageStatistics: Sendable, Equatable {
     /// What was to be stored and was not admitted: too large, or refused by the policy.
     public var refusals = 0
     /// Who left, by reason.
-    public var departures: [DepartureReason: Int] = [:]
+    public var removals: [RemovalReason: Int] = [:]
     /// What is held by category; an entry counts in each of its categories.
     public var useByCategory: [String: CategoryUse] = [:]
     /// What all residents cost together.

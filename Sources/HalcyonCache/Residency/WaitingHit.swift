@@ -20,7 +20,7 @@ struct WaitingHit: BitwiseCopyable {
     static let notNamed = CategorySetID.max
 }
 
-extension Ledger {
+extension EntryIndex {
     /// What a load finds that changes nothing but what hits change.
     enum Found {
         /// The number of the key, and the hit, of which ``serve(_:)`` must be told before anything else is asked or changed but
@@ -79,12 +79,12 @@ extension Ledger {
         let isNamed = hit.set != WaitingHit.notNamed
         if isNamed { reclassify(hit.entry, as: hit.set) }
         let note = notes[hit.entry]
-        if hit.isTiered { tallies.tierHit(isNamed ? hit.set : 0) }
+        if hit.isTiered { counters.tierHit(isNamed ? hit.set : 0) }
         let access = Access(
             entry: hit.entry, requestNumber: requests, time: hit.time, size: 0, categories: note.set, user: hit.user)
         let deadline = hit.extends ? note.renewal.deadline(from: hit.time) : nil
         // Only where a policy evicts for a hit and has said that it never does is the entry gone; the hit was one all the same.
-        if !serve(access, note, deadline: deadline) { tallies.hit(note.set) }
+        if !serve(access, note, deadline: deadline) { counters.hit(note.set) }
     }
 
     /// Serves a load: the number of the key, or `nil` on a miss. One that has expired leaves.
@@ -97,7 +97,7 @@ extension Ledger {
             isPrefetch: context.isPrefetch)
     }
 
-    /// The same for a request that the ledger counts.
+    /// The same for a request that the entries counts.
     ///
     @inline(__always)
     mutating func load(
@@ -120,27 +120,27 @@ extension Ledger {
             entry: entry, requestNumber: requests, time: time, size: 0, categories: note.set, user: number(of: user),
             isPrefetch: isPrefetch)
         guard serve(access, note, deadline: extending.deadline(from: time, renewal: note.renewal)) else {
-            if index(of: entry).contains(entry) { depart(entry, .expired) }
+            if cache(of: entry).contains(entry) { remove(entry, reason: .expired) }
             if kind != .probe { miss(names) }
             return nil
         }
-        if kind.isTiered { tallies.tierHit(names.isEmpty ? 0 : note.set) }
+        if kind.isTiered { counters.tierHit(names.isEmpty ? 0 : note.set) }
         return entry
     }
 
     /// Serves a load of what is known to be absent.
     mutating func miss(_ context: AccessContext) { miss(context.categories) }
 
-    private mutating func miss(_ names: [String]) { tallies.missed(named: names, in: &categories) }
+    private mutating func miss(_ names: [String]) { counters.missed(named: names, in: &categories) }
 
     /// Counts so many loads of what is absent, for which no categories were named.
-    mutating func missed(_ count: Int) { tallies.missed(count) }
+    mutating func missed(_ count: Int) { counters.missed(count) }
 
     @inline(__always)
     private mutating func serve(_ access: Access, _ note: Note, deadline: Int64?) -> Bool {
         guard partitions[note.partition].hits.hit(access, deadline: deadline, victims: &victims) else { return false }
         requests &+= 1
-        tallies.hit(note.set)
+        counters.hit(note.set)
         if !victims.isEmpty { settle() }
         return true
     }

@@ -1,5 +1,5 @@
 /// Why a value left a storage.
-public enum DepartureReason: String, Sendable, CaseIterable {
+public enum RemovalReason: String, Sendable, CaseIterable {
     /// Room was needed: the policy, or a category's quota, chose it.
     case evicted
     /// Its time had passed.
@@ -15,7 +15,7 @@ public enum DepartureReason: String, Sendable, CaseIterable {
 }
 
 /// A value that left a storage.
-public struct Departure: Sendable, Equatable {
+public struct Removal: Sendable, Equatable {
     /// Its key; in a disk storage the name of its file.
     public let key: String
     /// What it cost.
@@ -23,10 +23,10 @@ public struct Departure: Sendable, Equatable {
     /// Its categories.
     public let categories: [String]
     /// Why it left.
-    public let reason: DepartureReason
+    public let reason: RemovalReason
 
     /// A value that left.
-    public init(key: String, cost: Int, categories: [String], reason: DepartureReason) {
+    public init(key: String, cost: Int, categories: [String], reason: RemovalReason) {
         self.key = key
         self.cost = cost
         self.categories = categories
@@ -35,19 +35,19 @@ public struct Departure: Sendable, Equatable {
 }
 
 /// How many left, by reason; counting is one addition.
-struct DepartureCounts {
-    private var counts = [Int](repeating: 0, count: DepartureReason.allCases.count)
+struct RemovalCounts {
+    private var counts = [Int](repeating: 0, count: RemovalReason.allCases.count)
 
-    mutating func count(_ reason: DepartureReason) { counts[reason.place] += 1 }
+    mutating func count(_ reason: RemovalReason) { counts[reason.place] += 1 }
 
     /// The reasons for which any left.
-    var byReason: [DepartureReason: Int] {
-        let pairs = DepartureReason.allCases.map { ($0, counts[$0.place]) }
+    var byReason: [RemovalReason: Int] {
+        let pairs = RemovalReason.allCases.map { ($0, counts[$0.place]) }
         return Dictionary(uniqueKeysWithValues: pairs.filter { $0.1 > 0 })
     }
 }
 
-extension DepartureReason {
+extension RemovalReason {
     /// Its place among the counts.
     fileprivate var place: Int {
         switch self {

@@ -2,19 +2,19 @@ import HalcyonEviction
 
 /// What a disk storage knows of the files in its folder, and what files and index have not been told yet. It does no I/O and has no
 /// lock: ``FileStore`` does both.
-struct DiskLedger: ~Copyable {
+struct DiskEntryIndex: ~Copyable {
     /// What is known of the folder's contents.
     enum Listing {
         /// Not listed yet: what is not known may be there.
         case pending
-        /// Everything that is there is in the ledger.
+        /// Everything that is there is in the entries.
         case complete
         /// It could not be listed: what is not known may be there, until a cleaning lists it.
         case failed
     }
 
     var config: DiskStorageConfig
-    var ledger: Ledger
+    var entries: EntryIndex
     var listing = Listing.pending
     /// Whether the storage is closed, and the folder another's to use.
     var isClosed = false
@@ -23,45 +23,45 @@ struct DiskLedger: ~Copyable {
     private var accessed: [Int64] = []
     /// What was read before the listing was done, to be told to the policy afterwards.
     var earlyLoads: [(name: String, time: Int64, extending: ExpirationExtending, context: AccessContext)] = []
-    /// Files whose times on the disk are behind the ledger.
+    /// Files whose times on the disk are behind the entries.
     private var untouched: Set<String> = []
-    /// Files whose rows in the index are behind the ledger.
+    /// Files whose rows in the index are behind the entries.
     var unindexed: Set<String> = []
     /// Files that were to be removed and could not be.
     var undeleted: Set<String> = []
     var isFlushScheduled = false
 
-    init(config: DiskStorageConfig, ledger: consuming Ledger) {
+    init(config: DiskStorageConfig, entries: consuming EntryIndex) {
         self.config = config
-        self.ledger = ledger
+        self.entries = entries
     }
 
-    /// Serves a store; see ``Ledger/store(_:cost:at:expiration:staysInBackground:context:deadline:renewal:)``.
+    /// Serves a store; see ``EntryIndex/store(_:cost:at:expiration:staysInBackground:context:deadline:renewal:)``.
     mutating func store(
         _ name: String, _ status: CacheFolder.Status, at now: Int64, expiration: StorageExpiration,
         context: AccessContext, print: UInt64
-    ) -> (isKept: Bool, gone: [Departure]) {
-        let wasThere = ledger.resident(name) != nil
-        let entry = ledger.hasher.withHashed(name) {
-            ledger.store(name, $0, cost: status.size, at: now, expiration: expiration, context: context)
+    ) -> (isKept: Bool, removals: [Removal]) {
+        let wasThere = entries.resident(name) != nil
+        let entry = entries.hasher.withHashed(name) {
+            entries.store(name, $0, cost: status.size, at: now, expiration: expiration, context: context)
         }
-        var gone = takeDepartures()
+        var removals = takeRemovals()
         if let entry {
             if wasThere { prints.remove(entry) }
             note(entry, name, length: status.length, accessed: now, print: print)
             untouched.remove(name)
             undeleted.remove(name)
             // A file of that name is replaced, not removed, however the old value left.
-            gone.removeAll { $0.key == name }
+            removals.removeAll { $0.key == name }
         }
-        return (entry != nil, gone)
+        return (entry != nil, removals)
     }
 
     /// Takes in what was found on the disk, and says whether it is kept.
-    mutating func adopt(_ row: DiskIndex.Row) -> Bool {
-        let wasThere = ledger.resident(row.name) != nil
-        let entry = ledger.hasher.withHashed(row.name) {
-            ledger.store(
+    mutating func adopt(_ row: IndexDatabase.Row) -> Bool {
+        let wasThere = entries.resident(row.name) != nil
+        let entry = entries.hasher.withHashed(row.name) {
+            entries.store(
                 row.name, $0, cost: row.size, at: row.accessed, expiration: .never,
                 context: AccessContext(categories: row.categories), deadline: row.expires,
                 renewal: Renewal(span: row.renewal))
@@ -78,7 +78,7 @@ struct DiskLedger: ~Copyable {
 
     /// Takes in what a late listing found and nobody knows; who is not kept is to be removed.
     mutating func complete(with files: [(name: String, status: CacheFolder.Status)]) {
-        let unknown = files.filter { ledger.resident($0.name) == nil && !undeleted.contains($0.name) }
+        let unknown = files.filter { entries.resident($0.name) == nil && !undeleted.contains($0.name) }
         for row in DiskRecovery.merge(files: unknown, rows: []).residents where !adopt(row) {
             undeleted.insert(row.name)
         }
@@ -87,8 +87,8 @@ struct DiskLedger: ~Copyable {
 
     /// Takes in what a file turned out to be; `nil`: it is not there.
     mutating func correct(_ name: String, _ status: CacheFolder.Status?) {
-        guard let entry = ledger.resident(name) else { return }
-        guard let status else { return ledger.depart(entry, .lost) }
+        guard let entry = entries.resident(name) else { return }
+        guard let status else { return entries.remove(entry, reason: .lost) }
         var row = row(entry)
         if status.size == row.size { return }
         (row.size, row.length) = (status.size, status.length)
@@ -98,27 +98,27 @@ struct DiskLedger: ~Copyable {
 
     /// The sizes of all residents. O(n).
     var sizes: [(name: String, size: Int)] {
-        ledger.residents { _, _ in true }.map { (ledger.key(of: $0), ledger.cost(of: $0)) }
+        entries.residents { _, _ in true }.map { (entries.key(of: $0), entries.cost(of: $0)) }
     }
 
     /// Forgets everything: the folder is gone. What may be there again is not known.
     mutating func loseAll() {
-        for entry in ledger.residents(where: { _, _ in true }) { ledger.depart(entry, .lost) }
+        for entry in entries.residents(where: { _, _ in true }) { entries.remove(entry, reason: .lost) }
         listing = .failed
     }
 
     /// Begins with another folder in the place of the old one, of which nothing is left to do: with the files in it, or `nil` if it
     /// could not be listed.
-    mutating func beginAnew(with files: [(name: String, status: CacheFolder.Status)]?) {
+    mutating func restart(with files: [(name: String, status: CacheFolder.Status)]?) {
         (unindexed, untouched, undeleted) = ([], [], [])
         if let files { complete(with: files) } else { listing = .failed }
     }
 
     /// Serves a load; whether it was a hit.
     mutating func load(_ name: String, at now: Int64, extending: ExpirationExtending, context: AccessContext) -> Bool {
-        guard ledger.find(name, at: now) != nil,
-            let entry = ledger.hasher.withHashed(
-                name, { ledger.load($0, at: now, extending: extending, context: context) })
+        guard entries.find(name, at: now) != nil,
+            let entry = entries.hasher.withHashed(
+                name, { entries.load($0, at: now, extending: extending, context: context) })
         else { return false }
         accessed[Int(entry)] = now
         untouched.insert(name)
@@ -127,46 +127,46 @@ struct DiskLedger: ~Copyable {
     }
 
     /// Those that left since the last call.
-    mutating func takeDepartures() -> [Departure] {
-        defer { ledger.forgetGone() }
-        return ledger.gone.map { one in
+    mutating func takeRemovals() -> [Removal] {
+        defer { entries.forgetRemoved() }
+        return entries.removed.map { one in
             prints.remove(one.entry)
             unindexed.insert(one.key)
             untouched.remove(one.key)
-            return ledger.departure(one)
+            return entries.removal(of: one)
         }
     }
 
     /// Whether a flush has anything to write.
     var needsFlush: Bool { !(untouched.isEmpty && unindexed.isEmpty) }
 
-    /// Whether files or index are behind the ledger.
+    /// Whether files or index are behind the entries.
     var isBehind: Bool { needsFlush || !undeleted.isEmpty }
 
     /// What files and index are to be told, which then is due no more.
     mutating func takeDue(everything: Bool) -> (
-        rows: (kept: [DiskIndex.Row], removed: [String]), touched: Set<String>, undeleted: [String]
+        rows: (kept: [IndexDatabase.Row], removed: [String]), touched: Set<String>, undeleted: [String]
     ) {
         defer { (unindexed, untouched, undeleted) = ([], [], []) }
-        var (rows, removed): ([DiskIndex.Row], [String]) = ([], [])
+        var (rows, removed): ([IndexDatabase.Row], [String]) = ([], [])
         for name in unindexed {
-            if let entry = ledger.resident(name) {
+            if let entry = entries.resident(name) {
                 if !everything { rows.append(row(entry)) }
             } else {
                 removed.append(name)
             }
         }
-        if everything { rows = ledger.residents { _, _ in true }.map { row($0) } }
-        return ((rows, removed), untouched, undeleted.filter { ledger.resident($0) == nil })
+        if everything { rows = entries.residents { _, _ in true }.map { row($0) } }
+        return ((rows, removed), untouched, undeleted.filter { entries.resident($0) == nil })
     }
 
     /// The row of a resident.
-    func row(_ entry: EntryID) -> DiskIndex.Row {
-        DiskIndex.Row(
-            name: ledger.key(of: entry), size: ledger.cost(of: entry), length: lengths[Int(entry)],
-            accessed: accessed[Int(entry)], expires: ledger.deadline(of: entry),
-            renewal: ledger.renewal(of: entry).span,
-            fingerprint: prints.fingerprint(of: entry), categories: ledger.categories(of: entry))
+    func row(_ entry: EntryID) -> IndexDatabase.Row {
+        IndexDatabase.Row(
+            name: entries.key(of: entry), size: entries.cost(of: entry), length: lengths[Int(entry)],
+            accessed: accessed[Int(entry)], expires: entries.deadline(of: entry),
+            renewal: entries.renewal(of: entry).span,
+            fingerprint: prints.fingerprint(of: entry), categories: entries.categories(of: entry))
     }
 
     private mutating func note(_ entry: EntryID, _ name: String, length: Int, accessed time: Int64, print: UInt64) {

@@ -3,10 +3,10 @@ import HalcyonEviction
 /// Who is resident in a live storage: the keys, their numbers, their categories and expirations, and the index that decides.
 ///
 /// This is all that a memory and a disk storage share, and all that they decide by: the ``HalcyonEviction/AnyCache`` is the replayer's
-/// `CacheCore`, and a ledger without category rules hands it every access as it comes. A look-up that misses tells
+/// `CacheCore`, and a entries without category rules hands it every access as it comes. A look-up that misses tells
 /// the policy nothing; the store that follows is the access, as it is in a replay. Not thread-safe: it belongs inside its
 /// owner's lock. All verbs are O(1) beside what the policy takes, unless they say otherwise.
-struct Ledger: ~Copyable {
+struct EntryIndex: ~Copyable {
     /// What is kept of an entry beside what the index keeps: 16 bytes.
     struct Note: BitwiseCopyable {
         var renewal = Renewal.none
@@ -25,7 +25,7 @@ struct Ledger: ~Copyable {
             set { set(1, newValue) }
         }
         /// Whether it waits among those whose number may be given away.
-        var isLeaving: Bool {
+        var awaitsRelease: Bool {
             get { bits & 2 != 0 }
             set { set(2, newValue) }
         }
@@ -42,12 +42,12 @@ struct Ledger: ~Copyable {
     static let mostPartitions = 1 << 24
 
     /// A resident that left.
-    struct Gone {
+    struct RemovedEntry {
         let entry: EntryID
         let key: String
         let cost: Int
         let set: CategorySetID
-        let reason: DepartureReason
+        let reason: RemovalReason
     }
 
     let policy: ConfiguredPolicy
@@ -61,13 +61,13 @@ struct Ledger: ~Copyable {
     private(set) var partitions: [Partition] = []
     /// The partitions of categories.
     private var partitionNumbers: [String: Int] = [:]
-    var tallies = Tallies()
+    var counters = StorageCounters()
     let users: UserNumbers
     var notes = SlotArray(repeating: Note())
-    private var leaving = NumberQueue()
+    private var awaitingRelease = NumberQueue()
     var victims: [EntryID] = []
-    /// Who left since ``forgetGone()``, in that order.
-    private(set) var gone: [Gone] = []
+    /// Who left since ``forgetRemoved()``, in that order.
+    private(set) var removed: [RemovedEntry] = []
     /// How many requests were served: hits and stores.
     var requests = 0
     /// The user who asked last, whose number needs no look-up.
@@ -87,30 +87,30 @@ struct Ledger: ~Copyable {
     }
 
     /// What all residents cost together.
-    var used: Int { partitions.reduce(0) { $0 + $1.index.used } }
+    var used: Int { partitions.reduce(0) { $0 + $1.cache.used } }
     /// The number of residents, expired ones included.
-    var count: Int { partitions.reduce(0) { $0 + $1.index.count } }
+    var count: Int { partitions.reduce(0) { $0 + $1.cache.count } }
 
     /// The number of a key that is resident and has not expired; `nil` otherwise.
     func find(_ key: String, at time: Int64) -> EntryID? {
         let entry = keys.number(of: key)
-        guard entry != .none, index(of: entry).contains(entry, freshAt: time) else { return nil }
+        guard entry != .none, cache(of: entry).contains(entry, freshAt: time) else { return nil }
         return entry
     }
 
     /// The number of a key that is resident, expired or not.
     func resident(_ key: String) -> EntryID? {
         let entry = keys.number(of: key)
-        return entry != .none && index(of: entry).contains(entry) ? entry : nil
+        return entry != .none && cache(of: entry).contains(entry) ? entry : nil
     }
 
     func key(of entry: EntryID) -> String { keys.key(of: entry) }
-    func cost(of entry: EntryID) -> Int { index(of: entry).lastSize(of: entry) }
-    func deadline(of entry: EntryID) -> Int64 { index(of: entry).deadline(of: entry) }
+    func cost(of entry: EntryID) -> Int { cache(of: entry).lastSize(of: entry) }
+    func deadline(of entry: EntryID) -> Int64 { cache(of: entry).deadline(of: entry) }
     func renewal(of entry: EntryID) -> Renewal { notes[entry].renewal }
     func categories(of entry: EntryID) -> [String] { categories.names(ofSet: notes[entry].set) }
 
-    /// What hashes the keys: a ledger behind a lock is given hashes that were made before.
+    /// What hashes the keys: a entries behind a lock is given hashes that were made before.
     var hasher: KeyHash { keys.hasher }
 
     /// Serves a store: the number of the key if it is resident now, or `nil` if it was not admitted.
@@ -120,16 +120,16 @@ struct Ledger: ~Copyable {
         _ key: String, _ hashed: HashedKey, cost: Int, at time: Int64, expiration: StorageExpiration,
         staysInBackground: Bool = false, context: AccessContext, deadline given: Int64? = nil, renewal: Renewal? = nil
     ) -> EntryID? {
-        forgetSome()
+        releaseSome()
         let entry = keys.intern(key, hashed)
         let set = set(of: context.categories)
         let target = partition(of: set)
-        let before = (cost: index(of: entry).lastSize(of: entry), set: notes[entry].set)
-        let wasResident = index(of: entry).contains(entry)
+        let before = (cost: cache(of: entry).lastSize(of: entry), set: notes[entry].set)
+        let wasResident = cache(of: entry).contains(entry)
         if wasResident {
-            tallies.left(categories.members[Int(before.set)], cost: before.cost)
+            counters.removed(categories.members[Int(before.set)], cost: before.cost)
             // Among several parts it makes room for itself first, lest it be evicted for its own new value.
-            if partitions.count > 1 { index(of: entry).remove(entry) }
+            if partitions.count > 1 { cache(of: entry).remove(entry) }
         }
         notes[entry].set = set
         notes[entry].partition = target
@@ -139,22 +139,23 @@ struct Ledger: ~Copyable {
         var access = access(entry, at: time, cost: cost, set: set, context: context)
         // What is replaced ahead of need was asked for before, or waits already.
         if wasResident { access.isPrefetch = false }
-        let index = partitions[target].index
+        let cache = partitions[target].cache
         if makeRoom(for: access, in: target) {
-            _ = index.store(access, deadline: given ?? expiration.deadline(from: time), victims: &victims)
+            _ = cache.store(access, deadline: given ?? expiration.deadline(from: time), victims: &victims)
         }
         // One ahead of need is no request.
         if !context.isPrefetch { requests &+= 1 }
-        let isResident = index.contains(entry)
+        let isResident = cache.contains(entry)
         if isResident {
-            tallies.came(categories.members[Int(set)], cost: cost)
+            counters.added(categories.members[Int(set)], cost: cost)
         } else {
-            tallies.refusals += 1
+            counters.refusals += 1
             if wasResident {
-                tallies.departures.count(.outdated)
-                gone.append(Gone(entry: entry, key: key, cost: before.cost, set: before.set, reason: .outdated))
+                counters.removals.count(.outdated)
+                removed.append(
+                    RemovedEntry(entry: entry, key: key, cost: before.cost, set: before.set, reason: .outdated))
             }
-            retire(entry)
+            release(entry)
         }
         if !victims.isEmpty { settle() }
         return isResident ? entry : nil
@@ -164,31 +165,31 @@ struct Ledger: ~Copyable {
     mutating func reconsider(_ key: String, isLikely: Bool, at time: Int64) {
         guard let entry = resident(key) else { return }
         let access = access(entry, at: time, cost: cost(of: entry), set: notes[entry].set)
-        index(of: entry).reconsider(access, isLikely: isLikely)
+        cache(of: entry).reconsider(access, isLikely: isLikely)
     }
 
     /// Takes a resident out.
-    mutating func depart(_ entry: EntryID, _ reason: DepartureReason) {
-        let index = index(of: entry)
-        guard index.contains(entry) else { return }
-        index.remove(entry)
+    mutating func remove(_ entry: EntryID, reason: RemovalReason) {
+        let cache = cache(of: entry)
+        guard cache.contains(entry) else { return }
+        cache.remove(entry)
         record(entry, reason)
     }
 
     /// Those who left have been told of.
-    mutating func forgetGone() { gone.removeAll(keepingCapacity: gone.capacity <= 64) }
+    mutating func forgetRemoved() { removed.removeAll(keepingCapacity: removed.capacity <= 64) }
 
     /// The entries for which something holds, by number. O(numbers).
     func residents(where holds: (EntryID, Note) -> Bool) -> [EntryID] {
-        (0..<EntryID(keys.bound)).filter { index(of: $0).contains($0) && holds($0, notes[$0]) }
+        (0..<EntryID(keys.bound)).filter { cache(of: $0).contains($0) && holds($0, notes[$0]) }
     }
 
     /// Evicts down to a cost, the lowest priority first and protected categories last.
     mutating func trim(to cost: Int, at time: Int64) {
         let now = access(.none, at: time, set: 0)
-        for number in partitionsByWorth() where used > cost {
-            let rest = used - partitions[number].index.used
-            partitions[number].index.trim(to: max(cost - rest, 0), count: .max, at: now, victims: &victims)
+        for number in partitionsInEvictionOrder() where used > cost {
+            let rest = used - partitions[number].cache.used
+            partitions[number].cache.trim(to: max(cost - rest, 0), count: .max, at: now, victims: &victims)
         }
         settle()
     }
@@ -198,16 +199,16 @@ struct Ledger: ~Copyable {
         self.limits = limits
         let now = access(.none, at: time, set: 0)
         for partition in partitions {
-            partition.index.limit(
+            partition.cache.limit(
                 capacity: partition.capacity(of: limits.cost), count: partition.countLimit(of: limits.count), at: now,
                 victims: &victims)
         }
-        for number in partitionsByWorth() {
+        for number in partitionsInEvictionOrder() {
             // O(partitions), once where the limits hold.
             if used <= limits.cost && count <= limits.count { break }
-            let index = partitions[number].index
-            index.trim(
-                to: max(limits.cost - (used - index.used), 0), count: max(limits.count - (count - index.count), 0),
+            let cache = partitions[number].cache
+            cache.trim(
+                to: max(limits.cost - (used - cache.used), 0), count: max(limits.count - (count - cache.count), 0),
                 at: now, victims: &victims)
         }
         settle()
@@ -219,7 +220,7 @@ struct Ledger: ~Copyable {
     mutating func apply(_ rules: [String: CategoryRule], time: Int64) {
         if rules == self.rules { return }
         self.rules = rules
-        for (category, rule) in rules.sorted(by: { $0.key < $1.key }) where rule.setsApart {
+        for (category, rule) in rules.sorted(by: { $0.key < $1.key }) where rule.needsPartition {
             if let known = partitionNumbers[category] {
                 partitions[known].rule = rule
             } else if partitions.count < Self.mostPartitions {
@@ -229,17 +230,17 @@ struct Ledger: ~Copyable {
         }
         for number in partitions.indices where number > 0 {
             let rule = partitions[number].category.flatMap { rules[$0] }
-            if rule?.setsApart != true { partitions[number].rule = CategoryRule() }
+            if rule?.needsPartition != true { partitions[number].rule = CategoryRule() }
         }
         for entry in residents(where: { partition(of: $1.set) != $1.partition }) {
             let note = notes[entry]
-            let (old, target) = (partitions[note.partition].index, partition(of: note.set))
+            let (old, target) = (partitions[note.partition].cache, partition(of: note.set))
             let access = access(entry, at: time, cost: old.lastSize(of: entry), set: note.set)
             let deadline = old.deadline(of: entry)
             old.remove(entry)
             notes[entry].partition = target
-            _ = partitions[target].index.store(access, deadline: deadline, victims: &victims)
-            if !partitions[target].index.contains(entry) { record(entry, .evicted) }
+            _ = partitions[target].cache.store(access, deadline: deadline, victims: &victims)
+            if !partitions[target].cache.contains(entry) { record(entry, .evicted) }
         }
         limit(limits, at: time)
     }
@@ -250,20 +251,20 @@ struct Ledger: ~Copyable {
         context.prefetches = prefetches
         context.entriesExpire = true
         context.keepsVictims = true
-        let index = policy.makeCache(context)
+        let cache = policy.makeCache(context)
         for (number, members) in categories.members.enumerated().dropFirst() {
-            index.define(categorySet: UInt32(number), members: members)
+            cache.define(categorySet: UInt32(number), members: members)
         }
         var none: [EntryID] = []
-        let partition = Partition(category: category, rule: rule, index: index)
-        index.limit(
+        let partition = Partition(category: category, rule: rule, cache: cache)
+        cache.limit(
             capacity: context.capacity, count: partition.countLimit(of: limits.count), at: Access(entry: .none),
             victims: &none)
         return partition
     }
 
-    func index(of entry: EntryID) -> any AnyCache {
-        partitions[notes[entry].partition].index
+    func cache(of entry: EntryID) -> any AnyCache {
+        partitions[notes[entry].partition].cache
     }
 
     /// The expiration that a rule sets for objects of these categories.
@@ -279,12 +280,12 @@ struct Ledger: ~Copyable {
         for member in categories.members[Int(set)] {
             let name = categories.names[Int(member)]
             guard let rule = rules[name] else { continue }
-            return rule.setsApart ? partitionNumbers[name] ?? 0 : 0
+            return rule.needsPartition ? partitionNumbers[name] ?? 0 : 0
         }
         return 0
     }
 
-    private func partitionsByWorth() -> [Int] {
+    private func partitionsInEvictionOrder() -> [Int] {
         partitions.indices.sorted {
             let (left, right) = (partitions[$0], partitions[$1])
             if left.rule.isProtected != right.rule.isProtected { return right.rule.isProtected }
@@ -301,18 +302,18 @@ struct Ledger: ~Copyable {
         let now = self.access(.none, at: access.time, set: 0)
         while true {
             // What the part's own quota will make it give up is as good as gone.
-            let cost = own.index.used + access.size - own.capacity(of: limits.cost)
-            let number = own.index.count + 1 - own.countLimit(of: limits.count)
+            let cost = own.cache.used + access.size - own.capacity(of: limits.cost)
+            let number = own.cache.count + 1 - own.countLimit(of: limits.count)
             let fits = used - max(cost, 0) + access.size <= limits.cost && count - max(number, 0) < limits.count
             if fits { return true }
-            let candidate = partitionsByWorth().first {
+            let candidate = partitionsInEvictionOrder().first {
                 let part = partitions[$0]
                 let mayGive = $0 == target || (!part.rule.isProtected && part.rule.priority <= own.rule.priority)
-                return mayGive && part.index.count > 0
+                return mayGive && part.cache.count > 0
             }
             guard let candidate else { return false }
-            let index = partitions[candidate].index
-            index.trim(to: .max, count: index.count - 1, at: now, victims: &victims)
+            let cache = partitions[candidate].cache
+            cache.trim(to: .max, count: cache.count - 1, at: now, victims: &victims)
         }
     }
 
@@ -323,7 +324,7 @@ struct Ledger: ~Copyable {
         let (set, isNew) = categories.set(of: names)
         if isNew {
             for partition in partitions {
-                partition.index.define(categorySet: set, members: categories.members[Int(set)])
+                partition.cache.define(categorySet: set, members: categories.members[Int(set)])
             }
         }
         return set
@@ -332,8 +333,8 @@ struct Ledger: ~Copyable {
     mutating func reclassify(_ entry: EntryID, as set: CategorySetID) {
         let old = notes[entry].set
         if old == set { return }
-        let cost = index(of: entry).lastSize(of: entry)
-        tallies.moved(from: categories.members[Int(old)], to: categories.members[Int(set)], cost: cost)
+        let cost = cache(of: entry).lastSize(of: entry)
+        counters.moved(from: categories.members[Int(old)], to: categories.members[Int(set)], cost: cost)
         notes[entry].set = set
     }
 
@@ -374,31 +375,31 @@ struct Ledger: ~Copyable {
         victims.removeAll(keepingCapacity: true)
     }
 
-    private mutating func record(_ entry: EntryID, _ reason: DepartureReason) {
-        let (set, cost) = (notes[entry].set, index(of: entry).lastSize(of: entry))
-        tallies.left(categories.members[Int(set)], cost: cost)
-        tallies.departures.count(reason)
-        gone.append(Gone(entry: entry, key: keys.key(of: entry), cost: cost, set: set, reason: reason))
-        retire(entry)
+    private mutating func record(_ entry: EntryID, _ reason: RemovalReason) {
+        let (set, cost) = (notes[entry].set, cache(of: entry).lastSize(of: entry))
+        counters.removed(categories.members[Int(set)], cost: cost)
+        counters.removals.count(reason)
+        removed.append(RemovedEntry(entry: entry, key: keys.key(of: entry), cost: cost, set: set, reason: reason))
+        release(entry)
     }
 
     /// Gives the number of an entry that is not resident away, as soon as no policy remembers it.
-    private mutating func retire(_ entry: EntryID) {
-        if notes[entry].isLeaving { return }
-        if partitions.contains(where: { $0.index.remembers(entry) }) {
-            notes[entry].isLeaving = true
-            leaving.push(entry)
+    private mutating func release(_ entry: EntryID) {
+        if notes[entry].awaitsRelease { return }
+        if partitions.contains(where: { $0.cache.remembers(entry) }) {
+            notes[entry].awaitsRelease = true
+            awaitingRelease.push(entry)
         } else {
             keys.release(entry)
         }
     }
 
     /// Looks again at two of those that are remembered, so that their queue never outgrows what policies remember.
-    private mutating func forgetSome() {
+    private mutating func releaseSome() {
         for _ in 0..<2 {
-            guard let entry = leaving.pop() else { return }
-            notes[entry].isLeaving = false
-            if !index(of: entry).contains(entry) { retire(entry) }
+            guard let entry = awaitingRelease.pop() else { return }
+            notes[entry].awaitsRelease = false
+            if !cache(of: entry).contains(entry) { release(entry) }
         }
     }
 }

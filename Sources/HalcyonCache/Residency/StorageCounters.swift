@@ -3,10 +3,10 @@ import HalcyonEviction
 /// The counts of a storage, by category where that makes sense. Categories and sets of them are numbers of its ``CategoryTable``.
 ///
 /// Hits are counted by set, which is one addition, and given to the categories of each set when someone asks.
-struct Tallies: ~Copyable {
+struct StorageCounters: ~Copyable {
     var stores = 0
     var refusals = 0
-    var departures = DepartureCounts()
+    var removals = RemovalCounts()
     private var hitsBySet = SlotArray<Int>(repeating: 0)
     /// Those of an ``ImageCache``, by the set of the categories that it named; 0 where it named none.
     private var tierHitsBySet = SlotArray<Int>(repeating: 0)
@@ -48,12 +48,12 @@ struct Tallies: ~Copyable {
     /// So many look-ups missed for which no categories were named.
     mutating func missed(_ count: Int) { misses += count }
 
-    mutating func came(_ members: [UInt32], cost: Int) {
+    mutating func added(_ members: [UInt32], cost: Int) {
         stores += 1
         add(members, count: 1, cost: cost)
     }
 
-    mutating func left(_ members: [UInt32], cost: Int) { add(members, count: -1, cost: -cost) }
+    mutating func removed(_ members: [UInt32], cost: Int) { add(members, count: -1, cost: -cost) }
 
     mutating func moved(from old: [UInt32], to new: [UInt32], cost: Int) {
         add(old, count: -1, cost: -cost)
@@ -85,7 +85,7 @@ struct Tallies: ~Copyable {
         }
         result.stores = stores
         result.refusals = refusals
-        result.departures = departures.byReason
+        result.removals = removals.byReason
         result.cost = cost
         result.count = count
         for (name, lookUps) in zip(table.names, lookUps) where lookUps != HitCounts() {

@@ -8,7 +8,7 @@ import HalcyonAccessLog
 /// The files are the truth: the index may lag behind them by what was not flushed before the process ended, and may be
 /// lost altogether; ``DiskRecovery`` puts the two together. It is therefore thrown away whenever SQLite finds fault with
 /// it, though not when only the disk is full or cannot be written.
-final class DiskIndex: Sendable {
+final class IndexDatabase: Sendable {
     /// One file.
     struct Row: Equatable {
         var name: String
@@ -29,14 +29,14 @@ final class DiskIndex: Sendable {
     /// Opens the index in a folder and reads it, or begins a new one where there is none or a damaged one.
     ///
     /// - Throws: what SQLite throws if it cannot be opened now, or none be made.
-    static func open(in folder: URL) throws -> (index: DiskIndex, rows: [Row]) {
+    static func open(in folder: URL) throws -> (database: IndexDatabase, rows: [Row]) {
         let path = folder.appendingPathComponent("index.sqlite").path
         do {
-            let index = DiskIndex(queue: try open(path))
-            return (index, try index.rows())
+            let database = IndexDatabase(queue: try open(path))
+            return (database, try database.rows())
         } catch let error as DatabaseError where isDamage(error) {
             for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) }
-            return (DiskIndex(queue: try open(path)), [])
+            return (IndexDatabase(queue: try open(path)), [])
         }
     }
 
@@ -48,7 +48,7 @@ final class DiskIndex: Sendable {
         configuration.readonly = true
         let name = path.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed) ?? path
         let queue = try DatabaseQueue(path: "file:\(name)?immutable=1", configuration: configuration)
-        return try DiskIndex(queue: queue).rows()
+        return try IndexDatabase(queue: queue).rows()
     }
 
     /// Whether an error is the file's own fault.
@@ -125,7 +125,7 @@ final class DiskIndex: Sendable {
     }
 }
 
-extension [DiskIndex.Row] {
+extension [IndexDatabase.Row] {
     fileprivate init(fetching database: Database) throws {
         let cursor = try GRDB.Row.fetchCursor(
             database,
@@ -138,9 +138,9 @@ extension [DiskIndex.Row] {
                 let fingerprint = Int64.fromDatabaseValue(row[6]), let categories = String.fromDatabaseValue(row[7])
             else { throw DatabaseError(resultCode: .SQLITE_CORRUPT) }
             append(
-                DiskIndex.Row(
+                IndexDatabase.Row(
                     name: name, size: size, length: length, accessed: accessed, expires: expires, renewal: renewal,
-                    fingerprint: UInt64(bitPattern: fingerprint), categories: DiskIndex.categories(categories)))
+                    fingerprint: UInt64(bitPattern: fingerprint), categories: IndexDatabase.categories(categories)))
         }
     }
 }
