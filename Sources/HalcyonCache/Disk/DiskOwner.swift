@@ -433,3 +433,19 @@ private final class Outcome<Value: Sendable>: Sendable {
         result.withLock { $0.take() } ?? .failure(CancellationError())
     }
 }
+
+/// Whether an ``ImageCache`` uses its directory, and why not.
+public enum DiskState: Sendable {
+    /// The directory is in use by this cache.
+    case open
+    /// The directory could not be opened for this reason, such as ``CacheError/directoryInUse(_:)``. The cache works in memory alone
+    /// and tries again.
+    case unavailable(any Error)
+    /// The cache was closed.
+    case closed
+
+    /// Whether values can be stored on disk.
+    public var isOpen: Bool {
+        if case .open = self { true } else { false }
+    }
+}

@@ -1,3 +1,6 @@
+import Foundation
+import HalcyonEviction
+
 /// What is on disk, from a folder's files and an index that may be behind them, of another time, or lost.
 ///
 /// The files are the truth about what there is, how large it is and when it expires; a row adds what a file cannot tell.
@@ -45,5 +48,69 @@ enum DiskRecovery {
         result.vanished = known.keys.sorted()
         result.residents.sort { ($0.accessed, $0.name) < ($1.accessed, $1.name) }
         return result
+    }
+}
+
+// How files, entries and index are brought into agreement: at the start, by a measurement, and by each flush.
+extension FileStore {
+    // MARK: - Listing
+
+    /// Lists the folder, puts files and index together, and tells the policy of them in the order of their last access.
+    ///
+    /// - Returns: the entries that left.
+    func recover(_ beforeListing: () throws -> Void) -> [Removal] {
+        let opened = try? IndexDatabase.open(in: folder.hidden)
+        database.withLock { $0 = opened?.database }
+        let rows = opened?.rows ?? (try? IndexDatabase.rowsOfClosed(in: folder.hidden)) ?? []
+        folder.removeParts()
+        let found: DiskRecovery.Result?
+        do {
+            try beforeListing()
+            found = DiskRecovery.merge(files: try list(known: Set(rows.map(\.name))), rows: rows)
+        } catch {
+            found = nil
+        }
+        let removals = mutation.withLock { _ -> [Removal] in
+            let (removals, refused) = state.withLock { state -> ([Removal], [String]) in
+                let refused = (found?.residents ?? []).filter { !state.adopt($0) }.map(\.name)
+                for name in (found?.corrected ?? []) + (found?.vanished ?? []) + (found?.damaged ?? []) {
+                    state.unindexed.insert(name)
+                }
+                state.listing = found == nil ? .failed : .complete
+                let early = state.earlyLoads
+                state.earlyLoads = []
+                for (name, time, extending, context) in early {
+                    _ = state.load(name, at: time, extending: extending, context: context)
+                }
+                return (state.takeRemovals(), refused)
+            }
+            for name in (found?.damaged ?? []) + refused + removals.map(\.key) { removeFile(name) }
+            return removals
+        }
+        scheduleFlush()
+        return removals
+    }
+
+    /// Compares all residents with their files, corrects what differs, and evicts until the limit holds. Where the first listing
+    /// failed, it is made up for. Files are looked at while readers and writers go on; only those that seem to differ are looked at
+    /// again while no file changes.
+    @discardableResult
+    func measure() -> [Removal] {
+        waitUntilListed()
+        noticeLoss()
+        let (residents, isUnlisted) = state.withLock { state in (state.sizes, state.listing == .failed) }
+        let differing = residents.filter { folder.status($0.name)?.size != $0.size }.map(\.name)
+        return change(
+            having: {
+                (
+                    files: isUnlisted && !isFolderMissing ? try? list() : nil,
+                    statuses: differing.map { ($0, folder.status($0)) }
+                )
+            },
+            { state, found, now in
+                if state.listing == .failed, let files = found.files { state.complete(with: files) }
+                for (name, status) in found.statuses { state.correct(name, status) }
+                state.entries.limit(state.entries.limits, at: now)
+            })
     }
 }

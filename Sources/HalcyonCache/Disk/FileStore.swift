@@ -310,6 +310,63 @@ package final class FileStore: Sendable {
         return removals
     }
 
+    // MARK: - Flushing
+
+    /// Brings the times of files and the index up to what is known, and removes the files that could not be removed when
+    /// they were to be. Called in the background and at the end.
+    ///
+    /// What cannot be written into the index is due again the next time; the index is then opened anew and told of
+    /// everything.
+    func flush() {
+        let isIdle = state.withLock { state in
+            state.isFlushScheduled = false
+            return !state.isBehind || state.listing == .pending
+        }
+        if isIdle { return }
+        // Another's folder may be there now; its index and its files are not ours to touch.
+        if isFolderMissing { return }
+        database.withLock { database in
+            if database?.isInPlace == false { database = nil }
+            let isNew = database == nil
+            if isNew { database = try? IndexDatabase.open(in: folder.hidden).database }
+            let (rows, removed) = takeDue(everything: isNew && database != nil)
+            if rows.isEmpty && removed.isEmpty { return }
+            do {
+                try folder.onStep(.indexing)
+                guard let open = database else { throw SystemError(code: EIO) }
+                try open.update(rows, removing: removed)
+                try folder.onStep(.indexed)
+            } catch {
+                database = nil
+                state.withLock { $0.unindexed.formUnion(rows.map(\.name) + removed) }
+            }
+        }
+    }
+
+    /// What the index is to be told, and that only: files are seen to here.
+    ///
+    /// - Parameter everything: whether of all residents, not of those alone that changed.
+    private func takeDue(everything: Bool) -> (rows: [IndexDatabase.Row], removed: [String]) {
+        mutation.withLock { _ in
+            let (due, touched, undeleted) = state.withLock { state in
+                state.isFlushScheduled = false
+                return state.takeDue(everything: everything)
+            }
+            for name in undeleted { removeFile(name) }
+            let (rows, removed) = due
+            for row in rows where touched.contains(row.name) {
+                folder.touch(row.name, accessed: row.accessed, expires: row.expires)
+            }
+            return (rows, removed)
+        }
+    }
+
+    /// Removes a file, now or as soon as that can be done. Called with `mutation` held.
+    func removeFile(_ name: String) {
+        if isFolderMissing { return }
+        if !folder.remove(name) { state.withLock { _ = $0.undeleted.insert(name) } }
+    }
+
     // MARK: - Inside
 
     private func write(_ data: Data, at now: Int64, expires: Int64) throws -> (part: String, status: CacheFolder.Status)

@@ -241,3 +241,248 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
         return (memoryStorage.use(category: category), disk ?? CategoryUse())
     }
 }
+
+extension ImageCache where Value: DataTransformable {
+    /// A cache in the user's folder of caches, by name. Nothing is thrown: where there is no disk, or another cache of that name in
+    /// this process or another, memory serves alone. ``ImageCache/diskState`` says so.
+    public convenience init(name: String) {
+        self.init(disk: DiskStorageConfig(name: name), serializer: TransformingSerializer())
+    }
+
+    /// A cache in a directory of one's own, and under policies by name.
+    ///
+    /// - Parameters:
+    ///   - path: computes the folder from the directory and the name; called once.
+    ///   - policy: the policy of both tiers; see ``MemoryStorage``.
+    ///   - rule: what to do if another cache has the directory.
+    /// - Throws: ``CacheError/diskUnavailable(underlying:)`` if the directory cannot be used, `PolicyError` if there is no such policy.
+    public convenience init(
+        name: String, cacheDirectoryURL: URL?,
+        diskCachePathClosure path: (@Sendable (URL, String) -> URL)? = nil, policyNamed policy: String = "lru",
+        in catalogue: PolicyCatalogue = .classical, onDirectoryInUse rule: DirectoryInUse = .fail
+    ) throws {
+        let policy = try catalogue.livePolicy(policy)
+        self.init(
+            disk: DiskStorageConfig(name: name, directory: cacheDirectoryURL, cachePathBlock: path),
+            memoryPolicy: policy, diskPolicy: policy, serializer: TransformingSerializer())
+        try requireDisk(rule)
+    }
+
+    /// A cache as configured, under policies of a catalogue by name: `s3-fifo`, `learned(horizon=2)`.
+    ///
+    /// - Parameters:
+    ///   - seed: of everything random in the policies.
+    ///   - recorder: is told of every access.
+    ///   - triggers: report when memory is short or the app enters the background. By default ``CacheTriggers/standard``.
+    ///   - rule: what to do if another cache has the directory.
+    /// - Throws: ``CacheError/diskUnavailable(underlying:)`` if the directory cannot be used; `PolicyError` if there is no such policy or
+    ///   it does not take these settings; ``CacheError/policyNeedsFuture(_:)`` if it is one that only a replay can serve.
+    public convenience init(
+        memory: MemoryStorage<Value>.Config = .init(), disk: DiskStorageConfig, memoryPolicyNamed memoryPolicy: String,
+        diskPolicyNamed diskPolicy: String = "lru", in catalogue: PolicyCatalogue = .classical, seed: UInt64 = 1,
+        clock: any CacheClock = SystemClock(), recorder: (any AccessRecorder)? = nil,
+        triggers: [any CacheTrigger] = CacheTriggers.standard, onDirectoryInUse rule: DirectoryInUse = .fail
+    ) throws {
+        self.init(
+            memory: memory, disk: disk, memoryPolicy: try catalogue.livePolicy(memoryPolicy),
+            diskPolicy: try catalogue.livePolicy(diskPolicy), seed: seed, serializer: TransformingSerializer(),
+            clock: clock, recorder: recorder, triggers: triggers)
+        try requireDisk(rule)
+    }
+
+    /// - Throws: ``CacheError/diskUnavailable(underlying:)`` if the disk is not open and the rule does not allow that.
+    private func requireDisk(_ rule: DirectoryInUse) throws {
+        guard case .unavailable(let error) = diskState else { return }
+        if rule == .memoryOnly, case CacheError.directoryInUse = error { return }
+        throw CacheError.diskUnavailable(underlying: error)
+    }
+
+    /// The default cache of this kind of value, made when it is first asked for.
+    public static var `default`: ImageCache<Value> {
+        DefaultCaches.caches.withLock { caches in
+            if let known = caches[ObjectIdentifier(Value.self)] as? ImageCache<Value> { return known }
+            let kind = String(reflecting: Value.self).filter { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == ".") }
+            let cache = ImageCache<Value>(name: "default.\(kind)")
+            caches[ObjectIdentifier(Value.self)] = cache
+            return cache
+        }
+    }
+}
+
+/// The default caches by their kind of value; a generic type cannot hold one itself.
+private enum DefaultCaches {
+    static let caches = Mutex<[ObjectIdentifier: any Sendable]>([:])
+}
+
+/// What a throwing initializer of an ``ImageCache`` does with a directory that another cache has.
+public enum DirectoryInUse: Sendable {
+    /// It throws ``CacheError/diskUnavailable(underlying:)`` with ``CacheError/directoryInUse(_:)``. The default.
+    case fail
+    /// The cache works in memory alone until the other one ends; see ``ImageCache/diskState``.
+    case memoryOnly
+}
+
+/// A cache that can leave its directory to others before it ends: an ``ImageCache`` or a ``DiskStorage``.
+public protocol ClosableCache: Sendable {
+    /// Writes what is due and frees the directory. Closing twice has no effect.
+    func close() async
+}
+
+extension ImageCache: ClosableCache {}
+extension DiskStorage: ClosableCache {}
+
+extension ImageCache {
+    /// Removes the value of a key from memory at once, from disk before this returns, or from one of both.
+    ///
+    /// - Parameter forcedExtension: the extension that the file was stored with (``CacheOptions/forcedExtension``).
+    public func remove(
+        forKey key: String, processorIdentifier: String = "", forcedExtension: String? = nil, fromMemory: Bool = true,
+        fromDisk: Bool = true
+    ) async {
+        await withCheckedContinuation { continuation in
+            remove(key.computedKey(with: processorIdentifier), forcedExtension, fromMemory, fromDisk) {
+                continuation.resume()
+            }
+        }
+    }
+
+    /// Removes the values that have a category, from memory and disk. O(values).
+    ///
+    /// A file whose row in the index was lost has no categories and stays; see ``DiskStorage/remove(category:)``.
+    public func remove(category: String) async {
+        await withCheckedContinuation { continuation in
+            // The disk first: a read that is asked for later waits for it, and what earlier ones read is kept out of memory.
+            disk.perform(.changeAll) { storage in
+                storage.remove(category: category)
+            } done: { _ in
+                continuation.resume()
+            }
+            memoryStorage.remove(category: category)
+        }
+    }
+
+    /// Removes everything from memory. O(values).
+    public func clearMemoryCache() {
+        memoryStorage.removeAll()
+    }
+
+    /// Removes everything from disk, and forgets what was asked for (`PrefetchPrediction.keepsAccesses`). O(values).
+    public func clearDiskCache() async {
+        await withCheckedContinuation { continuation in clearDisk { continuation.resume() } }
+    }
+
+    /// Removes everything. O(values). Afterwards memory and disk hold what was stored since this was called, and nothing else.
+    public func clear() async {
+        await withCheckedContinuation { continuation in
+            // The disk first, as in remove(category:).
+            clearDisk { continuation.resume() }
+            clearMemoryCache()
+        }
+    }
+
+    /// Removes what has expired from memory. O(values).
+    public func cleanExpiredMemoryCache() { memoryStorage.removeExpired() }
+
+    /// Removes from disk what has expired, then what is over the limit; tells who listens if that was anybody. O(values).
+    ///
+    /// - Returns: the names of the files that went.
+    @discardableResult
+    public func cleanExpiredDiskCache() async -> [String] {
+        await withCheckedContinuation { continuation in
+            cleanDisk { continuation.resume(returning: $0) }
+        }
+    }
+
+    /// The same as ``clear()``.
+    public func clearCache() async { await clear() }
+
+    /// The same as ``clean()``.
+    @discardableResult
+    public func cleanExpiredCache() async -> [String] { await clean() }
+
+    /// Removes what has expired everywhere, and from disk what is over the limit. O(values).
+    @discardableResult
+    public func clean() async -> [String] {
+        cleanExpiredMemoryCache()
+        return await cleanExpiredDiskCache()
+    }
+
+    /// To be called when the app goes to the background: memory keeps what asked to stay, the disk is cleaned, and what
+    /// waits to be written is. O(values).
+    public func enterBackground() async {
+        memoryStorage.enterBackground()
+        await cleanExpiredDiskCache()
+        _ = await onDisk(.settle) { storage in storage.flush() }
+        await withCheckedContinuation { continuation in hub.enteredBackground { continuation.resume() } }
+    }
+
+    // MARK: - Inside
+
+    package func remove(
+        _ computed: String, _ forcedExtension: String? = nil, _ fromMemory: Bool, _ fromDisk: Bool,
+        done: @escaping @Sendable () -> Void
+    ) {
+        prefetches.take(computed)
+        if fromDisk {
+            // The disk first, as in remove(category:).
+            disk.perform(forcedExtension == nil ? .remove(computed) : .change(computed)) { storage in
+                storage.remove(forKey: computed, forcedExtension: forcedExtension)
+            } done: { _ in
+                done()
+            }
+        }
+        if fromMemory { memoryStorage.remove(forKey: computed) }
+        if !fromDisk { done() }
+    }
+
+    func clearDisk(done: @escaping @Sendable () -> Void) {
+        disk.perform(.clear) { [notes] storage in
+            storage.removeAll()
+            notes.removeAll()
+            return storage.files.folder.hidden
+        } done: { [observation] result in
+            guard let folder = try? result.get() else { return done() }
+            Task {
+                await observation.forgetAccesses(in: folder)
+                done()
+            }
+        }
+    }
+
+    func cleanDisk(done: @escaping @Sendable ([String]) -> Void) {
+        onDisk(.settle) { storage in
+            (storage.removeExpiredValues() + storage.removeSizeExceededValues()).map(\.key)
+        } done: { [self] removed in
+            let hashes = removed ?? []
+            if !hashes.isEmpty {
+                hub.send(.cleaned(hashes: hashes))
+                NotificationCenter.default.post(
+                    name: .halcyonDidCleanDiskCache, object: self, userInfo: ["cleanedHashes": hashes])
+            }
+            done(hashes)
+        }
+    }
+
+    package func respond(to event: CacheTriggerEvent) {
+        switch event {
+        case .memoryPressure(.some):
+            memoryStorage.trim(toCost: memoryStorage.totalCost / 2)
+        case .memoryPressure(.full):
+            clearMemoryCache()
+        case .enterBackground(let done):
+            memoryStorage.enterBackground()
+            cleanDisk { [self] _ in
+                onDisk(.settle) { storage in
+                    storage.flush()
+                } done: { [hub] _ in
+                    hub.enteredBackground(done: done)
+                }
+            }
+        }
+    }
+}
+
+extension Notification.Name {
+    /// Cleaning removed files from a disk cache. The object is the ``ImageCache``; `cleanedHashes` in the user info are the names.
+    public static let halcyonDidCleanDiskCache = Notification.Name("halcyon.didCleanDiskCache")
+}

@@ -1,3 +1,4 @@
+import Foundation
 import HalcyonEviction
 import HalcyonSupport
 
@@ -245,4 +246,82 @@ final class Box<Value: Sendable>: Sendable {
     @usableFromInline let value: Value
 
     init(_ value: Value) { self.value = value }
+}
+
+extension MemoryStorage {
+    /// What can be set.
+    public typealias Config = MemoryStorageConfig
+
+    /// How the storage is configured, read and set under its lock.
+    public var config: Config {
+        get { core.state.withLock { $0.config } }
+        set { withConfig { $0 = newValue } }
+    }
+
+    /// Reads and changes the configuration in one step that nobody else comes between.
+    ///
+    /// New limits and rules hold when this returns; `change` must not use the storage.
+    public func withConfig<Result: Sendable>(_ change: @Sendable (inout Config) throws -> Result) rethrows -> Result {
+        let now = core.clock.now
+        var removedValues: MemoryCore.RemovedValues?
+        let result = try core.state.withLock { state throws -> Result in
+            let before = state.config
+            let result = try change(&state.config)
+            if state.config.categoryRules != before.categoryRules {
+                state.entries.apply(state.config.categoryRules, time: now)
+            }
+            if state.config.limits != before.limits { state.entries.limit(state.config.limits, at: now) }
+            removedValues = state.takeRemovedValues(reporting: core.reports)
+            return result
+        }
+        core.report(removedValues)
+        return result
+    }
+}
+
+/// What can be set about a memory storage.
+public struct MemoryStorageConfig: Sendable, Equatable {
+    /// The most that all values may cost together; 0 for no limit. Lowering it trims at once.
+    public var totalCostLimit: Int
+    /// The most values; 0 for no limit. Lowering it trims at once.
+    public var countLimit: Int
+    /// When values expire that are stored without saying so.
+    public var expiration: StorageExpiration
+    /// The seconds between two sweeps for what has expired; 0 for none.
+    public var cleanInterval: TimeInterval
+    /// Whether values stay when the app goes to the background, unless the store says otherwise.
+    public var keepWhenEnteringBackground: Bool
+    /// What holds for single categories, by name.
+    public var categoryRules: [String: CategoryRule]
+
+    /// A configuration; unless given, a quarter of the memory that this process may use (``MemoryBudget``), no limit
+    /// of the count, 300 s after the last access, a sweep every 120 s.
+    public init(
+        totalCostLimit: Int = MemoryBudget().bytes / 4, countLimit: Int = 0,
+        expiration: StorageExpiration = .seconds(300), cleanInterval: TimeInterval = 120,
+        keepWhenEnteringBackground: Bool = false, categoryRules: [String: CategoryRule] = [:]
+    ) {
+        self.totalCostLimit = totalCostLimit
+        self.countLimit = countLimit
+        self.expiration = expiration
+        self.cleanInterval = cleanInterval
+        self.keepWhenEnteringBackground = keepWhenEnteringBackground
+        self.categoryRules = categoryRules
+    }
+
+    package var limits: Limits { Limits(cost: totalCostLimit, count: countLimit) }
+}
+
+/// What knows what it costs to keep it in memory.
+public protocol CacheCostCalculable {
+    /// The bytes that it takes in memory, or whatever else the storage's limit counts; not negative.
+    ///
+    /// A replay of what was recorded counts at least 1 for each object, because 0 is a size that is not known; reports say
+    /// how many those were.
+    var cacheCost: Int { get }
+}
+
+extension Data: CacheCostCalculable {
+    /// The number of bytes.
+    public var cacheCost: Int { count }
 }

@@ -1,3 +1,4 @@
+import CProcessor
 import HalcyonEviction
 
 /// Who is resident in a live storage: the keys, their numbers, their categories and expirations, and the index that decides.
@@ -401,5 +402,179 @@ struct EntryIndex: ~Copyable {
             notes[entry].awaitsRelease = false
             if !cache(of: entry).contains(entry) { release(entry) }
         }
+    }
+}
+
+extension EntryIndex {
+    /// What a load finds that changes nothing but what hits change.
+    enum Found {
+        /// The number of the key, and the hit, of which ``serve(_:)`` must be told before anything else is asked or changed but
+        /// such hits.
+        case hit(WaitingHit)
+        /// Nothing is held under the key; ``missed(_:)`` counts it.
+        case nothing
+        /// Only ``load(_:at:extending:context:)`` can serve it.
+        case unknown
+    }
+
+    /// Looks a key up without changing anything, and also while others do the same.
+    ///
+    /// What it says holds, although the hits that wait have not been told: they cannot make any entry leave or expire sooner.
+    @inline(__always)
+    func find(
+        _ key: HashedKey, at time: Int64, extending: ExpirationExtending, categories names: [String], hasUser: Bool,
+        kind: LookUpKind
+    ) -> Found {
+        let extends: Bool
+        switch extending {
+        case .none: extends = false
+        case .cacheTime: extends = true
+        case .expirationTime: return .unknown
+        }
+        let entry = keys.number(of: key)
+        if entry == .none { return names.isEmpty || kind == .probe ? .nothing : .unknown }
+        let note = notes[entry]
+        if note.isPrefetched { return .unknown }
+        let deadline = extends ? note.renewal.deadline(from: time) : nil
+        switch partitions[note.partition].hits.standing(of: entry, at: time, deadline: deadline) {
+        case .deferrable: break
+        case .absent:
+            // A policy may remember the key, whose look-up counts as a moment then.
+            return names.isEmpty && !hasUser ? .nothing : .unknown
+        case .immediate: return .unknown
+        }
+        var set = WaitingHit.notNamed
+        if !names.isEmpty {
+            if categories.isSet(note.set, of: names) {
+                set = note.set
+            } else {
+                guard let known = categories.knownSet(of: names) else { return .unknown }
+                set = known
+            }
+        }
+        return .hit(
+            WaitingHit(
+                time: time, stamp: halcyon_stamp(), entry: entry, set: set, extends: extends,
+                isTiered: kind.isTiered))
+    }
+
+    /// Tells the policy of a hit that waited, and counts it.
+    @inline(__always)
+    mutating func serve(_ hit: WaitingHit) {
+        let isNamed = hit.set != WaitingHit.notNamed
+        if isNamed { reclassify(hit.entry, as: hit.set) }
+        let note = notes[hit.entry]
+        if hit.isTiered { counters.tierHit(isNamed ? hit.set : 0) }
+        let access = Access(
+            entry: hit.entry, requestNumber: requests, time: hit.time, size: 0, categories: note.set, user: hit.user)
+        let deadline = hit.extends ? note.renewal.deadline(from: hit.time) : nil
+        // Only where a policy evicts for a hit and has said that it never does is the entry gone; the hit was one all the same.
+        if !serve(access, note, deadline: deadline) { counters.hit(note.set) }
+    }
+
+    /// Serves a load: the number of the key, or `nil` on a miss. One that has expired leaves.
+    mutating func load(_ key: HashedKey, at time: Int64, extending: ExpirationExtending, context: AccessContext)
+        -> EntryID?
+    {
+        count(context.requestNumber)
+        return load(
+            key, at: time, extending: extending, categories: context.categories, user: context.user,
+            isPrefetch: context.isPrefetch)
+    }
+
+    /// The same for a request that the entries counts.
+    ///
+    @inline(__always)
+    mutating func load(
+        _ key: HashedKey, at time: Int64, extending: ExpirationExtending, categories names: [String], user: String?,
+        isPrefetch: Bool = false, kind: LookUpKind = .storage
+    ) -> EntryID? {
+        let entry = keys.number(of: key)
+        guard entry != .none else {
+            if kind != .probe { miss(names) }
+            return nil
+        }
+        if !names.isEmpty, !categories.isSet(notes[entry].set, of: names),
+            partitions[notes[entry].partition].hits.contains(entry, freshAt: time)
+        {
+            let set = set(of: names)
+            reclassify(entry, as: set)
+        }
+        let note = notes[entry]
+        let access = Access(
+            entry: entry, requestNumber: requests, time: time, size: 0, categories: note.set, user: number(of: user),
+            isPrefetch: isPrefetch)
+        guard serve(access, note, deadline: extending.deadline(from: time, renewal: note.renewal)) else {
+            if cache(of: entry).contains(entry) { remove(entry, reason: .expired) }
+            if kind != .probe { miss(names) }
+            return nil
+        }
+        if kind.isTiered { counters.tierHit(names.isEmpty ? 0 : note.set) }
+        return entry
+    }
+
+    /// Serves a load of what is known to be absent.
+    mutating func miss(_ context: AccessContext) { miss(context.categories) }
+
+    private mutating func miss(_ names: [String]) { counters.missed(named: names, in: &categories) }
+
+    /// Counts so many loads of what is absent, for which no categories were named.
+    mutating func missed(_ count: Int) { counters.missed(count) }
+
+    @inline(__always)
+    private mutating func serve(_ access: Access, _ note: Note, deadline: Int64?) -> Bool {
+        guard partitions[note.partition].hits.hit(access, deadline: deadline, victims: &victims) else { return false }
+        requests &+= 1
+        counters.hit(note.set)
+        if !victims.isEmpty { settle() }
+        return true
+    }
+}
+
+extension EntryIndex {
+    /// Takes out what has expired. O(numbers).
+    mutating func removeExpired(at time: Int64) {
+        for entry in residents(where: { entry, _ in deadline(of: entry) <= time }) { remove(entry, reason: .expired) }
+    }
+
+    /// Takes everything out. O(numbers).
+    mutating func removeAll(reason: RemovalReason) {
+        for entry in residents(where: { _, _ in true }) { remove(entry, reason: reason) }
+    }
+
+    /// Takes out what has a category. O(numbers).
+    mutating func remove(category: String, reason: RemovalReason) {
+        guard let number = categories.number(of: category) else { return }
+        let entries = residents(where: { categories.members[Int($1.set)].contains(number) })
+        for entry in entries { remove(entry, reason: reason) }
+    }
+
+    /// One that left, as its owner tells others.
+    func removal(of entry: RemovedEntry) -> Removal {
+        Removal(
+            key: entry.key, cost: entry.cost, categories: categories.names(ofSet: entry.set), reason: entry.reason)
+    }
+
+    /// What was counted, and what is held now.
+    var statistics: StorageStatistics { counters.statistics(categories, cost: used, count: count) }
+}
+
+/// Numbers in the order in which they came. O(1) amortised.
+struct NumberQueue {
+    private var items: [EntryID] = []
+    private var first = 0
+
+    mutating func push(_ number: EntryID) { items.append(number) }
+
+    mutating func pop() -> EntryID? {
+        guard first < items.count else { return nil }
+        defer {
+            first += 1
+            if first > 1_024 && first * 2 > items.count {
+                items.removeFirst(first)
+                first = 0
+            }
+        }
+        return items[first]
     }
 }

@@ -1,3 +1,5 @@
+import HalcyonEviction
+
 /// How often something was asked for, and found.
 public struct HitCounts: Sendable, Equatable {
     /// Found.
@@ -30,4 +32,114 @@ public struct StorageStatistics: Sendable, Equatable {
     public var cost = 0
     /// The number of residents.
     public var count = 0
+}
+
+/// What a storage holds of a category.
+public struct CategoryUse: Sendable, Equatable {
+    /// The number of entries.
+    public var count = 0
+    /// What they cost together.
+    public var cost = 0
+
+    /// What is held: nothing, unless given.
+    public init(count: Int = 0, cost: Int = 0) {
+        self.count = count
+        self.cost = cost
+    }
+}
+
+/// The counts of a storage, by category where that makes sense. Categories and sets of them are numbers of its ``CategoryTable``.
+///
+/// Hits are counted by set, which is one addition, and given to the categories of each set when someone asks.
+struct StorageCounters: ~Copyable {
+    var stores = 0
+    var refusals = 0
+    var removals = RemovalCounts()
+    private var hitsBySet = SlotArray<Int>(repeating: 0)
+    /// Those of an ``ImageCache``, by the set of the categories that it named; 0 where it named none.
+    private var tierHitsBySet = SlotArray<Int>(repeating: 0)
+    private var misses = 0
+    private var missesByCategory: [Int] = []
+    private var uses: [CategoryUse] = []
+
+    func use(_ category: UInt32) -> CategoryUse {
+        Int(category) < uses.count ? uses[Int(category)] : CategoryUse()
+    }
+
+    @inline(__always)
+    mutating func hit(_ set: CategorySetID) { hitsBySet[set] &+= 1 }
+
+    @inline(__always)
+    mutating func tierHit(_ set: CategorySetID) { tierHitsBySet[set] &+= 1 }
+
+    /// The hits of an ``ImageCache``: all, and by the categories that it named. O(categories of all sets).
+    func tierHits(_ table: CategoryTable) -> (all: Int, byCategory: [String: Int]) {
+        var (all, byCategory) = (0, [String: Int]())
+        for (set, members) in table.members.enumerated() {
+            let hits = tierHitsBySet[CategorySetID(set)]
+            if hits == 0 { continue }
+            all += hits
+            for member in members { byCategory[table.names[Int(member)], default: 0] += hits }
+        }
+        return (all, byCategory)
+    }
+
+    mutating func missed(named names: [String], in table: inout CategoryTable) {
+        misses += 1
+        for name in names {
+            let member = Int(table.intern(name))
+            while missesByCategory.count <= member { missesByCategory.append(0) }
+            missesByCategory[member] += 1
+        }
+    }
+
+    /// So many look-ups missed for which no categories were named.
+    mutating func missed(_ count: Int) { misses += count }
+
+    mutating func added(_ members: [UInt32], cost: Int) {
+        stores += 1
+        add(members, count: 1, cost: cost)
+    }
+
+    mutating func removed(_ members: [UInt32], cost: Int) { add(members, count: -1, cost: -cost) }
+
+    mutating func moved(from old: [UInt32], to new: [UInt32], cost: Int) {
+        add(old, count: -1, cost: -cost)
+        add(new, count: 1, cost: cost)
+    }
+
+    private mutating func add(_ members: [UInt32], count: Int, cost: Int) {
+        for member in members {
+            extend(to: member)
+            uses[Int(member)].count += count
+            uses[Int(member)].cost += cost
+        }
+    }
+
+    private mutating func extend(to member: UInt32) {
+        while uses.count <= Int(member) { uses.append(CategoryUse()) }
+    }
+
+    /// The counts under the names of a table. O(categories of all sets).
+    func statistics(_ table: CategoryTable, cost: Int, count: Int) -> StorageStatistics {
+        var result = StorageStatistics()
+        var lookUps = [HitCounts](repeating: HitCounts(), count: table.names.count)
+        result.lookUps.misses = misses
+        for (category, misses) in missesByCategory.enumerated() { lookUps[category].misses = misses }
+        for (set, members) in table.members.enumerated() {
+            let hits = hitsBySet[CategorySetID(set)]
+            result.lookUps.hits += hits
+            for member in members { lookUps[Int(member)].hits += hits }
+        }
+        result.stores = stores
+        result.refusals = refusals
+        result.removals = removals.byReason
+        result.cost = cost
+        result.count = count
+        for (name, lookUps) in zip(table.names, lookUps) where lookUps != HitCounts() {
+            result.lookUpsByCategory[name] = lookUps
+        }
+        for (name, use) in zip(table.names, uses) where use.count > 0 { result.useByCategory[name] = use }
+        return result
+    }
 }
