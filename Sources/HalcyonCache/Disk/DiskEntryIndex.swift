@@ -1,33 +1,33 @@
 import HalcyonEviction
 
-/// What a disk storage knows of the files in its folder, and what files and index have not been told yet. It does no I/O and has no
-/// lock: ``FileStore`` does both.
+/// The entries of a disk storage: its entry index, and the changes that are not yet written to the files and the
+/// index database. It does no I/O and has no lock; ``FileStore`` provides both.
 struct DiskEntryIndex: ~Copyable {
-    /// What is known of the folder's contents.
+    /// The state of the listing of the folder.
     enum Listing {
-        /// Not listed yet: what is not known may be there.
+        /// The folder was not listed yet. Files that are not in the index may exist.
         case pending
-        /// Everything that is there is in the entries.
+        /// All files are in the index.
         case complete
-        /// It could not be listed: what is not known may be there, until a cleaning lists it.
+        /// The listing failed. Files that are not in the index may exist, until ``FileStore/measure()`` lists them.
         case failed
     }
 
     var config: DiskStorageConfig
     var entries: EntryIndex
     var listing = Listing.pending
-    /// Whether the storage is closed, and the folder another's to use.
+    /// Whether the storage is closed, so that another one may use the folder.
     var isClosed = false
     var prints = Fingerprints()
     private var lengths: [Int] = []
     private var accessed: [Int64] = []
-    /// What was read before the listing was done, to be told to the policy afterwards.
+    /// The loads before the end of the listing. The policy receives them afterwards.
     var earlyLoads: [(name: String, time: Int64, extending: ExpirationExtending, context: AccessContext)] = []
-    /// Files whose times on the disk are behind the entries.
+    /// The files whose times on the disk are out of date.
     private var untouched: Set<String> = []
-    /// Files whose rows in the index are behind the entries.
+    /// The files whose rows in the index database are out of date.
     var unindexed: Set<String> = []
-    /// Files that were to be removed and could not be.
+    /// The files whose removal failed.
     var undeleted: Set<String> = []
     var isFlushScheduled = false
 
@@ -36,7 +36,7 @@ struct DiskEntryIndex: ~Copyable {
         self.entries = entries
     }
 
-    /// Serves a store; see ``EntryIndex/store(_:cost:at:expiration:staysInBackground:context:deadline:renewal:)``.
+    /// Serves a store; see ``EntryIndex/store(_:_:cost:at:expiration:staysInBackground:context:deadline:renewal:)``.
     mutating func store(
         _ name: String, _ status: CacheFolder.Status, at now: Int64, expiration: StorageExpiration,
         context: AccessContext, print: UInt64
@@ -51,13 +51,14 @@ struct DiskEntryIndex: ~Copyable {
             note(entry, name, length: status.length, accessed: now, print: print)
             untouched.remove(name)
             undeleted.remove(name)
-            // A file of that name is replaced, not removed, however the old value left.
+            // The file of this name was replaced. It must not be removed, whatever the reason for the old value's
+            // removal.
             removals.removeAll { $0.key == name }
         }
         return (entry != nil, removals)
     }
 
-    /// Takes in what was found on the disk, and says whether it is kept.
+    /// Adds an entry that was found on the disk, and returns whether it is kept.
     mutating func adopt(_ row: IndexDatabase.Row) -> Bool {
         let wasThere = entries.resident(row.name) != nil
         let entry = entries.hasher.withHashed(row.name) {
@@ -76,7 +77,8 @@ struct DiskEntryIndex: ~Copyable {
         return true
     }
 
-    /// Takes in what a late listing found and nobody knows; who is not kept is to be removed.
+    /// Adds the files that a repeated listing found and that are not in the index. Files that are not kept are to be
+    /// removed.
     mutating func complete(with files: [(name: String, status: CacheFolder.Status)]) {
         let unknown = files.filter { entries.resident($0.name) == nil && !undeleted.contains($0.name) }
         for row in DiskRecovery.merge(files: unknown, rows: []).residents where !adopt(row) {
@@ -85,7 +87,7 @@ struct DiskEntryIndex: ~Copyable {
         listing = .complete
     }
 
-    /// Takes in what a file turned out to be; `nil`: it is not there.
+    /// Updates an entry to the metadata of its file; `nil` if there is no file.
     mutating func correct(_ name: String, _ status: CacheFolder.Status?) {
         guard let entry = entries.resident(name) else { return }
         guard let status else { return entries.remove(entry, reason: .lost) }
@@ -96,25 +98,26 @@ struct DiskEntryIndex: ~Copyable {
         unindexed.insert(name)
     }
 
-    /// The sizes of all residents. O(n).
+    /// The sizes of all entries. O(n).
     var sizes: [(name: String, size: Int)] {
         entries.residents { _, _ in true }.map { (entries.key(of: $0), entries.cost(of: $0)) }
     }
 
-    /// Forgets everything: the folder is gone. What may be there again is not known.
+    /// Removes all entries, because the folder no longer exists. Other files may be in its place.
     mutating func loseAll() {
         for entry in entries.residents(where: { _, _ in true }) { entries.remove(entry, reason: .lost) }
         listing = .failed
     }
 
-    /// Begins with another folder in the place of the old one, of which nothing is left to do: with the files in it, or `nil` if it
-    /// could not be listed.
+    /// Restarts with another folder in place of the old one, and drops all pending changes.
+    ///
+    /// - Parameter files: the files in the folder; `nil` if it could not be listed.
     mutating func restart(with files: [(name: String, status: CacheFolder.Status)]?) {
         (unindexed, untouched, undeleted) = ([], [], [])
         if let files { complete(with: files) } else { listing = .failed }
     }
 
-    /// Serves a load; whether it was a hit.
+    /// Serves a load, and returns whether it was a hit.
     mutating func load(_ name: String, at now: Int64, extending: ExpirationExtending, context: AccessContext) -> Bool {
         guard entries.find(name, at: now) != nil,
             let entry = entries.hasher.withHashed(
@@ -126,7 +129,7 @@ struct DiskEntryIndex: ~Copyable {
         return true
     }
 
-    /// Those that left since the last call.
+    /// Takes the removals since the last call.
     mutating func takeRemovals() -> [Removal] {
         defer { entries.forgetRemoved() }
         return entries.removed.map { one in
@@ -140,10 +143,12 @@ struct DiskEntryIndex: ~Copyable {
     /// Whether a flush has anything to write.
     var needsFlush: Bool { !(untouched.isEmpty && unindexed.isEmpty) }
 
-    /// Whether files or index are behind the entries.
+    /// Whether files or rows are out of date, or files are to be removed.
     var isBehind: Bool { needsFlush || !undeleted.isEmpty }
 
-    /// What files and index are to be told, which then is due no more.
+    /// Takes the changes that are to be written. They are no longer pending then.
+    ///
+    /// - Parameter everything: whether the rows of all entries are returned, or only those that are out of date.
     mutating func takeDue(everything: Bool) -> (
         rows: (kept: [IndexDatabase.Row], removed: [String]), touched: Set<String>, undeleted: [String]
     ) {
@@ -160,7 +165,7 @@ struct DiskEntryIndex: ~Copyable {
         return ((rows, removed), untouched, undeleted.filter { entries.resident($0) == nil })
     }
 
-    /// The row of a resident.
+    /// Returns the row of an entry.
     func row(_ entry: EntryID) -> IndexDatabase.Row {
         IndexDatabase.Row(
             name: entries.key(of: entry), size: entries.cost(of: entry), length: lengths[Int(entry)],
@@ -181,20 +186,20 @@ struct DiskEntryIndex: ~Copyable {
     }
 }
 
-/// Which keys may be on disk, by 64 bits of each, so that an absent key is answered without hashing it in full and without
-/// the file system.
+/// The 64-bit fingerprints of the keys on disk. Most absent keys are found by them, without a SHA-256 or a system
+/// call.
 ///
-/// False positives are allowed, false negatives are not: fingerprints are counted, and while there are files whose key is
-/// not known every key may be there. The fingerprint of a key is the same in every process (FNV-1a, 64 bits).
+/// There may be false positives but no false negatives. Fingerprints are counted, and while a file has an unknown
+/// key, every key may be present. The fingerprint of a key is the same in every process (FNV-1a, 64 bits).
 struct Fingerprints {
-    /// The fingerprint of a file whose key is not known.
+    /// The fingerprint of a file whose key is unknown.
     static let unknown: UInt64 = 0
 
     private var counts: [UInt64: UInt32] = [:]
     private var byEntry: [UInt64] = []
     private var unknownCount = 0
 
-    /// The fingerprint of a key; never ``unknown``.
+    /// Returns the fingerprint of a key, which is never ``unknown``.
     static func fingerprint(_ key: String) -> UInt64 {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         let isWhole: Void? = key.utf8.withContiguousStorageIfAvailable { bytes in
@@ -204,20 +209,20 @@ struct Fingerprints {
         return hash == unknown ? 1 : hash
     }
 
-    /// Whether a key with that fingerprint may be there.
+    /// Returns whether a key with this fingerprint may be present.
     func mayContain(_ print: UInt64) -> Bool { unknownCount > 0 || counts[print] != nil }
 
-    /// The fingerprint of an entry that is there.
+    /// Returns the fingerprint of an entry that is present.
     func fingerprint(of entry: EntryID) -> UInt64 { byEntry[Int(entry)] }
 
-    /// Notes that an entry is there.
+    /// Adds an entry.
     mutating func insert(_ print: UInt64, for entry: EntryID) {
         while byEntry.count <= Int(entry) { byEntry.append(Self.unknown) }
         byEntry[Int(entry)] = print
         if print == Self.unknown { unknownCount += 1 } else { counts[print, default: 0] += 1 }
     }
 
-    /// Notes that an entry that was there has gone.
+    /// Removes an entry that is present.
     mutating func remove(_ entry: EntryID) {
         let print = byEntry[Int(entry)]
         if print == Self.unknown {

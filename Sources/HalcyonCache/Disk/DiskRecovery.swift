@@ -1,23 +1,23 @@
 import Foundation
 import HalcyonEviction
 
-/// What is on disk, from a folder's files and an index that may be behind them, of another time, or lost.
+/// The entries on disk, computed from a folder's files and an index database that may be out of date or lost.
 ///
-/// The files are the truth about what there is, how large it is and when it expires; a row adds what a file cannot tell.
-/// A pure function, so that each way of a process to end can be tested without one.
+/// The files determine which values exist, their sizes and their expirations. The rows add what a file cannot
+/// contain. It is a pure function, so that tests cover each way in which a process can end without ending one.
 enum DiskRecovery {
-    /// The result: what to hold for resident, by last access, oldest first; files to remove; whether the index differs.
+    /// The entries in the order of their last access, the damaged files, and the differences to the database.
     struct Result: Equatable {
         var residents: [IndexDatabase.Row] = []
-        /// Files whose bytes are not those that were stored.
+        /// The files whose length differs from the stored value's. They are to be removed.
         var damaged: [String] = []
-        /// Rows whose file is gone.
+        /// The rows without a file.
         var vanished: [String] = []
-        /// Files whose row was missing or out of date.
+        /// The files whose row was missing or out of date.
         var corrected: [String] = []
     }
 
-    /// Puts files and rows together. O(n log n).
+    /// Merges files and rows. O(n log n).
     static func merge(files: [(name: String, status: CacheFolder.Status)], rows: [IndexDatabase.Row]) -> Result {
         var known = Dictionary(rows.map { ($0.name, $0) }) { first, _ in first }
         var result = Result()
@@ -51,13 +51,14 @@ enum DiskRecovery {
     }
 }
 
-// How files, entries and index are brought into agreement: at the start, by a measurement, and by each flush.
+// The repair of differences between files, entry index and database: when the storage is opened, and by a
+// measurement.
 extension FileStore {
     // MARK: - Listing
 
-    /// Lists the folder, puts files and index together, and tells the policy of them in the order of their last access.
+    /// Lists the folder, merges files and rows, and adds the entries to the policy in the order of their last access.
     ///
-    /// - Returns: the entries that left.
+    /// - Returns: the removed entries.
     func recover(_ beforeListing: () throws -> Void) -> [Removal] {
         let opened = try? IndexDatabase.open(in: folder.hidden)
         database.withLock { $0 = opened?.database }
@@ -91,9 +92,11 @@ extension FileStore {
         return removals
     }
 
-    /// Compares all residents with their files, corrects what differs, and evicts until the limit holds. Where the first listing
-    /// failed, it is made up for. Files are looked at while readers and writers go on; only those that seem to differ are looked at
-    /// again while no file changes.
+    /// Compares all entries with their files, corrects differences, and evicts entries until the limit holds. If the
+    /// first listing failed, this repeats it.
+    ///
+    /// Files are compared while readers and writers continue. Only files that seem to differ are compared again while
+    /// no file changes.
     @discardableResult
     func measure() -> [Removal] {
         waitUntilListed()

@@ -3,11 +3,16 @@ import HalcyonEviction
 import HalcyonSupport
 import Synchronization
 
-/// Bytes in files, within a size, each until it expires: what ``DiskStorage`` is for values.
+/// A store for bytes in files with a limited total size: the implementation of ``DiskStorage``.
 ///
-/// Three locks are taken in this order and never the other way round. `index` is held while SQLite reads or writes; `mutation` while
-/// files change, so that files and entries change alike; `state` for moments, without a system call. Readers take `state` only. The
-/// first listing runs on a queue of its own; until it is done, readers ask the disk and writers wait.
+/// Three locks are always taken in this order:
+///
+/// 1. `database` is held while SQLite reads or writes.
+/// 2. `mutation` is held while files change, so that files and entry index change together.
+/// 3. `state` is held briefly, without system calls.
+///
+/// Readers take `state` only. The first listing runs on its own queue. Until it ends, readers read the folder itself,
+/// and writers wait.
 package final class FileStore: Sendable {
     let state: Mutex<DiskEntryIndex>
     let mutation = Mutex(())
@@ -15,22 +20,22 @@ package final class FileStore: Sendable {
     let clock: any CacheClock
     let flushDelay: Double
     let onRemoval: (@Sendable ([Removal]) -> Void)?
-    /// `nil` where it could not be opened or was at fault, until the next flush.
+    /// The index database. It is `nil` until the next flush if it could not be opened or failed.
     let database = Mutex<IndexDatabase?>(nil)
-    /// `nil` once the storage is closed.
+    /// The lock on the folder; `nil` once the storage is closed.
     private let lock: Mutex<DirectoryLock?>
     private let closing = Mutex(())
     private let background = DispatchQueue(label: "halcyon.disk", qos: .utility)
     private let listed = DispatchGroup()
-    /// What waits for the listing without a thread; `nil` once it is done.
+    /// The closures to call after the listing; `nil` once it has ended.
     private let listingWaiters = Mutex<[@Sendable () -> Void]?>([])
     private let sweeper = Sweeper()
     private let parts = Atomic<UInt64>(0)
 
-    /// Opens a folder, and begins to list it in the background.
+    /// Opens a folder, and starts to list it in the background.
     ///
     /// - Parameters:
-    ///   - patience: the seconds to wait for another storage that has the folder.
+    ///   - patience: the maximum seconds to wait for another storage that uses the folder.
     ///   - beforeListing: called on the background queue before the listing; a test may wait there.
     /// - Throws: ``CacheError``.
     init(
@@ -65,7 +70,7 @@ package final class FileStore: Sendable {
         sweep()
     }
 
-    /// Starts to remove what has expired at every interval, in the background, or ends it if the interval is 0.
+    /// Starts the periodic removal of expired values in the background, or stops it if the interval is 0.
     func sweep() {
         guard state.withLock({ $0.config.cleaningInterval > 0 && !$0.isClosed }) else { return sweeper.stop() }
         sweeper.start(
@@ -93,10 +98,10 @@ package final class FileStore: Sendable {
 
     deinit { flush() }
 
-    /// Returns when the folder has been listed.
+    /// Waits until the folder was listed.
     func waitUntilListed() { listed.wait() }
 
-    /// Whether the folder has been listed; if not, calls a block when it has been.
+    /// Returns whether the folder was listed. If not, it calls `block` after the listing.
     func whenListed(_ block: @escaping @Sendable () -> Void) -> Bool {
         listingWaiters.withLock { waiters in
             waiters?.append(block)
@@ -104,8 +109,8 @@ package final class FileStore: Sendable {
         }
     }
 
-    /// Writes what is due and leaves the folder to others. From then on, stores throw ``CacheError/closed``, nothing is found and
-    /// nothing is changed. Closing twice has no effect.
+    /// Writes all pending changes and frees the folder. From then on, stores throw ``CacheError/closed``, look-ups
+    /// miss, and nothing changes. A second call has no effect.
     func close() {
         closing.withLock { _ in
             waitUntilListed()
@@ -119,11 +124,11 @@ package final class FileStore: Sendable {
 
     // MARK: - Files
 
-    /// Puts bytes under a name.
+    /// Stores bytes under a key.
     ///
     /// - Returns: whether they are kept.
-    /// - Throws: ``CacheError/cannotWriteFile(_:underlying:)`` or ``CacheError/closed``; then what was there before is there still, or
-    ///   nothing.
+    /// - Throws: ``CacheError/cannotWriteFile(_:underlying:)`` or ``CacheError/closed``. The earlier bytes are kept
+    ///   then, if there were any.
     func store(
         _ data: Data, forKey key: String, forcedExtension: String?, expiration: StorageExpiration?,
         context: AccessContext
@@ -149,7 +154,8 @@ package final class FileStore: Sendable {
         }
         let print = Fingerprints.fingerprint(key)
         let (failure, isKept, removals) = mutation.withLock { _ -> ((any Error)?, Bool, [Removal]) in
-            // The file first: if it cannot be renamed, the old value stays, and nothing was evicted for the new one.
+            // The file is placed first. If the rename fails, the old value is kept and no entry was evicted for the
+            // new one.
             do {
                 try checkIsOpen()
             } catch {
@@ -160,7 +166,7 @@ package final class FileStore: Sendable {
             let (isKept, removals) = state.withLock { state -> (Bool, [Removal]) in
                 state.store(name, status, at: now, expiration: expiration, context: context, print: print)
             }
-            // The file of this name is the new value, whatever happened to the old one.
+            // The file of this name contains the new value, whatever the reason for the old value's removal.
             removeFiles(removals.filter { !isKept || $0.key != name })
             if !isKept { removeFile(name) }
             return (nil, isKept, removals)
@@ -172,7 +178,7 @@ package final class FileStore: Sendable {
         return isKept
     }
 
-    /// The bytes of a key; `nil` if there are none or they have expired.
+    /// Returns the bytes of a key; `nil` if there are none or they have expired.
     ///
     /// - Throws: ``CacheError/cannotLoadDataFromDisk(_:underlying:)``.
     func data(
@@ -190,7 +196,7 @@ package final class FileStore: Sendable {
         }
         guard let name = naming?.name(of: key, forcedExtension: forcedExtension) else { return nil }
         guard mayBeThere(name, at: now, context: context) else { return nil }
-        // What is not listed is read from the folder itself, which may be another's by now.
+        // Without a listing, the folder itself is read. It may be another storage's folder by now.
         if listing == .failed && isFolderMissing { return nil }
         let found: (data: Data, status: CacheFolder.Status)?
         do {
@@ -210,7 +216,8 @@ package final class FileStore: Sendable {
                 return true
             }
             if state.load(name, at: now, extending: extending, context: context) { return true }
-            // Removed by another thread since, or never known because the folder could not be listed.
+            // Another thread removed the entry meanwhile, or it was never known because the folder could not be
+            // listed.
             return found.status.expires > now
         }
         if !isFresh { return nil }
@@ -219,7 +226,8 @@ package final class FileStore: Sendable {
         return (found.data, folder.url(name))
     }
 
-    /// Whether bytes are there that have not expired. It neither extends nor counts as an access.
+    /// Returns whether there are bytes that have not expired. The call does not extend the expiration and is not an
+    /// access.
     func isCached(forKey key: String, forcedExtension: String?) -> Bool {
         let now = clock.now
         let print = Fingerprints.fingerprint(key)
@@ -237,12 +245,12 @@ package final class FileStore: Sendable {
         return isKnown == true || status.expires > now
     }
 
-    /// The file of a key, whether it is there or not.
+    /// Returns the URL of a key's file, whether the file exists or not.
     func url(forKey key: String, forcedExtension: String?) -> URL {
         folder.url(state.withLock { $0.config.naming }.name(of: key, forcedExtension: forcedExtension))
     }
 
-    /// Says whether what was stored ahead of need is still likely to be asked for; if not, it is the first to go.
+    /// Updates whether a prefetched entry is still likely to be requested. An unlikely entry is evicted first.
     func reconsider(_ key: String, isLikely: Bool) {
         let name = state.withLock { $0.config.naming }.name(of: key, forcedExtension: nil)
         let now = clock.now
@@ -255,7 +263,7 @@ package final class FileStore: Sendable {
         change { state, _ in
             if let entry = state.entries.resident(name) { state.entries.remove(entry, reason: .removed) }
         } then: {
-            // Also one that the entries does not know.
+            // The file may exist although the index does not contain it.
             removeFile(name)
         }
     }
@@ -270,16 +278,16 @@ package final class FileStore: Sendable {
         return try folder.list().filter { naming.isOwn($0.name) || known.contains($0.name) }
     }
 
-    /// Reads the entries once the folder is listed; a folder that is gone holds nothing.
+    /// Reads the entries after the listing. If the folder no longer exists, there are none.
     ///
-    /// - Parameter none: the answer of a closed storage.
+    /// - Parameter none: the result for a closed storage.
     func look<Result: Sendable>(_ none: Result, _ body: (borrowing DiskEntryIndex) -> Result) -> Result {
         waitUntilListed()
         noticeLoss()
         return state.withLock { $0.isClosed ? none : body($0) }
     }
 
-    /// Changes the entries, removes the files of those that left, and returns these.
+    /// Changes the entries, removes the files of removed entries, and returns the removals.
     @discardableResult
     func change(
         _ body: (inout DiskEntryIndex, _ now: Int64) -> Void, then finish: () -> Void = {}
@@ -287,7 +295,7 @@ package final class FileStore: Sendable {
         change(having: {}, { state, _, now in body(&state, now) }, then: finish)
     }
 
-    /// The same with something found out before, while no file changes and without the lock that readers need.
+    /// Changes the entries as above. `find` runs first, while no file changes but without the lock that readers need.
     func change<Found: Sendable>(
         having find: () -> Found, _ body: (inout DiskEntryIndex, Found, _ now: Int64) -> Void,
         then finish: () -> Void = {}
@@ -312,18 +320,18 @@ package final class FileStore: Sendable {
 
     // MARK: - Flushing
 
-    /// Brings the times of files and the index up to what is known, and removes the files that could not be removed when
-    /// they were to be. Called in the background and at the end.
+    /// Writes all pending changes: the times of files, the index database, and removals of files that failed before.
+    /// Called in the background and at the end.
     ///
-    /// What cannot be written into the index is due again the next time; the index is then opened anew and told of
-    /// everything.
+    /// If the database cannot be written, its changes stay pending. The next flush opens it again and writes all
+    /// rows.
     func flush() {
         let isIdle = state.withLock { state in
             state.isFlushScheduled = false
             return !state.isBehind || state.listing == .pending
         }
         if isIdle { return }
-        // Another's folder may be there now; its index and its files are not ours to touch.
+        // The folder may have been replaced by another storage's, whose database and files must not be changed.
         if isFolderMissing { return }
         database.withLock { database in
             if database?.isInPlace == false { database = nil }
@@ -343,9 +351,9 @@ package final class FileStore: Sendable {
         }
     }
 
-    /// What the index is to be told, and that only: files are seen to here.
+    /// Takes the pending changes of the database, and writes those of the files.
     ///
-    /// - Parameter everything: whether of all residents, not of those alone that changed.
+    /// - Parameter everything: whether to return the rows of all entries, or only those that changed.
     private func takeDue(everything: Bool) -> (rows: [IndexDatabase.Row], removed: [String]) {
         mutation.withLock { _ in
             let (due, touched, undeleted) = state.withLock { state in
@@ -361,7 +369,7 @@ package final class FileStore: Sendable {
         }
     }
 
-    /// Removes a file, now or as soon as that can be done. Called with `mutation` held.
+    /// Removes a file. If this fails, a flush tries again. `mutation` must be held.
     func removeFile(_ name: String) {
         if isFolderMissing { return }
         if !folder.remove(name) { state.withLock { _ = $0.undeleted.insert(name) } }
@@ -381,7 +389,7 @@ package final class FileStore: Sendable {
         return try folder.writePart(data, number: number, accessed: now, expires: expires)
     }
 
-    /// Whether the folder that this storage has the right to use is gone from its place, where another's may be now.
+    /// Whether the locked folder is no longer in its place. Another storage's folder may be there.
     var isFolderMissing: Bool { lock.withLock { $0?.isMissing(from: folder.url) ?? true } }
 
     /// - Throws: ``CacheError/closed``.
@@ -389,7 +397,7 @@ package final class FileStore: Sendable {
         if state.withLock({ $0.isClosed }) { throw CacheError.closed }
     }
 
-    /// Takes out everything if the folder is gone.
+    /// Removes all entries if the folder no longer exists.
     func noticeLoss() {
         guard isFolderMissing, state.withLock({ !$0.isClosed && $0.entries.count > 0 }) else { return }
         let removals = mutation.withLock { _ -> [Removal] in
@@ -403,10 +411,10 @@ package final class FileStore: Sendable {
         report(removals)
     }
 
-    /// Makes a folder anew that vanished, or takes the one that another process made since and has left; what was in the old one
-    /// is lost.
+    /// Creates a folder that was removed, or takes over the folder that another process has created and freed since.
+    /// The entries of the old folder are lost.
     ///
-    /// - Throws: ``CacheError/directoryInUse(_:)`` while another process has it.
+    /// - Throws: ``CacheError/directoryInUse(_:)`` while another process uses the folder.
     private func restoreFolder() throws {
         let (removals, failure) = mutation.withLock { _ -> ([Removal]?, (any Error)?) in
             do { try checkIsOpen() } catch { return (nil, error) }
@@ -436,7 +444,7 @@ package final class FileStore: Sendable {
             return (lost + evicted, failure)
         }
         if let removals {
-            // The old one is nowhere any more; the next flush makes one that knows everything.
+            // The old database no longer exists. The next flush creates one with all rows.
             database.withLock { $0 = nil }
             report(removals)
         }
@@ -475,7 +483,7 @@ package final class FileStore: Sendable {
         }
     }
 
-    /// Takes out what turned out not to be there.
+    /// Removes an entry whose file does not exist.
     private func lose(_ name: String) -> [Removal] {
         state.withLock { state -> [Removal] in
             state.correct(name, nil)

@@ -2,21 +2,21 @@ import Foundation
 import GRDB
 import HalcyonAccessLog
 
-/// What a disk storage knows of its files beside what they tell themselves, in SQLite: categories, the keys' fingerprints,
-/// and access times finer than a file system may keep them.
+/// The SQLite database of a disk storage, for data that files cannot contain: categories, fingerprints of keys, and
+/// access times with a higher resolution than that of the file system.
 ///
-/// The files are the truth: the index may lag behind them by what was not flushed before the process ended, and may be
-/// lost altogether; ``DiskRecovery`` puts the two together. It is therefore thrown away whenever SQLite finds fault with
-/// it, though not when only the disk is full or cannot be written.
+/// The files are authoritative. The database may lack the changes that were not flushed before the process ended, and
+/// it may be lost; ``DiskRecovery`` merges the two. It is therefore deleted when SQLite finds it damaged. It is not
+/// deleted if the disk is full or read-only.
 final class IndexDatabase: Sendable {
-    /// One file.
+    /// The row of a file.
     struct Row: Equatable {
         var name: String
         var size: Int
         var length: Int
         var accessed: Int64
         var expires: Int64
-        /// The microseconds that a read gives; see ``Renewal``.
+        /// The microseconds from an access to the new expiration; see ``Renewal``.
         var renewal: Int64
         var fingerprint: UInt64
         var categories: [String]
@@ -26,9 +26,9 @@ final class IndexDatabase: Sendable {
     private let queue: DatabaseQueue
     private let identity: FileIdentity?
 
-    /// Opens the index in a folder and reads it, or begins a new one where there is none or a damaged one.
+    /// Opens the database in a folder and reads its rows. If there is none or it is damaged, it creates a new one.
     ///
-    /// - Throws: what SQLite throws if it cannot be opened now, or none be made.
+    /// - Throws: the error of SQLite if the database can be neither opened nor created.
     static func open(in folder: URL) throws -> (database: IndexDatabase, rows: [Row]) {
         let path = folder.appendingPathComponent("index.sqlite").path
         do {
@@ -40,8 +40,8 @@ final class IndexDatabase: Sendable {
         }
     }
 
-    /// What an index tells that cannot be opened for writing, because the disk is full or read-only: all that was written
-    /// back into it when it was closed last. O(rows).
+    /// Reads the rows of a database that cannot be opened for writing, because the disk is full or read-only. They
+    /// include all changes up to the last time that it was closed. O(rows).
     static func rowsOfClosed(in folder: URL) throws -> [Row] {
         let path = folder.appendingPathComponent("index.sqlite").path
         var configuration = Configuration()
@@ -51,7 +51,7 @@ final class IndexDatabase: Sendable {
         return try IndexDatabase(queue: queue).rows()
     }
 
-    /// Whether an error is the file's own fault.
+    /// Returns whether an error shows that the file is damaged.
     private static func isDamage(_ error: DatabaseError) -> Bool {
         switch error.resultCode {
         case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_ERROR: true
@@ -64,7 +64,7 @@ final class IndexDatabase: Sendable {
         identity = FileIdentity(queue.path)
     }
 
-    /// Whether the file that is open is the one at its path still.
+    /// Whether the open file is still the one at its path.
     var isInPlace: Bool { identity != nil && FileIdentity(queue.path) == identity }
 
     private static func open(_ path: String) throws -> DatabaseQueue {
@@ -76,7 +76,7 @@ final class IndexDatabase: Sendable {
         try queue.write { database in
             let found = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
             if found != version {
-                // An index of another version is no loss: the files tell what matters.
+                // A database of another version is deleted: the files contain what is essential.
                 try database.execute(
                     sql: """
                         DROP TABLE IF EXISTS entry;
@@ -92,12 +92,12 @@ final class IndexDatabase: Sendable {
         return queue
     }
 
-    /// All rows. O(rows).
+    /// Reads all rows. O(rows).
     func rows() throws -> [Row] {
         try queue.read { database in try [Row](fetching: database) }
     }
 
-    /// Writes some rows and removes others, all or nothing.
+    /// Writes rows and removes others in one transaction.
     func update(_ rows: [Row], removing names: [String]) throws {
         try queue.write { database in
             let insert = try database.cachedStatement(
@@ -113,7 +113,7 @@ final class IndexDatabase: Sendable {
         }
     }
 
-    /// A list of names as JSON; most have none, which costs nothing.
+    /// Encodes names as JSON. An empty list, the common case, is an empty text.
     private static func text(_ categories: [String]) -> String {
         if categories.isEmpty { return "" }
         return (try? String(decoding: JSONEncoder().encode(categories), as: UTF8.self)) ?? ""

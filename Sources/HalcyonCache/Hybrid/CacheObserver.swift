@@ -1,8 +1,8 @@
 import Foundation
 import Synchronization
 
-/// An observer of every access to an ``ImageCache`` and of every removal, without gaps, in the order of the cache's decisions.
-/// The events of ``ImageCache/events(bufferingNewest:)`` may have gaps.
+/// An observer of all accesses to an ``ImageCache`` and of all removals, in the order of the cache's decisions. It
+/// receives each of them, whereas the stream of ``ImageCache/events(bufferingNewest:)`` can have gaps.
 package protocol CacheObserver: AnyObject, Sendable {
     /// Handles an access. Called on the caller's path.
     func accessed(_ access: RecordedAccess)
@@ -20,13 +20,13 @@ package protocol CacheObserver: AnyObject, Sendable {
     var legacy: any Sendable { get }
 }
 
-/// The place of a cache's observer.
+/// The slot for a cache's observer, of which there is at most one.
 package final class ObserverSlot: Sendable {
     private struct State {
         var observer: (any CacheObserver)?
-        /// Ends when the previous observer has stopped.
+        /// The task that ends when the previous observer has stopped.
         var ending: Task<Void, Never>?
-        /// What the previous observer leaves to the next one.
+        /// The state that the previous observer passes on to the next one.
         var legacy: (any Sendable)?
 
         mutating func stop() {
@@ -52,9 +52,10 @@ package final class ObserverSlot: Sendable {
     /// The observer.
     package var observer: (any CacheObserver)? { isOn ? state.withLock { $0.observer } : nil }
 
-    /// Stops the present observer and replaces it.
+    /// Stops the current observer and replaces it.
     ///
-    /// - Parameter make: makes the observer. It receives the task that ends when the previous one has stopped, and the legacy of that.
+    /// - Parameter make: makes the observer. It receives the task that ends when the previous observer has stopped,
+    ///   and the previous observer's ``CacheObserver/legacy``.
     package func start<Observer: CacheObserver>(_ make: (Task<Void, Never>?, (any Sendable)?) -> Observer) -> Observer {
         state.withLock { state in
             state.stop()

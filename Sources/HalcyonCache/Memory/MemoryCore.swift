@@ -1,11 +1,11 @@
 import HalcyonEviction
 import HalcyonSupport
 
-/// What ``MemoryStorage`` is made of, for objects of any class: compiled once, and not anew through the tables of a generic
-/// type at each call.
+/// The implementation of ``MemoryStorage`` for objects of any class. It is not generic, so that it is compiled once
+/// and no call goes through the tables of a generic type.
 @usableFromInline
 final class MemoryCore: Sendable {
-    /// A value of a type that only the storage knows.
+    /// A value, whose type only the storage knows.
     @usableFromInline typealias Item = any AnyObject & Sendable
 
     struct State: ~Copyable {
@@ -15,7 +15,7 @@ final class MemoryCore: Sendable {
         var reads = PendingReads()
     }
 
-    /// Those that left, and the values that go with them; one alone, as is common, takes no memory.
+    /// The removals, and the values of the removed entries. One value alone, the common case, needs no allocation.
     struct RemovedValues: ~Copyable, Sendable {
         private var first: Item?
         private var others: [Item] = []
@@ -26,8 +26,8 @@ final class MemoryCore: Sendable {
         }
     }
 
-    /// What a look-up found: `nil` if there is nothing; and whether that was stored ahead of need and this is the first look-up
-    /// since.
+    /// The result of a look-up: the value, or `nil` on a miss; and whether this is the first hit on a prefetched
+    /// entry.
     @usableFromInline typealias Loaded = (item: Item?, isFirstSincePrefetch: Bool)
 
     let state: MemoryState
@@ -54,7 +54,7 @@ final class MemoryCore: Sendable {
         sweeper.start(
             clock: clock,
             interval: { [weak self] in
-                // Where sweeping is off, ask again after a while whether it still is.
+                // While sweeping is off, check every 120 s whether it was turned on.
                 self.map { core in
                     let seconds = core.state.withLock { $0.config.cleanInterval }
                     return seconds > 0 ? Int64((min(seconds, 1e9) * 1e6).rounded()) : 120_000_000
@@ -69,9 +69,10 @@ final class MemoryCore: Sendable {
             })
     }
 
-    /// Keeps a value, unless it was read and its key was stored or removed since that was asked for.
+    /// Stores a value. A value that was read from a slower tier is dropped if its key was stored or removed after the
+    /// read was requested.
     ///
-    /// - Returns: whether it is kept, and how many requests came before.
+    /// - Returns: whether the value is kept, and the number of earlier requests.
     @discardableResult
     func store(
         _ value: Item, cost: Int, _ key: String, _ expiration: StorageExpiration?, _ keepInBackground: Bool?,
@@ -107,12 +108,11 @@ final class MemoryCore: Sendable {
     }
 
     /// Looks a key up.
-    ///
     @usableFromInline @inline(never)
     func load(
         _ key: String, _ extending: ExpirationExtending, categories: [String], user: String?, kind: LookUpKind
     ) -> Loaded {
-        // Called directly, where a call through the protocol would retain the clock.
+        // A direct call, because a call through the protocol would retain the clock.
         let now = usesSystemClock ? SystemClock().now : clock.now
         if let found = hasher.withHashedAtOnce(key, { load($0, at: now, extending, categories, user, kind) }) {
             return found
@@ -141,7 +141,7 @@ final class MemoryCore: Sendable {
         return loadAlone(key, at: now, extending, categories, user, kind)
     }
 
-    /// The same with nobody else about.
+    /// Serves a load with exclusive access.
     @inline(never)
     private func loadAlone(
         _ key: HashedKey, at now: Int64, _ extending: ExpirationExtending, _ categories: [String], _ user: String?,
@@ -157,7 +157,7 @@ final class MemoryCore: Sendable {
         return loaded
     }
 
-    /// Changes the entries, and lets the values of those that left go once the lock is free.
+    /// Changes the state. The values of removed entries are destroyed after the lock is released.
     func change(_ body: (inout State, _ now: Int64) -> Void) {
         let now = clock.now
         let removedValues = state.withLock { state -> RemovedValues? in
@@ -192,7 +192,7 @@ extension MemoryCore.State {
         return (values[Int(entry)], isPrefetched)
     }
 
-    /// Puts a value at the number of its key, and returns the one that it replaces.
+    /// Stores a value at an entry's number, and returns the value that it replaces.
     mutating func put(_ value: MemoryCore.Item, at entry: EntryID) -> MemoryCore.Item? {
         let place = Int(entry)
         if place == values.count {
@@ -205,7 +205,8 @@ extension MemoryCore.State {
         return value
     }
 
-    /// The values of those that left, to be destroyed by the caller once the lock is free; `nil` if nobody left.
+    /// Takes the values of removed entries; `nil` if no entry was removed. The caller must destroy them after the
+    /// lock is released.
     @inline(__always)
     mutating func takeRemovedValues(reporting: Bool) -> MemoryCore.RemovedValues? {
         entries.removed.isEmpty ? nil : takeRemovedValues(reporting)
@@ -223,50 +224,50 @@ extension MemoryCore.State {
 }
 
 extension Optional<MemoryCore.RemovedValues> where Wrapped: ~Copyable {
-    /// One more value to be destroyed once the lock is free.
+    /// Adds a value that is to be destroyed after the lock is released.
     fileprivate mutating func add(_ value: MemoryCore.Item) {
         if self == nil { self = MemoryCore.RemovedValues() }
         self?.add(value)
     }
 }
 
-/// Keeps what is read from a slower tier from coming into memory when it has been replaced or removed meanwhile.
+/// The pending reads from a slower tier, which must not overwrite newer changes in memory.
 ///
-/// Each read that may end in memory has a ticket from the moment it is asked for; a store or a removal of its key, or of
-/// everything, makes that void. It lives under the lock of the storage.
+/// Every read whose value may be stored in memory gets a ticket when it is requested. A store or a removal of its
+/// key, or a removal of all values, voids the ticket. The storage's lock protects this value.
 package struct PendingReads {
     package struct Ticket: Sendable {
         let key: String
         let number: UInt64
-        /// How many requests came before.
+        /// The number of earlier requests.
         let requestNumber: Int
     }
 
     private var last: UInt64 = 0
     private var valid: [String: Set<UInt64>] = [:]
 
-    /// Whether a key is being read and may come in.
+    /// Whether a key has a pending read with a valid ticket.
     func isPending(_ key: String) -> Bool { valid[key] != nil }
 
-    /// A read is asked for.
+    /// Begins a read and returns its ticket.
     package mutating func begin(_ key: String, requestNumber: Int) -> Ticket {
         last += 1
         valid[key, default: []].insert(last)
         return Ticket(key: key, number: last, requestNumber: requestNumber)
     }
 
-    /// A read has ended; whether what it read may come in.
+    /// Ends a read, and returns whether its value may be stored.
     mutating func end(_ ticket: Ticket) -> Bool {
         guard valid[ticket.key]?.remove(ticket.number) != nil else { return false }
         if valid[ticket.key]?.isEmpty == true { valid[ticket.key] = nil }
         return true
     }
 
-    /// Reads of a key are void.
+    /// Voids the reads of a key.
     mutating func void(_ key: String) {
         if !valid.isEmpty { valid[key] = nil }
     }
 
-    /// All reads are void.
+    /// Voids all reads.
     mutating func voidAll() { valid = [:] }
 }

@@ -1,36 +1,39 @@
 import CProcessor
 import HalcyonEviction
 
-/// Who is resident in a live storage: the keys, their numbers, their categories and expirations, and the index that decides.
+/// The index of the entries of a live storage: their keys, numbers, categories and expirations, and the caches whose
+/// policies decide which entries are resident.
 ///
-/// This is all that a memory and a disk storage share, and all that they decide by: the ``HalcyonEviction/AnyCache`` is the replayer's
-/// `CacheCore`, and a entries without category rules hands it every access as it comes. A look-up that misses tells
-/// the policy nothing; the store that follows is the access, as it is in a replay. Not thread-safe: it belongs inside its
-/// owner's lock. All verbs are O(1) beside what the policy takes, unless they say otherwise.
+/// The memory and the disk storage share this type and decide by nothing else. ``HalcyonEviction/AnyCache`` is the
+/// `CacheCore` of the replay, and without category rules each access is passed on to it unchanged. The policy does
+/// not receive misses. The store that follows a miss is the access, as in a replay.
+///
+/// An index is not thread-safe; its owner's lock protects it. All methods are O(1) plus the cost of the policy,
+/// unless stated otherwise.
 struct EntryIndex: ~Copyable {
-    /// What is kept of an entry beside what the index keeps: 16 bytes.
+    /// The data of an entry beside its data in the cache: 16 bytes.
     struct Note: BitwiseCopyable {
         var renewal = Renewal.none
         var set: CategorySetID = 0
-        /// The partition above eight flags.
+        /// The partition in the upper 24 bits and flags in the lower 8.
         private var bits: UInt32 = 0
 
-        /// The number of its partition, below ``mostPartitions``.
+        /// The number of the entry's partition, less than ``mostPartitions``.
         var partition: Int {
             @inline(__always) get { Int(bits >> 8) }
             set { bits = bits & 0xFF | UInt32(newValue) << 8 }
         }
-        /// Whether it stays when the app goes to the background.
+        /// Whether the entry is kept when the app enters the background.
         var staysInBackground: Bool {
             get { bits & 1 != 0 }
             set { set(1, newValue) }
         }
-        /// Whether it waits among those whose number may be given away.
+        /// Whether the entry is in the queue of numbers to be released.
         var awaitsRelease: Bool {
             get { bits & 2 != 0 }
             set { set(2, newValue) }
         }
-        /// Whether it was stored ahead of need and not asked for since.
+        /// Whether the entry was prefetched and not requested since.
         var isPrefetched: Bool {
             @inline(__always) get { bits & 4 != 0 }
             set { set(4, newValue) }
@@ -39,10 +42,11 @@ struct EntryIndex: ~Copyable {
         private mutating func set(_ flag: UInt32, _ isSet: Bool) { bits = isSet ? bits | flag : bits & ~flag }
     }
 
-    /// The most partitions. Categories whose rules would need further ones share the partition of those without a rule.
+    /// The maximum number of partitions. Categories that would need more share the partition of the entries without a
+    /// rule.
     static let mostPartitions = 1 << 24
 
-    /// A resident that left.
+    /// An entry that was removed.
     struct RemovedEntry {
         let entry: EntryID
         let key: String
@@ -60,18 +64,18 @@ struct EntryIndex: ~Copyable {
     private(set) var keys = KeyTable()
     var categories = CategoryTable()
     private(set) var partitions: [Partition] = []
-    /// The partitions of categories.
+    /// The numbers of the categories' partitions.
     private var partitionNumbers: [String: Int] = [:]
     var counters = StorageCounters()
     let users: UserNumbers
     var notes = SlotArray(repeating: Note())
     private var awaitingRelease = NumberQueue()
     var victims: [EntryID] = []
-    /// Who left since ``forgetRemoved()``, in that order.
+    /// The entries that were removed since the last ``forgetRemoved()``, in order.
     private(set) var removed: [RemovedEntry] = []
-    /// How many requests were served: hits and stores.
+    /// The number of requests: hits and stores.
     var requests = 0
-    /// The user who asked last, whose number needs no look-up.
+    /// The last user, cached to avoid a look-up.
     private var lastUser: (name: String, number: UInt32)?
 
     init(
@@ -87,19 +91,19 @@ struct EntryIndex: ~Copyable {
         apply(rules, time: 0)
     }
 
-    /// What all residents cost together.
+    /// The total size of all resident entries.
     var used: Int { partitions.reduce(0) { $0 + $1.cache.used } }
-    /// The number of residents, expired ones included.
+    /// The number of resident entries, including expired ones.
     var count: Int { partitions.reduce(0) { $0 + $1.cache.count } }
 
-    /// The number of a key that is resident and has not expired; `nil` otherwise.
+    /// Returns the number of a key that is resident and has not expired; `nil` otherwise.
     func find(_ key: String, at time: Int64) -> EntryID? {
         let entry = keys.number(of: key)
         guard entry != .none, cache(of: entry).contains(entry, freshAt: time) else { return nil }
         return entry
     }
 
-    /// The number of a key that is resident, expired or not.
+    /// Returns the number of a key that is resident, expired or not; `nil` otherwise.
     func resident(_ key: String) -> EntryID? {
         let entry = keys.number(of: key)
         return entry != .none && cache(of: entry).contains(entry) ? entry : nil
@@ -111,12 +115,12 @@ struct EntryIndex: ~Copyable {
     func renewal(of entry: EntryID) -> Renewal { notes[entry].renewal }
     func categories(of entry: EntryID) -> [String] { categories.names(ofSet: notes[entry].set) }
 
-    /// What hashes the keys: a entries behind a lock is given hashes that were made before.
+    /// The hash function of the keys. Callers hash keys before they take the owner's lock.
     var hasher: KeyHash { keys.hasher }
 
-    /// Serves a store: the number of the key if it is resident now, or `nil` if it was not admitted.
+    /// Serves a store, and returns the key's number if it is resident; `nil` if it was not admitted.
     ///
-    /// - Parameter given: when it expires where that is known already; otherwise `expiration` from now on.
+    /// - Parameter given: the expiration, if it is known already; otherwise `expiration` counts from `time`.
     mutating func store(
         _ key: String, _ hashed: HashedKey, cost: Int, at time: Int64, expiration: StorageExpiration,
         staysInBackground: Bool = false, context: AccessContext, deadline given: Int64? = nil, renewal: Renewal? = nil
@@ -129,7 +133,8 @@ struct EntryIndex: ~Copyable {
         let wasResident = cache(of: entry).contains(entry)
         if wasResident {
             counters.removed(categories.members[Int(before.set)], cost: before.cost)
-            // Among several parts it makes room for itself first, lest it be evicted for its own new value.
+            // With several partitions, remove the old value first. Otherwise it might be evicted to make room for its
+            // own new value.
             if partitions.count > 1 { cache(of: entry).remove(entry) }
         }
         notes[entry].set = set
@@ -138,13 +143,14 @@ struct EntryIndex: ~Copyable {
         notes[entry].staysInBackground = staysInBackground
         notes[entry].isPrefetched = context.isPrefetch
         var access = access(entry, at: time, cost: cost, set: set, context: context)
-        // What is replaced ahead of need was asked for before, or waits already.
+        // A prefetch that replaces a resident entry is not new to the policy: the entry was requested before, or is
+        // prefetched already.
         if wasResident { access.isPrefetch = false }
         let cache = partitions[target].cache
         if makeRoom(for: access, in: target) {
             _ = cache.store(access, deadline: given ?? expiration.deadline(from: time), victims: &victims)
         }
-        // One ahead of need is no request.
+        // A prefetch is not a request.
         if !context.isPrefetch { requests &+= 1 }
         let isResident = cache.contains(entry)
         if isResident {
@@ -162,14 +168,15 @@ struct EntryIndex: ~Copyable {
         return isResident ? entry : nil
     }
 
-    /// Says whether what was stored ahead of need is still likely; see `EvictionPolicy.reconsider(_:isLikely:)`.
+    /// Updates whether a prefetched entry is still likely to be requested; see
+    /// `EvictionPolicy.reconsider(_:isLikely:)`.
     mutating func reconsider(_ key: String, isLikely: Bool, at time: Int64) {
         guard let entry = resident(key) else { return }
         let access = access(entry, at: time, cost: cost(of: entry), set: notes[entry].set)
         cache(of: entry).reconsider(access, isLikely: isLikely)
     }
 
-    /// Takes a resident out.
+    /// Removes a resident entry.
     mutating func remove(_ entry: EntryID, reason: RemovalReason) {
         let cache = cache(of: entry)
         guard cache.contains(entry) else { return }
@@ -177,15 +184,16 @@ struct EntryIndex: ~Copyable {
         record(entry, reason)
     }
 
-    /// Those who left have been told of.
+    /// Clears ``removed`` after its owner has reported the removals.
     mutating func forgetRemoved() { removed.removeAll(keepingCapacity: removed.capacity <= 64) }
 
-    /// The entries for which something holds, by number. O(numbers).
+    /// Returns the resident entries that satisfy a condition, by number. O(numbers).
     func residents(where holds: (EntryID, Note) -> Bool) -> [EntryID] {
         (0..<EntryID(keys.bound)).filter { cache(of: $0).contains($0) && holds($0, notes[$0]) }
     }
 
-    /// Evicts down to a cost, the lowest priority first and protected categories last.
+    /// Evicts entries until their total size is at most `cost`: entries of low priorities first, of protected
+    /// categories last.
     mutating func trim(to cost: Int, at time: Int64) {
         let now = access(.none, at: time, set: 0)
         for number in partitionsInEvictionOrder() where used > cost {
@@ -195,7 +203,7 @@ struct EntryIndex: ~Copyable {
         settle()
     }
 
-    /// Changes the limits and evicts until they hold.
+    /// Changes the limits, and evicts entries until the limits hold.
     mutating func limit(_ limits: Limits, at time: Int64) {
         self.limits = limits
         let now = access(.none, at: time, set: 0)
@@ -205,7 +213,7 @@ struct EntryIndex: ~Copyable {
                 victims: &victims)
         }
         for number in partitionsInEvictionOrder() {
-            // O(partitions), once where the limits hold.
+            // O(partitions). If the limits hold already, this runs once.
             if used <= limits.cost && count <= limits.count { break }
             let cache = partitions[number].cache
             cache.trim(
@@ -217,7 +225,7 @@ struct EntryIndex: ~Copyable {
 
     // MARK: - Parts
 
-    /// Changes the rules. Who falls under another part now moves there as if it were stored anew. O(numbers).
+    /// Changes the rules. Entries whose partition changes are moved as if they were stored again. O(numbers).
     mutating func apply(_ rules: [String: CategoryRule], time: Int64) {
         if rules == self.rules { return }
         self.rules = rules
@@ -268,14 +276,14 @@ struct EntryIndex: ~Copyable {
         partitions[notes[entry].partition].cache
     }
 
-    /// The expiration that a rule sets for objects of these categories.
+    /// Returns the expiration that a rule states for objects of these categories.
     func expiration(ruledFor names: [String]) -> StorageExpiration? {
         if rules.isEmpty { return nil }
         for name in names { if let rule = rules[name] { return rule.expiration } }
         return nil
     }
 
-    /// The part that a set of categories belongs to.
+    /// Returns the partition of a set of categories.
     private func partition(of set: CategorySetID) -> Int {
         if rules.isEmpty { return 0 }
         for member in categories.members[Int(set)] {
@@ -295,14 +303,15 @@ struct EntryIndex: ~Copyable {
         }
     }
 
-    /// Makes room in other parts, where all parts together would be too much; one part alone sees to itself.
+    /// Evicts entries of other partitions until an object fits into the storage, and returns whether it fits. The
+    /// only partition evicts for itself.
     private mutating func makeRoom(for access: Access, in target: Int) -> Bool {
         if partitions.count == 1 { return true }
         let own = partitions[target]
         if access.size > own.capacity(of: limits.cost) { return true }
         let now = self.access(.none, at: access.time, set: 0)
         while true {
-            // What the part's own quota will make it give up is as good as gone.
+            // Entries that the partition will evict for its own limits count as evicted.
             let cost = own.cache.used + access.size - own.capacity(of: limits.cost)
             let number = own.cache.count + 1 - own.countLimit(of: limits.count)
             let fits = used - max(cost, 0) + access.size <= limits.cost && count - max(number, 0) < limits.count
@@ -348,7 +357,7 @@ struct EntryIndex: ~Copyable {
             user: number(of: context.user), isPrefetch: context.isPrefetch)
     }
 
-    /// The number of a user; `UInt32.max` for nobody.
+    /// Returns the number of a user; `UInt32.max` for no user.
     @inline(__always)
     mutating func number(of user: String?) -> UInt32 {
         guard let user else { return .max }
@@ -363,14 +372,14 @@ struct EntryIndex: ~Copyable {
         return number
     }
 
-    /// Takes the number of a request over from who serves it with several tiers.
+    /// Takes over the number of earlier requests from the caller, if it serves requests with several tiers.
     @inline(__always)
     mutating func count(_ given: Int?) {
-        // Requests may come a little out of order; time never runs backwards.
+        // Requests may arrive slightly out of order. The count never decreases.
         if let given, given > requests { requests = given }
     }
 
-    /// Writes down what the policy evicted.
+    /// Records the entries that the policy evicted.
     mutating func settle() {
         for victim in victims { record(victim, .evicted) }
         victims.removeAll(keepingCapacity: true)
@@ -384,7 +393,7 @@ struct EntryIndex: ~Copyable {
         release(entry)
     }
 
-    /// Gives the number of an entry that is not resident away, as soon as no policy remembers it.
+    /// Releases the number of an entry that is not resident, or queues it until no policy remembers the entry.
     private mutating func release(_ entry: EntryID) {
         if notes[entry].awaitsRelease { return }
         if partitions.contains(where: { $0.cache.remembers(entry) }) {
@@ -395,7 +404,7 @@ struct EntryIndex: ~Copyable {
         }
     }
 
-    /// Looks again at two of those that are remembered, so that their queue never outgrows what policies remember.
+    /// Tries to release two queued numbers. The queue therefore never outgrows the entries that policies remember.
     private mutating func releaseSome() {
         for _ in 0..<2 {
             guard let entry = awaitingRelease.pop() else { return }
@@ -406,20 +415,20 @@ struct EntryIndex: ~Copyable {
 }
 
 extension EntryIndex {
-    /// What a load finds that changes nothing but what hits change.
+    /// The result of a look-up that changes only what hits change.
     enum Found {
-        /// The number of the key, and the hit, of which ``serve(_:)`` must be told before anything else is asked or changed but
-        /// such hits.
+        /// The hit. It must be passed to ``serve(_:)`` before any other operation except further hits.
         case hit(WaitingHit)
-        /// Nothing is held under the key; ``missed(_:)`` counts it.
+        /// A miss; ``missed(_:)`` counts it.
         case nothing
-        /// Only ``load(_:at:extending:context:)`` can serve it.
+        /// The look-up needs ``load(_:at:extending:context:)``.
         case unknown
     }
 
-    /// Looks a key up without changing anything, and also while others do the same.
+    /// Looks a key up without changing anything. Several threads may do so at once.
     ///
-    /// What it says holds, although the hits that wait have not been told: they cannot make any entry leave or expire sooner.
+    /// The result is valid although the policy has not received the waiting hits, because these cannot evict an entry
+    /// or shorten its expiration.
     @inline(__always)
     func find(
         _ key: HashedKey, at time: Int64, extending: ExpirationExtending, categories names: [String], hasUser: Bool,
@@ -439,7 +448,7 @@ extension EntryIndex {
         switch partitions[note.partition].hits.standing(of: entry, at: time, deadline: deadline) {
         case .deferrable: break
         case .absent:
-            // A policy may remember the key, whose look-up counts as a moment then.
+            // A policy may remember the key, and then the time of this look-up matters.
             return names.isEmpty && !hasUser ? .nothing : .unknown
         case .immediate: return .unknown
         }
@@ -458,7 +467,7 @@ extension EntryIndex {
                 isTiered: kind.isTiered))
     }
 
-    /// Tells the policy of a hit that waited, and counts it.
+    /// Passes a waiting hit to the policy and counts it.
     @inline(__always)
     mutating func serve(_ hit: WaitingHit) {
         let isNamed = hit.set != WaitingHit.notNamed
@@ -468,11 +477,12 @@ extension EntryIndex {
         let access = Access(
             entry: hit.entry, requestNumber: requests, time: hit.time, size: 0, categories: note.set, user: hit.user)
         let deadline = hit.extends ? note.renewal.deadline(from: hit.time) : nil
-        // Only where a policy evicts for a hit and has said that it never does is the entry gone; the hit was one all the same.
+        // The entry is absent only if a policy evicts on a hit, contrary to its declaration. It was a hit all the
+        // same.
         if !serve(access, note, deadline: deadline) { counters.hit(note.set) }
     }
 
-    /// Serves a load: the number of the key, or `nil` on a miss. One that has expired leaves.
+    /// Serves a load: returns the key's number, or `nil` on a miss. An expired entry is removed.
     mutating func load(_ key: HashedKey, at time: Int64, extending: ExpirationExtending, context: AccessContext)
         -> EntryID?
     {
@@ -482,8 +492,7 @@ extension EntryIndex {
             isPrefetch: context.isPrefetch)
     }
 
-    /// The same for a request that the entries counts.
-    ///
+    /// Serves a load that the index numbers itself.
     @inline(__always)
     mutating func load(
         _ key: HashedKey, at time: Int64, extending: ExpirationExtending, categories names: [String], user: String?,
@@ -513,12 +522,12 @@ extension EntryIndex {
         return entry
     }
 
-    /// Serves a load of what is known to be absent.
+    /// Counts a miss.
     mutating func miss(_ context: AccessContext) { miss(context.categories) }
 
     private mutating func miss(_ names: [String]) { counters.missed(named: names, in: &categories) }
 
-    /// Counts so many loads of what is absent, for which no categories were named.
+    /// Counts misses for which no categories were named.
     mutating func missed(_ count: Int) { counters.missed(count) }
 
     @inline(__always)
@@ -532,34 +541,34 @@ extension EntryIndex {
 }
 
 extension EntryIndex {
-    /// Takes out what has expired. O(numbers).
+    /// Removes expired entries. O(numbers).
     mutating func removeExpired(at time: Int64) {
         for entry in residents(where: { entry, _ in deadline(of: entry) <= time }) { remove(entry, reason: .expired) }
     }
 
-    /// Takes everything out. O(numbers).
+    /// Removes all entries. O(numbers).
     mutating func removeAll(reason: RemovalReason) {
         for entry in residents(where: { _, _ in true }) { remove(entry, reason: reason) }
     }
 
-    /// Takes out what has a category. O(numbers).
+    /// Removes the entries of a category. O(numbers).
     mutating func remove(category: String, reason: RemovalReason) {
         guard let number = categories.number(of: category) else { return }
         let entries = residents(where: { categories.members[Int($1.set)].contains(number) })
         for entry in entries { remove(entry, reason: reason) }
     }
 
-    /// One that left, as its owner tells others.
+    /// Returns the public description of a removed entry.
     func removal(of entry: RemovedEntry) -> Removal {
         Removal(
             key: entry.key, cost: entry.cost, categories: categories.names(ofSet: entry.set), reason: entry.reason)
     }
 
-    /// What was counted, and what is held now.
+    /// The counts so far and the current contents.
     var statistics: StorageStatistics { counters.statistics(categories, cost: used, count: count) }
 }
 
-/// Numbers in the order in which they came. O(1) amortised.
+/// A first-in, first-out queue of numbers. O(1) amortised.
 struct NumberQueue {
     private var items: [EntryID] = []
     private var first = 0

@@ -1,31 +1,31 @@
-/// Why a value left a storage.
+/// The reason for the removal of a value from a storage.
 public enum RemovalReason: String, Sendable, CaseIterable {
-    /// Room was needed: the policy, or a category's quota, chose it.
+    /// The policy evicted it to make room, for the storage's limit or for a category's quota.
     case evicted
-    /// Its time had passed.
+    /// It expired.
     case expired
-    /// The owner removed it, alone or with its category.
+    /// The app removed it, alone or with its category.
     case removed
-    /// Everything was removed, by hand or when the app went to the background.
+    /// All values were removed, by the app or when it entered the background.
     case cleared
-    /// A new value of the same key was not admitted, and the old one was out of date.
+    /// A new value of the same key was not admitted, so that the old one was outdated.
     case outdated
-    /// Its file was gone or could not be read.
+    /// Its file was missing or could not be read.
     case lost
 }
 
-/// A value that left a storage.
+/// The removal of a value from a storage.
 public struct Removal: Sendable, Equatable {
-    /// Its key; in a disk storage the name of its file.
+    /// The key of the value; in a disk storage, the name of its file.
     public let key: String
-    /// What it cost.
+    /// The size of the value.
     public let cost: Int
-    /// Its categories.
+    /// The categories of the value.
     public let categories: [String]
-    /// Why it left.
+    /// The reason.
     public let reason: RemovalReason
 
-    /// A value that left.
+    /// Creates the description of a removal.
     public init(key: String, cost: Int, categories: [String], reason: RemovalReason) {
         self.key = key
         self.cost = cost
@@ -34,13 +34,13 @@ public struct Removal: Sendable, Equatable {
     }
 }
 
-/// How many left, by reason; counting is one addition.
+/// The numbers of removals by reason. Counting is one addition.
 struct RemovalCounts {
     private var counts = [Int](repeating: 0, count: RemovalReason.allCases.count)
 
     mutating func count(_ reason: RemovalReason) { counts[reason.place] += 1 }
 
-    /// The reasons for which any left.
+    /// The counts greater than 0.
     var byReason: [RemovalReason: Int] {
         let pairs = RemovalReason.allCases.map { ($0, counts[$0.place]) }
         return Dictionary(uniqueKeysWithValues: pairs.filter { $0.1 > 0 })
@@ -48,7 +48,7 @@ struct RemovalCounts {
 }
 
 extension RemovalReason {
-    /// Its place among the counts.
+    /// The position of the reason's count.
     fileprivate var place: Int {
         switch self {
         case .evicted: 0

@@ -1,62 +1,64 @@
 import HalcyonEviction
 
-/// How often something was asked for, and found.
+/// The numbers of hits and misses.
 public struct HitCounts: Sendable, Equatable {
-    /// Found.
+    /// The look-ups that found a value.
     public var hits = 0
-    /// Absent or expired.
+    /// The look-ups that found no value, or an expired one.
     public var misses = 0
 
-    /// Counts, 0 unless given.
+    /// Creates counts, by default 0.
     public init(hits: Int = 0, misses: Int = 0) {
         self.hits = hits
         self.misses = misses
     }
 }
 
-/// What a storage counted since it was made.
+/// The counts of a storage since it was created.
 public struct StorageStatistics: Sendable, Equatable {
     /// The look-ups.
     public var lookUps = HitCounts()
-    /// The look-ups by category: those the caller names, or on a hit those of the entry.
+    /// The look-ups by category: the categories that the caller named, and on a hit those of the entry.
     public var lookUpsByCategory: [String: HitCounts] = [:]
-    /// What was stored and kept.
+    /// The stores that were kept.
     public var stores = 0
-    /// What was to be stored and was not admitted: too large, or refused by the policy.
+    /// The stores that were not admitted, because the value was too large or the policy refused it.
     public var refusals = 0
-    /// Who left, by reason.
+    /// The removals by reason.
     public var removals: [RemovalReason: Int] = [:]
-    /// What is held by category; an entry counts in each of its categories.
+    /// The contents by category. An entry counts in each of its categories.
     public var useByCategory: [String: CategoryUse] = [:]
-    /// What all residents cost together.
+    /// The total size of all values.
     public var cost = 0
-    /// The number of residents.
+    /// The number of values.
     public var count = 0
 }
 
-/// What a storage holds of a category.
+/// The contents of a storage that belong to a category.
 public struct CategoryUse: Sendable, Equatable {
     /// The number of entries.
     public var count = 0
-    /// What they cost together.
+    /// The total size of the entries.
     public var cost = 0
 
-    /// What is held: nothing, unless given.
+    /// Creates a value, by default 0 entries.
     public init(count: Int = 0, cost: Int = 0) {
         self.count = count
         self.cost = cost
     }
 }
 
-/// The counts of a storage, by category where that makes sense. Categories and sets of them are numbers of its ``CategoryTable``.
+/// The counters of a storage, partly by category. Categories and their sets are numbers of the storage's
+/// ``CategoryTable``.
 ///
-/// Hits are counted by set, which is one addition, and given to the categories of each set when someone asks.
+/// A hit is counted by category set, which is one addition. Reading the statistics adds the hits of a set to each of
+/// its categories.
 struct StorageCounters: ~Copyable {
     var stores = 0
     var refusals = 0
     var removals = RemovalCounts()
     private var hitsBySet = SlotArray<Int>(repeating: 0)
-    /// Those of an ``ImageCache``, by the set of the categories that it named; 0 where it named none.
+    /// The hits of an ``ImageCache`` by the set of the categories that it named; set 0 if it named none.
     private var tierHitsBySet = SlotArray<Int>(repeating: 0)
     private var misses = 0
     private var missesByCategory: [Int] = []
@@ -72,7 +74,8 @@ struct StorageCounters: ~Copyable {
     @inline(__always)
     mutating func tierHit(_ set: CategorySetID) { tierHitsBySet[set] &+= 1 }
 
-    /// The hits of an ``ImageCache``: all, and by the categories that it named. O(categories of all sets).
+    /// Returns the hits of an ``ImageCache``: in total, and by the categories that it named. O(categories of all
+    /// sets).
     func tierHits(_ table: CategoryTable) -> (all: Int, byCategory: [String: Int]) {
         var (all, byCategory) = (0, [String: Int]())
         for (set, members) in table.members.enumerated() {
@@ -93,7 +96,7 @@ struct StorageCounters: ~Copyable {
         }
     }
 
-    /// So many look-ups missed for which no categories were named.
+    /// Counts misses for which no categories were named.
     mutating func missed(_ count: Int) { misses += count }
 
     mutating func added(_ members: [UInt32], cost: Int) {
@@ -120,7 +123,7 @@ struct StorageCounters: ~Copyable {
         while uses.count <= Int(member) { uses.append(CategoryUse()) }
     }
 
-    /// The counts under the names of a table. O(categories of all sets).
+    /// Returns the counts by the names of a table. O(categories of all sets).
     func statistics(_ table: CategoryTable, cost: Int, count: Int) -> StorageStatistics {
         var result = StorageStatistics()
         var lookUps = [HitCounts](repeating: HitCounts(), count: table.names.count)
