@@ -1,7 +1,7 @@
 import Halcyon
 import Synchronization
 
-/// Writes down who left.
+/// Records the removals from a storage.
 final class Removals: Sendable {
     private let list = Mutex<[Removal]>([])
 
