@@ -1,29 +1,29 @@
 import Foundation
 
-/// What a cache cannot do.
+/// An error of a cache.
 public enum CacheError: Error, CustomStringConvertible {
-    /// Only a replay can serve a policy that needs to know the future.
+    /// The policy needs to know the future, so that only a replay can use it.
     case policyNeedsFuture(String)
-    /// A cache's name is empty or no name of a folder.
+    /// The name of a cache is empty or cannot be a part of a folder's name.
     case badName(String)
-    /// Another storage, of this process or another, has the directory.
+    /// Another storage, of this or another process, uses the directory.
     case directoryInUse(URL)
-    /// The directory is not there and cannot be made, or cannot be opened.
+    /// The directory cannot be created or opened.
     case cannotCreateDirectory(URL, underlying: any Error)
-    /// A value's bytes cannot be put into a file.
+    /// The bytes of a value cannot be written to a file.
     case cannotWriteFile(URL, underlying: any Error)
-    /// A value gives no bytes.
+    /// A value cannot be converted to bytes.
     case cannotConvertToData(key: String, underlying: any Error)
-    /// The serializer gives no bytes for a value, so that the disk has none.
+    /// The serializer returns no bytes for a value, so that it is not on disk.
     case cannotSerialize(key: String)
-    /// Bytes are there and cannot be read, or are no value.
+    /// A file cannot be read, or its bytes are not a value.
     case cannotLoadDataFromDisk(URL, underlying: any Error)
     /// The cache or the storage was closed.
     case closed
     /// There is no disk storage, for this reason.
     case diskUnavailable(underlying: any Error)
 
-    /// One sentence that says what is wrong and what would be accepted.
+    /// The error, and what would be accepted.
     public var description: String {
         switch self {
         case .policyNeedsFuture(let name):

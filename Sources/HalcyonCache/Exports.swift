@@ -1,4 +1,5 @@
-// The policies, and the recorded access, the clock and the queues that the interface of this module names.
+// The types of other modules that the interface of this module uses: policies, recorded accesses, the clock and the
+// queues.
 @_exported public import struct HalcyonAccessLogReading.RecordedAccess
 @_exported public import HalcyonEviction
 @_exported public import enum HalcyonSupport.CallbackQueue

@@ -80,7 +80,7 @@ actor Forecaster {
         await prepare()
         let (events, lost) = inbox.take()
         counts.lostAccesses += lost.accesses
-        counts.lostDepartures += lost.departures
+        counts.lostRemovals += lost.removals
         for event in events { take(event) }
     }
 
@@ -187,7 +187,7 @@ actor Forecaster {
         case .announced(let resources, let recipe, let time):
             for resource in resources { announce(resource, recipe, time) }
         case .accessed(let access): note(access)
-        case .departed(let type, let departure): left(type, departure)
+        case .removed(let type, let removal): left(type, removal)
         case .conditions(let new):
             conditions = new
             spending.budget =
@@ -254,13 +254,13 @@ actor Forecaster {
         unplanned = access
     }
 
-    private func left(_ type: CacheType, _ departure: Departure) {
-        let object = type == .disk ? catalogue.object(inFile: departure.key) : catalogue.object(forKey: departure.key)
+    private func left(_ type: CacheType, _ removal: Removal) {
+        let object = type == .disk ? catalogue.object(inFile: removal.key) : catalogue.object(forKey: removal.key)
         guard let object, !surroundings.holds(catalogue.key(of: object)) else { return }
         if let left = fetched.removeValue(forKey: object) {
             drop(left.bytes)
             policy.dropped(object)
-        } else if departure.reason == .evicted {
+        } else if removal.reason == .evicted {
             policy.evicted(object, from: user.number)
         }
     }

@@ -12,7 +12,7 @@ enum ForesightEvent: Sendable {
     /// The cache was asked for something.
     case accessed(RecordedAccess)
     /// A value left a tier.
-    case departed(CacheType, Departure)
+    case removed(CacheType, Removal)
     /// The app says how the device is.
     case conditions(PrefetchConditions)
 }

@@ -4,7 +4,7 @@ import Synchronization
 /// Events on their way from callers, who never wait, to the ``Forecaster``.
 ///
 /// What is not taken in time is bounded: beyond ``bound`` events, accesses are lost and counted, and so is where they come from.
-/// A lost access is one to plan after all the same. Departures are lost from half of that on, so that they leave room for accesses.
+/// A lost access is one to plan after all the same. Removals are lost from half of that on, so that they leave room for accesses.
 final class ForesightInbox: Sendable {
     /// The most events that wait.
     static let bound = 1 << 16
@@ -15,7 +15,7 @@ final class ForesightInbox: Sendable {
     /// What was not taken in.
     struct Lost: Equatable {
         var accesses = 0
-        var departures = 0
+        var removals = 0
     }
 
     private struct State {
@@ -42,11 +42,11 @@ final class ForesightInbox: Sendable {
                 if state.first != nil { return false }
                 state.first = access.time
                 return true
-            case .departed:
+            case .removed:
                 if state.events.count < Self.bound / 2 {
                     state.events.append(event)
                 } else {
-                    state.lost.departures += 1
+                    state.lost.removals += 1
                 }
             case .wanted:
                 if state.events.count < Self.bound { state.events.append(event) }

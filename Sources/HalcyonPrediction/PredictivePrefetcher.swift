@@ -166,7 +166,7 @@ extension PredictivePrefetcher: RequestObserver {
         }
     }
 
-    package func departed(_ type: CacheType, _ departures: [Departure]) {
-        for departure in departures { inbox.put(.departed(type, departure)) }
+    package func removed(_ type: CacheType, _ removals: [Removal]) {
+        for removal in removals { inbox.put(.removed(type, removal)) }
     }
 }

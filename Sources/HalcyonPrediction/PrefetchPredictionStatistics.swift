@@ -9,8 +9,8 @@ public struct PrefetchPredictionStatistics: Sendable, Equatable {
     public var unknownAccesses = 0
     /// The announcements that were left out because 1,048,576 other images are known.
     public var unknownAnnouncements = 0
-    /// The departures from the cache that came faster than they could be taken in, and were left out.
-    public var lostDepartures = 0
+    /// The removals from the cache that came faster than they could be taken in, and were left out.
+    public var lostRemovals = 0
     /// How often the policy was asked.
     public var plans = 0
     /// How many images the policy proposed.

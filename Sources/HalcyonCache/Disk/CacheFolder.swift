@@ -1,18 +1,19 @@
 import Foundation
 
-/// Where an operation on the disk stands; a test may end the process, or the operation, there.
+/// A step of an operation on the disk. Tests can end the process, or make the operation fail, at each step.
 package enum DiskStep: String, CaseIterable, Sendable {
     case opening, writing, renaming, renamed, removing, removed, indexing, indexed
 }
 
-/// The files of a disk storage: read, written at once or not at all, listed, removed.
+/// The files of a disk storage. Reads, lists and removes them, and writes each atomically.
 ///
-/// Values lie in the folder itself; what is being written, and the index, lie in the hidden folder `.halcyon` within, from
-/// where a finished file is renamed to its place. A process that is killed therefore leaves whole files only, and parts
-/// that ``removeParts()`` removes. Power failures are left to the file system: nothing is synchronised to the disk.
+/// Values are files in the folder itself. The hidden folder `.halcyon` in it contains the index database and the
+/// parts: files that are being written. A complete part is renamed to its place. A process that is killed therefore
+/// leaves complete files only, and parts, which ``removeParts()`` removes. Nothing is synchronised to the disk: the
+/// state after a power failure depends on the file system.
 package struct CacheFolder: Sendable {
     let url: URL
-    /// Called at each step; what it throws is a failure of that step.
+    /// Called at each step. If it throws, the step fails.
     let onStep: @Sendable (DiskStep) throws -> Void
     private let session = UInt64.random(in: 0...UInt64.max)
 
@@ -23,7 +24,7 @@ package struct CacheFolder: Sendable {
         self.onStep = onStep
     }
 
-    /// Makes the folders where they are missing.
+    /// Creates the folders that do not exist.
     ///
     /// - Throws: ``CacheError/cannotCreateDirectory(_:underlying:)``.
     func create() throws {
@@ -32,8 +33,8 @@ package struct CacheFolder: Sendable {
         } catch {
             throw CacheError.cannotCreateDirectory(url, underlying: error)
         }
-        // Where this fails nothing can be written, but what is there can be read. It names what is cached and what was asked for: as the
-        // values, that is for their owner alone.
+        // If this fails, values can be read but not written. The hidden folder contains the names of cached and
+        // requested objects. Only its owner may read it, as with the values.
         mkdir(hidden.path, 0o700)
         chmod(hidden.path, 0o700)
     }
@@ -41,15 +42,15 @@ package struct CacheFolder: Sendable {
     func path(_ name: String) -> String { url.path + "/" + name }
     func url(_ name: String) -> URL { url.appendingPathComponent(name) }
 
-    /// What is kept of a file.
+    /// The metadata of a file.
     struct Status: Equatable {
-        /// Blocks × 512.
+        /// The bytes on the disk: blocks × 512.
         var size: Int
-        /// The bytes of the value.
+        /// The length of the value in bytes.
         var length: Int
-        /// In microseconds since 1970.
+        /// The last access in microseconds since 1970.
         var accessed: Int64
-        /// In microseconds since 1970; `Int64.max` if never.
+        /// The expiration in microseconds since 1970; `Int64.max` if never.
         var expires: Int64
     }
 
@@ -77,7 +78,7 @@ package struct CacheFolder: Sendable {
         return (data, Self.status(status))
     }
 
-    /// The status of a file; `nil` if there is none.
+    /// Returns the metadata of a file; `nil` if there is none.
     func status(_ name: String) -> Status? {
         var status = stat()
         guard lstat(path(name), &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
@@ -85,8 +86,8 @@ package struct CacheFolder: Sendable {
     }
 
     private func openForReading(_ name: String) throws -> Int32? {
-        // The access time is the cache's to set; reading it as another user is not worth an error.
-        // Links are not followed, and a pipe is not waited for: neither is a file of the cache.
+        // The cache sets the access time itself. Only the owner of a file may use this flag, so other users retry
+        // without it. Links are not followed and pipes are not waited for, because neither is a file of the cache.
         let flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
         var descriptor = open(path(name), flags | SystemFiles.noAccessTime)
         if descriptor < 0 && errno == EPERM { descriptor = open(path(name), flags) }
@@ -96,10 +97,10 @@ package struct CacheFolder: Sendable {
         throw error
     }
 
-    /// Writes bytes into a part that is nobody's value yet.
+    /// Writes bytes to a new part.
     ///
-    /// - Returns: the part's name in ``hidden``, and what is kept of it.
-    /// - Throws: ``SystemError``; the part is gone then.
+    /// - Returns: the part's name in ``hidden``, and its metadata.
+    /// - Throws: ``SystemError``; the part is removed then.
     func writePart(_ data: Data, number: UInt64, accessed: Int64, expires: Int64) throws -> (
         part: String, status: Status
     ) {
@@ -130,9 +131,9 @@ package struct CacheFolder: Sendable {
         }
     }
 
-    /// Puts a part in the place of a value.
+    /// Renames a part to the file of a value, which it replaces.
     ///
-    /// - Throws: ``SystemError``; the part is gone then.
+    /// - Throws: ``SystemError``; the part is removed then.
     func place(_ part: String, as name: String) throws {
         let path = hidden.path + "/" + part
         do {
@@ -148,7 +149,7 @@ package struct CacheFolder: Sendable {
     /// Removes a part.
     func discard(_ part: String) { unlink(hidden.path + "/" + part) }
 
-    /// Removes a file; whether it is not there any more.
+    /// Removes a file, and returns whether it no longer exists.
     @discardableResult
     func remove(_ name: String) -> Bool {
         do {
@@ -167,7 +168,7 @@ package struct CacheFolder: Sendable {
         utimensat(AT_FDCWD, path(name), &times, AT_SYMLINK_NOFOLLOW)
     }
 
-    /// All values with what is kept of them; files that no storage names so are left alone. O(files).
+    /// Returns all values with their metadata. Files whose names no storage gives are ignored. O(files).
     ///
     /// - Throws: ``SystemError`` if the folder cannot be listed.
     func list() throws -> [(name: String, status: Status)] {
@@ -190,7 +191,7 @@ package struct CacheFolder: Sendable {
         return found
     }
 
-    /// Removes the parts that processes before this one left.
+    /// Removes the parts that earlier processes left.
     func removeParts() {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: hidden.path)) ?? []
         for name in names where name.hasSuffix(".part") && !name.hasPrefix("\(session)-") { discard(name) }
@@ -198,11 +199,11 @@ package struct CacheFolder: Sendable {
 
     // MARK: - Times
 
-    /// The modification time that stands for never: the last second that every file system can hold (2038-01-19). A file system
-    /// that cannot hold a later time sets this one, so that such a file does not expire after a restart.
+    /// The modification time for "never": the last second that every file system can represent (2038-01-19). A file
+    /// system that cannot represent a later time stores this one. Such a file does not expire after a restart.
     private static let never: Int64 = 0x7fff_ffff * 1_000_000
 
-    /// Returns the modification time of a file that expires at a time.
+    /// Returns the modification time of a file that expires at `expires`.
     private static func fileTime(_ expires: Int64) -> Int64 {
         expires == .max ? never : expires == never ? never - 1 : expires
     }
@@ -228,7 +229,7 @@ package struct CacheFolder: Sendable {
     }
 }
 
-// Outside of the type, whose own names would hide the system's.
+// Outside the type, because its methods would hide the system functions.
 
 private func readBytes(_ descriptor: Int32, _ start: UnsafeMutableRawPointer, _ count: Int) -> Int {
     read(descriptor, start, count)

@@ -1,15 +1,15 @@
 import Foundation
 
-/// The right to use a directory, for as long as this object lives: a lock on the directory itself (`flock`), which ends
-/// with the process however that ends, and needs no file.
+/// An exclusive lock on a directory, held as long as this object exists. It is a `flock` on the directory itself. It
+/// needs no file, and ends when the process ends for any reason.
 final class DirectoryLock: Sendable {
     private let descriptor: Int32
-    /// Which directory it is; no other has this number as long as the descriptor is open.
+    /// The directory's identity. No other directory has it while the descriptor is open.
     private let number: (device: dev_t, node: ino_t)
 
-    /// Takes the right; from a storage that is just ending its work, after a moment.
+    /// Locks a directory. If a storage that is closing holds the lock, it waits.
     ///
-    /// - Parameter patience: the seconds after which it is taken to be in use.
+    /// - Parameter patience: the maximum wait in seconds.
     /// - Throws: ``CacheError/directoryInUse(_:)`` or ``CacheError/cannotCreateDirectory(_:underlying:)``.
     init(_ url: URL, patience: Double = 1) throws {
         descriptor = open(url.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -34,9 +34,9 @@ final class DirectoryLock: Sendable {
 
     deinit { SystemFiles.close(descriptor) }
 
-    /// Whether the directory is no more at the path where it was: somebody removed it, and may have made another there, which
-    /// then may be another process' to use. One system call.
-    func isGone(from url: URL) -> Bool {
+    /// Returns whether the locked directory is no longer at `url`. It was removed; another directory may be in its
+    /// place, which another process may use. One system call.
+    func isMissing(from url: URL) -> Bool {
         var status = stat()
         if stat(url.path, &status) != 0 { return errno == ENOENT }
         return status.st_dev != number.device || status.st_ino != number.node

@@ -2,30 +2,33 @@ import Foundation
 import HalcyonSupport
 import Synchronization
 
-/// The owner of a cache's directory: it opens the storage, runs all operations on it in the order that ``DiskPlan`` gives, and
-/// closes it.
+/// The owner of a cache's directory: it opens the storage, runs all operations on it in the order of ``DiskPlan``,
+/// and closes it.
 ///
-/// Operations run on a concurrent queue, never on the threads of tasks, and those of different keys run side by side. Values are
-/// serialized before they wait for anything. Serializers, completions and events are called without a lock held. A synchronous
-/// read runs on its caller's thread. Where it has to wait for changes of its key, the thread does those that no other does yet, so
-/// that it never waits for a free thread.
+/// Operations run on a concurrent queue, never on the threads of tasks. Operations on different keys run in parallel.
+/// Values are serialized before the operation waits for others. No lock is held while serializers, completions and
+/// events are called.
 ///
-/// A directory that cannot be opened is tried again when an operation needs it, at most every ten seconds, without waiting for a
-/// lock on it.
+/// A synchronous read runs on its caller's thread. If it must wait for changes of its key, the caller's thread runs
+/// those that no other thread has started, so that it never waits for a free thread.
+///
+/// If the directory cannot be opened, the next operation that needs it tries again, at most every ten seconds. These
+/// attempts do not wait for a lock on the directory.
 package final class DiskOwner: Sendable {
     package typealias Plan = DiskPlan<String>
     typealias Storage = DiskStorage<Data>
 
     private struct Job {
-        /// Makes the bytes of a store; `nil` once a thread has taken it. Returns whether there are any.
+        /// Makes the bytes of a store, and returns whether it succeeded; `nil` once a thread has taken it.
         var prepare: (@Sendable () -> Bool)?
         let run: @Sendable () -> Void
         let complete: @Sendable (Plan.Ending?) -> Void
-        /// Whether it needs the whole folder to be known, so that no thread waits for that.
+        /// Whether it needs the complete listing of the folder. It is then started after the listing, so that no
+        /// thread waits for that.
         let needsListing: Bool
-        /// Whether it is one of the writers, of which a few run at a time.
+        /// Whether it is a writer. The number of writers that run at a time is limited.
         var isWriter: Bool { needsListing && !isSettling }
-        /// Whether it runs when all else is done, however long it takes.
+        /// Whether it runs after all earlier changes and may take long.
         var isSettling = false
         /// Whether its caller waits on its own thread.
         var isSynchronous = false
@@ -35,9 +38,10 @@ package final class DiskOwner: Sendable {
         var plan = Plan()
         var jobs: [Plan.Ticket: Job] = [:]
         var last: Plan.Ticket = 0
-        /// Where synchronous readers wait for a change of state.
+        /// The semaphores of synchronous readers that wait for a change of the state.
         var waiting: [Plan.Ticket: DispatchSemaphore] = [:]
-        /// The operations that are ready and wait for a writer to end, in order, from `firstQueued` on.
+        /// The writers that are ready and wait for another writer to end: the elements from `firstQueued` on, in
+        /// order.
         var queued: [Plan.Ticket] = []
         var firstQueued = 0
         var writerCount = 0
@@ -54,10 +58,10 @@ package final class DiskOwner: Sendable {
     /// The microseconds between two attempts to open the directory.
     static let patience: Int64 = 10_000_000
 
-    /// The number of operations that write at a time: more would wait for each other in the file system.
+    /// The maximum number of operations that write at a time. More would wait for each other in the file system.
     private static let writerLimit = 2
 
-    /// Where operations run; a test may suspend it.
+    /// The queue of the operations; a test may suspend it.
     let queue = DispatchQueue(label: "halcyon.disk.owner", qos: .userInitiated, attributes: .concurrent)
     private let state = Mutex(State())
     private let access: Mutex<Access>
@@ -68,8 +72,8 @@ package final class DiskOwner: Sendable {
     /// Opens a directory.
     ///
     /// - Parameters:
-    ///   - open: opens the storage, and waits so many seconds for another that has it.
-    ///   - onFailure: is told each later time that this fails.
+    ///   - open: opens the storage; waits up to `patience` seconds for another storage that uses the directory.
+    ///   - onFailure: called each time that a later attempt fails.
     init(
         clock: any CacheClock, open: @escaping @Sendable (_ patience: Double) throws -> Storage,
         onFailure: @escaping @Sendable (any Error) -> Void
@@ -84,7 +88,7 @@ package final class DiskOwner: Sendable {
 
     // MARK: - The storage
 
-    /// The storage, if it is open; never tries.
+    /// The storage, if it is open. This does not try to open it.
     var storage: Storage? {
         access.withLock { access in
             if case .open(let storage) = access { return storage }
@@ -92,7 +96,7 @@ package final class DiskOwner: Sendable {
         }
     }
 
-    /// Whether the directory is open, and why not.
+    /// Whether the directory is open, and if not, the reason.
     var diskState: DiskState {
         access.withLock { access in
             switch access {
@@ -103,7 +107,7 @@ package final class DiskOwner: Sendable {
         }
     }
 
-    /// The storage, which is opened now if it could not be before and no other thread is at it.
+    /// Returns the storage. If it is not open, it tries to open it, unless another thread is doing so.
     ///
     /// - Throws: ``CacheError/diskUnavailable(underlying:)`` or ``CacheError/closed``.
     private func get() throws -> Storage {
@@ -134,10 +138,10 @@ package final class DiskOwner: Sendable {
 
     // MARK: - Operations
 
-    /// Does something with the storage when the plan allows.
+    /// Runs an operation on the storage when the plan allows it.
     ///
-    /// - Parameter done: called once, on any thread, or on this one where the disk is closed.
-    /// - Returns: the ticket by which a read can be cancelled that has to wait.
+    /// - Parameter done: called once, on any thread; on the caller's thread if the disk is closed.
+    /// - Returns: the ticket, by which a waiting read can be cancelled; `nil` for a read that does not wait.
     @discardableResult
     func perform<Value: Sendable>(
         _ operation: Plan.Operation, _ work: @escaping @Sendable (Storage) throws -> Value,
@@ -152,9 +156,9 @@ package final class DiskOwner: Sendable {
         return request(operation, job)
     }
 
-    /// Reads something of a key on this thread.
+    /// Runs a read of a key on the caller's thread.
     ///
-    /// - Parameter done: called once, on this thread, before this returns.
+    /// - Parameter done: called once, on the caller's thread, before this returns.
     func performNow<Value: Sendable>(
         reading key: String, _ work: @escaping @Sendable (Storage) throws -> Value,
         done: @escaping @Sendable (Result<Value, any Error>) -> Void
@@ -181,10 +185,10 @@ package final class DiskOwner: Sendable {
     /// Stores bytes under a key.
     ///
     /// - Parameters:
-    ///   - operation: a store, or a change of a key that no removal makes void.
-    ///   - bytes: makes the bytes; called on the owner's queue, at any time and beside others.
-    ///   - write: puts them into the storage.
-    ///   - done: called once, after those of earlier changes of the key.
+    ///   - operation: a store, or a change of a key that a removal does not void.
+    ///   - bytes: makes the bytes; called on the owner's queue at any time, in parallel with others.
+    ///   - write: writes the bytes to the storage.
+    ///   - done: called once, after the completions of earlier changes of the key.
     func store(
         _ operation: Plan.Operation, bytes: @escaping @Sendable () throws -> Data,
         write: @escaping @Sendable (Storage, Data) throws -> Void,
@@ -210,12 +214,13 @@ package final class DiskOwner: Sendable {
         queue.async { [self] in prepare(ticket) }
     }
 
-    /// Ends a read at once, unless it runs already.
+    /// Cancels a read that has not started.
     func cancel(_ ticket: Plan.Ticket) { take(.cancel(ticket), on: .caller) }
 
-    /// Ends the use of the directory: what was asked for is done and callers have heard, later operations fail with
-    /// ``CacheError/closed``, then everything is written and the directory is free. Closing twice has no effect but to wait. A
-    /// completion must not wait for it.
+    /// Closes the directory. Pending operations end and their completions return. Later operations fail with
+    /// ``CacheError/closed``. Then all changes are written, and another storage can use the directory.
+    ///
+    /// A second call only waits. A completion must not wait for this method.
     func close() async {
         await withCheckedContinuation { continuation in
             let (isClosed, actions) = state.withLock { state -> (Bool, [Plan.Action]) in
@@ -230,11 +235,11 @@ package final class DiskOwner: Sendable {
 
     // MARK: - Inside
 
-    /// On which thread actions are carried out.
+    /// The thread on which actions are carried out.
     private enum Place: Equatable {
-        /// One of the queue, on which completions may be called.
+        /// A thread of the queue, which may call completions.
         case queue
-        /// A caller's, on which no completion of others is called.
+        /// A caller's thread, which must not call completions of other operations.
         case caller
         /// The thread that waits for this ticket.
         case callerOf(Plan.Ticket)
@@ -277,7 +282,7 @@ package final class DiskOwner: Sendable {
         return ticket
     }
 
-    /// What an event asks for; the jobs of what is over are taken out.
+    /// The effects of an event. The jobs of completed operations have been removed from the state.
     private struct Todo {
         var ready: [(ticket: Plan.Ticket, isWriter: Bool)] = []
         var completions: [(ticket: Plan.Ticket, ending: Plan.Ending?, complete: @Sendable (Plan.Ending?) -> Void)] = []
@@ -289,7 +294,7 @@ package final class DiskOwner: Sendable {
         for action in state.plan.handle(event) {
             switch action {
             case .ready(let ticket):
-                // A synchronous reader looks for work by itself.
+                // A synchronous reader finds its work itself.
                 guard let job = state.jobs[ticket], !job.isSynchronous else { continue }
                 if !job.isWriter {
                     todo.ready.append((ticket, false))
@@ -344,7 +349,7 @@ package final class DiskOwner: Sendable {
         }
     }
 
-    /// Runs an operation that is ready, unless a reader's thread has or its caller has cancelled it.
+    /// Runs an operation that is ready, unless a reader's thread runs it or it was cancelled.
     private func work(_ ticket: Plan.Ticket, _ isWriter: Bool) {
         if state.withLock({ $0.jobs[ticket]?.needsListing == true }), let files = storage?.files {
             let isListed = files.whenListed { [self] in queue.async { [self] in work(ticket, isWriter) } }
@@ -358,7 +363,7 @@ package final class DiskOwner: Sendable {
         if run != nil { take(.finished(ticket), on: .queue) }
     }
 
-    /// Lets the next writer run.
+    /// Starts the next writer.
     private func endWriter() {
         let next = state.withLock { state -> Plan.Ticket? in
             guard state.firstQueued < state.queued.count else {
@@ -382,7 +387,7 @@ package final class DiskOwner: Sendable {
         take(.prepared(ticket, succeeded: prepare()), on: .queue)
     }
 
-    /// What the thread that waits for a read does next.
+    /// Returns the next step of a thread that waits for a read.
     private func nextWork(before ticket: Plan.Ticket) -> Work {
         state.withLock { state in
             guard let job = state.jobs[ticket] else { return .over }
@@ -417,7 +422,7 @@ extension DiskPlan.Operation {
     }
 }
 
-/// What came of some work, put there by one thread and taken by another.
+/// A result that one thread sets and another takes.
 private final class Outcome<Value: Sendable>: Sendable {
     private let result = Mutex<Result<Value, any Error>?>(nil)
 
@@ -428,8 +433,24 @@ private final class Outcome<Value: Sendable>: Sendable {
         return false
     }
 
-    /// The result; it is let go.
+    /// Takes the result.
     func take() -> Result<Value, any Error> {
         result.withLock { $0.take() } ?? .failure(CancellationError())
+    }
+}
+
+/// Whether an ``ImageCache`` uses its directory, and if not, the reason.
+public enum DiskState: Sendable {
+    /// The directory is in use by this cache.
+    case open
+    /// The directory could not be opened for this reason, such as ``CacheError/directoryInUse(_:)``. The cache uses
+    /// memory alone and tries again.
+    case unavailable(any Error)
+    /// The cache was closed.
+    case closed
+
+    /// Whether values can be stored on disk.
+    public var isOpen: Bool {
+        if case .open = self { true } else { false }
     }
 }

@@ -1,33 +1,36 @@
-/// The order of the operations on a disk: which may run now, which never have to, and in which order callers hear of them.
+/// The order of the operations on a disk: which may run, which are void, and in which order their completions are
+/// called.
 ///
-/// Events go in, actions come out; there are no files, threads or locks here. Every ticket that is requested is completed exactly
-/// once, or refused.
+/// It is a state machine that maps events to actions, without files, threads or locks. Every requested ticket is
+/// completed exactly once, or refused.
 ///
-/// - A change of a key waits for the earlier changes of that key, and for the earlier changes of all keys.
+/// - A change of a key waits for the earlier changes of that key and for the earlier changes of all keys.
 /// - A change of all keys waits for all earlier changes.
-/// - A read waits for the earlier changes of its key and of all keys, and nothing waits for a read.
-/// - A settling waits for all earlier changes, and nothing waits for it.
-/// - A store is prepared first, whatever else goes on. A removal of its key and a clearing make it void unless it runs already.
-/// - Completions of the changes of one key come in the order of the requests, one after the other.
+/// - A read waits for the earlier changes of its key and of all keys. Nothing waits for a read.
+/// - A settle operation waits for all earlier changes. Nothing waits for it.
+/// - A store is prepared first, in parallel with all other operations. A removal of its key or of all keys makes the
+///   store void unless it runs already.
+/// - The completions of the changes of one key are called in the order of the requests, one after the other.
 ///
-/// A request is O(pending changes of its key and of all keys), for a change of all keys and a settling O(pending changes).
+/// A request is O(pending changes of its key and of all keys). For a change of all keys and a settle operation it is
+/// O(pending changes).
 package struct DiskPlan<Key: Hashable & Sendable>: Sendable {
     typealias Ticket = UInt64
 
     package enum Operation: Sendable {
-        /// Puts a value in the place of the key's.
+        /// Replaces the value of a key.
         case store(Key)
-        /// Removes the key's value.
+        /// Removes the value of a key.
         case remove(Key)
-        /// Changes something of a key that is neither of both.
+        /// Changes a key in another way.
         case change(Key)
         /// Removes all values.
         case clear
-        /// Changes something of any number of keys.
+        /// Changes any number of keys.
         case changeAll
-        /// Reads something of a key.
+        /// Reads from a key.
         case read(Key)
-        /// Does something when all earlier changes are done.
+        /// Runs after all earlier changes.
         case settle
 
         fileprivate var changedKey: Key? {
@@ -46,28 +49,28 @@ package struct DiskPlan<Key: Hashable & Sendable>: Sendable {
     }
 
     enum Event: Sendable {
-        /// An operation is requested. Its ticket must be greater than those before.
+        /// An operation is requested. Its ticket must be greater than all earlier ones.
         case request(Ticket, Operation, isPrepared: Bool)
-        /// The bytes of a store are there, or there are none.
+        /// The bytes of a store were made, or this failed.
         case prepared(Ticket, succeeded: Bool)
-        /// An operation that is ready is about to run.
+        /// A ready operation is about to run.
         case begin(Ticket)
-        /// An operation that ran has ended.
+        /// A running operation has ended.
         case finished(Ticket)
-        /// The caller of a read does not wait any more.
+        /// The caller of a read no longer waits.
         case cancel(Ticket)
-        /// The caller has heard of the end of an operation.
+        /// The completion of an operation has returned.
         case delivered(Ticket)
-        /// No operation is requested from now on.
+        /// No more operations will be requested.
         case close
     }
 
-    /// How an operation ended.
+    /// The result of an operation.
     enum Ending: Sendable, Equatable {
         case finished
-        /// It did not have to run: what it would have stored was removed.
+        /// The operation did not run, because a removal voided it.
         case void
-        /// It did not run: it could not be prepared.
+        /// The operation did not run, because its preparation failed.
         case unprepared
         case cancelled
     }
@@ -75,13 +78,14 @@ package struct DiskPlan<Key: Hashable & Sendable>: Sendable {
     enum Action: Sendable, Equatable {
         /// The operation may run.
         case ready(Ticket)
-        /// The answer to ``Event/begin(_:)``: run it. There is none if that is not, or no longer, to be done.
+        /// The operation must run: the response to ``Event/begin(_:)``. There is no action if the operation is not
+        /// ready, or not any more.
         case run(Ticket)
-        /// Tell the caller.
+        /// The completion must be called.
         case complete(Ticket, Ending)
-        /// The operation comes too late: the disk is closed.
+        /// The operation is refused, because the disk is closed.
         case refuse(Ticket)
-        /// All operations have ended, their callers have heard, and there will be no more.
+        /// All operations have ended, their completions have returned, and there will be no more.
         case closed
     }
 
@@ -90,14 +94,14 @@ package struct DiskPlan<Key: Hashable & Sendable>: Sendable {
     private struct Step {
         let operation: Operation
         var phase: Phase
-        /// The number of operations that it waits for.
+        /// The number of operations that this one waits for.
         var blockers = 0
-        /// The operations that wait for it, by ticket.
+        /// The tickets of the operations that wait for this one.
         var dependents: [Ticket] = []
     }
 
     private struct Completions {
-        /// The changes of a key whose callers have not heard, by ticket; those that have ended have an ending.
+        /// The changes of a key whose completions were not called, by ticket. Those that have ended have an ending.
         var waiting: [(ticket: Ticket, ending: Ending?)] = []
         var isDelivering = false
     }
@@ -106,18 +110,18 @@ package struct DiskPlan<Key: Hashable & Sendable>: Sendable {
     private var changes: [Key: [Ticket]] = [:]
     private var changesOfAll: [Ticket] = []
     private var completions: [Key: Completions] = [:]
-    /// The operations whose callers are being told, with the key of those that others wait for.
+    /// The operations whose completions run, with the key if completions of other changes wait for it.
     private var delivering: [Ticket: Key?] = [:]
     private var (isClosing, isClosed) = (false, false)
 
     /// The number of operations that have not ended.
     var pendingCount: Int { steps.count }
 
-    /// The number of ended operations and of keys of which a caller has not heard yet.
+    /// The number of keys with completions that were not called, plus the number of completions that run.
     var undeliveredCount: Int { completions.count + delivering.count }
 
-    /// Whether a read of a key would have to wait for nothing. It can then run at any time without being requested, because nothing
-    /// waits for a read.
+    /// Returns whether a read of a key need not wait. Such a read can run at any time without a request, because
+    /// nothing waits for a read.
     func isFree(_ key: Key) -> Bool { !isClosing && changesOfAll.isEmpty && changes[key] == nil }
 
     mutating func handle(_ event: Event) -> [Action] {
@@ -159,13 +163,13 @@ package struct DiskPlan<Key: Hashable & Sendable>: Sendable {
         return actions
     }
 
-    /// The pending operations that must end before a read can run, by ticket: those that are to be prepared or ready to run. A thread
-    /// that waits for the read may do them itself.
+    /// Returns the pending operations that must end before a read can run, by ticket: those to be prepared and those
+    /// ready to run. A thread that waits for the read may run them itself.
     func work(before ticket: Ticket) -> (unprepared: [Ticket], ready: [Ticket]) {
         guard let step = steps[ticket], case .read(let key) = step.operation, step.phase == .waiting else {
             return ([], [])
         }
-        // What changes all waits for changes of other keys.
+        // A change of all keys waits for changes of other keys.
         let isBehindAll = changesOfAll.contains { $0 < ticket }
         let earlier = (isBehindAll ? changes.values.flatMap { $0 } + changesOfAll : changes[key] ?? [])
             .filter { $0 < ticket }.sorted()
@@ -208,16 +212,16 @@ package struct DiskPlan<Key: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// Makes stores void that do not run yet.
+    /// Voids the stores among these operations that do not run yet.
     private mutating func void(_ tickets: [Ticket], _ actions: inout [Action]) {
-        // The last first, so that none is let run by the end of one before.
+        // In reverse order, so that the end of one store does not make the next one ready.
         for ticket in tickets.reversed() {
             guard let step = steps[ticket], step.phase != .running, case .store = step.operation else { continue }
             end(ticket, .void, &actions)
         }
     }
 
-    /// Lets an operation run that waits for nothing.
+    /// Makes an operation ready if it waits for nothing.
     private mutating func settle(_ ticket: Ticket, _ actions: inout [Action]) {
         guard let step = steps[ticket], step.phase == .waiting, step.blockers == 0 else { return }
         steps[ticket]?.phase = .ready
@@ -247,7 +251,7 @@ package struct DiskPlan<Key: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// Tells the next caller of a key, if its operation has ended and no other is being told.
+    /// Calls the next completion of a key, if its operation has ended and no other completion of the key runs.
     private mutating func deliver(_ key: Key, _ actions: inout [Action]) {
         guard let waiting = completions[key], !waiting.isDelivering else { return }
         guard let first = waiting.waiting.first else {

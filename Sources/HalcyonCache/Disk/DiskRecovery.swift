@@ -1,21 +1,24 @@
-/// What is on disk, from a folder's files and an index that may be behind them, of another time, or lost.
+import Foundation
+import HalcyonEviction
+
+/// The entries on disk, computed from a folder's files and an index database that may be out of date or lost.
 ///
-/// The files are the truth about what there is, how large it is and when it expires; a row adds what a file cannot tell.
-/// A pure function, so that each way of a process to end can be tested without one.
+/// The files determine which values exist, their sizes and their expirations. The rows add what a file cannot
+/// contain. It is a pure function, so that tests cover each way in which a process can end without ending one.
 enum DiskRecovery {
-    /// The result: what to hold for resident, by last access, oldest first; files to remove; whether the index differs.
+    /// The entries in the order of their last access, the damaged files, and the differences to the database.
     struct Result: Equatable {
-        var residents: [DiskIndex.Row] = []
-        /// Files whose bytes are not those that were stored.
+        var residents: [IndexDatabase.Row] = []
+        /// The files whose length differs from the stored value's. They are to be removed.
         var damaged: [String] = []
-        /// Rows whose file is gone.
+        /// The rows without a file.
         var vanished: [String] = []
-        /// Files whose row was missing or out of date.
+        /// The files whose row was missing or out of date.
         var corrected: [String] = []
     }
 
-    /// Puts files and rows together. O(n log n).
-    static func merge(files: [(name: String, status: CacheFolder.Status)], rows: [DiskIndex.Row]) -> Result {
+    /// Merges files and rows. O(n log n).
+    static func merge(files: [(name: String, status: CacheFolder.Status)], rows: [IndexDatabase.Row]) -> Result {
         var known = Dictionary(rows.map { ($0.name, $0) }) { first, _ in first }
         var result = Result()
         result.residents.reserveCapacity(files.count)
@@ -23,7 +26,7 @@ enum DiskRecovery {
             guard var row = known.removeValue(forKey: name) else {
                 let renewal = status.expires == .max ? .max : max(status.expires - status.accessed, 0)
                 result.residents.append(
-                    DiskIndex.Row(
+                    IndexDatabase.Row(
                         name: name, size: status.size, length: status.length, accessed: status.accessed,
                         expires: status.expires, renewal: renewal, fingerprint: Fingerprints.unknown, categories: []))
                 result.corrected.append(name)
@@ -45,5 +48,72 @@ enum DiskRecovery {
         result.vanished = known.keys.sorted()
         result.residents.sort { ($0.accessed, $0.name) < ($1.accessed, $1.name) }
         return result
+    }
+}
+
+// The repair of differences between files, entry index and database: when the storage is opened, and by a
+// measurement.
+extension FileStore {
+    // MARK: - Listing
+
+    /// Lists the folder, merges files and rows, and adds the entries to the policy in the order of their last access.
+    ///
+    /// - Returns: the removed entries.
+    func recover(_ beforeListing: () throws -> Void) -> [Removal] {
+        let opened = try? IndexDatabase.open(in: folder.hidden)
+        database.withLock { $0 = opened?.database }
+        let rows = opened?.rows ?? (try? IndexDatabase.rowsOfClosed(in: folder.hidden)) ?? []
+        folder.removeParts()
+        let found: DiskRecovery.Result?
+        do {
+            try beforeListing()
+            found = DiskRecovery.merge(files: try list(known: Set(rows.map(\.name))), rows: rows)
+        } catch {
+            found = nil
+        }
+        let removals = mutation.withLock { _ -> [Removal] in
+            let (removals, refused) = state.withLock { state -> ([Removal], [String]) in
+                let refused = (found?.residents ?? []).filter { !state.adopt($0) }.map(\.name)
+                for name in (found?.corrected ?? []) + (found?.vanished ?? []) + (found?.damaged ?? []) {
+                    state.unindexed.insert(name)
+                }
+                state.listing = found == nil ? .failed : .complete
+                let early = state.earlyLoads
+                state.earlyLoads = []
+                for (name, time, extending, context) in early {
+                    _ = state.load(name, at: time, extending: extending, context: context)
+                }
+                return (state.takeRemovals(), refused)
+            }
+            for name in (found?.damaged ?? []) + refused + removals.map(\.key) { removeFile(name) }
+            return removals
+        }
+        scheduleFlush()
+        return removals
+    }
+
+    /// Compares all entries with their files, corrects differences, and evicts entries until the limit holds. If the
+    /// first listing failed, this repeats it.
+    ///
+    /// Files are compared while readers and writers continue. Only files that seem to differ are compared again while
+    /// no file changes.
+    @discardableResult
+    func measure() -> [Removal] {
+        waitUntilListed()
+        noticeLoss()
+        let (residents, isUnlisted) = state.withLock { state in (state.sizes, state.listing == .failed) }
+        let differing = residents.filter { folder.status($0.name)?.size != $0.size }.map(\.name)
+        return change(
+            having: {
+                (
+                    files: isUnlisted && !isFolderMissing ? try? list() : nil,
+                    statuses: differing.map { ($0, folder.status($0)) }
+                )
+            },
+            { state, found, now in
+                if state.listing == .failed, let files = found.files { state.complete(with: files) }
+                for (name, status) in found.statuses { state.correct(name, status) }
+                state.entries.limit(state.entries.limits, at: now)
+            })
     }
 }

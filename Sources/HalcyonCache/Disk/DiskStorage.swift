@@ -2,7 +2,8 @@ import Foundation
 import HalcyonEviction
 import HalcyonSupport
 
-/// Values in files, within a size, each until it expires.
+/// A store for values in files with a limited total size. Each value is kept until it is evicted, expires or is
+/// removed.
 ///
 /// ```swift
 /// let disk = try DiskStorage<Data>(config: .init(name: "images", sizeLimit: 500 << 20))
@@ -10,81 +11,87 @@ import HalcyonSupport
 /// let bytes = try disk.value(forKey: "a")
 /// ```
 ///
-/// Who stays is decided by the same index and the same policies as in memory and in a replay; the cost of a value is what
-/// its file takes on the disk, blocks × 512. A folder belongs to one storage at a time, of one process. A process that is
-/// killed at any instant leaves whole values only. ``close()`` leaves the folder to others before the object ends. Any thread may call anything; every call but ``isCached(forKey:forcedExtension:)``
-/// and a look-up of what is absent may wait for the disk.
+/// The same index and the same policies as in memory and in a replay decide which entries are kept. The size of an
+/// entry is that of its file on the disk, blocks × 512.
+///
+/// Only one storage at a time, of all processes, can use a folder. ``close()`` frees the folder before the object is
+/// released. A process that is killed at any instant leaves complete values only.
+///
+/// All methods can be called from any thread. All of them may wait for the disk, except
+/// ``isCached(forKey:forcedExtension:)`` and look-ups of absent keys.
 public final class DiskStorage<Value: DataTransformable & Sendable>: Sendable {
-    /// What can be set.
+    /// The parameters of the storage.
     public typealias Config = DiskStorageConfig
 
     package let files: FileStore
 
     init(files: FileStore) { self.files = files }
 
-    /// A storage for tests: what is called at each step on the disk, and before the listing, may wait, fail or never return.
+    /// Creates a storage for tests. The closures, which are called at each step on the disk and before the listing,
+    /// may wait, throw or never return.
     package convenience init(
         config: Config, configured policy: ConfiguredPolicy = ConfiguredPolicy(LRU.self),
         clock: any CacheClock = SystemClock(), flushDelay: Double = 1,
         onStep: @escaping @Sendable (DiskStep) throws -> Void,
         beforeListing: @escaping @Sendable () throws -> Void = {},
-        onDeparture: (@Sendable ([Departure]) -> Void)? = nil
+        onRemoval: (@Sendable ([Removal]) -> Void)? = nil
     ) throws {
         try self.init(
             files: FileStore(
                 config: config, policy: policy, seed: 1, clock: clock, flushDelay: flushDelay, onStep: onStep,
-                beforeListing: beforeListing, onDeparture: onDeparture))
+                beforeListing: beforeListing, onRemoval: onRemoval))
     }
 
-    /// A storage under a policy; what its folder holds is taken in, in the background.
+    /// Creates a storage with a policy. The files in its folder are added in the background.
     ///
     /// - Parameters:
-    ///   - seed: of everything random in the policy.
-    ///   - onDeparture: hears who left and why, by the names of their files, on the thread that caused it.
-    /// - Throws: ``CacheError`` if the directory cannot be made or belongs to another storage.
+    ///   - seed: the seed of the policy's random numbers.
+    ///   - onRemoval: receives the removed values, named by their files, and the reasons, on the thread that caused
+    ///     the removal.
+    /// - Throws: ``CacheError`` if the directory cannot be created or another storage uses it.
     public convenience init(
         config: Config, configured policy: ConfiguredPolicy, seed: UInt64 = 1, clock: any CacheClock = SystemClock(),
-        onDeparture: (@Sendable ([Departure]) -> Void)? = nil
+        onRemoval: (@Sendable ([Removal]) -> Void)? = nil
     ) throws {
         try self.init(
-            files: FileStore(config: config, policy: policy, seed: seed, clock: clock, onDeparture: onDeparture))
+            files: FileStore(config: config, policy: policy, seed: seed, clock: clock, onRemoval: onRemoval))
     }
 
-    /// A storage under a policy of the given type, by default least recently used.
+    /// Creates a storage with a policy of the given type, by default least recently used.
     ///
-    /// - Throws: ``CacheError`` if the directory cannot be made or belongs to another storage.
+    /// - Throws: ``CacheError`` if the directory cannot be created or another storage uses it.
     @inline(__always)
     public convenience init<Policy: CataloguedPolicy & ~Copyable>(
         config: Config, policy: Policy.Type = LRU.self, seed: UInt64 = 1, clock: any CacheClock = SystemClock(),
-        onDeparture: (@Sendable ([Departure]) -> Void)? = nil
+        onRemoval: (@Sendable ([Removal]) -> Void)? = nil
     ) throws {
         try self.init(
-            config: config, configured: ConfiguredPolicy(policy), seed: seed, clock: clock, onDeparture: onDeparture)
+            config: config, configured: ConfiguredPolicy(policy), seed: seed, clock: clock, onRemoval: onRemoval)
     }
 
-    /// A storage under a policy of a catalogue, by name: `s3-fifo`, `learned(horizon=2)`.
+    /// Creates a storage with a named policy of a catalogue: `s3-fifo`, `learned(horizon=2)`.
     ///
-    /// - Throws: ``CacheError``, or `PolicyError` if there is no such policy or it does not take these settings.
+    /// - Throws: ``CacheError``, or `PolicyError` if there is no such policy or it does not accept these parameters.
     public convenience init(
         config: Config, policyNamed name: String, in catalogue: PolicyCatalogue = .classical, seed: UInt64 = 1,
-        clock: any CacheClock = SystemClock(), onDeparture: (@Sendable ([Departure]) -> Void)? = nil
+        clock: any CacheClock = SystemClock(), onRemoval: (@Sendable ([Removal]) -> Void)? = nil
     ) throws {
         try self.init(
             config: config, configured: catalogue.livePolicy(name), seed: seed, clock: clock,
-            onDeparture: onDeparture)
+            onRemoval: onRemoval)
     }
 
     // MARK: - Values
 
-    /// Keeps a value under a key, in place of one that is there; others make room.
+    /// Stores a value under a key, and replaces an earlier value. Other values are evicted if there is no room.
     ///
     /// - Parameters:
-    ///   - expiration: when it expires; by default as the rule of its category says, or else the configuration. One that
-    ///     has passed already changes nothing.
-    ///   - forcedExtension: the extension of the file, in place of the configured one; 1 to 20 letters and digits.
+    ///   - expiration: when the value expires. By default, the rule of its category decides, or else the
+    ///     configuration. If it has already passed, the call has no effect.
+    ///   - forcedExtension: the extension of the file in place of the configured one; 1 to 20 letters and digits.
     /// - Returns: whether the value is kept.
-    /// - Throws: ``CacheError/cannotConvertToData(key:underlying:)``, ``CacheError/cannotWriteFile(_:underlying:)`` or
-    ///   ``CacheError/closed``.
+    /// - Throws: ``CacheError/cannotConvertToData(key:underlying:)``, ``CacheError/cannotWriteFile(_:underlying:)``
+    ///   or ``CacheError/closed``.
     @discardableResult
     public func store(
         value: Value, forKey key: String, expiration: StorageExpiration? = nil, forcedExtension: String? = nil,
@@ -100,9 +107,11 @@ public final class DiskStorage<Value: DataTransformable & Sendable>: Sendable {
             data, forKey: key, forcedExtension: forcedExtension, expiration: expiration, context: context)
     }
 
-    /// The value of a key; `nil` if there is none or it has expired. Its extension is written later, by others.
+    /// Returns the value of a key; `nil` if there is none or it has expired. The extended expiration is written to
+    /// the disk later, in the background.
     ///
-    /// - Throws: ``CacheError/cannotLoadDataFromDisk(_:underlying:)`` if a file is there and cannot be read, or is no value.
+    /// - Throws: ``CacheError/cannotLoadDataFromDisk(_:underlying:)`` if a file cannot be read or its bytes are not a
+    ///   value.
     public func value(
         forKey key: String, forcedExtension: String? = nil, extendingExpiration: ExpirationExtending = .cacheTime,
         context: AccessContext = AccessContext()
@@ -117,12 +126,13 @@ public final class DiskStorage<Value: DataTransformable & Sendable>: Sendable {
         }
     }
 
-    /// Whether there is a value that has not expired. Neither extends its expiration nor counts as an access.
+    /// Returns whether there is a value that has not expired. The call does not extend the expiration and is not an
+    /// access.
     public func isCached(forKey key: String, forcedExtension: String? = nil) -> Bool {
         files.isCached(forKey: key, forcedExtension: forcedExtension)
     }
 
-    /// The file that a key has or would have.
+    /// Returns the URL of a key's file, whether the file exists or not.
     public func cacheFileURL(forKey key: String, forcedExtension: String? = nil) -> URL {
         files.url(forKey: key, forcedExtension: forcedExtension)
     }
@@ -134,74 +144,78 @@ public final class DiskStorage<Value: DataTransformable & Sendable>: Sendable {
         files.remove(forKey: key, forcedExtension: forcedExtension)
     }
 
-    /// Removes the values that have a category. O(values).
+    /// Removes the values of a category. O(values).
     ///
-    /// A file whose row in the index was lost has no categories until it is stored again, or loaded with categories: the process
-    /// was killed within about a second after the store, or the index was damaged. Such a file stays.
+    /// A file whose row in the index database was lost has no categories and is not removed. It gets categories when
+    /// it is stored again or loaded with categories. A row is lost if the process was killed within about a second
+    /// after the store, or if the database was damaged.
     public func remove(category: String) {
-        files.change { state, _ in state.ledger.depart(category: category, .removed) }
+        files.change { state, _ in state.entries.remove(category: category, reason: .removed) }
     }
 
     /// Removes all values. O(values).
     public func removeAll() {
         files.change { state, _ in
-            state.ledger.departAll(.cleared)
+            state.entries.removeAll(reason: .cleared)
         } then: {
             for (name, _) in (try? files.list()) ?? [] { files.removeFile(name) }
         }
     }
 
-    /// Removes what has expired, and returns who left. O(values).
+    /// Removes expired values, and returns the removals. O(values).
     @discardableResult
-    public func removeExpiredValues() -> [Departure] {
-        files.change { state, now in state.ledger.departExpired(at: now) }
+    public func removeExpiredValues() -> [Removal] {
+        files.change { state, now in state.entries.removeExpired(at: now) }
     }
 
-    /// Evicts until the limit of the size holds, and returns who left. It always holds while the storage runs, unless
-    /// files grew behind its back; those are then measured anew. O(values).
+    /// Evicts values until the size limit holds, and returns the removals. O(values).
+    ///
+    /// The limit holds while the storage runs, unless another program enlarged files. This measures such files again.
     @discardableResult
-    public func removeSizeExceededValues() -> [Departure] {
+    public func removeSizeExceededValues() -> [Removal] {
         files.measure()
     }
 
-    /// Evicts down to a size, as the policy chooses. The limit stays as it is.
+    /// Evicts values until their total size is at most `size`, in the order that the policy chooses. The limit does
+    /// not change.
     @discardableResult
-    public func trim(toSize size: Int) -> [Departure] {
-        files.change { state, now in state.ledger.trim(to: max(size, 0), at: now) }
+    public func trim(toSize size: Int) -> [Removal] {
+        files.change { state, now in state.entries.trim(to: max(size, 0), at: now) }
     }
 
-    /// Says whether what was stored ahead of need is still likely to be asked for; if not, it is the first to go.
+    /// Updates whether a prefetched entry is still likely to be requested. An unlikely entry is evicted first.
     func reconsider(_ key: String, isLikely: Bool) { files.reconsider(key, isLikely: isLikely) }
 
     // MARK: - What is held
 
-    /// What all files take on the disk, in bytes; blocks × 512. 0 if the folder was deleted. Waits for the first listing.
-    public var totalSize: Int { files.look(0) { $0.ledger.used } }
+    /// The total size of all files on the disk in bytes (blocks × 512); 0 if the folder was deleted. Waits for the
+    /// first listing.
+    public var totalSize: Int { files.look(0) { $0.entries.used } }
 
     /// The number of values. Waits for the first listing.
-    public var count: Int { files.look(0) { $0.ledger.count } }
+    public var count: Int { files.look(0) { $0.entries.count } }
 
-    /// What is held of a category. Waits for the first listing.
+    /// Returns the number and the total size of the values of a category. Waits for the first listing.
     public func use(category: String) -> CategoryUse {
         files.look(CategoryUse()) { state in
-            state.ledger.categories.number(of: category).map { state.ledger.tallies.use($0) } ?? CategoryUse()
+            state.entries.categories.number(of: category).map { state.entries.counters.use($0) } ?? CategoryUse()
         }
     }
 
-    /// What was counted since the storage was made. O(categories).
-    public var statistics: StorageStatistics { files.state.withLock { $0.ledger.statistics } }
+    /// The counts since the storage was created. O(categories).
+    public var statistics: StorageStatistics { files.state.withLock { $0.entries.statistics } }
 
     /// The folder of the files.
     public var directoryURL: URL { files.folder.url }
 
-    /// Writes to the disk what is written later otherwise: access times, extended expirations, the index.
+    /// Writes all pending changes to the disk: access times, extended expirations and the index database.
     public func flush() {
         files.waitUntilListed()
         files.flush()
     }
 
-    /// Writes what is due and leaves the folder to others, off the caller's thread. From then on, stores throw
-    /// ``CacheError/closed``, nothing is found, and nothing is changed. Closing twice has no effect.
+    /// Writes all pending changes and frees the folder, outside the caller's thread. From then on, stores throw
+    /// ``CacheError/closed``, look-ups miss, and nothing changes. A second call has no effect.
     public func close() async {
         await withCheckedContinuation { continuation in
             DispatchQueue.global(qos: .userInitiated).async { [files] in
@@ -213,14 +227,14 @@ public final class DiskStorage<Value: DataTransformable & Sendable>: Sendable {
 
     // MARK: - Configuration
 
-    /// How the storage is configured, read and set under its lock.
+    /// The configuration, read and set under the storage's lock.
     public var config: Config {
         get { files.state.withLock { $0.config } }
         set { withConfig { $0 = newValue } }
     }
 
-    /// Reads and changes the configuration in one step that nobody else comes between. A lower limit trims at once. The
-    /// folder stays as it is.
+    /// Reads and changes the configuration atomically. A lower limit takes effect at once. The folder does not
+    /// change.
     public func withConfig<Result: Sendable>(_ change: @Sendable (inout Config) throws -> Result) rethrows -> Result {
         let (result, isDue, sweeps) = try files.state.withLock { state throws -> (Result, Bool, Bool) in
             let before = state.config
@@ -232,8 +246,8 @@ public final class DiskStorage<Value: DataTransformable & Sendable>: Sendable {
         if sweeps { files.sweep() }
         if isDue {
             files.change { state, now in
-                state.ledger.apply(state.config.categoryRules, time: now)
-                state.ledger.limit(state.config.limits, at: now)
+                state.entries.apply(state.config.categoryRules, time: now)
+                state.entries.limit(state.config.limits, at: now)
             }
         }
         return result

@@ -1,34 +1,36 @@
 import Foundation
 
-/// What can be set about a disk storage.
+/// The parameters of a disk storage.
 public struct DiskStorageConfig: Sendable {
-    /// The name of the cache, and a part of the name of its folder.
+    /// The name of the cache, which is a part of its folder's name.
     public let name: String
-    /// Where the folder lies; `nil` for the user's caches.
+    /// The directory that contains the folder; `nil`, the default, for the user's caches directory.
     public let directory: URL?
-    /// Computes the folder from ``directory`` and the name, in place of the usual rule. It is called once, when the storage
-    /// is made, and then let go, so that it cannot keep its owner alive.
+    /// Computes the folder from ``directory`` and the name, in place of the default rule. It is called once, when the
+    /// storage is created, and then released, so that it does not retain its owner.
     public var cachePathBlock: (@Sendable (_ directory: URL, _ name: String) -> URL)?
-    /// The most bytes that the files may take together on the disk; 0 for no limit. The default is ``defaultSizeLimit``. Lowering
-    /// it trims at once.
+    /// The maximum bytes of all files on the disk; 0 for no limit. The default is ``defaultSizeLimit``. A lower limit
+    /// takes effect at once.
     public var sizeLimit: Int
-    /// The seconds between two removals of all expired values; 0 for none. The default is 600. A change begins a new interval.
+    /// The seconds between two removals of expired values; 0 for none. The default is 600. A change starts a new
+    /// interval.
     public var cleaningInterval: TimeInterval
-    /// When values expire that are stored without saying so.
+    /// The expiration of values that are stored without one. The default is 7 days after the last access.
     public var expiration: StorageExpiration
-    /// The extension of all files; `nil` for none.
+    /// The extension of all files; `nil`, the default, for none.
     public var pathExtension: String?
-    /// Whether a file is named by the SHA-256 of its key, and not by the key itself where that can be.
+    /// Whether a file is named by the SHA-256 of its key. If not, it is named by the key itself where possible. The
+    /// default is `true`.
     public var usesHashedFileName: Bool
-    /// Whether a file gets the extension that its key has.
+    /// Whether a file gets the extension of its key. The default is `false`.
     public var autoExtAfterHashedFileName: Bool
-    /// What holds for single categories, by name.
+    /// The rules for categories, by name.
     public var categoryRules: [String: CategoryRule]
 
     /// The default of ``sizeLimit``: 1 GiB.
     public static let defaultSizeLimit = 1 << 30
 
-    /// Creates a configuration. By default values expire a week after the last access.
+    /// Creates a configuration. By default, values expire a week after the last access.
     public init(
         name: String, directory: URL? = nil, sizeLimit: Int = DiskStorageConfig.defaultSizeLimit,
         cleaningInterval: TimeInterval = 600, expiration: StorageExpiration = .days(7),
@@ -55,7 +57,7 @@ public struct DiskStorageConfig: Sendable {
             isHashed: usesHashedFileName, pathExtension: pathExtension, takesKeyExtension: autoExtAfterHashedFileName)
     }
 
-    /// The folder of the files.
+    /// Returns the folder of the files.
     ///
     /// - Throws: ``CacheError/badName(_:)``.
     func folder() throws -> URL {

@@ -1,19 +1,24 @@
 import Crypto
 import Foundation
 
-/// How keys become names of files.
+/// The rule that maps keys to file names.
 struct FileNaming {
     var isHashed: Bool
     var pathExtension: String?
     var takesKeyExtension: Bool
 
-    /// The name of the file of a key: one component that never leaves the folder, different for keys of different bytes.
+    /// Returns the file name of a key: one path component, different for keys of different bytes.
     ///
-    /// A key that is to be its own name is that with each upper-case letter `X` written as `^x` and each `^` as `^^`, so that no two
-    /// keys share a file where upper and lower case are not told apart. One that cannot be (empty, with `/`, anything but visible
-    /// ASCII or space, a `.` or `%` at its start, or longer than 200 bytes when written so) gets `%` and its SHA-256. All names are
-    /// therefore ASCII, and no file system that folds Unicode makes two of them one. Files of earlier versions whose names have
-    /// upper-case letters are not found by their keys any more; they count and expire as before.
+    /// With SHA-256 off, a key is its own name after escaping: each upper-case letter `X` becomes `^x`, and each `^`
+    /// becomes `^^`. Two keys therefore never share a file on file systems that ignore case.
+    ///
+    /// A key cannot be a name if it is empty, starts with `.` or `%`, or is longer than 200 bytes after escaping. It
+    /// cannot be one either if it contains `/` or bytes other than visible ASCII and space. The name of such a key is
+    /// `%` and its SHA-256. All names are therefore ASCII, so that file systems that normalise Unicode do not merge
+    /// two of them.
+    ///
+    /// Files of earlier versions whose names contain upper-case letters are not found by their keys. They still count
+    /// and expire.
     func name(of key: String, forcedExtension: String? = nil) -> String {
         let stem: String
         if isHashed {
@@ -27,12 +32,12 @@ struct FileNaming {
         }
         let own = takesKeyExtension ? Self.fileExtension(of: key) : nil
         guard let wanted = forcedExtension ?? pathExtension ?? own, Self.isExtension(wanted) else { return stem }
-        // A key that is its own name has its extension already.
+        // A key that is its own name contains its extension already.
         if forcedExtension == nil, pathExtension == nil, stem == key, key.hasSuffix(".\(wanted)") { return stem }
         return "\(stem).\(wanted)"
     }
 
-    /// The key without upper-case letters, different for different keys.
+    /// Returns the key without upper-case letters, different for different keys.
     private static func escaped(_ key: String) -> String {
         let mark = UInt8(ascii: "^")
         let letters = UInt8(ascii: "A")...UInt8(ascii: "Z")
@@ -45,10 +50,10 @@ struct FileNaming {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Whether a file of this name can be one of the cache.
+    /// Returns whether a file of this name can belong to the cache.
     ///
-    /// With hashed names, only 64 hexadecimal digits and an extension are. Otherwise a name is that of a key, so that every plain
-    /// name can be one; a folder of one's own is needed then.
+    /// With hashed names, this requires 64 hexadecimal digits and optionally an extension. Otherwise every plain name
+    /// can belong to the cache, which then needs a folder without other files.
     func isOwn(_ name: String) -> Bool {
         guard Self.isPlain(name) else { return false }
         if !isHashed { return true }
@@ -62,16 +67,16 @@ struct FileNaming {
         return rest.isEmpty || rest.first == "." && Self.isExtension(String(rest.dropFirst()))
     }
 
-    /// Whether a text can be the name of a visible file.
+    /// Returns whether a text can be the name of a visible file.
     static func canName(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.first != UInt8(ascii: ".") && !text.utf8.contains(0)
             && !text.utf8.contains(UInt8(ascii: "/"))
     }
 
-    /// Whether a text is of visible ASCII and spaces.
+    /// Returns whether a text consists of visible ASCII and spaces.
     static func isPlain(_ text: String) -> Bool { text.utf8.allSatisfy { (0x20...0x7e).contains($0) } }
 
-    /// What stands behind the last point of a key, before any `@` or `?`; `nil` if that is no extension.
+    /// Returns the text behind the last point of a key, before any `@` or `?`; `nil` if it is not an extension.
     static func fileExtension(of key: String) -> String? {
         let head = key.utf8.prefix { $0 != UInt8(ascii: "@") && $0 != UInt8(ascii: "?") }
         guard let point = head.lastIndex(of: UInt8(ascii: ".")) else { return nil }
@@ -79,7 +84,7 @@ struct FileNaming {
         return isExtension(text) ? text : nil
     }
 
-    /// 1 to 20 letters and digits.
+    /// Returns whether a text consists of 1 to 20 letters and digits.
     static func isExtension(_ text: String) -> Bool {
         (1...20).contains(text.utf8.count)
             && text.utf8.allSatisfy {
@@ -88,7 +93,7 @@ struct FileNaming {
             }
     }
 
-    /// 64 hexadecimal digits.
+    /// Returns the SHA-256 of a text as 64 hexadecimal digits.
     static func sha256(_ text: String) -> String {
         var hash = SHA256()
         var text = text

@@ -3,34 +3,39 @@ import HalcyonEviction
 import HalcyonSupport
 import Synchronization
 
-/// Bytes in files, within a size, each until it expires: what ``DiskStorage`` is for values.
+/// A store for bytes in files with a limited total size: the implementation of ``DiskStorage``.
 ///
-/// Three locks are taken in this order and never the other way round. `index` is held while SQLite reads or writes; `mutation` while
-/// files change, so that files and ledger change alike; `state` for moments, without a system call. Readers take `state` only. The
-/// first listing runs on a queue of its own; until it is done, readers ask the disk and writers wait.
+/// Three locks are always taken in this order:
+///
+/// 1. `database` is held while SQLite reads or writes.
+/// 2. `mutation` is held while files change, so that files and entry index change together.
+/// 3. `state` is held briefly, without system calls.
+///
+/// Readers take `state` only. The first listing runs on its own queue. Until it ends, readers read the folder itself,
+/// and writers wait.
 package final class FileStore: Sendable {
-    let state: Mutex<DiskLedger>
+    let state: Mutex<DiskEntryIndex>
     let mutation = Mutex(())
     package let folder: CacheFolder
     let clock: any CacheClock
     let flushDelay: Double
-    let onDeparture: (@Sendable ([Departure]) -> Void)?
-    /// `nil` where it could not be opened or was at fault, until the next flush.
-    let index = Mutex<DiskIndex?>(nil)
-    /// `nil` once the storage is closed.
+    let onRemoval: (@Sendable ([Removal]) -> Void)?
+    /// The index database. It is `nil` until the next flush if it could not be opened or failed.
+    let database = Mutex<IndexDatabase?>(nil)
+    /// The lock on the folder; `nil` once the storage is closed.
     private let lock: Mutex<DirectoryLock?>
     private let closing = Mutex(())
     private let background = DispatchQueue(label: "halcyon.disk", qos: .utility)
     private let listed = DispatchGroup()
-    /// What waits for the listing without a thread; `nil` once it is done.
+    /// The closures to call after the listing; `nil` once it has ended.
     private let listingWaiters = Mutex<[@Sendable () -> Void]?>([])
     private let sweeper = Sweeper()
     private let parts = Atomic<UInt64>(0)
 
-    /// Opens a folder, and begins to list it in the background.
+    /// Opens a folder, and starts to list it in the background.
     ///
     /// - Parameters:
-    ///   - patience: the seconds to wait for another storage that has the folder.
+    ///   - patience: the maximum seconds to wait for another storage that uses the folder.
     ///   - beforeListing: called on the background queue before the listing; a test may wait there.
     /// - Throws: ``CacheError``.
     init(
@@ -38,7 +43,7 @@ package final class FileStore: Sendable {
         users: UserNumbers = UserNumbers(), prefetches: Bool = false,
         patience: Double = 1, flushDelay: Double = 1, onStep: @escaping @Sendable (DiskStep) throws -> Void = { _ in },
         beforeListing: @escaping @Sendable () throws -> Void = {},
-        onDeparture: (@Sendable ([Departure]) -> Void)? = nil
+        onRemoval: (@Sendable ([Removal]) -> Void)? = nil
     ) throws {
         var config = config
         folder = CacheFolder(url: try config.folder(), onStep: onStep)
@@ -47,25 +52,25 @@ package final class FileStore: Sendable {
         lock = Mutex(try DirectoryLock(folder.url, patience: patience))
         self.clock = clock
         self.flushDelay = flushDelay
-        self.onDeparture = onDeparture
+        self.onRemoval = onRemoval
         state = Mutex(
-            DiskLedger(
+            DiskEntryIndex(
                 config: config,
-                ledger: Ledger(
+                entries: EntryIndex(
                     policy: policy, limits: config.limits, rules: config.categoryRules, seed: seed, users: users,
                     prefetches: prefetches)))
         listed.enter()
         background.async { [self] in
-            let departures = recover(beforeListing)
+            let removals = recover(beforeListing)
             listed.leave()
             let waiters = listingWaiters.withLock { $0.take() }
-            report(departures)
+            report(removals)
             for waiter in waiters ?? [] { waiter() }
         }
         sweep()
     }
 
-    /// Starts to remove what has expired at every interval, in the background, or ends it if the interval is 0.
+    /// Starts the periodic removal of expired values in the background, or stops it if the interval is 0.
     func sweep() {
         guard state.withLock({ $0.config.cleaningInterval > 0 && !$0.isClosed }) else { return sweeper.stop() }
         sweeper.start(
@@ -88,15 +93,15 @@ package final class FileStore: Sendable {
 
     private func removeExpired() {
         if state.withLock({ $0.listing == .pending }) { return }
-        change { state, now in state.ledger.departExpired(at: now) }
+        change { state, now in state.entries.removeExpired(at: now) }
     }
 
     deinit { flush() }
 
-    /// Returns when the folder has been listed.
+    /// Waits until the folder was listed.
     func waitUntilListed() { listed.wait() }
 
-    /// Whether the folder has been listed; if not, calls a block when it has been.
+    /// Returns whether the folder was listed. If not, it calls `block` after the listing.
     func whenListed(_ block: @escaping @Sendable () -> Void) -> Bool {
         listingWaiters.withLock { waiters in
             waiters?.append(block)
@@ -104,26 +109,26 @@ package final class FileStore: Sendable {
         }
     }
 
-    /// Writes what is due and leaves the folder to others. From then on, stores throw ``CacheError/closed``, nothing is found and
-    /// nothing is changed. Closing twice has no effect.
+    /// Writes all pending changes and frees the folder. From then on, stores throw ``CacheError/closed``, look-ups
+    /// miss, and nothing changes. A second call has no effect.
     func close() {
         closing.withLock { _ in
             waitUntilListed()
             sweeper.stop()
             mutation.withLock { _ in state.withLock { $0.isClosed = true } }
             flush()
-            index.withLock { $0 = nil }
+            database.withLock { $0 = nil }
             lock.withLock { $0 = nil }
         }
     }
 
     // MARK: - Files
 
-    /// Puts bytes under a name.
+    /// Stores bytes under a key.
     ///
     /// - Returns: whether they are kept.
-    /// - Throws: ``CacheError/cannotWriteFile(_:underlying:)`` or ``CacheError/closed``; then what was there before is there still, or
-    ///   nothing.
+    /// - Throws: ``CacheError/cannotWriteFile(_:underlying:)`` or ``CacheError/closed``. The earlier bytes are kept
+    ///   then, if there were any.
     func store(
         _ data: Data, forKey key: String, forcedExtension: String?, expiration: StorageExpiration?,
         context: AccessContext
@@ -132,7 +137,7 @@ package final class FileStore: Sendable {
         let (name, expiration) = state.withLock { state in
             (
                 state.config.naming.name(of: key, forcedExtension: forcedExtension),
-                expiration ?? state.ledger.expiration(ruledFor: context.categories) ?? state.config.expiration
+                expiration ?? state.entries.expiration(ruledFor: context.categories) ?? state.config.expiration
             )
         }
         try checkIsOpen()
@@ -148,8 +153,9 @@ package final class FileStore: Sendable {
             throw CacheError.cannotWriteFile(folder.url(name), underlying: error)
         }
         let print = Fingerprints.fingerprint(key)
-        let (failure, isKept, departures) = mutation.withLock { _ -> ((any Error)?, Bool, [Departure]) in
-            // The file first: if it cannot be renamed, the old value stays, and nothing was evicted for the new one.
+        let (failure, isKept, removals) = mutation.withLock { _ -> ((any Error)?, Bool, [Removal]) in
+            // The file is placed first. If the rename fails, the old value is kept and no entry was evicted for the
+            // new one.
             do {
                 try checkIsOpen()
             } catch {
@@ -157,22 +163,22 @@ package final class FileStore: Sendable {
                 return (error, false, [])
             }
             do { try folder.place(part, as: name) } catch { return (error, false, []) }
-            let (isKept, gone) = state.withLock { state -> (Bool, [Departure]) in
+            let (isKept, removals) = state.withLock { state -> (Bool, [Removal]) in
                 state.store(name, status, at: now, expiration: expiration, context: context, print: print)
             }
-            // The file of this name is the new value, whatever happened to the old one.
-            removeFiles(gone.filter { !isKept || $0.key != name })
+            // The file of this name contains the new value, whatever the reason for the old value's removal.
+            removeFiles(removals.filter { !isKept || $0.key != name })
             if !isKept { removeFile(name) }
-            return (nil, isKept, gone)
+            return (nil, isKept, removals)
         }
         scheduleFlush()
-        report(departures)
+        report(removals)
         if case CacheError.closed? = failure { throw CacheError.closed }
         if let failure { throw CacheError.cannotWriteFile(folder.url(name), underlying: failure) }
         return isKept
     }
 
-    /// The bytes of a key; `nil` if there are none or they have expired.
+    /// Returns the bytes of a key; `nil` if there are none or they have expired.
     ///
     /// - Throws: ``CacheError/cannotLoadDataFromDisk(_:underlying:)``.
     func data(
@@ -180,18 +186,18 @@ package final class FileStore: Sendable {
     ) throws -> (data: Data, url: URL)? {
         let now = clock.now
         let print = Fingerprints.fingerprint(key)
-        let (naming, listing) = state.withLock { state -> (FileNaming?, DiskLedger.Listing) in
+        let (naming, listing) = state.withLock { state -> (FileNaming?, DiskEntryIndex.Listing) in
             if state.isClosed { return (nil, state.listing) }
             if state.listing != .complete || state.prints.mayContain(print) {
                 return (state.config.naming, state.listing)
             }
-            state.ledger.miss(context)
+            state.entries.miss(context)
             return (nil, state.listing)
         }
         guard let name = naming?.name(of: key, forcedExtension: forcedExtension) else { return nil }
         guard mayBeThere(name, at: now, context: context) else { return nil }
-        // What is not listed is read from the folder itself, which may be another's by now.
-        if listing == .failed && isFolderGone { return nil }
+        // Without a listing, the folder itself is read. It may be another storage's folder by now.
+        if listing == .failed && isFolderMissing { return nil }
         let found: (data: Data, status: CacheFolder.Status)?
         do {
             found = try folder.read(name)
@@ -200,7 +206,7 @@ package final class FileStore: Sendable {
         }
         guard let found else {
             report(mutation.withLock { _ in folder.status(name) == nil ? lose(name) : [] })
-            state.withLock { $0.ledger.miss(context) }
+            state.withLock { $0.entries.miss(context) }
             return nil
         }
         let isFresh = state.withLock { state -> Bool in
@@ -210,7 +216,8 @@ package final class FileStore: Sendable {
                 return true
             }
             if state.load(name, at: now, extending: extending, context: context) { return true }
-            // Removed by another thread since, or never known because the folder could not be listed.
+            // Another thread removed the entry meanwhile, or it was never known because the folder could not be
+            // listed.
             return found.status.expires > now
         }
         if !isFresh { return nil }
@@ -219,7 +226,8 @@ package final class FileStore: Sendable {
         return (found.data, folder.url(name))
     }
 
-    /// Whether bytes are there that have not expired. It neither extends nor counts as an access.
+    /// Returns whether there are bytes that have not expired. The call does not extend the expiration and is not an
+    /// access.
     func isCached(forKey key: String, forcedExtension: String?) -> Bool {
         let now = clock.now
         let print = Fingerprints.fingerprint(key)
@@ -228,34 +236,34 @@ package final class FileStore: Sendable {
             return state.listing != .complete || state.prints.mayContain(print) ? state.config.naming : nil
         }
         guard let name = naming?.name(of: key, forcedExtension: forcedExtension) else { return false }
-        let (isKnown, listing) = state.withLock { state -> (Bool?, DiskLedger.Listing) in
+        let (isKnown, listing) = state.withLock { state -> (Bool?, DiskEntryIndex.Listing) in
             if state.undeleted.contains(name) { return (false, state.listing) }
-            return (state.listing == .complete ? state.ledger.find(name, at: now) != nil : nil, state.listing)
+            return (state.listing == .complete ? state.entries.find(name, at: now) != nil : nil, state.listing)
         }
-        if isKnown == false || listing == .failed && isFolderGone { return false }
+        if isKnown == false || listing == .failed && isFolderMissing { return false }
         guard let status = folder.status(name) else { return false }
         return isKnown == true || status.expires > now
     }
 
-    /// The file of a key, whether it is there or not.
+    /// Returns the URL of a key's file, whether the file exists or not.
     func url(forKey key: String, forcedExtension: String?) -> URL {
         folder.url(state.withLock { $0.config.naming }.name(of: key, forcedExtension: forcedExtension))
     }
 
-    /// Says whether what was stored ahead of need is still likely to be asked for; if not, it is the first to go.
+    /// Updates whether a prefetched entry is still likely to be requested. An unlikely entry is evicted first.
     func reconsider(_ key: String, isLikely: Bool) {
         let name = state.withLock { $0.config.naming }.name(of: key, forcedExtension: nil)
         let now = clock.now
-        state.withLock { $0.ledger.reconsider(name, isLikely: isLikely, at: now) }
+        state.withLock { $0.entries.reconsider(name, isLikely: isLikely, at: now) }
     }
 
     /// Removes the bytes of a key.
     func remove(forKey key: String, forcedExtension: String?) {
         let name = state.withLock { $0.config.naming }.name(of: key, forcedExtension: forcedExtension)
         change { state, _ in
-            if let entry = state.ledger.resident(name) { state.ledger.depart(entry, .removed) }
+            if let entry = state.entries.resident(name) { state.entries.remove(entry, reason: .removed) }
         } then: {
-            // Also one that the ledger does not know.
+            // The file may exist although the index does not contain it.
             removeFile(name)
         }
     }
@@ -270,43 +278,101 @@ package final class FileStore: Sendable {
         return try folder.list().filter { naming.isOwn($0.name) || known.contains($0.name) }
     }
 
-    /// Reads the ledger once the folder is listed; a folder that is gone holds nothing.
+    /// Reads the entries after the listing. If the folder no longer exists, there are none.
     ///
-    /// - Parameter none: the answer of a closed storage.
-    func look<Result: Sendable>(_ none: Result, _ body: (borrowing DiskLedger) -> Result) -> Result {
+    /// - Parameter none: the result for a closed storage.
+    func look<Result: Sendable>(_ none: Result, _ body: (borrowing DiskEntryIndex) -> Result) -> Result {
         waitUntilListed()
         noticeLoss()
         return state.withLock { $0.isClosed ? none : body($0) }
     }
 
-    /// Changes the ledger, removes the files of those that left, and returns these.
+    /// Changes the entries, removes the files of removed entries, and returns the removals.
     @discardableResult
     func change(
-        _ body: (inout DiskLedger, _ now: Int64) -> Void, then finish: () -> Void = {}
-    ) -> [Departure] {
+        _ body: (inout DiskEntryIndex, _ now: Int64) -> Void, then finish: () -> Void = {}
+    ) -> [Removal] {
         change(having: {}, { state, _, now in body(&state, now) }, then: finish)
     }
 
-    /// The same with something found out before, while no file changes and without the lock that readers need.
+    /// Changes the entries as above. `find` runs first, while no file changes but without the lock that readers need.
     func change<Found: Sendable>(
-        having find: () -> Found, _ body: (inout DiskLedger, Found, _ now: Int64) -> Void, then finish: () -> Void = {}
-    ) -> [Departure] {
+        having find: () -> Found, _ body: (inout DiskEntryIndex, Found, _ now: Int64) -> Void,
+        then finish: () -> Void = {}
+    ) -> [Removal] {
         waitUntilListed()
         let now = clock.now
-        let departures = mutation.withLock { _ -> [Departure] in
+        let removals = mutation.withLock { _ -> [Removal] in
             if state.withLock({ $0.isClosed }) { return [] }
             let found = find()
-            let gone = state.withLock { state -> [Departure] in
+            let removals = state.withLock { state -> [Removal] in
                 body(&state, found, now)
-                return state.takeDepartures()
+                return state.takeRemovals()
             }
-            removeFiles(gone)
+            removeFiles(removals)
             finish()
-            return gone
+            return removals
         }
         scheduleFlush()
-        report(departures)
-        return departures
+        report(removals)
+        return removals
+    }
+
+    // MARK: - Flushing
+
+    /// Writes all pending changes: the times of files, the index database, and removals of files that failed before.
+    /// Called in the background and at the end.
+    ///
+    /// If the database cannot be written, its changes stay pending. The next flush opens it again and writes all
+    /// rows.
+    func flush() {
+        let isIdle = state.withLock { state in
+            state.isFlushScheduled = false
+            return !state.isBehind || state.listing == .pending
+        }
+        if isIdle { return }
+        // The folder may have been replaced by another storage's, whose database and files must not be changed.
+        if isFolderMissing { return }
+        database.withLock { database in
+            if database?.isInPlace == false { database = nil }
+            let isNew = database == nil
+            if isNew { database = try? IndexDatabase.open(in: folder.hidden).database }
+            let (rows, removed) = takeDue(everything: isNew && database != nil)
+            if rows.isEmpty && removed.isEmpty { return }
+            do {
+                try folder.onStep(.indexing)
+                guard let open = database else { throw SystemError(code: EIO) }
+                try open.update(rows, removing: removed)
+                try folder.onStep(.indexed)
+            } catch {
+                database = nil
+                state.withLock { $0.unindexed.formUnion(rows.map(\.name) + removed) }
+            }
+        }
+    }
+
+    /// Takes the pending changes of the database, and writes those of the files.
+    ///
+    /// - Parameter everything: whether to return the rows of all entries, or only those that changed.
+    private func takeDue(everything: Bool) -> (rows: [IndexDatabase.Row], removed: [String]) {
+        mutation.withLock { _ in
+            let (due, touched, undeleted) = state.withLock { state in
+                state.isFlushScheduled = false
+                return state.takeDue(everything: everything)
+            }
+            for name in undeleted { removeFile(name) }
+            let (rows, removed) = due
+            for row in rows where touched.contains(row.name) {
+                folder.touch(row.name, accessed: row.accessed, expires: row.expires)
+            }
+            return (rows, removed)
+        }
+    }
+
+    /// Removes a file. If this fails, a flush tries again. `mutation` must be held.
+    func removeFile(_ name: String) {
+        if isFolderMissing { return }
+        if !folder.remove(name) { state.withLock { _ = $0.undeleted.insert(name) } }
     }
 
     // MARK: - Inside
@@ -314,7 +380,7 @@ package final class FileStore: Sendable {
     private func write(_ data: Data, at now: Int64, expires: Int64) throws -> (part: String, status: CacheFolder.Status)
     {
         let number = parts.add(1, ordering: .relaxed).newValue
-        if !isFolderGone {
+        if !isFolderMissing {
             do {
                 return try folder.writePart(data, number: number, accessed: now, expires: expires)
             } catch let error as SystemError where error.code == ENOENT {}
@@ -323,41 +389,41 @@ package final class FileStore: Sendable {
         return try folder.writePart(data, number: number, accessed: now, expires: expires)
     }
 
-    /// Whether the folder that this storage has the right to use is gone from its place, where another's may be now.
-    var isFolderGone: Bool { lock.withLock { $0?.isGone(from: folder.url) ?? true } }
+    /// Whether the locked folder is no longer in its place. Another storage's folder may be there.
+    var isFolderMissing: Bool { lock.withLock { $0?.isMissing(from: folder.url) ?? true } }
 
     /// - Throws: ``CacheError/closed``.
     private func checkIsOpen() throws {
         if state.withLock({ $0.isClosed }) { throw CacheError.closed }
     }
 
-    /// Takes out everything if the folder is gone.
+    /// Removes all entries if the folder no longer exists.
     func noticeLoss() {
-        guard isFolderGone, state.withLock({ !$0.isClosed && $0.ledger.count > 0 }) else { return }
-        let departures = mutation.withLock { _ -> [Departure] in
-            guard isFolderGone else { return [] }
+        guard isFolderMissing, state.withLock({ !$0.isClosed && $0.entries.count > 0 }) else { return }
+        let removals = mutation.withLock { _ -> [Removal] in
+            guard isFolderMissing else { return [] }
             return state.withLock { state in
                 if state.isClosed { return [] }
                 state.loseAll()
-                return state.takeDepartures()
+                return state.takeRemovals()
             }
         }
-        report(departures)
+        report(removals)
     }
 
-    /// Makes a folder anew that vanished, or takes the one that another process made since and has left; what was in the old one
-    /// is lost.
+    /// Creates a folder that was removed, or takes over the folder that another process has created and freed since.
+    /// The entries of the old folder are lost.
     ///
-    /// - Throws: ``CacheError/directoryInUse(_:)`` while another process has it.
+    /// - Throws: ``CacheError/directoryInUse(_:)`` while another process uses the folder.
     private func restoreFolder() throws {
-        let (departures, failure) = mutation.withLock { _ -> ([Departure]?, (any Error)?) in
+        let (removals, failure) = mutation.withLock { _ -> ([Removal]?, (any Error)?) in
             do { try checkIsOpen() } catch { return (nil, error) }
-            let isGone = isFolderGone
-            if !isGone && FileManager.default.fileExists(atPath: folder.hidden.path) { return (nil, nil) }
+            let isMissing = isFolderMissing
+            if !isMissing && FileManager.default.fileExists(atPath: folder.hidden.path) { return (nil, nil) }
             var failure: (any Error)?
             do {
                 try folder.create()
-                if isGone {
+                if isMissing {
                     let fresh = try DirectoryLock(folder.url, patience: 0)
                     lock.withLock { $0 = fresh }
                 }
@@ -366,21 +432,21 @@ package final class FileStore: Sendable {
             } catch {
                 return (nil, error)
             }
-            let missing = state.withLock { $0.sizes }.map(\.name).filter { isGone || folder.status($0) == nil }
-            let files = isGone ? (failure == nil ? try? list() : []) : nil
-            let (lost, evicted) = state.withLock { state -> ([Departure], [Departure]) in
+            let missing = state.withLock { $0.sizes }.map(\.name).filter { isMissing || folder.status($0) == nil }
+            let files = isMissing ? (failure == nil ? try? list() : []) : nil
+            let (lost, evicted) = state.withLock { state -> ([Removal], [Removal]) in
                 for name in missing { state.correct(name, nil) }
-                let lost = state.takeDepartures()
-                if isGone { state.beginAnew(with: files) }
-                return (lost, state.takeDepartures())
+                let lost = state.takeRemovals()
+                if isMissing { state.restart(with: files) }
+                return (lost, state.takeRemovals())
             }
             removeFiles(evicted)
             return (lost + evicted, failure)
         }
-        if let departures {
-            // The old one is nowhere any more; the next flush makes one that knows everything.
-            index.withLock { $0 = nil }
-            report(departures)
+        if let removals {
+            // The old database no longer exists. The next flush creates one with all rows.
+            database.withLock { $0 = nil }
+            report(removals)
         }
         if let failure { throw failure }
     }
@@ -388,14 +454,14 @@ package final class FileStore: Sendable {
     private func mayBeThere(_ name: String, at now: Int64, context: AccessContext) -> Bool {
         let (isThere, hasExpired) = state.withLock { state -> (Bool, Bool) in
             if state.listing != .complete && !state.undeleted.contains(name) { return (true, false) }
-            if state.ledger.find(name, at: now) != nil { return (true, false) }
-            state.ledger.miss(context)
-            return (false, state.ledger.resident(name) != nil)
+            if state.entries.find(name, at: now) != nil { return (true, false) }
+            state.entries.miss(context)
+            return (false, state.entries.resident(name) != nil)
         }
         if hasExpired {
             change { state, now in
-                if state.ledger.find(name, at: now) == nil, let entry = state.ledger.resident(name) {
-                    state.ledger.depart(entry, .expired)
+                if state.entries.find(name, at: now) == nil, let entry = state.entries.resident(name) {
+                    state.entries.remove(entry, reason: .expired)
                 }
             }
         }
@@ -405,32 +471,32 @@ package final class FileStore: Sendable {
     private func adoptIfUnknown(
         _ name: String, _ status: CacheFolder.Status, print: UInt64, at now: Int64, context: AccessContext
     ) {
-        let isUnknown = state.withLock { $0.listing == .failed && $0.ledger.resident(name) == nil }
+        let isUnknown = state.withLock { $0.listing == .failed && $0.entries.resident(name) == nil }
         guard isUnknown else { return }
         change { state, now in
-            guard state.ledger.resident(name) == nil, folder.status(name) == status else { return }
+            guard state.entries.resident(name) == nil, folder.status(name) == status else { return }
             let span = status.expires == .max ? .max : max(status.expires - status.accessed, 0)
             _ = state.adopt(
-                DiskIndex.Row(
+                IndexDatabase.Row(
                     name: name, size: status.size, length: status.length, accessed: now, expires: status.expires,
                     renewal: span, fingerprint: print, categories: context.categories))
         }
     }
 
-    /// Takes out what turned out not to be there.
-    private func lose(_ name: String) -> [Departure] {
-        state.withLock { state -> [Departure] in
+    /// Removes an entry whose file does not exist.
+    private func lose(_ name: String) -> [Removal] {
+        state.withLock { state -> [Removal] in
             state.correct(name, nil)
-            return state.takeDepartures()
+            return state.takeRemovals()
         }
     }
 
-    private func removeFiles(_ gone: [Departure]) {
-        for one in gone { removeFile(one.key) }
+    private func removeFiles(_ removals: [Removal]) {
+        for one in removals { removeFile(one.key) }
     }
 
-    func report(_ departures: [Departure]) {
-        if !departures.isEmpty { onDeparture?(departures) }
+    func report(_ removals: [Removal]) {
+        if !removals.isEmpty { onRemoval?(removals) }
     }
 
     func scheduleFlush() {

@@ -1,16 +1,17 @@
 import Foundation
 
-/// What Linux and Apple's systems say differently of files.
+/// The differences between Linux and Apple's systems in file functions.
 enum SystemFiles {
     #if os(Linux)
-        /// `O_NOATIME`, which Swift does not import: reading leaves the access time alone.
+        /// `O_NOATIME`, which Swift does not import: reads do not change the access time.
         static let noAccessTime: Int32 = 0o1_000_000
     #else
-        /// Nothing: there is no such flag.
+        /// No flag: the system has none.
         static let noAccessTime: Int32 = 0
     #endif
 
-    /// Closes a descriptor. In debug builds, one that is closed already is an error: another thread may have it by now.
+    /// Closes a descriptor. In debug builds, it traps if the descriptor was closed already, because another thread
+    /// may have reused it.
     static func close(_ descriptor: Int32) {
         #if canImport(Darwin)
             let status = Darwin.close(descriptor)
@@ -23,26 +24,26 @@ enum SystemFiles {
 
 extension stat {
     #if canImport(Darwin)
-        /// When the file was last written.
+        /// The time of the last write.
         var modified: timespec { st_mtimespec }
-        /// When the file was last read.
+        /// The time of the last read.
         var lastAccess: timespec { st_atimespec }
     #else
-        /// When the file was last written.
+        /// The time of the last write.
         var modified: timespec { st_mtim }
-        /// When the file was last read.
+        /// The time of the last read.
         var lastAccess: timespec { st_atim }
     #endif
 }
 
-/// What the system says went wrong.
+/// An error of a system call.
 public struct SystemError: Error, Equatable, CustomStringConvertible {
-    /// The number (`errno`).
+    /// The error number (`errno`).
     public let code: Int32
 
-    /// What went wrong in this thread's last call.
+    /// The error of the last call on this thread.
     static var last: SystemError { SystemError(code: errno) }
 
-    /// In words.
+    /// The system's text for the error.
     public var description: String { String(cString: strerror(code)) }
 }

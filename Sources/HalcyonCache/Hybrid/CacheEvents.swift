@@ -1,29 +1,30 @@
+import HalcyonAccessLog
 import Synchronization
 
-/// What happens in an ``ImageCache``.
+/// An event of an ``ImageCache``.
 public enum CacheEvent: Sendable, Equatable {
-    /// A look-up, and where it was answered.
+    /// A look-up, and the tier that answered it.
     case lookUp(key: String, CacheType, categories: [String])
-    /// A store that was asked for.
+    /// A requested store.
     case store(key: String, categories: [String])
-    /// A value left a tier.
-    case departure(CacheType, Departure)
-    /// Cleaning removed files, by their names.
+    /// A value was removed from a tier.
+    case removal(CacheType, Removal)
+    /// A cleaning removed files, given by their names.
     case cleaned(hashes: [String])
-    /// The disk failed; in words.
+    /// The disk failed, with a description.
     case failure(String)
 }
 
-/// How often look-ups were answered where.
+/// The numbers of look-ups by the tier that answered them.
 public struct TierCounts: Sendable, Equatable {
-    /// From memory.
+    /// The look-ups answered from memory.
     public var memory = 0
-    /// From disk.
+    /// The look-ups answered from disk.
     public var disk = 0
-    /// Not at all.
+    /// The look-ups that missed in both tiers.
     public var none = 0
 
-    /// Counts, 0 unless given.
+    /// Creates counts, by default 0.
     public init(memory: Int = 0, disk: Int = 0, none: Int = 0) {
         self.memory = memory
         self.disk = disk
@@ -39,22 +40,22 @@ public struct TierCounts: Sendable, Equatable {
     }
 }
 
-/// What an ``ImageCache`` counted since it was made.
+/// The counts of an ``ImageCache`` since it was created.
 public struct CacheStatistics: Sendable, Equatable {
     /// The look-ups.
     public var lookUps = TierCounts()
-    /// The look-ups by category, as the caller named them.
+    /// The look-ups by the categories that the caller named.
     public var lookUpsByCategory: [String: TierCounts] = [:]
-    /// The stores on disk that failed.
+    /// The number of stores on disk that failed.
     public var diskFailures = 0
-    /// What the memory storage counted: evictions by reason, costs, what is held by category.
+    /// The statistics of the memory storage: removals by reason, sizes, and contents by category.
     public var memory = StorageStatistics()
-    /// What the disk storage counted; its costs are bytes on the disk.
+    /// The statistics of the disk storage. Its sizes are bytes on the disk.
     public var disk = StorageStatistics()
 }
 
 extension CacheStatistics {
-    /// Adds the hits that the memory storage counted: all, and by the categories that the caller named.
+    /// Adds the hits that the memory storage counted: in total, and by the categories that the caller named.
     mutating func add(_ hits: (all: Int, byCategory: [String: Int])) {
         lookUps.memory += hits.all
         for (category, count) in hits.byCategory {
@@ -63,15 +64,16 @@ extension CacheStatistics {
     }
 }
 
-/// Counts look-ups and hands events to whoever listens.
+/// Counts look-ups and distributes events to listeners.
 ///
-/// A hit in memory costs it one relaxed load where nobody listens: the memory storage counts hits.
+/// Without listeners, a hit in memory costs one relaxed load here, because the memory storage counts hits.
 @usableFromInline
 package final class CacheEventHub: Sendable {
-    /// The most categories for which look-ups are counted; those of further ones are counted in the total only.
+    /// The maximum number of categories for which look-ups are counted. Look-ups of further categories count in the
+    /// total only.
     static let mostCategories = 1 << 14
 
-    /// What of each access is to be told.
+    /// The kinds of listeners to accesses.
     private struct Listeners: OptionSet {
         static let stream = Listeners(rawValue: 1)
         static let observer = Listeners(rawValue: 2)
@@ -108,17 +110,17 @@ package final class CacheEventHub: Sendable {
         }
     }
 
-    /// Whether nobody is told of accesses: neither a stream of events, nor an observer, nor a recorder.
+    /// Whether there are no listeners: no stream of events, no observer and no recorder.
     @usableFromInline
     var isSilent: Bool { listeners.load(ordering: .relaxed) == 0 }
 
-    /// Whether somebody hears of every access.
+    /// Whether there is an observer.
     var isObserved: Bool { has(.observer) }
 
     /// Whether accesses are recorded or observed.
     var isRecorded: Bool { has([.recorder, .observer]) }
 
-    /// Everything from now on; of what nobody takes, the newest `count` are kept.
+    /// Returns a stream of all events from now on. It buffers the newest `count` events that were not read yet.
     package func stream(bufferingNewest count: Int) -> AsyncStream<CacheEvent> {
         AsyncStream(bufferingPolicy: .bufferingNewest(count)) { continuation in
             let number = state.withLock { state in
@@ -132,15 +134,15 @@ package final class CacheEventHub: Sendable {
     }
 
     private func forget(_ number: Int) {
-        // The continuation is destroyed outside of the lock.
+        // The continuation is destroyed after the lock is released.
         _ = state.withLock { state in
-            let gone = state.listeners.removeValue(forKey: number)
+            let removed = state.listeners.removeValue(forKey: number)
             set(.stream, !state.listeners.isEmpty)
-            return gone
+            return removed
         }
     }
 
-    /// From now on this one hears of every access, and nobody else.
+    /// Replaces the observer.
     package func setObserver(_ new: (any CacheObserver)?) {
         observer.withLock { old in
             old = new
@@ -158,7 +160,7 @@ package final class CacheEventHub: Sendable {
         observer.enteredBackground(done: done)
     }
 
-    /// A look-up that memory did not answer; those that it did are counted there.
+    /// Counts and reports a look-up that memory did not answer. The memory storage counts the others.
     func lookedUp(_ key: String, _ type: CacheType, _ categories: [String]) {
         state.withLock { state in
             state.lookUps.add(type)
@@ -175,9 +177,9 @@ package final class CacheEventHub: Sendable {
         send(.failure("\(error)"))
     }
 
-    package func departed(_ type: CacheType, _ departures: [Departure]) {
-        for departure in departures { send(.departure(type, departure)) }
-        if isObserved { observer.withLock { $0 }?.departed(type, departures) }
+    package func removed(_ type: CacheType, _ removals: [Removal]) {
+        for removal in removals { send(.removal(type, removal)) }
+        if isObserved { observer.withLock { $0 }?.removed(type, removals) }
     }
 
     func send(_ event: @autoclosure () -> CacheEvent) {
@@ -199,5 +201,26 @@ package final class CacheEventHub: Sendable {
 
     deinit {
         for listener in state.withLock({ $0.listeners.values }) { listener.finish() }
+    }
+}
+
+/// A recorder of the accesses to an ``ImageCache``, such as an access log.
+///
+/// Each access is recorded once: a hit when it is looked up, a miss when its value is stored. A replay of the record
+/// therefore has the accesses that the policies received. A prefetch is not an access and is not recorded.
+///
+/// If a value is never stored after a miss, the caller that gives up must record the miss
+/// (``ImageCache/recordMiss(forKey:options:)``). A replay treats this miss as loaded, like all requests.
+public protocol AccessRecorder: Sendable {
+    /// Records an access. Called on the caller's path; it must return at once.
+    func record(_ access: RecordedAccess)
+}
+
+extension AccessLog: AccessRecorder {
+    /// Records an access to an ``ImageCache``.
+    public func record(_ access: RecordedAccess) {
+        record(
+            access.key, cost: access.cost, categories: access.categories, outcome: access.outcome, user: access.user,
+            at: access.time)
     }
 }

@@ -1,32 +1,35 @@
-/// What can be said about one store or look-up in an ``ImageCache``.
+/// The options of a store or a look-up in an ``ImageCache``.
 public struct CacheOptions: Sendable {
-    /// Which variant of the key's image is meant; empty for the image itself. Variants are entries of their own.
+    /// The variant of the key's image; empty for the image itself. Each variant is an entry.
     public var processorIdentifier = ""
-    /// The object's categories, and who asks.
+    /// The object's categories and the user.
     public var context = AccessContext()
-    /// When a value expires in memory; `nil`: as its category's rule or the configuration says.
+    /// The expiration of a stored value in memory; `nil`, the default, for that of its category's rule or of the
+    /// configuration.
     public var memoryCacheExpiration: StorageExpiration?
-    /// What a look-up does to the expiration in memory.
+    /// The effect of a look-up on the expiration in memory. By default, the time to live restarts.
     public var memoryCacheAccessExtendingExpiration = ExpirationExtending.cacheTime
-    /// When a value expires on disk; `nil`: as its category's rule or the configuration says.
+    /// The expiration of a stored value on disk; `nil`, the default, for that of its category's rule or of the
+    /// configuration.
     public var diskCacheExpiration: StorageExpiration?
-    /// What a look-up does to the expiration on disk.
+    /// The effect of a look-up on the expiration on disk. By default, the time to live restarts.
     public var diskCacheAccessExtendingExpiration = ExpirationExtending.cacheTime
-    /// Whether a look-up leaves the disk alone: who is not in memory is to be loaded anew.
+    /// Whether a look-up skips the disk, so that an object that is not in memory is loaded again.
     public var fromMemoryCacheOrRefresh = false
     /// Whether a look-up reads the disk on the caller's thread.
     public var loadDiskFileSynchronously = false
-    /// Whether a value stays in memory when the app goes to the background; `nil`: as configured.
+    /// Whether a value is kept in memory when the app enters the background; `nil`, the default, for the
+    /// configuration.
     public var keepInBackground: Bool?
-    /// The extension of the file on disk; `nil`: as configured.
+    /// The extension of the file on disk; `nil`, the default, for the configured one.
     public var forcedExtension: String?
-    /// Whether a store is made ahead of need: it is no access; the first hit on it is told apart in the access log.
+    /// Whether a store is a prefetch. A prefetch is not an access, and the access log marks the first hit on it.
     public var isPrefetch = false
 
-    /// Everything by default.
+    /// Creates the default options.
     public init() {}
 
-    /// Everything by default but for these.
+    /// Creates options with categories, a user and a variant, and defaults otherwise.
     public init(categories: [String], user: String? = nil, processorIdentifier: String = "") {
         context = AccessContext(categories: categories, user: user)
         self.processorIdentifier = processorIdentifier
@@ -34,7 +37,7 @@ public struct CacheOptions: Sendable {
 }
 
 extension String {
-    /// The key under which a variant is kept: the key itself, or `key@identifier`.
+    /// Returns the key of a variant: the key itself, or `key@identifier`.
     public func computedKey(with processorIdentifier: String) -> String {
         if processorIdentifier.isEmpty { return self }
         var key = String()

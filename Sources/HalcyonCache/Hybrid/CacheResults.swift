@@ -1,23 +1,23 @@
-/// Where a value is, or was found.
+/// The tier that contains a value.
 public enum CacheType: String, Sendable, CaseIterable {
-    /// Nowhere.
+    /// No tier.
     case none
-    /// In memory.
+    /// The memory.
     case memory
-    /// On disk.
+    /// The disk.
     case disk
 
-    /// Whether it is anywhere.
+    /// Whether any tier contains the value.
     public var cached: Bool { self != .none }
 }
 
-/// What a look-up found, and where.
+/// The result of a look-up.
 public enum ImageCacheResult<Value: Sendable>: Sendable {
-    /// On disk; it is in memory now, if it was admitted there.
+    /// The value was found on disk. It is also in memory now, if it was admitted there.
     case disk(Value)
-    /// In memory.
+    /// The value was found in memory.
     case memory(Value)
-    /// Nothing.
+    /// The value was not found.
     case none
 
     /// The value, if any.
@@ -28,7 +28,7 @@ public enum ImageCacheResult<Value: Sendable>: Sendable {
         }
     }
 
-    /// Where it was found.
+    /// The tier in which the value was found.
     public var cacheType: CacheType {
         switch self {
         case .disk: .disk
@@ -38,10 +38,10 @@ public enum ImageCacheResult<Value: Sendable>: Sendable {
     }
 }
 
-/// What came of a store.
+/// The result of a store.
 public struct CacheStoreResult: Sendable {
-    /// In memory nothing can fail; that a value was not admitted is no failure.
+    /// The result in memory, which never fails. It is no failure if the value is not admitted.
     public let memoryCacheResult: Result<Void, Never>
-    /// On disk: ``CacheError`` if it cannot be written or serialized.
+    /// The result on disk: ``CacheError`` if the value cannot be serialized or written.
     public let diskCacheResult: Result<Void, any Error>
 }

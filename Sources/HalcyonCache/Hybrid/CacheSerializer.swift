@@ -1,17 +1,18 @@
 import Foundation
 
-/// Turns the values of an ``ImageCache`` into bytes and back. It is called by several threads at once, and never with a lock held.
+/// A type that converts the values of an ``ImageCache`` to bytes and back. Several threads may call it at once. No
+/// lock is held during a call.
 public protocol CacheSerializer<Value>: Sendable {
-    /// What is serialized.
+    /// The type of the values.
     associatedtype Value: Sendable
-    /// The bytes to keep on disk for a value; `nil` if it has none, which keeps it in memory only.
+    /// Returns the bytes to store on disk; `nil` if there are none, so that the value is kept in memory only.
     ///
-    /// - Parameter original: the bytes that the value was made of, where they are known.
+    /// - Parameter original: the bytes that the value was made of, if they are known.
     func data(with value: Value, original: Data?) -> Data?
-    /// The value of some bytes; `nil` if they are none.
+    /// Returns the value of some bytes; `nil` if they are not a value.
     func value(with data: Data) -> Value?
-    /// Whether ``data(with:original:)`` returns the original bytes for a value that still shows them, so that they can be read from
-    /// disk again. By default `false`.
+    /// Whether ``data(with:original:)`` returns the original bytes for an unchanged value, so that they can be read
+    /// from disk again. The default is `false`.
     var keepsOriginalData: Bool { get }
 }
 
@@ -19,14 +20,37 @@ extension CacheSerializer {
     public var keepsOriginalData: Bool { false }
 }
 
-/// The serializer of values that can turn themselves into bytes.
+/// A serializer of values that convert themselves to bytes.
 public struct TransformingSerializer<Value: DataTransformable & Sendable>: CacheSerializer {
-    /// The serializer.
+    /// Creates a serializer.
     public init() {}
 
-    /// The value's own choice of bytes: see ``DataTransformable/toData(original:)``.
+    /// Returns the bytes that the value chooses; see ``DataTransformable/toData(original:)``.
     public func data(with value: Value, original: Data?) -> Data? { try? value.toData(original: original) }
     public var keepsOriginalData: Bool { Value.keepsOriginalData }
-    /// The value's own reading of the bytes.
+    /// Returns the value of some bytes; `nil` if they are not a value.
     public func value(with data: Data) -> Value? { try? Value.fromData(data) }
+}
+
+/// A type whose values can be converted to bytes and back, so that a disk storage can store them.
+public protocol DataTransformable {
+    /// Returns the bytes of the value.
+    func toData() throws -> Data
+    /// Returns the value of some bytes.
+    static func fromData(_ data: Data) throws -> Self
+    /// Returns the bytes to store, which may be those that the value was made of. The default implementation ignores
+    /// these.
+    func toData(original: Data?) throws -> Data
+    /// Whether ``toData(original:)`` returns the original bytes for an unchanged value. The default is `false`.
+    static var keepsOriginalData: Bool { get }
+}
+
+extension DataTransformable {
+    public func toData(original: Data?) throws -> Data { try toData() }
+    public static var keepsOriginalData: Bool { false }
+}
+
+extension Data: DataTransformable {
+    public func toData() -> Data { self }
+    public static func fromData(_ data: Data) -> Data { data }
 }

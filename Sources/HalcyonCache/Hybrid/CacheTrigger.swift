@@ -2,9 +2,9 @@ import Synchronization
 
 /// The severity of a shortage of memory.
 public enum MemoryPressure: Sendable, Equatable {
-    /// Some tasks wait for memory. A cache removes half of what it holds in memory.
+    /// Some tasks wait for memory. A cache removes half of its contents in memory.
     case some
-    /// Nearly all tasks wait for memory. A cache removes everything from memory.
+    /// Nearly all tasks wait for memory. A cache removes all its contents in memory.
     case full
 }
 
@@ -32,7 +32,7 @@ public protocol CacheTrigger: Sendable {
     func subscribe(_ handler: @escaping @Sendable (CacheTriggerEvent) -> Void) -> TriggerSubscription
 }
 
-/// The triggers that a cache uses if it is given no others.
+/// The default triggers of a cache.
 public enum CacheTriggers {
     /// Memory pressure, where the system reports it. ``TerminationTrigger`` is not among them, because it handles a signal of
     /// the whole process.
@@ -104,7 +104,7 @@ package final class TriggerHandlers: Sendable {
     }
 }
 
-/// A trigger that the app fires itself.
+/// A trigger that the app fires.
 public final class ManualTrigger: CacheTrigger {
     private let handlers = TriggerHandlers()
 

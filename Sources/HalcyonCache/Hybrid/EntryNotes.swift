@@ -3,12 +3,14 @@ import HalcyonEviction
 import HalcyonSupport
 import Synchronization
 
-/// Notes beside the entries on disk of a cache, such as the freshness that servers state.
+/// Notes about the entries on a cache's disk, such as the freshness that servers state.
 ///
-/// The notes are not among the cache's own entries, so that its policy, its limits and its log see images and nothing else; nor
-/// are they in its index, which may lag by a second and can be rebuilt without them. They are kept in a ``DiskStorage`` of at most
-/// 64 MB. A note can be older or newer than its entry, after a crash for example, and must therefore contain a digest of the bytes
-/// that it describes. Without a disk there are no notes.
+/// Notes are not entries of the cache, so that its policy, limits and log contain images only. They are not in its
+/// index database either, which may lag behind by a second and can be rebuilt without them. They are kept in a
+/// ``DiskStorage`` of at most 64 MB.
+///
+/// A note can be older or newer than its entry, for example after a crash. It must therefore contain a digest of the
+/// bytes that it describes. Without a disk there are no notes.
 package final class EntryNotes: Sendable {
     private let disk: DiskOwner
     private let clock: any CacheClock
@@ -16,7 +18,7 @@ package final class EntryNotes: Sendable {
 
     private struct State {
         var storage: DiskStorage<Data>?
-        /// When it could not be opened last.
+        /// The time of the last failed attempt to open it.
         var failed: Int64?
     }
 
@@ -27,7 +29,7 @@ package final class EntryNotes: Sendable {
 
     /// Returns the note of a computed key; `nil` if there is none.
     package func note(of computed: String) -> Data? {
-        // Opened for reading only where something was written.
+        // A look-up opens the storage only if it exists.
         storage(makesOne: false).flatMap { try? $0.value(forKey: computed) }
     }
 
@@ -54,7 +56,7 @@ package final class EntryNotes: Sendable {
             guard makesOne || FileManager.default.fileExists(atPath: folder.path) else { return nil }
             let config = DiskStorageConfig(
                 name: "freshness", sizeLimit: 64 << 20, expiration: .days(30), cachePathBlock: { _, _ in folder })
-            // The folder beside is this cache's alone; a storage that still has it is about to end.
+            // Only this cache uses the folder. If another storage has it open, it is about to close.
             let patience: Double = state.failed == nil ? 1 : 0
             state.storage = try? DiskStorage(
                 files: FileStore(
@@ -64,7 +66,7 @@ package final class EntryNotes: Sendable {
         }
     }
 
-    /// Leaves the folder to others, once no operation on the disk is pending.
+    /// Frees the folder. No operation on the disk may be pending.
     func close() async {
         let storage = state.withLock { state in
             defer { state.storage = nil }

@@ -1,9 +1,9 @@
 import Foundation
 import HalcyonSupport
 
-// The callback layer: what the async API does, with a completion that is called exactly once on the queue asked for.
+// The callback API. It corresponds to the async API. Each completion is called exactly once, on the requested queue.
 extension ImageCache {
-    /// Keeps a value: in memory when this returns, on disk when the completion is called.
+    /// Stores a value: in memory when this returns, on disk when the completion is called.
     public func store(
         _ value: Value, original: Data? = nil, forKey key: String, toDisk: Bool = true,
         options: CacheOptions = CacheOptions(), callbackQueue: CallbackQueue = .untouch,
@@ -43,21 +43,21 @@ extension ImageCache {
         }
     }
 
-    /// Removes everything from disk, and forgets what was asked for (`PrefetchPrediction.keepsAccesses`).
+    /// Removes all values from disk, and the recorded accesses (`PrefetchPrediction.keepsAccesses`).
     public func clearDiskCache(
         callbackQueue: CallbackQueue = .mainCurrentOrAsync, completionHandler: @escaping @Sendable () -> Void
     ) {
         clearDisk { callbackQueue.execute(completionHandler) }
     }
 
-    /// Removes from disk what has expired, then what is over the limit.
+    /// Removes expired values from disk, and then evicts until the limit holds.
     public func cleanExpiredDiskCache(
         callbackQueue: CallbackQueue = .mainCurrentOrAsync, completionHandler: @escaping @Sendable () -> Void
     ) {
         cleanDisk { _ in callbackQueue.execute(completionHandler) }
     }
 
-    /// What all files take on the disk, in bytes.
+    /// Computes the total size of all files on the disk, in bytes.
     public func calculateDiskStorageSize(
         callbackQueue: CallbackQueue = .mainCurrentOrAsync, completionHandler: @escaping @Sendable (Int) -> Void
     ) {

@@ -1,18 +1,18 @@
 import Foundation
 import Synchronization
 
-/// The state of a load from disk that its caller may cancel.
+/// The state of a cancellable load from disk.
 package final class LoadCancellation: Sendable {
     private let isCancelled = Atomic<Bool>(false)
     private let action = Mutex<(@Sendable () -> Void)?>(nil)
 
-    /// Cancels the load, and does what was asked for; outside of any lock.
+    /// Cancels the load and calls the registered closure, without a lock held.
     func cancel() {
         isCancelled.store(true, ordering: .sequentiallyConsistent)
         action.withLock { $0.take() }?()
     }
 
-    /// Does something when the load is cancelled, or at once if it has been.
+    /// Calls a closure when the load is cancelled, or at once if it was cancelled already.
     func whenCancelled(_ work: @escaping @Sendable () -> Void) {
         action.withLock { $0 = work }
         if isCancelled.load(ordering: .sequentiallyConsistent) { action.withLock { $0.take() }?() }
@@ -24,14 +24,16 @@ package final class LoadCancellation: Sendable {
     }
 }
 
-// What the async and the callback API are made of. Each `done` is called exactly once, wherever the work ends.
+// The operations on both tiers that the async API, the callback API and managers use. Each `done` is called exactly
+// once, wherever the operation ends.
 extension ImageCache {
-    /// Stores in memory before it returns, and on the disk later.
+    /// Stores in memory before this returns, and on the disk later.
     ///
     /// - Parameters:
-    ///   - toMemory: whether it goes to memory. Where it goes nowhere, this is the access alone.
-    ///   - other: takes the place of the cache's serializer.
-    ///   - kept: is told the bytes that are on disk now, before anybody can read or replace them.
+    ///   - toMemory: whether the value is stored in memory. If it is stored in neither tier, the call only records
+    ///     the access.
+    ///   - other: a serializer in place of the cache's.
+    ///   - kept: receives the bytes that are on disk now, before another operation can read or replace them.
     package func store(
         _ value: Value, original: Data?, forKey key: String, toMemory: Bool = true, toDisk: Bool,
         serializer other: (any CacheSerializer<Value>)? = nil, options: CacheOptions,
@@ -52,14 +54,15 @@ extension ImageCache {
         hub.send(.store(key: computed, categories: options.context.categories))
         var options = options
         options.context.isPrefetch = options.isPrefetch
-        // What memory stores, memory counts.
+        // The memory storage counts the requests that it stores.
         options.context.requestNumber = memoryStorage.nextRequest(counting: !toMemory && !options.isPrefetch)
         guard toDisk else {
             keepInMemory(value, computed, options)
             done(CacheStoreResult(memoryCacheResult: .success(()), diskCacheResult: .success(())))
             return
         }
-        // The disk first: a read that is asked for later waits for the new value, and what earlier ones read is kept out of memory.
+        // The disk is first. Reads that are requested later wait for the new value. The values of earlier reads are
+        // kept out of memory.
         disk.store(options.forcedExtension == nil ? .store(computed) : .change(computed)) { [serializer] in
             guard let data = (other ?? serializer).data(with: value, original: original) else {
                 throw CacheError.cannotSerialize(key: computed)
@@ -83,20 +86,21 @@ extension ImageCache {
         return .none
     }
 
-    /// Looks a key up on disk, and promotes what it finds before `done` hears of it.
+    /// Looks a key up on disk, and promotes a found value to memory before it calls `done`.
     package func fromDisk(
         _ computed: String, _ options: CacheOptions, serializer other: (any CacheSerializer<Value>)? = nil,
         cancellation: LoadCancellation? = nil,
         done: @escaping @Sendable (Result<ImageCacheResult<Value>, any Error>) -> Void
     ) {
-        // Before the disk is asked: a store or a removal asks the disk and then changes memory. One that this read does not wait for
-        // voids the ticket or finds in memory what was promoted.
+        // The read begins before the disk operation. Stores and removals request their disk operation first and then
+        // change memory. One that this read does not wait for either voids the ticket or finds the promoted value in
+        // memory.
         let ticket = memoryStorage.beginRead(forKey: computed)
         let work = { @Sendable [self] (storage: DiskStorage<Data>) in
             try loadFromDisk(storage, computed, options, other, ticket, cancellation)
         }
         let ended = { @Sendable [self] (result: Result<ImageCacheResult<Value>, any Error>) in
-            // Promotion ends the read.
+            // The promotion has ended the read.
             if case .success(.disk) = result { return done(result) }
             memoryStorage.endRead(ticket)
             switch result {
@@ -126,7 +130,7 @@ extension ImageCache {
         let data = try storage.value(
             forKey: computed, forcedExtension: options.forcedExtension,
             extendingExpiration: options.diskCacheAccessExtendingExpiration, context: options.context)
-        // Decoding may take longer than reading, and promotion evicts others.
+        // Decoding may take longer than reading, and a promotion evicts other values.
         if data != nil { try cancellation?.check() }
         let value = data.flatMap { (other ?? serializer).value(with: $0) }
         guard let value else { return missed(computed, options) }
@@ -137,7 +141,7 @@ extension ImageCache {
         return .disk(value)
     }
 
-    /// - Returns: how many requests came before.
+    /// - Returns: the number of earlier requests.
     @discardableResult
     func keepInMemory(
         _ value: Value, _ computed: String, _ options: CacheOptions, endOf ticket: PendingReads.Ticket? = nil
@@ -149,8 +153,8 @@ extension ImageCache {
         ).requestNumber
     }
 
-    /// Says whether what was stored ahead of need under a computed key is still likely to be asked for; if not, it is the first
-    /// to go from any tier.
+    /// Updates whether a prefetched entry is still likely to be requested. An unlikely entry is evicted first, from
+    /// both tiers.
     package func reconsider(_ computed: String, isLikely: Bool) {
         memoryStorage.reconsider(computed, isLikely: isLikely)
         onDisk(.read(computed)) { storage in
@@ -173,7 +177,8 @@ extension ImageCache {
                 time: clock.now, key: computed, cost: cost(), categories: categories, user: user, outcome: outcome))
     }
 
-    /// Does something with the disk storage off the caller's thread, in the order of the operations; `nil` if there is none.
+    /// Runs an operation on the disk storage outside the caller's thread, in the order of the operations. It returns
+    /// `nil` if there is no disk storage.
     package func onDisk<Result: Sendable>(
         _ operation: DiskOwner.Plan.Operation, _ work: @escaping @Sendable (DiskStorage<Data>) -> Result
     ) async -> Result? {
@@ -182,7 +187,7 @@ extension ImageCache {
         }
     }
 
-    /// The same with a callback.
+    /// Runs an operation on the disk storage and calls `done` with its result; `nil` if there is no disk storage.
     func onDisk<Result: Sendable>(
         _ operation: DiskOwner.Plan.Operation, _ work: @escaping @Sendable (DiskStorage<Data>) -> Result,
         done: @escaping @Sendable (Result?) -> Void
@@ -190,11 +195,140 @@ extension ImageCache {
         disk.perform(operation, work) { done(try? $0.get()) }
     }
 
-    /// Returns when the disk has done what it was asked to.
+    /// Returns when all earlier operations on the disk have ended.
     package func settleDisk() async { _ = await onDisk(.settle) { _ in } }
 }
 
 extension MemoryStorage {
-    /// Keeps what is being read of a key from a slower tier out of memory.
+    /// Voids the pending reads of a key, so that their values are not stored in memory.
     func voidReads(forKey key: String) { core.state.withLock { $0.reads.void(key) } }
+}
+
+// The operations that only managers use.
+extension ImageCache {
+    /// Looks up the value of a key.
+    ///
+    /// - Parameter other: a serializer in place of the cache's.
+    package func image(
+        forKey key: String, serializer other: (any CacheSerializer<Value>)?, options: CacheOptions
+    ) async throws -> ImageCacheResult<Value> {
+        let computed = key.computedKey(with: options.processorIdentifier)
+        if let value = fromMemory(computed, options) { return .memory(value) }
+        return try await afterMemory(computed, serializer: other, options)
+    }
+
+    /// Looks up a computed key that is not in memory.
+    @usableFromInline
+    func afterMemory(
+        _ computed: String, serializer other: (any CacheSerializer<Value>)?, _ options: CacheOptions
+    ) async throws -> ImageCacheResult<Value> {
+        if options.fromMemoryCacheOrRefresh { return missed(computed, options) }
+        try Task.checkCancellation()
+        let cancellation = LoadCancellation()
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                fromDisk(computed, options, serializer: other, cancellation: cancellation) {
+                    continuation.resume(with: $0)
+                }
+            }
+        } onCancel: {
+            cancellation.cancel()
+        }
+    }
+
+    /// Counts and records a hit on disk whose value a concurrent look-up has read.
+    package func sharedHit(_ computed: String, _ value: Value, _ options: CacheOptions) {
+        hub.lookedUp(computed, .disk, options.context.categories)
+        record(computed, cost: value.cacheCost, options, .disk)
+    }
+
+    /// Stores the original bytes of images on disk. This is not an access.
+    package func keepOriginal(
+        _ data: Data, forKey key: String, options: CacheOptions, kept: @escaping @Sendable () -> Void,
+        done: @escaping @Sendable () -> Void
+    ) {
+        hub.send(.store(key: key, categories: options.context.categories))
+        disk.store(.store(key)) {
+            data
+        } write: { storage, data in
+            let isKept = try storage.store(
+                value: data, forKey: key, expiration: options.diskCacheExpiration, context: options.context)
+            if isKept { kept() }
+        } done: { [hub] result in
+            if case .failure(let error) = result { hub.failed(error) }
+            done()
+        }
+        // The value in memory was not made of these bytes. The disk is first, as in every store.
+        memoryStorage.remove(forKey: key)
+    }
+
+    /// Returns the bytes of a key on disk. For the disk's policy this is an access.
+    package func original(forKey key: String, options: CacheOptions) async -> Data? {
+        await onDisk(.read(key)) { storage in
+            try? storage.value(
+                forKey: key, extendingExpiration: options.diskCacheAccessExtendingExpiration, context: options.context)
+        } ?? nil
+    }
+
+    /// Returns whether a computed key is in memory or on disk. This is not an access, and the caller's thread does
+    /// not wait for the disk.
+    package func isThere(_ computed: String) async -> CacheType {
+        if memoryStorage.isCached(forKey: computed) { return .memory }
+        return await onDisk(.read(computed)) { $0.isCached(forKey: computed) } == true ? .disk : .none
+    }
+
+    /// Promotes a value from disk to memory before it is requested.
+    package func promote(_ computed: String, serializer other: (any CacheSerializer<Value>)?, options: CacheOptions)
+        async
+    {
+        let ticket = memoryStorage.beginRead(forKey: computed)
+        var options = options
+        options.context.isPrefetch = true
+        let isKept = await onDisk(.read(computed)) { [self, options] storage in
+            let data = try? storage.value(forKey: computed, extendingExpiration: .none, context: options.context)
+            guard let value = data.flatMap({ (other ?? serializer).value(with: $0) }) else { return false }
+            prefetches.mark(computed)
+            keepInMemory(value, computed, options, endOf: ticket)
+            return true
+        }
+        if isKept != true { memoryStorage.endRead(ticket) }
+    }
+
+    /// Returns whether a computed key has bytes on disk that satisfy `isExpected`. This is not an access.
+    package func holds(_ computed: String, where isExpected: @escaping @Sendable (Data) -> Bool) async -> Bool {
+        await onDisk(.read(computed)) { storage in
+            storage.isCached(forKey: computed)
+                && (try? Data(contentsOf: storage.cacheFileURL(forKey: computed))).map(isExpected) == true
+        } == true
+    }
+
+    /// Extends the expiration of a value on disk. For the disk's policy this is an access.
+    package func extend(_ computed: String, _ extending: ExpirationExtending) async {
+        _ = await onDisk(.read(computed)) { storage in
+            _ = try? storage.value(forKey: computed, extendingExpiration: extending)
+        }
+    }
+}
+
+/// The keys that were prefetched and not requested since. All operations are O(length of the key).
+package final class PrefetchMarks: Sendable {
+    /// The maximum number of marks. When it is reached, each new mark replaces another one, whose next hit counts as
+    /// an ordinary hit.
+    private static let bound = 1 << 16
+
+    private let keys = Mutex<Set<String>>([])
+
+    /// Marks a key as prefetched.
+    package func mark(_ key: String) {
+        keys.withLock { keys in
+            if keys.count >= Self.bound { keys.removeFirst() }
+            keys.insert(key)
+        }
+    }
+
+    /// Removes the mark of a key that is requested, stored or removed, and returns whether there was one.
+    @discardableResult
+    package func take(_ key: String) -> Bool {
+        keys.withLock { keys in keys.isEmpty ? false : keys.remove(key) != nil }
+    }
 }

@@ -3,7 +3,7 @@ import HalcyonEviction
 import HalcyonSupport
 import Synchronization
 
-/// Values in memory in front of values on disk.
+/// A cache with a memory tier in front of a disk tier.
 ///
 /// ```swift
 /// let cache = ImageCache<Data>(name: "images")
@@ -12,43 +12,49 @@ import Synchronization
 /// print(found.cacheType)
 /// ```
 ///
-/// A look-up asks the memory, then the disk; what the disk has is in memory before the caller hears of it. A store is in
-/// memory when it returns from its synchronous part, and on the disk later, in the order of the calls for a key. Each tier decides by
-/// an index and a policy of its own; see ``MemoryStorage`` and ``DiskStorage``. No call waits for the disk on the caller's
-/// thread unless that is asked for (``CacheOptions/loadDiskFileSynchronously``). For callbacks in place of `await` see
-/// ``retrieveImage(forKey:options:callbackQueue:completionHandler:)`` and its neighbours.
+/// A look-up searches memory, then the disk. A value found on disk is promoted to memory before the caller receives
+/// it. A store changes memory before its first suspension, and the disk later. Operations on the disk that concern
+/// the same key run in the order of the calls.
+///
+/// Each tier has its own entry index and policy; see ``MemoryStorage`` and ``DiskStorage``. No call waits for the
+/// disk on the caller's thread unless it is requested (``CacheOptions/loadDiskFileSynchronously``). For callbacks in
+/// place of `await` see ``retrieveImage(forKey:options:callbackQueue:completionHandler:)`` and the methods next to
+/// it.
 public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
-    /// What is in memory.
+    /// The memory tier.
     public let memoryStorage: MemoryStorage<Value>
-    /// Its core, one step nearer to a hit, which need not count a reference to it.
+    /// The core of ``memoryStorage``, stored here as well, so that a hit needs neither the indirection nor a
+    /// reference count.
     @usableFromInline let core: MemoryCore
-    /// What tells bytes and values.
+    /// The serializer of the values.
     public let serializer: any CacheSerializer<Value>
-    /// The directory, and the order of all operations on it.
+    /// The owner of the directory, which orders all operations on it.
     package let disk: DiskOwner
     /// Notes about the entries on disk.
     package let notes: EntryNotes
     @usableFromInline let hub: CacheEventHub
-    /// The observer of all accesses.
+    /// The slot for the observer of all accesses.
     package let observation: ObserverSlot
     package let clock: any CacheClock
     let prefetches = PrefetchMarks()
-    /// Ends with the cache.
+    /// The subscriptions to triggers. They end with the cache.
     private let subscriptions = Mutex<[TriggerSubscription]>([])
 
-    /// A cache from its parts.
+    /// Creates a cache with policies and a serializer.
     ///
-    /// Nothing is thrown. Where the disk cannot be opened, because another cache has the directory for one, the cache works in memory
-    /// alone: ``diskState`` says so and why, what goes to the disk fails with ``CacheError/diskUnavailable(underlying:)``, and each
-    /// failure is a ``CacheEvent/failure(_:)``. An operation on the disk tries again, at most every ten seconds. This initializer waits
-    /// up to a second for a cache that has the directory and is about to end.
+    /// This does not throw. If the disk cannot be opened, for example because another cache uses the directory, the
+    /// cache uses memory alone. ``diskState`` states the reason, operations on the disk fail with
+    /// ``CacheError/diskUnavailable(underlying:)``, and each failure is a ``CacheEvent/failure(_:)``. Operations on
+    /// the disk try to open it again, at most every ten seconds. If another cache uses the directory, this waits up
+    /// to a second for it to close.
     ///
     /// - Parameters:
-    ///   - memoryPolicy: who stays in memory; by default least recently used.
-    ///   - diskPolicy: who stays on disk; by default least recently used.
-    ///   - seed: of everything random in the policies.
-    ///   - recorder: is told of every access.
-    ///   - triggers: report when memory is short or the app enters the background. By default ``CacheTriggers/standard``.
+    ///   - memoryPolicy: the policy in memory; by default least recently used.
+    ///   - diskPolicy: the policy on disk; by default least recently used.
+    ///   - seed: the seed of the policies' random numbers.
+    ///   - recorder: receives every access.
+    ///   - triggers: report when memory is short or the app enters the background. By default
+    ///     ``CacheTriggers/standard``.
     public init(
         memory: MemoryStorage<Value>.Config = .init(), disk: DiskStorageConfig,
         memoryPolicy: ConfiguredPolicy = ConfiguredPolicy(LRU.self),
@@ -63,13 +69,13 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
         self.clock = clock
         memoryStorage = MemoryStorage(
             memory, memoryPolicy, seed: seed, clock: clock, users: users, prefetches: true,
-            onDeparture: { hub.departed(.memory, $0) })
+            onRemoval: { hub.removed(.memory, $0) })
         core = memoryStorage.core
         self.disk = DiskOwner(clock: clock) { patience in
             try DiskStorage(
                 files: FileStore(
                     config: disk, policy: diskPolicy, seed: seed, clock: clock, users: users, prefetches: true,
-                    patience: patience, onDeparture: { hub.departed(.disk, $0) }))
+                    patience: patience, onRemoval: { hub.removed(.disk, $0) }))
         } onFailure: { error in
             hub.send(.failure("\(error)"))
         }
@@ -83,17 +89,18 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
         subscriptions.withLock { $0 = subscribed }
     }
 
-    /// What is on disk; `nil` if it could not be opened so far, or was closed.
+    /// The disk tier; `nil` if it could not be opened so far, or was closed.
     public var diskStorage: DiskStorage<Data>? { disk.storage }
 
-    /// Whether the disk is in use, and why not.
+    /// Whether the disk is in use, and if not, the reason.
     public var diskState: DiskState { disk.diskState }
 
-    /// Ends the use of the disk: what was asked for is done and written, prefetching by prediction is stopped, and the directory is free
-    /// for another cache.
+    /// Closes the disk. Pending operations end, all changes are written, prefetching by prediction stops, and another
+    /// cache can use the directory.
     ///
-    /// Memory goes on. From then on look-ups on disk miss, stores on disk fail with ``CacheError/closed``, and triggers have no effect.
-    /// It returns after all completions have; none may wait for it. Closing twice has no effect.
+    /// The memory tier remains usable. From then on, look-ups on disk miss, stores on disk fail with
+    /// ``CacheError/closed``, and triggers have no effect. This returns after all completions have returned, so a
+    /// completion must not wait for it. A second call has no effect.
     public func close() async {
         let ending = subscriptions.withLock { subscriptions in
             defer { subscriptions = [] }
@@ -107,11 +114,11 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
 
     // MARK: - Storing and looking up
 
-    /// Keeps a value: in memory before anything is awaited, on disk before this returns.
+    /// Stores a value: in memory before the first suspension, on disk before this returns.
     ///
     /// - Parameters:
-    ///   - original: the bytes that the value was made of, which the serializer may prefer.
-    ///   - toDisk: whether it goes to the disk at all.
+    ///   - original: the bytes that the value was made of. The serializer may store these.
+    ///   - toDisk: whether the value is stored on disk.
     @discardableResult
     public func store(
         _ value: Value, original: Data? = nil, forKey key: String, toDisk: Bool = true,
@@ -124,10 +131,10 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
         }
     }
 
-    /// The value of a key, from memory or else from disk.
+    /// Looks a key up in memory, then on disk.
     ///
     /// - Throws: ``CacheError/cannotLoadDataFromDisk(_:underlying:)``; `CancellationError` if the task was cancelled
-    ///   before the value was promoted to memory. A cancelled load neither reads, decodes nor promotes from then on.
+    ///   before the value was promoted to memory. After a cancellation, the value is not read, decoded or promoted.
     @inlinable
     public func image(forKey key: String, options: CacheOptions = CacheOptions()) async throws -> ImageCacheResult<
         Value
@@ -137,7 +144,7 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
         return try await afterMemory(computed, serializer: nil, options)
     }
 
-    /// The value of a key, if it is in memory.
+    /// Looks a key up in memory.
     @inlinable
     public func imageInMemory(forKey key: String, options: CacheOptions = CacheOptions()) -> Value? {
         let computed = key.computedKey(with: options.processorIdentifier)
@@ -146,9 +153,10 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
         return nil
     }
 
-    /// Where the value of a key is. This is no access, extends nothing, and looks at the disk on the caller's thread.
+    /// Returns the tier that contains the value of a key. This is not an access and extends nothing. It reads the
+    /// disk on the caller's thread.
     ///
-    /// - Parameter forcedExtension: the extension that the file was stored with (``CacheOptions/forcedExtension``).
+    /// - Parameter forcedExtension: the extension with which the file was stored (``CacheOptions/forcedExtension``).
     public func imageCachedType(
         forKey key: String, processorIdentifier: String = "", forcedExtension: String? = nil
     ) -> CacheType {
@@ -157,7 +165,7 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
         return disk.storage?.isCached(forKey: computed, forcedExtension: forcedExtension) == true ? .disk : .none
     }
 
-    /// Whether there is a value of a key, in memory or on disk.
+    /// Returns whether there is a value of a key, in memory or on disk.
     public func isCached(
         forKey key: String, processorIdentifier: String = "", forcedExtension: String? = nil
     ) -> Bool {
@@ -166,7 +174,7 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
         ).cached
     }
 
-    /// The name of the file that a key has or would have; `nil` without a disk.
+    /// Returns the name of a key's file, whether the file exists or not; `nil` without a disk.
     public func hash(
         forKey key: String, processorIdentifier: String = "", forcedExtension: String? = nil
     ) -> String? {
@@ -174,15 +182,15 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
         return disk.storage?.cacheFileURL(forKey: computed, forcedExtension: forcedExtension).lastPathComponent
     }
 
-    /// Writes down that a key was looked up in vain and is not loaded either.
+    /// Records a miss whose object is not loaded.
     public func recordMiss(forKey key: String, options: CacheOptions = CacheOptions()) {
         record(key.computedKey(with: options.processorIdentifier), cost: 0, options, .miss)
     }
 
     // MARK: - Hits in memory
 
-    // What every hit runs through. Nothing of it is shared by all hits but the storage's lanes: it counts hits, numbers requests
-    // and knows what was prefetched, and where nobody listens the hub is not asked for more than that.
+    // The path of every hit. The storage's lanes are the only data that all hits share. The storage counts hits,
+    // numbers requests and knows the prefetched entries. The only other check is whether the hub has listeners.
 
     @inlinable
     func fromMemory(_ computed: String, _ options: CacheOptions) -> Value? {
@@ -204,7 +212,7 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
         return value
     }
 
-    /// Reports a hit to those who listen.
+    /// Reports a hit to the listeners.
     @usableFromInline @inline(never)
     func report(
         _ value: Value, _ computed: String, _ categories: [String], _ user: String?, isFirstSincePrefetch: Bool
@@ -216,7 +224,7 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
 
     // MARK: - What is held
 
-    /// What was counted since the cache was made.
+    /// The counts since the cache was created.
     public var statistics: CacheStatistics {
         var statistics = hub.statistics
         statistics.add(memoryStorage.tierHits)
@@ -225,19 +233,277 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
         return statistics
     }
 
-    /// What happens from now on; of what nobody takes in time the newest `count` are kept.
+    /// Returns a stream of all events from now on. It buffers the newest `count` events that were not read yet.
     public func events(bufferingNewest count: Int = 1_024) -> AsyncStream<CacheEvent> {
         hub.stream(bufferingNewest: count)
     }
 
-    /// What all files take on the disk, in bytes; 0 without a disk or if its folder was deleted.
+    /// Returns the total size of all files on the disk in bytes; 0 without a disk or if its folder was deleted.
     public func diskStorageSize() async -> Int {
         await onDisk(.settle) { storage in storage.totalSize } ?? 0
     }
 
-    /// What is held of a category, in memory and on disk.
+    /// Returns the number and the total size of the values of a category, in memory and on disk.
     public func use(category: String) async -> (memory: CategoryUse, disk: CategoryUse) {
         let disk = await onDisk(.settle) { storage in storage.use(category: category) }
         return (memoryStorage.use(category: category), disk ?? CategoryUse())
     }
+}
+
+extension ImageCache where Value: DataTransformable {
+    /// Creates a named cache in the user's caches directory.
+    ///
+    /// This does not throw. If there is no disk, or another cache of that name exists in any process, the cache uses
+    /// memory alone. ``ImageCache/diskState`` states the reason.
+    public convenience init(name: String) {
+        self.init(disk: DiskStorageConfig(name: name), serializer: TransformingSerializer())
+    }
+
+    /// Creates a cache in a given directory with a named policy.
+    ///
+    /// - Parameters:
+    ///   - path: computes the folder from the directory and the name; called once.
+    ///   - policy: the policy of both tiers; see ``MemoryStorage``.
+    ///   - rule: the behavior if another cache uses the directory.
+    /// - Throws: ``CacheError/diskUnavailable(underlying:)`` if the directory cannot be used, `PolicyError` if there
+    ///   is no such policy.
+    public convenience init(
+        name: String, cacheDirectoryURL: URL?,
+        diskCachePathClosure path: (@Sendable (URL, String) -> URL)? = nil, policyNamed policy: String = "lru",
+        in catalogue: PolicyCatalogue = .classical, onDirectoryInUse rule: DirectoryInUse = .fail
+    ) throws {
+        let policy = try catalogue.livePolicy(policy)
+        self.init(
+            disk: DiskStorageConfig(name: name, directory: cacheDirectoryURL, cachePathBlock: path),
+            memoryPolicy: policy, diskPolicy: policy, serializer: TransformingSerializer())
+        try requireDisk(rule)
+    }
+
+    /// Creates a cache with configurations and named policies of a catalogue: `s3-fifo`, `learned(horizon=2)`.
+    ///
+    /// - Parameters:
+    ///   - seed: the seed of the policies' random numbers.
+    ///   - recorder: receives every access.
+    ///   - triggers: report when memory is short or the app enters the background. By default
+    ///     ``CacheTriggers/standard``.
+    ///   - rule: the behavior if another cache uses the directory.
+    /// - Throws: ``CacheError/diskUnavailable(underlying:)`` if the directory cannot be used. `PolicyError` if there
+    ///   is no such policy or it does not accept these parameters. ``CacheError/policyNeedsFuture(_:)`` if only a
+    ///   replay can use the policy.
+    public convenience init(
+        memory: MemoryStorage<Value>.Config = .init(), disk: DiskStorageConfig, memoryPolicyNamed memoryPolicy: String,
+        diskPolicyNamed diskPolicy: String = "lru", in catalogue: PolicyCatalogue = .classical, seed: UInt64 = 1,
+        clock: any CacheClock = SystemClock(), recorder: (any AccessRecorder)? = nil,
+        triggers: [any CacheTrigger] = CacheTriggers.standard, onDirectoryInUse rule: DirectoryInUse = .fail
+    ) throws {
+        self.init(
+            memory: memory, disk: disk, memoryPolicy: try catalogue.livePolicy(memoryPolicy),
+            diskPolicy: try catalogue.livePolicy(diskPolicy), seed: seed, serializer: TransformingSerializer(),
+            clock: clock, recorder: recorder, triggers: triggers)
+        try requireDisk(rule)
+    }
+
+    /// - Throws: ``CacheError/diskUnavailable(underlying:)`` if the disk is not open and the rule does not allow that.
+    private func requireDisk(_ rule: DirectoryInUse) throws {
+        guard case .unavailable(let error) = diskState else { return }
+        if rule == .memoryOnly, case CacheError.directoryInUse = error { return }
+        throw CacheError.diskUnavailable(underlying: error)
+    }
+
+    /// The default cache for this type of values. It is created at the first access.
+    public static var `default`: ImageCache<Value> {
+        DefaultCaches.caches.withLock { caches in
+            if let known = caches[ObjectIdentifier(Value.self)] as? ImageCache<Value> { return known }
+            let kind = String(reflecting: Value.self).filter { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == ".") }
+            let cache = ImageCache<Value>(name: "default.\(kind)")
+            caches[ObjectIdentifier(Value.self)] = cache
+            return cache
+        }
+    }
+}
+
+/// The default caches by the type of their values, because a generic type cannot have stored static properties.
+private enum DefaultCaches {
+    static let caches = Mutex<[ObjectIdentifier: any Sendable]>([:])
+}
+
+/// The behavior of a throwing initializer of ``ImageCache`` if another cache uses the directory.
+public enum DirectoryInUse: Sendable {
+    /// The initializer throws ``CacheError/diskUnavailable(underlying:)`` with ``CacheError/directoryInUse(_:)``. The
+    /// default.
+    case fail
+    /// The cache uses memory alone until the other cache is closed; see ``ImageCache/diskState``.
+    case memoryOnly
+}
+
+/// A cache that can free its directory before it is released: an ``ImageCache`` or a ``DiskStorage``.
+public protocol ClosableCache: Sendable {
+    /// Writes all pending changes and frees the directory. A second call has no effect.
+    func close() async
+}
+
+extension ImageCache: ClosableCache {}
+extension DiskStorage: ClosableCache {}
+
+extension ImageCache {
+    /// Removes the value of a key: from memory at once, from disk before this returns, or from one tier only.
+    ///
+    /// - Parameter forcedExtension: the extension with which the file was stored (``CacheOptions/forcedExtension``).
+    public func remove(
+        forKey key: String, processorIdentifier: String = "", forcedExtension: String? = nil, fromMemory: Bool = true,
+        fromDisk: Bool = true
+    ) async {
+        await withCheckedContinuation { continuation in
+            remove(key.computedKey(with: processorIdentifier), forcedExtension, fromMemory, fromDisk) {
+                continuation.resume()
+            }
+        }
+    }
+
+    /// Removes the values of a category from memory and disk. O(values).
+    ///
+    /// A file whose row in the index database was lost has no categories and is not removed; see
+    /// ``DiskStorage/remove(category:)``.
+    public func remove(category: String) async {
+        await withCheckedContinuation { continuation in
+            // The disk is first. Reads that are requested later wait for the removal. The values of earlier reads are
+            // kept out of memory.
+            disk.perform(.changeAll) { storage in
+                storage.remove(category: category)
+            } done: { _ in
+                continuation.resume()
+            }
+            memoryStorage.remove(category: category)
+        }
+    }
+
+    /// Removes all values from memory. O(values).
+    public func clearMemoryCache() {
+        memoryStorage.removeAll()
+    }
+
+    /// Removes all values from disk, and the recorded accesses (`PrefetchPrediction.keepsAccesses`). O(values).
+    public func clearDiskCache() async {
+        await withCheckedContinuation { continuation in clearDisk { continuation.resume() } }
+    }
+
+    /// Removes all values. O(values). Afterwards, memory and disk contain only values that were stored after this
+    /// call.
+    public func clear() async {
+        await withCheckedContinuation { continuation in
+            // The disk is first, as in `remove(category:)`.
+            clearDisk { continuation.resume() }
+            clearMemoryCache()
+        }
+    }
+
+    /// Removes expired values from memory. O(values).
+    public func cleanExpiredMemoryCache() { memoryStorage.removeExpired() }
+
+    /// Removes expired values from disk, then evicts until the limit holds. If this removed files, it sends an event
+    /// and posts a notification. O(values).
+    ///
+    /// - Returns: the names of the removed files.
+    @discardableResult
+    public func cleanExpiredDiskCache() async -> [String] {
+        await withCheckedContinuation { continuation in
+            cleanDisk { continuation.resume(returning: $0) }
+        }
+    }
+
+    /// Removes all values; another name of ``clear()``.
+    public func clearCache() async { await clear() }
+
+    /// Removes expired values; another name of ``clean()``.
+    @discardableResult
+    public func cleanExpiredCache() async -> [String] { await clean() }
+
+    /// Removes expired values from both tiers, and evicts from disk until the limit holds. O(values).
+    ///
+    /// - Returns: the names of the removed files.
+    @discardableResult
+    public func clean() async -> [String] {
+        cleanExpiredMemoryCache()
+        return await cleanExpiredDiskCache()
+    }
+
+    /// Prepares for the background: removes the values in memory that are not to be kept, cleans the disk, and writes
+    /// all pending changes. The app calls it when it enters the background. O(values).
+    public func enterBackground() async {
+        memoryStorage.enterBackground()
+        await cleanExpiredDiskCache()
+        _ = await onDisk(.settle) { storage in storage.flush() }
+        await withCheckedContinuation { continuation in hub.enteredBackground { continuation.resume() } }
+    }
+
+    // MARK: - Inside
+
+    package func remove(
+        _ computed: String, _ forcedExtension: String? = nil, _ fromMemory: Bool, _ fromDisk: Bool,
+        done: @escaping @Sendable () -> Void
+    ) {
+        prefetches.take(computed)
+        if fromDisk {
+            // The disk is first, as in `remove(category:)`.
+            disk.perform(forcedExtension == nil ? .remove(computed) : .change(computed)) { storage in
+                storage.remove(forKey: computed, forcedExtension: forcedExtension)
+            } done: { _ in
+                done()
+            }
+        }
+        if fromMemory { memoryStorage.remove(forKey: computed) }
+        if !fromDisk { done() }
+    }
+
+    func clearDisk(done: @escaping @Sendable () -> Void) {
+        disk.perform(.clear) { [notes] storage in
+            storage.removeAll()
+            notes.removeAll()
+            return storage.files.folder.hidden
+        } done: { [observation] result in
+            guard let folder = try? result.get() else { return done() }
+            Task {
+                await observation.forgetAccesses(in: folder)
+                done()
+            }
+        }
+    }
+
+    func cleanDisk(done: @escaping @Sendable ([String]) -> Void) {
+        onDisk(.settle) { storage in
+            (storage.removeExpiredValues() + storage.removeSizeExceededValues()).map(\.key)
+        } done: { [self] removed in
+            let hashes = removed ?? []
+            if !hashes.isEmpty {
+                hub.send(.cleaned(hashes: hashes))
+                NotificationCenter.default.post(
+                    name: .halcyonDidCleanDiskCache, object: self, userInfo: ["cleanedHashes": hashes])
+            }
+            done(hashes)
+        }
+    }
+
+    package func respond(to event: CacheTriggerEvent) {
+        switch event {
+        case .memoryPressure(.some):
+            memoryStorage.trim(toCost: memoryStorage.totalCost / 2)
+        case .memoryPressure(.full):
+            clearMemoryCache()
+        case .enterBackground(let done):
+            memoryStorage.enterBackground()
+            cleanDisk { [self] _ in
+                onDisk(.settle) { storage in
+                    storage.flush()
+                } done: { [hub] _ in
+                    hub.enteredBackground(done: done)
+                }
+            }
+        }
+    }
+}
+
+extension Notification.Name {
+    /// The notification that a cleaning removed files from disk. The object is the ``ImageCache``; `cleanedHashes` in
+    /// the user info contains the names of the files.
+    public static let halcyonDidCleanDiskCache = Notification.Name("halcyon.didCleanDiskCache")
 }

@@ -6,25 +6,25 @@ import HalcyonSupport
 
     /// Reports memory pressure on Linux.
     ///
-    /// It watches the kernel's pressure-stall information of the process's control group, or else of the machine. Where neither
-    /// can be watched, it reads each second how much of the group's memory limit is used.
+    /// It watches the kernel's pressure-stall information of the process's control group, or else of the machine. If
+    /// neither can be watched, it reads the used share of the group's memory limit each second.
     ///
-    /// By stalls, the pressure is ``MemoryPressure/some`` if some task waited for memory during 15 % of a window, and
-    /// ``MemoryPressure/full`` if all did. The window is one second, or two seconds where the kernel refuses one second, as it
-    /// does for processes without `CAP_SYS_RESOURCE`. By use, the limits are 90 and 97 %. Source: "PSI" in the kernel's
-    /// documentation.
+    /// With stall information, the pressure is ``MemoryPressure/some`` if some task waited for memory during 15 % of
+    /// a window, and ``MemoryPressure/full`` if all did. The window is one second. If the kernel refuses this, as it
+    /// does for processes without `CAP_SYS_RESOURCE`, the window is two seconds. With the used share, the thresholds
+    /// are 90 and 97 %. Source: "PSI" in the kernel's documentation.
     public final class MemoryPressureTrigger: CacheTrigger {
-        /// What a trigger watches.
+        /// The source that a trigger watches.
         public enum Source: Sendable, Equatable {
             /// A file of pressure-stall information.
             case stalls(path: String)
             /// The file with the used bytes, and their limit.
             case use(current: String, limit: Int)
-            /// Nothing, because the system has neither.
+            /// No source, because the system has neither.
             case nothing
         }
 
-        /// The trigger of this process, which serves all its caches by one thread.
+        /// The trigger of this process. One thread serves all caches.
         public static let shared = MemoryPressureTrigger()
 
         private struct State {
@@ -37,7 +37,7 @@ import HalcyonSupport
         /// Whether a watch runs. Held while one is started or stopped.
         private let lifecycle = Mutex(false)
         private let state: Mutex<State>
-        /// The sources after the first, in the order of preference.
+        /// The sources after the first, in order of preference.
         private let alternatives: [Source]
         private let interval: Int64
         private let sweeper = Sweeper()
@@ -55,10 +55,10 @@ import HalcyonSupport
             alternatives = Array(found.dropFirst())
         }
 
-        /// What the trigger watches.
+        /// The source that the trigger watches.
         public var source: Source { state.withLock { $0.source } }
 
-        /// The sources that work, in the order of preference.
+        /// Returns the available sources in order of preference.
         private static func sources(_ root: String) -> [Source] {
             let groups = (try? String(contentsOfFile: root + "/proc/self/cgroup", encoding: .utf8)) ?? ""
             let group = groups.split(separator: "\n").first { $0.hasPrefix("0::") }.map { String($0.dropFirst(3)) }
@@ -83,7 +83,7 @@ import HalcyonSupport
             handlers.add(handler) { [weak self] in self?.update() }
         }
 
-        /// Watches as long as there is a handler.
+        /// Starts or stops watching: it watches while there is a handler.
         private func update() {
             lifecycle.withLock { isRunning in
                 if isRunning == !handlers.isEmpty { return }
@@ -129,7 +129,7 @@ import HalcyonSupport
             for handler in handlers.all { handler(.memoryPressure(pressure)) }
         }
 
-        /// Watches the next source after one that ended, such as that of a removed control group.
+        /// Watches the next source after one has ended, for example because its control group was removed.
         private func replaceSource(_ generation: UInt64) {
             let next = state.withLock { state -> Source? in
                 guard state.generation == generation else { return nil }
@@ -165,7 +165,8 @@ import HalcyonSupport
 
         /// Waits until a threshold is exceeded.
         ///
-        /// - Returns: the pressures, the least first; empty when the time is over; `nil` if a file can be watched no longer.
+        /// - Returns: the pressures, the lowest first; empty after a timeout; `nil` if a file can no longer be
+        ///   watched.
         static func wait(_ watches: [PressureWatch], milliseconds: Int32) -> [MemoryPressure]? {
             var polls = watches.map { pollfd(fd: $0.descriptor, events: Int16(POLLPRI), revents: 0) }
             let count = poll(&polls, UInt(polls.count), milliseconds)

@@ -1,9 +1,10 @@
 import Foundation
 import Synchronization
 
-/// Cleans and flushes the disks when the process is asked to end (SIGTERM), then ends the process by that signal.
+/// Cleans and flushes the disks when the process receives SIGTERM, then ends the process by that signal.
 ///
-/// It is for servers and command-line programs without a handler of their own. While a cache subscribes, it is the handler.
+/// It is for servers and command-line programs without a signal handler. It is the process's handler while a cache
+/// subscribes.
 public final class TerminationTrigger: CacheTrigger {
     private let handlers = TriggerHandlers()
     private let source = Mutex<(any DispatchSourceSignal)?>(nil)
@@ -24,7 +25,7 @@ public final class TerminationTrigger: CacheTrigger {
         handlers.add(handler) { [weak self] in self?.update() }
     }
 
-    /// Handles the signal as long as there is a handler.
+    /// Installs the signal handler while there are subscribers, and removes it otherwise.
     private func update() {
         source.withLock { source in
             if handlers.isEmpty {

@@ -3,31 +3,35 @@ import Foundation
 import HalcyonEviction
 import Synchronization
 
-/// A lock that many may hold to read and one to write, and that costs readers on different processors nothing for each other.
+/// A reader-writer lock whose readers on different processors do not slow each other down.
 ///
-/// A reader holds one *lane*, the one of the processor that it runs on, and a writer all of them; so readers write to different
-/// cache lines, where the one word of a common lock would move from core to core with each of them (the "big-reader lock" of
-/// Linux 2.4). Each lane has a buffer with it, in which its readers leave what the next writer is to do for them: hits that the
-/// policy has not been told of, as in Caffeine's read buffers (Manes, 2015), but none is ever dropped.
+/// A reader holds one *lane*, the lane of the processor that it runs on. A writer holds all lanes. Readers therefore
+/// write to different cache lines, whereas the single word of a common lock would move between cores with each reader
+/// (the "big-reader lock" of Linux 2.4). Each lane has a buffer for the work that its readers leave to the next
+/// writer: hits that the policy has not received yet. This is the design of Caffeine's read buffers (Manes, 2015),
+/// except that no hit is ever dropped.
 ///
-/// There is one lane at first. When a reader finds another one in its lane the number doubles, up to that of the processors
-/// (as the cells of Java's `LongAdder`), so that a cache which one thread uses pays for one.
+/// There is one lane at first. When a reader finds another reader in its lane, the number of lanes doubles, up to the
+/// number of processors (like the cells of Java's `LongAdder`). A cache that one thread uses therefore pays for one
+/// lane only.
 ///
-/// It belongs beside a mutex that writers hold all the while: what is under "Writers" is theirs. A lane is held for some hundred
-/// nanoseconds, or for as long as the policy takes where it is the only one, and nobody waits for a lane while holding another.
+/// Every writer must hold a mutex beside the lock; the methods under "Writers" require it. A reader holds a lane for
+/// some hundred nanoseconds, or for as long as the policy takes if there is one lane only. No thread waits for a lane
+/// while it holds another.
 ///
-/// A lane does not donate priority. A thread that waits for one yields, then sleeps for 20 microseconds at a time (`halcyon_wait`), so
-/// that a holder of a lower priority runs; readers who wait for a writer wait for its mutex, which donates where the system does.
+/// A lane does not donate priority. A thread that waits for a lane yields, then sleeps for 20 microseconds at a time
+/// (`halcyon_wait`), so that a holder of a lower priority runs. Readers that wait for a writer wait for its mutex,
+/// which donates priority where the system does.
 struct HitLanes: ~Copyable {
-    /// What a lane's word says.
+    /// The states of a lane.
     private enum Word {
         static let free: UInt32 = 0
         static let read: UInt32 = 1
         static let closed: UInt32 = 2
     }
 
-    /// A lane: a word and a buffer side by side at the begin of cache lines of their own. They are two things, because one is
-    /// looked at while somebody changes the other.
+    /// A lane: its word and its buffer, at the start of cache lines of their own. They are accessed separately,
+    /// because one thread may read the word while another changes the buffer.
     struct Lane {
         fileprivate let address: UnsafeMutableRawPointer
 
@@ -39,7 +43,7 @@ struct HitLanes: ~Copyable {
         @inline(__always)
         var buffer: UnsafeMutablePointer<HitBuffer> { (address + 16).assumingMemoryBound(to: HitBuffer.self) }
 
-        /// Makes the word say this, where it says that the lane is free; whether it did.
+        /// Changes the word of a free lane, and returns whether the lane was free.
         @inline(__always)
         fileprivate func turn(to new: UInt32) -> Bool {
             word.pointee.compareExchange(
@@ -47,7 +51,7 @@ struct HitLanes: ~Copyable {
             ).exchanged
         }
 
-        /// Closed, until there are as many lanes.
+        /// Initializes the lane as closed. It is opened once the number of lanes includes it.
         fileprivate func initialize() {
             address.bindMemory(to: Atomic<UInt32>.self, capacity: 1).initialize(to: Atomic(Word.closed))
             (address + 16).bindMemory(to: HitBuffer.self, capacity: 1).initialize(to: HitBuffer())
@@ -59,20 +63,21 @@ struct HitLanes: ~Copyable {
         }
     }
 
-    /// Two lines of 64 bytes, which processors fetch together, or one of 128.
+    /// Two cache lines of 64 bytes, which processors fetch together, or one of 128 bytes.
     private static let stride = 128
 
-    /// The most lanes.
+    /// The maximum number of lanes.
     let most: Int
     private let memory: UnsafeMutableRawPointer
 
-    /// - Parameter most: the most lanes; taken up to a power of two.
+    /// - Parameter most: the maximum number of lanes; rounded up to a power of two.
     init(most: Int = min(ProcessInfo.processInfo.activeProcessorCount, 32)) {
         precondition(16 + MemoryLayout<HitBuffer>.size <= HitLanes.stride)
         var power = 2
         while power < most { power *= 2 }
         self.most = power
-        // The number of lanes has a line of its own before them: everybody reads it, and it hardly ever changes.
+        // The number of lanes has a cache line of its own before the lanes: all readers load it, and it rarely
+        // changes.
         memory = .allocate(byteCount: HitLanes.stride * (power + 1), alignment: HitLanes.stride)
         memory.bindMemory(to: Atomic<Int>.self, capacity: 1).initialize(to: Atomic(1))
         for number in 0..<power { lane(number).initialize() }
@@ -92,7 +97,7 @@ struct HitLanes: ~Copyable {
 
     // MARK: - Readers
 
-    /// Takes the lane of this processor, to be given back by ``leave(_:)`` at once; `nil` if it is not free.
+    /// Takes the lane of this processor; `nil` if it is not free. The caller must give it back by ``leave(_:)`` soon.
     @inline(__always)
     func enter() -> Lane? {
         let count = number.pointee.load(ordering: .acquiring)
@@ -100,23 +105,25 @@ struct HitLanes: ~Copyable {
         return lane.turn(to: Word.read) ? lane : nil
     }
 
-    /// Takes any lane, the next ones to this processor's first; `nil` if none is free, or they are closed.
+    /// Takes any free lane, beginning with this processor's; `nil` if none is free or the lanes are closed.
     func enterAny() -> Lane? {
         let count = number.pointee.load(ordering: .acquiring)
         let own = Int(halcyon_processor())
         for step in 0..<count {
             let lane = lane((own + step) & (count - 1))
-            // Looked at before it is taken, because taking it in vain would slow down who has it.
+            // Load before the exchange: an exchange that fails would slow down the holder of the lane.
             if lane.word.pointee.load(ordering: .relaxed) == Word.free && lane.turn(to: Word.read) { return lane }
         }
         return nil
     }
 
-    /// Whether who holds a lane holds the only one, and so reads and writes alone. It stays so as long as the lane is held.
+    /// Whether there is one lane only, so that its holder reads and writes alone. The answer holds as long as the
+    /// caller holds a lane.
     @inline(__always)
     var isOnly: Bool { number.pointee.load(ordering: .relaxed) == 1 }
 
-    /// How many lanes there are, if there should be more of them: another reader has this processor's, and no writer.
+    /// The number of lanes if there should be more, because another reader holds this processor's lane; `nil`
+    /// otherwise, and if a writer holds it.
     var crowded: Int? {
         let count = number.pointee.load(ordering: .acquiring)
         if count == most { return nil }
@@ -133,7 +140,7 @@ struct HitLanes: ~Copyable {
     /// The number of lanes.
     var count: Int { number.pointee.load(ordering: .relaxed) }
 
-    /// Waits for the readers and lets no other in. O(lanes) beside that.
+    /// Waits for the readers and closes all lanes. O(lanes) plus the wait.
     @inline(__always)
     func close() {
         for number in 0..<count {
@@ -146,33 +153,34 @@ struct HitLanes: ~Copyable {
         }
     }
 
-    /// Lets readers in again.
+    /// Opens all lanes.
     @inline(__always)
     func open() {
         for number in 0..<count { lane(number).word.pointee.store(Word.free, ordering: .releasing) }
     }
 
-    /// Doubles the number of lanes, which are closed, unless somebody else has done so. The new ones are closed, too.
+    /// Doubles the number of lanes, unless another thread has already. The lanes must be closed; the new lanes are
+    /// closed, too.
     func grow(from found: Int) {
         guard count == found, found < most else { return }
         for number in 0..<found * 2 { lane(number).buffer.pointee.prepare() }
         number.pointee.store(found * 2, ordering: .releasing)
     }
 
-    /// How many hits wait in all lanes, which are closed.
+    /// The number of waiting hits in all lanes. The lanes must be closed.
     var waiting: Int { (0..<count).reduce(0) { $0 + lane($1).buffer.pointee.count } }
 
-    /// Whether there is anything in any lane; they are closed.
+    /// Whether any buffer has content. The lanes must be closed.
     @inline(__always)
     var anyWaits: Bool {
         for number in 0..<count where !lane(number).buffer.pointee.isEmpty { return true }
         return false
     }
 
-    /// Takes all hits that wait out of the lanes, which are closed, and returns how many look-ups found nothing.
+    /// Removes all waiting hits from the lanes, and returns the number of misses in them. The lanes must be closed.
     ///
-    /// They come in the order in which they were served: those of one lane in that of the lane, of several by their stamps.
-    /// O(hits × lanes).
+    /// Hits are passed to `serve` in the order in which they were served: the order of the buffer within a lane, and
+    /// the order of the stamps between lanes. O(hits × lanes).
     @inline(__always)
     func takeAll(_ serve: (WaitingHit) -> Void) -> Int {
         let count = count
@@ -187,4 +195,94 @@ struct HitLanes: ~Copyable {
         }
         return (0..<count).reduce(0) { $0 + lane($1).buffer.pointee.empty() }
     }
+}
+
+/// The hits, in order, and the number of misses that the readers of a lane leave to the next writer.
+///
+/// Every operation is O(1). Memory: 56 bytes, and 4 KB more once it is in use.
+struct HitBuffer: ~Copyable {
+    /// The maximum number of waiting hits. Passing so many to the policy takes some microseconds, during which no
+    /// reader runs; a smaller buffer would interrupt readers more often.
+    static let capacity = 128
+
+    private var hits: UnsafeMutablePointer<WaitingHit>?
+    private var taken = 0
+    private var end = 0
+    private var misses = 0
+    private var user: (name: String, number: UInt32)?
+
+    deinit { hits?.deallocate() }
+
+    /// Allocates memory for the hits. Without it, the buffer counts as full.
+    mutating func prepare() {
+        if hits == nil { hits = .allocate(capacity: HitBuffer.capacity) }
+    }
+
+    /// The number of hits.
+    var count: Int { end - taken }
+    @inline(__always)
+    var isEmpty: Bool { end == 0 && misses == 0 }
+    @inline(__always)
+    var isFull: Bool { end == HitBuffer.capacity || hits == nil }
+
+    /// Appends a hit. The buffer must not be full.
+    @inline(__always)
+    mutating func append(_ hit: WaitingHit) {
+        hits?[end] = hit
+        end &+= 1
+    }
+
+    /// Counts a miss.
+    @inline(__always)
+    mutating func miss() { misses &+= 1 }
+
+    /// Returns the number of a user. The last user's number is cached here, so that repeated requests of one user do
+    /// not take the common lock of `users`.
+    @inline(__always)
+    mutating func number(of name: String, _ users: UserNumbers) -> UInt32 {
+        if let user, user.name == name { return user.number }
+        let number = users.number(of: name)
+        user = (name, number)
+        return number
+    }
+
+    /// The stamp of the first hit that was not taken; `UInt64.max` if there is none.
+    @inline(__always)
+    var firstStamp: UInt64 {
+        guard taken < end, let hits else { return .max }
+        return hits[taken].stamp
+    }
+
+    /// Removes the first hit and passes it to `serve`.
+    @inline(__always)
+    mutating func takeFirst(_ serve: (WaitingHit) -> Void) {
+        guard taken < end, let hits else { return }
+        taken &+= 1
+        serve(hits[taken &- 1])
+    }
+
+    /// Empties the buffer, whose hits must all be taken, and returns the number of misses.
+    mutating func empty() -> Int {
+        defer { (taken, end, misses) = (0, 0, 0) }
+        return misses
+    }
+}
+
+/// A hit that was served to the caller but that the policy has not received yet. 32 bytes.
+struct WaitingHit: BitwiseCopyable {
+    /// The time of the hit in microseconds since 1970.
+    let time: Int64
+    /// The order of hits in different lanes; see `halcyon_stamp`.
+    let stamp: UInt64
+    let entry: EntryID
+    /// The categories that the caller named; ``notNamed`` keeps the entry's categories.
+    let set: CategorySetID
+    /// The number of the user; by default `UInt32.max`, no user.
+    var user = UInt32.max
+    /// Whether the hit restarts the entry's time to live.
+    let extends: Bool
+    /// Whether the request comes from an ``ImageCache``.
+    let isTiered: Bool
+
+    static let notNamed = CategorySetID.max
 }

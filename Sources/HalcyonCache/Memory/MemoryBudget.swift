@@ -1,14 +1,16 @@
 import Foundation
 
-/// The memory that this process may use: the smaller of the machine's and of the limits of its control groups.
+/// The memory that this process may use: the minimum of the machine's memory and the limits of the process's control
+/// groups.
 public struct MemoryBudget: Sendable {
-    /// In bytes.
+    /// The size in bytes.
     public let bytes: Int
 
-    /// What this process may use, read anew. Control groups of version 2, and of version 1's `memory` controller.
+    /// Reads the current limits of the machine and of control groups (version 2, and the `memory` controller of
+    /// version 1).
     public init() { self.init(physical: Int(clamping: ProcessInfo.processInfo.physicalMemory), root: "") }
 
-    /// The same for a machine with so much memory whose `/proc` and `/sys` lie under `root`.
+    /// Reads the limits of a machine with `physical` bytes of memory whose `/proc` and `/sys` are below `root`.
     init(physical: Int, root: String) {
         let groups = (try? String(contentsOfFile: root + "/proc/self/cgroup", encoding: .utf8)) ?? ""
         var least = physical
@@ -30,7 +32,7 @@ public struct MemoryBudget: Sendable {
         bytes = least
     }
 
-    /// The limits of a group and of all groups around it.
+    /// Returns the limits of a group and of all its ancestors.
     private static func limits(mount: String, group: String, file: String) -> [Int] {
         var parts = group.split(separator: "/").map(String.init)
         var found: [Int] = []

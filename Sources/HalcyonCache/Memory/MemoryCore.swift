@@ -1,33 +1,33 @@
 import HalcyonEviction
 import HalcyonSupport
 
-/// What ``MemoryStorage`` is made of, for objects of any class: compiled once, and not anew through the tables of a generic
-/// type at each call.
+/// The implementation of ``MemoryStorage`` for objects of any class. It is not generic, so that it is compiled once
+/// and no call goes through the tables of a generic type.
 @usableFromInline
 final class MemoryCore: Sendable {
-    /// A value of a type that only the storage knows.
+    /// A value, whose type only the storage knows.
     @usableFromInline typealias Item = any AnyObject & Sendable
 
     struct State: ~Copyable {
         var config: MemoryStorageConfig
-        var ledger: Ledger
+        var entries: EntryIndex
         var values: [Item?] = []
         var reads = PendingReads()
     }
 
-    /// Those that left, and the values that go with them; one alone, as is common, takes no memory.
-    struct Leavers: ~Copyable, Sendable {
+    /// The removals, and the values of the removed entries. One value alone, the common case, needs no allocation.
+    struct RemovedValues: ~Copyable, Sendable {
         private var first: Item?
         private var others: [Item] = []
-        var departures: [Departure] = []
+        var removals: [Removal] = []
 
         mutating func add(_ value: Item) {
             if first == nil { first = value } else { others.append(value) }
         }
     }
 
-    /// What a look-up found: `nil` if there is nothing; and whether that was stored ahead of need and this is the first look-up
-    /// since.
+    /// The result of a look-up: the value, or `nil` on a miss; and whether this is the first hit on a prefetched
+    /// entry.
     @usableFromInline typealias Loaded = (item: Item?, isFirstSincePrefetch: Bool)
 
     let state: MemoryState
@@ -35,26 +35,26 @@ final class MemoryCore: Sendable {
     private let usesSystemClock: Bool
     private let hasher: KeyHash
     private let sweeper = Sweeper()
-    private let onDeparture: (@Sendable ([Departure]) -> Void)?
+    private let onRemoval: (@Sendable ([Removal]) -> Void)?
 
-    var reports: Bool { onDeparture != nil }
+    var reports: Bool { onRemoval != nil }
 
     init(
         _ config: MemoryStorageConfig, _ policy: ConfiguredPolicy, seed: UInt64, clock: any CacheClock,
-        users: UserNumbers, prefetches: Bool, onDeparture: (@Sendable ([Departure]) -> Void)?
+        users: UserNumbers, prefetches: Bool, onRemoval: (@Sendable ([Removal]) -> Void)?
     ) {
         self.clock = clock
         usesSystemClock = clock is SystemClock
-        self.onDeparture = onDeparture
-        let ledger = Ledger(
+        self.onRemoval = onRemoval
+        let entries = EntryIndex(
             policy: policy, limits: config.limits, rules: config.categoryRules, seed: seed, users: users,
             prefetches: prefetches)
-        hasher = ledger.hasher
-        state = MemoryState(State(config: config, ledger: ledger))
+        hasher = entries.hasher
+        state = MemoryState(State(config: config, entries: entries))
         sweeper.start(
             clock: clock,
             interval: { [weak self] in
-                // Where sweeping is off, ask again after a while whether it still is.
+                // While sweeping is off, check every 120 s whether it was turned on.
                 self.map { core in
                     let seconds = core.state.withLock { $0.config.cleanInterval }
                     return seconds > 0 ? Int64((min(seconds, 1e9) * 1e6).rounded()) : 120_000_000
@@ -63,27 +63,28 @@ final class MemoryCore: Sendable {
             work: { [weak self] in
                 guard let self else { return false }
                 if state.withLock({ $0.config.cleanInterval }) > 0 {
-                    change { state, now in state.ledger.departExpired(at: now) }
+                    change { state, now in state.entries.removeExpired(at: now) }
                 }
                 return true
             })
     }
 
-    /// Keeps a value, unless it was read and its key was stored or removed since that was asked for.
+    /// Stores a value. A value that was read from a slower tier is dropped if its key was stored or removed after the
+    /// read was requested.
     ///
-    /// - Returns: whether it is kept, and how many requests came before.
+    /// - Returns: whether the value is kept, and the number of earlier requests.
     @discardableResult
     func store(
         _ value: Item, cost: Int, _ key: String, _ expiration: StorageExpiration?, _ keepInBackground: Bool?,
         _ context: AccessContext, endOf ticket: PendingReads.Ticket?
     ) -> (isKept: Bool, requestNumber: Int) {
         let now = clock.now
-        var leavers: Leavers?
+        var removedValues: RemovedValues?
         let result = hasher.withHashed(key) { hashed in
             state.withLock { state -> (isKept: Bool, requestNumber: Int) in
-                let number = state.ledger.requests
+                let number = state.entries.requests
                 let expiration =
-                    expiration ?? state.ledger.expiration(ruledFor: context.categories) ?? state.config.expiration
+                    expiration ?? state.entries.expiration(ruledFor: context.categories) ?? state.config.expiration
                 var isWanted = !expiration.isPast(at: now)
                 if let ticket {
                     if !state.reads.end(ticket) { isWanted = false }
@@ -91,28 +92,27 @@ final class MemoryCore: Sendable {
                     state.reads.void(key)
                 }
                 if !isWanted {
-                    if context.isTiered && !context.isPrefetch { state.ledger.requests &+= 1 }
+                    if context.isTiered && !context.isPrefetch { state.entries.requests &+= 1 }
                     return (false, number)
                 }
-                let entry = state.ledger.store(
+                let entry = state.entries.store(
                     key, hashed, cost: cost, at: now, expiration: expiration,
                     staysInBackground: keepInBackground ?? state.config.keepWhenEnteringBackground, context: context)
-                leavers = state.takeLeavers(reporting: reports)
-                if let entry, let old = state.put(value, at: entry) { leavers.add(old) }
+                removedValues = state.takeRemovedValues(reporting: reports)
+                if let entry, let old = state.put(value, at: entry) { removedValues.add(old) }
                 return (entry != nil, number)
             }
         }
-        report(leavers)
+        report(removedValues)
         return result
     }
 
     /// Looks a key up.
-    ///
     @usableFromInline @inline(never)
     func load(
         _ key: String, _ extending: ExpirationExtending, categories: [String], user: String?, kind: LookUpKind
     ) -> Loaded {
-        // Called directly, where a call through the protocol would retain the clock.
+        // A direct call, because a call through the protocol would retain the clock.
         let now = usesSystemClock ? SystemClock().now : clock.now
         if let found = hasher.withHashedAtOnce(key, { load($0, at: now, extending, categories, user, kind) }) {
             return found
@@ -133,47 +133,47 @@ final class MemoryCore: Sendable {
         _ key: HashedKey, at now: Int64, _ extending: ExpirationExtending, _ categories: [String], _ user: String?,
         _ kind: LookUpKind
     ) -> Loaded {
-        var leavers: Leavers?
+        var removedValues: RemovedValues?
         let found = state.load(
-            key, at: now, extending, categories, user, kind, leavers: &leavers, reporting: reports)
-        report(leavers)
+            key, at: now, extending, categories, user, kind, removedValues: &removedValues, reporting: reports)
+        report(removedValues)
         if let found { return found }
         return loadAlone(key, at: now, extending, categories, user, kind)
     }
 
-    /// The same with nobody else about.
+    /// Serves a load with exclusive access.
     @inline(never)
     private func loadAlone(
         _ key: HashedKey, at now: Int64, _ extending: ExpirationExtending, _ categories: [String], _ user: String?,
         _ kind: LookUpKind
     ) -> Loaded {
-        var leavers: Leavers?
+        var removedValues: RemovedValues?
         let loaded = state.withLock { state -> Loaded in
             let loaded = state.load(key, at: now, extending, categories, user, kind)
-            leavers = state.takeLeavers(reporting: reports)
+            removedValues = state.takeRemovedValues(reporting: reports)
             return loaded
         }
-        report(leavers)
+        report(removedValues)
         return loaded
     }
 
-    /// Changes the ledger, and lets the values of those that left go once the lock is free.
+    /// Changes the state. The values of removed entries are destroyed after the lock is released.
     func change(_ body: (inout State, _ now: Int64) -> Void) {
         let now = clock.now
-        let leavers = state.withLock { state -> Leavers? in
+        let removedValues = state.withLock { state -> RemovedValues? in
             body(&state, now)
-            return state.takeLeavers(reporting: reports)
+            return state.takeRemovedValues(reporting: reports)
         }
-        report(leavers)
+        report(removedValues)
     }
 
     @inline(__always)
-    func report(_ leavers: consuming Leavers?) {
-        if let leavers { report(leavers) }
+    func report(_ removedValues: consuming RemovedValues?) {
+        if let removedValues { report(removedValues) }
     }
 
-    private func report(_ leavers: consuming Leavers) {
-        if !leavers.departures.isEmpty { onDeparture?(leavers.departures) }
+    private func report(_ removedValues: consuming RemovedValues) {
+        if !removedValues.removals.isEmpty { onRemoval?(removedValues.removals) }
     }
 }
 
@@ -184,15 +184,15 @@ extension MemoryCore.State {
         _ key: HashedKey, at now: Int64, _ extending: ExpirationExtending, _ categories: [String], _ user: String?,
         _ kind: LookUpKind
     ) -> MemoryCore.Loaded {
-        let entry = ledger.load(
+        let entry = entries.load(
             key, at: now, extending: extending, categories: categories, user: user, kind: kind)
         guard let entry else { return (nil, false) }
-        let isPrefetched = ledger.notes[entry].isPrefetched
-        if isPrefetched { ledger.notes[entry].isPrefetched = false }
+        let isPrefetched = entries.notes[entry].isPrefetched
+        if isPrefetched { entries.notes[entry].isPrefetched = false }
         return (values[Int(entry)], isPrefetched)
     }
 
-    /// Puts a value at the number of its key, and returns the one that it replaces.
+    /// Stores a value at an entry's number, and returns the value that it replaces.
     mutating func put(_ value: MemoryCore.Item, at entry: EntryID) -> MemoryCore.Item? {
         let place = Int(entry)
         if place == values.count {
@@ -205,27 +205,69 @@ extension MemoryCore.State {
         return value
     }
 
-    /// The values of those that left, to be destroyed by the caller once the lock is free; `nil` if nobody left.
+    /// Takes the values of removed entries; `nil` if no entry was removed. The caller must destroy them after the
+    /// lock is released.
     @inline(__always)
-    mutating func takeLeavers(reporting: Bool) -> MemoryCore.Leavers? {
-        ledger.gone.isEmpty ? nil : takeLeavers(reporting)
+    mutating func takeRemovedValues(reporting: Bool) -> MemoryCore.RemovedValues? {
+        entries.removed.isEmpty ? nil : takeRemovedValues(reporting)
     }
 
-    private mutating func takeLeavers(_ reporting: Bool) -> MemoryCore.Leavers {
-        var leavers = MemoryCore.Leavers()
-        for gone in ledger.gone {
-            if let value = values[Int(gone.entry)].take() { leavers.add(value) }
-            if reporting { leavers.departures.append(ledger.departure(gone)) }
+    private mutating func takeRemovedValues(_ reporting: Bool) -> MemoryCore.RemovedValues {
+        var removedValues = MemoryCore.RemovedValues()
+        for removed in entries.removed {
+            if let value = values[Int(removed.entry)].take() { removedValues.add(value) }
+            if reporting { removedValues.removals.append(entries.removal(of: removed)) }
         }
-        ledger.forgetGone()
-        return leavers
+        entries.forgetRemoved()
+        return removedValues
     }
 }
 
-extension Optional<MemoryCore.Leavers> where Wrapped: ~Copyable {
-    /// One more value to be destroyed once the lock is free.
+extension Optional<MemoryCore.RemovedValues> where Wrapped: ~Copyable {
+    /// Adds a value that is to be destroyed after the lock is released.
     fileprivate mutating func add(_ value: MemoryCore.Item) {
-        if self == nil { self = MemoryCore.Leavers() }
+        if self == nil { self = MemoryCore.RemovedValues() }
         self?.add(value)
     }
+}
+
+/// The pending reads from a slower tier, which must not overwrite newer changes in memory.
+///
+/// Every read whose value may be stored in memory gets a ticket when it is requested. A store or a removal of its
+/// key, or a removal of all values, voids the ticket. The storage's lock protects this value.
+package struct PendingReads {
+    package struct Ticket: Sendable {
+        let key: String
+        let number: UInt64
+        /// The number of earlier requests.
+        let requestNumber: Int
+    }
+
+    private var last: UInt64 = 0
+    private var valid: [String: Set<UInt64>] = [:]
+
+    /// Whether a key has a pending read with a valid ticket.
+    func isPending(_ key: String) -> Bool { valid[key] != nil }
+
+    /// Begins a read and returns its ticket.
+    package mutating func begin(_ key: String, requestNumber: Int) -> Ticket {
+        last += 1
+        valid[key, default: []].insert(last)
+        return Ticket(key: key, number: last, requestNumber: requestNumber)
+    }
+
+    /// Ends a read, and returns whether its value may be stored.
+    mutating func end(_ ticket: Ticket) -> Bool {
+        guard valid[ticket.key]?.remove(ticket.number) != nil else { return false }
+        if valid[ticket.key]?.isEmpty == true { valid[ticket.key] = nil }
+        return true
+    }
+
+    /// Voids the reads of a key.
+    mutating func void(_ key: String) {
+        if !valid.isEmpty { valid[key] = nil }
+    }
+
+    /// Voids all reads.
+    mutating func voidAll() { valid = [:] }
 }

@@ -2,20 +2,31 @@ import CProcessor
 import HalcyonEviction
 import Synchronization
 
-/// What a memory storage knows, behind a lock that those who only read share.
+/// The state of a memory storage, behind a lock that readers share.
 ///
-/// There are two ways in. ``withLock(_:)`` has everything to itself. ``load(_:at:_:_:_:_:leavers:reporting:)`` takes a lane
-/// (``HitLanes``). As long as there is but one, which is until two threads want it at once, that has everything to itself, too, and
-/// serves the load there and then. Among several lanes it only reads: the hit stays in its lane until the policy is told of it, and what
-/// needs more than reading is left to `withLock`. That tells the policy of all hits that wait, in the order in which they were, before it
-/// does anything else; so whatever is asked or changed finds what it would have found had every hit been told at once. Policies that may
-/// evict for a hit (`mayOverflow`) are told of each at once.
+/// There are two ways to access the state:
 ///
-/// Sendable without the compiler's proof. `state` is written by who has closed all lanes, under `writers`, or holds the only lane; it is
-/// read by them and by who holds any lane. A lane is taken and closed by an exchange that acquires, and let go by a store that
-/// releases; so each who comes to a lane sees what was written by those who had it closed before, and who closes it has seen all
-/// its readers leave. The number of lanes changes while all are closed, the new ones from their start, and is read again by who holds
-/// one. A lane's buffer belongs to who holds the lane or has closed it. Nobody keeps a reference to any of these beyond that.
+/// - ``withLock(_:)`` has exclusive access.
+/// - ``load(_:at:_:_:_:_:removedValues:reporting:)`` takes a lane (``HitLanes``). With one lane, which is the case
+///   until two threads compete, this is exclusive access as well, and the load is served completely. With several
+///   lanes, it only reads. The hit waits in the lane until the policy receives it. Loads that need more than reading
+///   are left to `withLock`.
+///
+/// `withLock` first passes all waiting hits to the policy, in the order in which they occurred. Every other operation
+/// therefore has the result that it would have if each hit had been passed on at once. Policies that may evict on a
+/// hit (`mayOverflow`) receive each hit at once.
+///
+/// Why this is Sendable without the compiler's proof:
+///
+/// - `state` is written only by a thread that has closed all lanes (under `writers`) or holds the only lane. It is
+///   read only by these threads and by threads that hold any lane.
+/// - A lane is taken and closed by an acquiring exchange and released by a releasing store. A thread that takes a
+///   lane therefore sees the writes of all threads that held or closed it before. A thread that closes a lane does so
+///   after all its readers have released it.
+/// - The number of lanes changes only while all are closed. New lanes are closed when they are created. A thread that
+///   holds a lane loads the number again.
+/// - Only the thread that holds or has closed a lane accesses its buffer.
+/// - No thread keeps a reference to any of these after it has released the lane.
 final class MemoryState: @unchecked Sendable {
     private let writers = Mutex(())
     let lanes: HitLanes
@@ -32,7 +43,7 @@ final class MemoryState: @unchecked Sendable {
         state.deallocate()
     }
 
-    /// Reads and changes the state, with nobody else about. Every hit until now has been told.
+    /// Reads and changes the state with exclusive access. The policy has received all earlier hits.
     @inline(__always)
     func withLock<Result: ~Copyable & Sendable, Failure>(
         _ body: (inout MemoryCore.State) throws(Failure) -> Result
@@ -40,30 +51,31 @@ final class MemoryState: @unchecked Sendable {
         try writers.withLock { _ throws(Failure) in
             lanes.close()
             defer { lanes.open() }
-            if lanes.anyWaits { tellWaiting() }
+            if lanes.anyWaits { serveWaiting() }
             return try body(&state.pointee)
         }
     }
 
-    /// Serves a load: alone under the only lane, otherwise beside other readers if it changes nothing but what hits change.
+    /// Serves a load: exclusively if there is one lane, otherwise in parallel with other readers if it changes only
+    /// what hits change.
     ///
-    /// - Returns: what it found; `nil` if only ``withLock(_:)`` can serve it.
+    /// - Returns: the result; `nil` if only ``withLock(_:)`` can serve the load.
     @inline(__always)
     func load(
         _ key: HashedKey, at time: Int64, _ extending: ExpirationExtending, _ categories: [String], _ user: String?,
-        _ kind: LookUpKind, leavers: inout MemoryCore.Leavers?, reporting: Bool
+        _ kind: LookUpKind, removedValues: inout MemoryCore.RemovedValues?, reporting: Bool
     ) -> MemoryCore.Loaded? {
         guard let lane = lanes.enter() ?? enterAny() else { return nil }
         if lanes.isOnly {
             let loaded = state.pointee.load(key, at: time, extending, categories, user, kind)
-            leavers = state.pointee.takeLeavers(reporting: reporting)
+            removedValues = state.pointee.takeRemovedValues(reporting: reporting)
             lanes.leave(lane)
             return loaded
         }
         let found = read(key, at: time, extending, categories, user, kind, into: &lane.buffer.pointee)
         let isFull = lane.buffer.pointee.isFull
         lanes.leave(lane)
-        if isFull { tellAll() }
+        if isFull { serveAll() }
         return found
     }
 
@@ -73,7 +85,7 @@ final class MemoryState: @unchecked Sendable {
         _ kind: LookUpKind, into buffer: inout HitBuffer
     ) -> MemoryCore.Loaded? {
         if buffer.isFull { return nil }
-        switch state.pointee.ledger.find(
+        switch state.pointee.entries.find(
             key, at: time, extending: extending, categories: categories, hasUser: user != nil, kind: kind)
         {
         case .unknown: return nil
@@ -81,7 +93,7 @@ final class MemoryState: @unchecked Sendable {
             if kind != .probe { buffer.miss() }
             return (nil, false)
         case .hit(var hit):
-            if let user { hit.user = buffer.number(of: user, state.pointee.ledger.users) }
+            if let user { hit.user = buffer.number(of: user, state.pointee.entries.users) }
             buffer.append(hit)
             return (state.pointee.values[Int(hit.entry)], false)
         }
@@ -90,29 +102,30 @@ final class MemoryState: @unchecked Sendable {
     @inline(never)
     private func enterAny() -> HitLanes.Lane? {
         if let count = lanes.crowded { withLock { _ in lanes.grow(from: count) } }
-        // Not as a writer, though one is there: readers who became writers for that would keep the lanes closed for each other.
+        // The reader does not become a writer although a writer is active: readers that became writers would keep the
+        // lanes closed for each other.
         for _ in 0..<16 {
             for _ in 0..<200 {
                 if let lane = lanes.enterAny() { return lane }
                 halcyon_wait(0)
             }
-            // It takes long: until it is done.
+            // The writer takes long. Wait until it is done.
             writers.withLock { _ in }
         }
         return nil
     }
 
     @inline(never)
-    private func tellAll() { withLock { _ in } }
+    private func serveAll() { withLock { _ in } }
 
-    /// Takes all lanes that there may be, as if many threads had wanted them.
+    /// Uses the maximum number of lanes, as if many threads had competed.
     func takeAllLanes() {
         withLock { _ in
             while lanes.count < lanes.most { lanes.grow(from: lanes.count) }
         }
     }
 
-    /// How many hits the policy has not been told of yet.
+    /// The number of hits that the policy has not received yet.
     var waiting: Int {
         writers.withLock { _ in
             lanes.close()
@@ -122,8 +135,8 @@ final class MemoryState: @unchecked Sendable {
     }
 
     @inline(never)
-    private func tellWaiting() {
-        let misses = lanes.takeAll { state.pointee.ledger.serve($0) }
-        state.pointee.ledger.missed(misses)
+    private func serveWaiting() {
+        let misses = lanes.takeAll { state.pointee.entries.serve($0) }
+        state.pointee.entries.missed(misses)
     }
 }

@@ -1,7 +1,9 @@
+import Foundation
 import HalcyonEviction
 import HalcyonSupport
 
-/// Values in memory, within a cost and a count, each until it expires.
+/// A store for values in memory with a limited total size and count. Each value is kept until it is evicted, expires
+/// or is removed.
 ///
 /// ```swift
 /// let memory = MemoryStorage<Data>(config: .init(totalCostLimit: 64 << 20))
@@ -11,74 +13,77 @@ import HalcyonSupport
 /// let own = MemoryStorage<Data>(policy: SecondGlance.self)
 /// ```
 ///
-/// A `CacheCore` under the given policy decides which entries are resident, as in a replay. A storage without category
-/// rules passes every access on as it comes. Any thread may call anything.
-/// Hits on several threads go on side by side, and the policy is told of them, in order, before anything
-/// else happens. No value is ever destroyed and no observer called while the lock is held. A look-up takes O(length of the
-/// key) beside what the policy takes.
+/// A `CacheCore` under the given policy decides which entries are resident, as in a replay. A storage without
+/// category rules passes each access on unchanged. All methods can be called from any thread. Hits of several threads
+/// are served in parallel; the policy receives them, in order, before any other operation. The storage destroys
+/// values and calls observers only after it has released its lock. A look-up is O(length of the key) plus the cost of
+/// the policy.
 public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendable {
     @usableFromInline let core: MemoryCore
-    /// Whether a value is an object already; anything else is kept in a ``Box``.
+    /// Whether values are objects. Other values are kept in a ``Box``.
     @usableFromInline let holdsObjects = Value.self is AnyObject.Type
 
-    /// An empty storage under a policy.
+    /// Creates an empty storage with a policy.
     ///
     /// - Parameters:
-    ///   - seed: of everything random in the policy.
-    ///   - onDeparture: hears who left and why, on the thread that caused it and outside of the lock.
+    ///   - seed: the seed of the policy's random numbers.
+    ///   - onRemoval: receives the removed values and the reasons, on the thread that caused the removal and without
+    ///     the lock held.
     public convenience init(
         config: Config = Config(), configured policy: ConfiguredPolicy, seed: UInt64 = 1,
-        clock: any CacheClock = SystemClock(), onDeparture: (@Sendable ([Departure]) -> Void)? = nil
+        clock: any CacheClock = SystemClock(), onRemoval: (@Sendable ([Removal]) -> Void)? = nil
     ) {
-        self.init(config, policy, seed: seed, clock: clock, users: UserNumbers(), onDeparture: onDeparture)
+        self.init(config, policy, seed: seed, clock: clock, users: UserNumbers(), onRemoval: onRemoval)
     }
 
-    /// The same as one tier of several, which share the numbers of users.
+    /// Creates the memory tier of a cache. The tiers share the numbers of users.
     ///
-    /// - Parameter prefetches: whether what is stored ahead of need waits apart from the policy.
+    /// - Parameter prefetches: whether prefetched entries are kept apart from the policy until their first hit.
     init(
         _ config: Config, _ policy: ConfiguredPolicy, seed: UInt64, clock: any CacheClock, users: UserNumbers,
-        prefetches: Bool = false, onDeparture: (@Sendable ([Departure]) -> Void)?
+        prefetches: Bool = false, onRemoval: (@Sendable ([Removal]) -> Void)?
     ) {
         core = MemoryCore(
-            config, policy, seed: seed, clock: clock, users: users, prefetches: prefetches, onDeparture: onDeparture)
+            config, policy, seed: seed, clock: clock, users: users, prefetches: prefetches, onRemoval: onRemoval)
     }
 
-    /// An empty storage under a policy of the given type, by default least recently used.
+    /// Creates an empty storage with a policy of the given type, by default least recently used.
     @inline(__always)
     public convenience init<Policy: CataloguedPolicy & ~Copyable>(
         config: Config = Config(), policy: Policy.Type = LRU.self, seed: UInt64 = 1,
-        clock: any CacheClock = SystemClock(), onDeparture: (@Sendable ([Departure]) -> Void)? = nil
+        clock: any CacheClock = SystemClock(), onRemoval: (@Sendable ([Removal]) -> Void)? = nil
     ) {
         self.init(
-            config: config, configured: ConfiguredPolicy(policy), seed: seed, clock: clock, onDeparture: onDeparture)
+            config: config, configured: ConfiguredPolicy(policy), seed: seed, clock: clock, onRemoval: onRemoval)
     }
 
-    /// An empty storage under a policy of a catalogue, by name: `s3-fifo`, `learned(horizon=2)`.
+    /// Creates an empty storage with a named policy of a catalogue: `s3-fifo`, `learned(horizon=2)`.
     ///
-    /// - Throws: `PolicyError` if there is no such policy or it does not take these settings;
-    ///   ``CacheError/policyNeedsFuture(_:)`` if it is one that only a replay can serve.
+    /// - Throws: `PolicyError` if there is no such policy or it does not accept these parameters;
+    ///   ``CacheError/policyNeedsFuture(_:)`` if only a replay can use the policy.
     public convenience init(
         config: Config = Config(), policyNamed name: String, in catalogue: PolicyCatalogue = .classical,
         seed: UInt64 = 1, clock: any CacheClock = SystemClock(),
-        onDeparture: (@Sendable ([Departure]) -> Void)? = nil
+        onRemoval: (@Sendable ([Removal]) -> Void)? = nil
     ) throws {
         try self.init(
             config: config, configured: catalogue.livePolicy(name), seed: seed, clock: clock,
-            onDeparture: onDeparture)
+            onRemoval: onRemoval)
     }
 
     // MARK: - Values
 
-    /// Keeps a value under a key, in place of one that is there; others make room.
+    /// Stores a value under a key, and replaces an earlier value. Other values are evicted if there is no room.
     ///
-    /// What costs more than the limit, or is refused by the policy, is not kept and displaces nobody that the policy did
-    /// not give up; a value of the same key is gone then, too, because it is out of date. An expiration that has passed
-    /// already changes nothing.
+    /// A value that is larger than the limit, or that the policy refuses, is not kept. It evicts no value other than
+    /// those that the policy chooses. The earlier value of the key is removed in this case, too, because it is
+    /// outdated. If the expiration has already passed, the call has no effect.
     ///
     /// - Parameters:
-    ///   - expiration: when it expires; by default as the rule of its category says, or else the configuration.
-    ///   - keepInBackground: whether it stays when the app goes to the background; by default as configured.
+    ///   - expiration: when the value expires. By default, the rule of its category decides, or else the
+    ///     configuration.
+    ///   - keepInBackground: whether the value is kept when the app enters the background. By default, the
+    ///     configuration decides.
     /// - Returns: whether the value is kept.
     @discardableResult
     public func store(
@@ -88,51 +93,52 @@ public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendabl
         store(value, key, expiration, keepInBackground, context, endOf: nil).isKept
     }
 
-    /// A read from a slower tier is asked for, that may end with ``store(_:_:_:_:_:endOf:)``.
+    /// Begins a read from a slower tier. It may end with ``store(_:_:_:_:_:endOf:)``.
     func beginRead(forKey key: String) -> PendingReads.Ticket {
-        core.state.withLock { $0.reads.begin(key, requestNumber: $0.ledger.requests) }
+        core.state.withLock { $0.reads.begin(key, requestNumber: $0.entries.requests) }
     }
 
-    /// A read has ended without a value.
+    /// Ends a read that has no value.
     func endRead(_ ticket: PendingReads.Ticket) { core.state.withLock { _ = $0.reads.end(ticket) } }
 
-    /// How many requests came before the next one, which is counted if `counting`: one of an ``ImageCache`` that does not end in
-    /// a store here.
+    /// Returns the number of earlier requests. If `counting`, it counts one more: a request of an ``ImageCache`` that
+    /// does not end in a store here.
     func nextRequest(counting: Bool) -> Int {
         core.state.withLock { state in
-            defer { if counting { state.ledger.requests &+= 1 } }
-            return state.ledger.requests
+            defer { if counting { state.entries.requests &+= 1 } }
+            return state.entries.requests
         }
     }
 
-    /// What was stored ahead of need in a slower tier; the next look-up here is the first since.
+    /// Notes that a key was prefetched into a slower tier. The next hit here is the first one since.
     func notePrefetch(forKey key: String) {
         core.state.withLock { state in
-            if let entry = state.ledger.resident(key) { state.ledger.notes[entry].isPrefetched = true }
+            if let entry = state.entries.resident(key) { state.entries.notes[entry].isPrefetched = true }
         }
     }
 
-    /// The hits of an ``ImageCache``: all, and by the categories that it named.
+    /// The number of hits of an ``ImageCache``: in total, and by the categories that the cache named.
     var tierHits: (all: Int, byCategory: [String: Int]) {
-        core.state.withLock { $0.ledger.tallies.tierHits($0.ledger.categories) }
+        core.state.withLock { $0.entries.counters.tierHits($0.entries.categories) }
     }
 
-    /// Keeps a value, unless it was read and its key was stored or removed since that was asked for.
+    /// Stores a value. A value that was read from a slower tier is dropped if its key was stored or removed after the
+    /// read was requested.
     @discardableResult
     func store(
         _ value: Value, _ key: String, _ expiration: StorageExpiration?, _ keepInBackground: Bool?,
         _ context: AccessContext, endOf ticket: PendingReads.Ticket?
     ) -> (isKept: Bool, requestNumber: Int) {
-        // The values of a class are references, each the very size and shape of any other.
+        // The values of a class are references. All references have the same size and layout, so the cast is safe.
         let object = holdsObjects ? unsafeBitCast(value, to: MemoryCore.Item.self) : Box(value)
         return core.store(
             object, cost: max(value.cacheCost, 0), key, expiration, keepInBackground, context, endOf: ticket)
     }
 
-    /// The value of a key; `nil` if there is none or it has expired.
+    /// Returns the value of a key; `nil` if there is none or it has expired.
     ///
-    /// - Parameter extendingExpiration: what becomes of its expiration; by default the time that it was stored for starts
-    ///   anew.
+    /// - Parameter extendingExpiration: how the access changes the expiration. By default, the value's time to live
+    ///   restarts.
     @inlinable
     public func value(
         forKey key: String, extendingExpiration: ExpirationExtending = .cacheTime,
@@ -143,22 +149,23 @@ public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendabl
         return found.item.map(value(of:))
     }
 
-    /// The value in what ``core`` holds.
+    /// Returns the value of an item of ``core``.
     @inlinable @inline(__always)
     func value(of item: MemoryCore.Item) -> Value {
         holdsObjects ? unsafeBitCast(item, to: Value.self) : unsafeDowncast(item, to: Box<Value>.self).value
     }
 
-    /// Whether there is a value that has not expired. Neither extends its expiration nor counts as an access.
+    /// Returns whether there is a value that has not expired. The call does not extend the expiration and is not an
+    /// access.
     public func isCached(forKey key: String) -> Bool {
         let now = core.clock.now
-        return core.state.withLock { $0.ledger.find(key, at: now) != nil }
+        return core.state.withLock { $0.entries.find(key, at: now) != nil }
     }
 
-    /// When a value expires, in microseconds since 1970 (`Int64.max`: never); `nil` if there is none.
+    /// Returns the expiration of a value in microseconds since 1970 (`Int64.max`: never); `nil` if there is no value.
     public func deadline(forKey key: String) -> Int64? {
         let now = core.clock.now
-        return core.state.withLock { state in state.ledger.find(key, at: now).map { state.ledger.deadline(of: $0) } }
+        return core.state.withLock { state in state.entries.find(key, at: now).map { state.entries.deadline(of: $0) } }
     }
 
     // MARK: - Removing
@@ -167,15 +174,15 @@ public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendabl
     public func remove(forKey key: String) {
         core.change { state, _ in
             state.reads.void(key)
-            state.ledger.resident(key).map { state.ledger.depart($0, .removed) }
+            state.entries.resident(key).map { state.entries.remove($0, reason: .removed) }
         }
     }
 
-    /// Removes the values that have a category. O(values).
+    /// Removes the values of a category. O(values).
     public func remove(category: String) {
         core.change { state, _ in
             state.reads.voidAll()
-            state.ledger.depart(category: category, .removed)
+            state.entries.remove(category: category, reason: .removed)
         }
     }
 
@@ -183,66 +190,149 @@ public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendabl
     public func removeAll() {
         core.change { state, _ in
             state.reads.voidAll()
-            state.ledger.departAll(.cleared)
+            state.entries.removeAll(reason: .cleared)
         }
     }
 
-    /// Removes what has expired. O(values).
+    /// Removes expired values. O(values).
     public func removeExpired() {
-        core.change { state, now in state.ledger.departExpired(at: now) }
+        core.change { state, now in state.entries.removeExpired(at: now) }
     }
 
-    /// Evicts down to a cost, as the policy chooses: for when memory is short. The limit stays as it is.
+    /// Evicts values until their total size is at most `cost`, in the order that the policy chooses. The limit does
+    /// not change. Use it when memory is short.
     public func trim(toCost cost: Int) {
-        core.change { state, now in state.ledger.trim(to: max(cost, 0), at: now) }
+        core.change { state, now in state.entries.trim(to: max(cost, 0), at: now) }
     }
 
-    /// Removes the values that did not ask to stay when the app goes to the background. O(values).
+    /// Removes the values that are not to be kept when the app enters the background. O(values).
     public func enterBackground() {
         core.change { state, _ in
             state.reads.voidAll()
-            for entry in state.ledger.residents(where: { !$1.staysInBackground }) {
-                state.ledger.depart(entry, .cleared)
+            for entry in state.entries.residents(where: { !$1.staysInBackground }) {
+                state.entries.remove(entry, reason: .cleared)
             }
         }
     }
 
-    /// Says whether what was stored ahead of need is still likely to be asked for; if not, it is the first to go.
+    /// Updates whether a prefetched entry is still likely to be requested. An unlikely entry is evicted first.
     func reconsider(_ key: String, isLikely: Bool) {
-        core.change { state, now in state.ledger.reconsider(key, isLikely: isLikely, at: now) }
+        core.change { state, now in state.entries.reconsider(key, isLikely: isLikely, at: now) }
     }
 
     // MARK: - What is held
 
-    /// What all values cost together, those included that have expired and were not yet swept.
-    public var totalCost: Int { core.state.withLock { $0.ledger.used } }
+    /// The total size of all values, including expired values that were not removed yet.
+    public var totalCost: Int { core.state.withLock { $0.entries.used } }
 
-    /// The number of values, those included that have expired and were not yet swept.
-    public var count: Int { core.state.withLock { $0.ledger.count } }
+    /// The number of values, including expired values that were not removed yet.
+    public var count: Int { core.state.withLock { $0.entries.count } }
 
-    /// What another value may cost without one having to leave.
+    /// The maximum size of another value that can be stored without an eviction.
     package var room: Int {
         core.state.withLock { state in
             let limits = state.config.limits
-            return state.ledger.count < limits.count ? max(limits.cost - state.ledger.used, 0) : 0
+            return state.entries.count < limits.count ? max(limits.cost - state.entries.used, 0) : 0
         }
     }
 
-    /// What is held of a category.
+    /// Returns the number and the total size of the values of a category.
     public func use(category: String) -> CategoryUse {
         core.state.withLock { state in
-            state.ledger.categories.number(of: category).map { state.ledger.tallies.use($0) } ?? CategoryUse()
+            state.entries.categories.number(of: category).map { state.entries.counters.use($0) } ?? CategoryUse()
         }
     }
 
-    /// What was counted since the storage was made. O(categories).
-    public var statistics: StorageStatistics { core.state.withLock { $0.ledger.statistics } }
+    /// The counts since the storage was created. O(categories).
+    public var statistics: StorageStatistics { core.state.withLock { $0.entries.statistics } }
 }
 
-/// A value in a box.
+/// An object that contains a value.
 @usableFromInline
 final class Box<Value: Sendable>: Sendable {
     @usableFromInline let value: Value
 
     init(_ value: Value) { self.value = value }
+}
+
+extension MemoryStorage {
+    /// The parameters of the storage.
+    public typealias Config = MemoryStorageConfig
+
+    /// The configuration, read and set under the storage's lock.
+    public var config: Config {
+        get { core.state.withLock { $0.config } }
+        set { withConfig { $0 = newValue } }
+    }
+
+    /// Reads and changes the configuration atomically.
+    ///
+    /// New limits and rules are in effect when this returns. `change` must not use the storage.
+    public func withConfig<Result: Sendable>(_ change: @Sendable (inout Config) throws -> Result) rethrows -> Result {
+        let now = core.clock.now
+        var removedValues: MemoryCore.RemovedValues?
+        let result = try core.state.withLock { state throws -> Result in
+            let before = state.config
+            let result = try change(&state.config)
+            if state.config.categoryRules != before.categoryRules {
+                state.entries.apply(state.config.categoryRules, time: now)
+            }
+            if state.config.limits != before.limits { state.entries.limit(state.config.limits, at: now) }
+            removedValues = state.takeRemovedValues(reporting: core.reports)
+            return result
+        }
+        core.report(removedValues)
+        return result
+    }
+}
+
+/// The parameters of a memory storage.
+public struct MemoryStorageConfig: Sendable, Equatable {
+    /// The maximum total size of all values (``CacheCostCalculable/cacheCost``); 0 for no limit. The default is a
+    /// quarter of ``MemoryBudget``. A lower limit takes effect at once.
+    public var totalCostLimit: Int
+    /// The maximum number of values; 0, the default, for no limit. A lower limit takes effect at once.
+    public var countLimit: Int
+    /// The expiration of values that are stored without one. The default is 300 s after the last access.
+    public var expiration: StorageExpiration
+    /// The seconds between two removals of expired values; 0 for none. The default is 120.
+    public var cleanInterval: TimeInterval
+    /// Whether values are kept when the app enters the background, unless the store states it. The default is
+    /// `false`.
+    public var keepWhenEnteringBackground: Bool
+    /// The rules for categories, by name.
+    public var categoryRules: [String: CategoryRule]
+
+    /// Creates a configuration.
+    ///
+    /// By default, the total size is limited to a quarter of the memory that this process may use (``MemoryBudget``),
+    /// and the count is unlimited. Values expire 300 s after the last access; expired values are removed every 120 s.
+    public init(
+        totalCostLimit: Int = MemoryBudget().bytes / 4, countLimit: Int = 0,
+        expiration: StorageExpiration = .seconds(300), cleanInterval: TimeInterval = 120,
+        keepWhenEnteringBackground: Bool = false, categoryRules: [String: CategoryRule] = [:]
+    ) {
+        self.totalCostLimit = totalCostLimit
+        self.countLimit = countLimit
+        self.expiration = expiration
+        self.cleanInterval = cleanInterval
+        self.keepWhenEnteringBackground = keepWhenEnteringBackground
+        self.categoryRules = categoryRules
+    }
+
+    package var limits: Limits { Limits(cost: totalCostLimit, count: countLimit) }
+}
+
+/// A type whose values state their size in memory.
+public protocol CacheCostCalculable {
+    /// The size in memory in bytes, or in another unit that the storage's limit uses. It must not be negative.
+    ///
+    /// A replay of an access log counts at least 1 for each object, because a size of 0 is unknown in a log. Reports
+    /// state the number of these objects.
+    var cacheCost: Int { get }
+}
+
+extension Data: CacheCostCalculable {
+    /// The number of bytes.
+    public var cacheCost: Int { count }
 }

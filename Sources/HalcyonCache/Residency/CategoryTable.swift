@@ -1,14 +1,15 @@
 import HalcyonEviction
 
-/// Numbers categories and the sets of them that entries carry, in the order in which they come; set 0 is the empty one.
+/// Assigns numbers to categories and to sets of categories, in the order of their first use. Set 0 is the empty set.
 ///
-/// The order within a set counts (the first category is the one that decides where only one can); a category that is
-/// named twice counts once. Looking a set up is O(its names).
+/// The order within a set matters, because the first category counts where only one can. A repeated category counts
+/// once. A look-up of a set is O(number of names).
 ///
-/// Lists are remembered as they were named, so that most look-ups need one hash. When ``mostLists`` are, all are forgotten, and
-/// come in again by the numbers of their categories. Categories and sets stay: entries and policies refer to them.
+/// Lists of names are remembered, so that most look-ups need one hash. At ``mostLists`` lists, all are forgotten and
+/// added again on their next use. Categories and sets are never removed, because entries and policies refer to their
+/// numbers.
 package struct CategoryTable {
-    /// The most lists that are remembered.
+    /// The maximum number of remembered lists.
     package static let mostLists = 1 << 12
 
     private var numbers: [String: UInt32] = [:]
@@ -19,10 +20,10 @@ package struct CategoryTable {
 
     package init() {}
 
-    /// The number of a category, if it has occurred.
+    /// Returns the number of a category; `nil` if it has none.
     package func number(of name: String) -> UInt32? { numbers[name] }
 
-    /// The number of a category, which is given one if it is new.
+    /// Returns the number of a category, and assigns one to a new category.
     package mutating func intern(_ name: String) -> UInt32 {
         if let known = numbers[name] { return known }
         let number = UInt32(names.count)
@@ -31,7 +32,7 @@ package struct CategoryTable {
         return number
     }
 
-    /// The number of the set of these categories, and whether it is new.
+    /// Returns the number of the set of these categories, and whether it is new.
     package mutating func set(of list: [String]) -> (number: CategorySetID, isNew: Bool) {
         if list.isEmpty { return (0, false) }
         if let known = lists[list] { return (known, false) }
@@ -51,7 +52,7 @@ package struct CategoryTable {
         return (number, isNew)
     }
 
-    /// Whether a set is of just these categories. O(names), and no hash.
+    /// Returns whether a set consists of these categories in this order. O(number of names), without hashing.
     @inline(__always)
     func isSet(_ set: CategorySetID, of list: [String]) -> Bool {
         let members = members[Int(set)]
@@ -60,9 +61,9 @@ package struct CategoryTable {
         return true
     }
 
-    /// The number of the set of these categories, if they were named just so before and that is remembered.
+    /// Returns the number of the set of these categories if this list is remembered; `nil` otherwise.
     package func knownSet(of list: [String]) -> CategorySetID? { list.isEmpty ? 0 : lists[list] }
 
-    /// The names of a set's categories, in their order.
+    /// Returns the names of a set's categories in their order.
     package func names(ofSet set: CategorySetID) -> [String] { members[Int(set)].map { names[Int($0)] } }
 }

@@ -1,32 +1,33 @@
-/// A hash of a key's bytes, sixteen at a step by folded multiplication, as in wyhash (Wang Yi, 2019): the two halves of a
-/// 128-bit product, one upon the other.
+/// A hash function for keys, which processes 16 bytes a step by folded multiplication, as wyhash does (Wang Yi,
+/// 2019): it combines the halves of a 128-bit product by XOR.
 ///
-/// Each has random seeds of its own, so that nobody who chooses keys can foresee which collide; not cryptographic. O(bytes), a
-/// fifth of the instructions of the standard library's `Hasher` for addresses as long as those of images.
+/// Each instance has its own random seeds, so that an attacker who chooses keys cannot predict collisions. It is not
+/// cryptographic. O(bytes). For keys of the length of image URLs it takes a fifth of the instructions of the standard
+/// library's `Hasher`.
 package struct KeyHash {
     private let first = UInt64.random(in: .min ... .max)
     private let second = UInt64.random(in: .min ... .max) | 1
 
-    /// Calls `body` with a key's bytes in UTF-8, and their hash. They are there until it returns.
+    /// Calls `body` with a key's UTF-8 bytes and their hash, which are valid until `body` returns.
     @inline(__always)
     package func withHashed<Result>(_ key: String, _ body: (HashedKey) -> Result) -> Result {
         withHashedAtOnce(key, body) ?? withCopied(key, body)
     }
 
-    /// The same, but `nil` for a string that lies in memory in another way. Where `body` is small and this is called with it once,
-    /// it is compiled into the caller, and nothing that it captures is retained.
+    /// Like ``withHashed(_:_:)``, but returns `nil` for a string without contiguous UTF-8. If `body` is small and the
+    /// caller contains one such call, the call is inlined and its captures are not retained.
     @inline(__always)
     package func withHashedAtOnce<Result>(_ key: String, _ body: (HashedKey) -> Result) -> Result? {
         key.utf8.withContiguousStorageIfAvailable { body(HashedKey(bytes: $0, hash: hash($0))) }
     }
 
-    /// The same for a string that another language made and keeps in an encoding of its own.
+    /// The slow path for bridged strings in another encoding.
     @inline(never)
     private func withCopied<Result>(_ key: String, _ body: (HashedKey) -> Result) -> Result {
         Array(key.utf8).withUnsafeBufferPointer { body(HashedKey(bytes: $0, hash: hash($0))) }
     }
 
-    /// The hash of a key as it is encoded in UTF-8.
+    /// Returns the hash of a key's UTF-8 bytes.
     package func hash(_ key: String) -> UInt32 { withHashed(key) { $0.hash } }
 
     @inline(__always)
@@ -39,7 +40,7 @@ package struct KeyHash {
             state = fold(word(bytes, place) ^ second, word(bytes, place &+ 8) ^ state)
             place &+= 16
         }
-        // The last sixteen, some of them a second time where the length is no multiple of sixteen.
+        // The last 16 bytes. They overlap the bytes before if the length is not a multiple of 16.
         var (left, right): (UInt64, UInt64) = (0, 0)
         if count >= 16 {
             (left, right) = (word(bytes, count &- 16), word(bytes, count &- 8))
@@ -52,7 +53,7 @@ package struct KeyHash {
         return UInt32(truncatingIfNeeded: fold(state ^ second, 0xa076_1d64_78bd_642f))
     }
 
-    /// Eight bytes from a place on, all of which are among `bytes`.
+    /// Loads eight bytes at an offset, all of which must be in `bytes`.
     @inline(__always)
     private func word(_ bytes: UnsafeRawBufferPointer, _ place: Int) -> UInt64 {
         bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self)
@@ -65,11 +66,12 @@ package struct KeyHash {
     }
 }
 
-/// The bytes of a key and their hash, made before a lock is taken; there while ``KeyHash/withHashed(_:_:)`` lasts.
+/// The bytes of a key and their hash, computed before a lock is taken. It is valid during
+/// ``KeyHash/withHashed(_:_:)`` only.
 ///
-/// Sendable without the compiler's proof, because what runs under a `Mutex` may take in nothing else: nobody writes to the bytes,
-/// which are a view of an immutable string, and that work ends, on the thread that began it, before the string is let go. Nothing
-/// stores one of these or hands it to a task.
+/// Why this is Sendable without the compiler's proof: the body of a `Mutex` may capture only Sendable values. The
+/// bytes are a view of an immutable string, so no thread writes to them. The body runs on the calling thread and ends
+/// before the string is released. No code stores a value of this type or passes it to a task.
 package struct HashedKey: @unchecked Sendable {
     package let bytes: UnsafeBufferPointer<UInt8>
     package let hash: UInt32

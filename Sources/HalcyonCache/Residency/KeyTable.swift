@@ -1,21 +1,24 @@
 import Foundation
 import HalcyonEviction
 
-/// Numbers the keys of a storage densely, and gives a number to another key once its own has been released.
+/// Assigns small, dense numbers to the keys of a storage. The number of a released key is reused.
 ///
-/// Keys are told apart by their bytes, never by Unicode's equivalence: `é` written in two ways is two keys. An
-/// open-addressing table with linear probing and backward-shift deletion (Knuth, The Art of Computer Programming 3, 6.4,
-/// algorithm R), at most three quarters full. Expected O(bytes of the key) a look-up; hashes are seeded, so that nobody
-/// who chooses keys can make them collide. Bytes a key beside its text: 31 to 42.
+/// Keys are compared by their bytes, not by Unicode equivalence: the two encodings of `é` are two keys. It is an
+/// open-addressing table with linear probing and backward-shift deletion (Knuth, The Art of Computer Programming 3,
+/// 6.4, algorithm R), which is at most three quarters full. A look-up is expected O(bytes of the key). Hashes are
+/// seeded, so that an attacker who chooses keys cannot make them collide. Memory per key: 31 to 42 bytes plus the
+/// text.
 package struct KeyTable: ~Copyable {
-    /// A number beside the hash of its key, so that a look-up reads the text of hardly any other; `EntryID.none` is empty. Not
-    /// private, because Swift 6.3 fails to compile other files that destroy the table in debug builds then.
+    /// A slot: a number and the hash of its key, so that a look-up rarely compares the text of another key.
+    /// `EntryID.none` marks an empty slot.
+    ///
+    /// It is not private, because Swift 6.3 then fails to compile other files that destroy the table in debug builds.
     package struct Place: BitwiseCopyable {
         package var number = EntryID.none
         package var hash: UInt32 = 0
     }
 
-    /// What hashes its keys; whoever waits for a lock around the table can do that before.
+    /// The hash function. Callers can hash a key before they take a lock around the table.
     package let hasher = KeyHash()
     private var places = SlotArray(repeating: Place(), capacity: 64)
     private var hashes = SlotArray<UInt32>(repeating: 0)
@@ -26,15 +29,15 @@ package struct KeyTable: ~Copyable {
 
     /// The number of keys.
     package var count: Int { names.count - released.count }
-    /// One more than the largest number ever given out.
+    /// The largest number ever assigned, plus one.
     package var bound: Int { names.count }
 
     private var mask: UInt32 { UInt32(truncatingIfNeeded: places.capacity &- 1) }
 
-    /// The number of a key; `EntryID.none` if it has none.
+    /// Returns the number of a key; `EntryID.none` if it has none.
     package func number(of key: String) -> EntryID { hasher.withHashed(key) { number(of: $0) } }
 
-    /// The same for a key of which the hash is known.
+    /// Returns the number of a hashed key; `EntryID.none` if it has none.
     @inline(__always)
     package func number(of key: HashedKey) -> EntryID {
         let mask = mask
@@ -47,7 +50,7 @@ package struct KeyTable: ~Copyable {
         }
     }
 
-    /// The number of a key, which is given one if it has none.
+    /// Returns the number of a key, and assigns one to a new key.
     package mutating func intern(_ key: String, _ hashed: HashedKey) -> EntryID {
         let known = number(of: hashed)
         if known != .none { return known }
@@ -67,13 +70,13 @@ package struct KeyTable: ~Copyable {
         return number
     }
 
-    /// The same for a key that was not hashed yet.
+    /// Hashes a key and returns its number, and assigns one to a new key.
     package mutating func intern(_ key: String) -> EntryID { hasher.withHashed(key) { intern(key, $0) } }
 
-    /// The key of a number that is in use.
+    /// Returns the key of a number that is in use.
     package func key(of number: EntryID) -> String { names[Int(number)] }
 
-    /// Takes a number back, to be given to another key.
+    /// Releases a number, which may then be assigned to another key.
     package mutating func release(_ number: EntryID) {
         let mask = mask
         var hole = hashes[number] & mask
@@ -81,7 +84,7 @@ package struct KeyTable: ~Copyable {
         var next = (hole &+ 1) & mask
         while places[next].number != .none {
             let home = places[next].hash & mask
-            // Whoever sits behind the hole moves into it, unless its own place lies between the two.
+            // A slot behind the hole moves into it, unless its home lies between the two.
             if (next &- home) & mask >= (next &- hole) & mask {
                 places[hole] = places[next]
                 hole = next

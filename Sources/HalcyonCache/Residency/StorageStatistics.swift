@@ -1,33 +1,148 @@
-/// How often something was asked for, and found.
+import HalcyonEviction
+
+/// The numbers of hits and misses.
 public struct HitCounts: Sendable, Equatable {
-    /// Found.
+    /// The look-ups that found a value.
     public var hits = 0
-    /// Absent or expired.
+    /// The look-ups that found no value, or an expired one.
     public var misses = 0
 
-    /// Counts, 0 unless given.
+    /// Creates counts, by default 0.
     public init(hits: Int = 0, misses: Int = 0) {
         self.hits = hits
         self.misses = misses
     }
 }
 
-/// What a storage counted since it was made.
+/// The counts of a storage since it was created.
 public struct StorageStatistics: Sendable, Equatable {
     /// The look-ups.
     public var lookUps = HitCounts()
-    /// The look-ups by category: those the caller names, or on a hit those of the entry.
+    /// The look-ups by category: the categories that the caller named, and on a hit those of the entry.
     public var lookUpsByCategory: [String: HitCounts] = [:]
-    /// What was stored and kept.
+    /// The stores that were kept.
     public var stores = 0
-    /// What was to be stored and was not admitted: too large, or refused by the policy.
+    /// The stores that were not admitted, because the value was too large or the policy refused it.
     public var refusals = 0
-    /// Who left, by reason.
-    public var departures: [DepartureReason: Int] = [:]
-    /// What is held by category; an entry counts in each of its categories.
+    /// The removals by reason.
+    public var removals: [RemovalReason: Int] = [:]
+    /// The contents by category. An entry counts in each of its categories.
     public var useByCategory: [String: CategoryUse] = [:]
-    /// What all residents cost together.
+    /// The total size of all values.
     public var cost = 0
-    /// The number of residents.
+    /// The number of values.
     public var count = 0
+}
+
+/// The contents of a storage that belong to a category.
+public struct CategoryUse: Sendable, Equatable {
+    /// The number of entries.
+    public var count = 0
+    /// The total size of the entries.
+    public var cost = 0
+
+    /// Creates a value, by default 0 entries.
+    public init(count: Int = 0, cost: Int = 0) {
+        self.count = count
+        self.cost = cost
+    }
+}
+
+/// The counters of a storage, partly by category. Categories and their sets are numbers of the storage's
+/// ``CategoryTable``.
+///
+/// A hit is counted by category set, which is one addition. Reading the statistics adds the hits of a set to each of
+/// its categories.
+struct StorageCounters: ~Copyable {
+    var stores = 0
+    var refusals = 0
+    var removals = RemovalCounts()
+    private var hitsBySet = SlotArray<Int>(repeating: 0)
+    /// The hits of an ``ImageCache`` by the set of the categories that it named; set 0 if it named none.
+    private var tierHitsBySet = SlotArray<Int>(repeating: 0)
+    private var misses = 0
+    private var missesByCategory: [Int] = []
+    private var uses: [CategoryUse] = []
+
+    func use(_ category: UInt32) -> CategoryUse {
+        Int(category) < uses.count ? uses[Int(category)] : CategoryUse()
+    }
+
+    @inline(__always)
+    mutating func hit(_ set: CategorySetID) { hitsBySet[set] &+= 1 }
+
+    @inline(__always)
+    mutating func tierHit(_ set: CategorySetID) { tierHitsBySet[set] &+= 1 }
+
+    /// Returns the hits of an ``ImageCache``: in total, and by the categories that it named. O(categories of all
+    /// sets).
+    func tierHits(_ table: CategoryTable) -> (all: Int, byCategory: [String: Int]) {
+        var (all, byCategory) = (0, [String: Int]())
+        for (set, members) in table.members.enumerated() {
+            let hits = tierHitsBySet[CategorySetID(set)]
+            if hits == 0 { continue }
+            all += hits
+            for member in members { byCategory[table.names[Int(member)], default: 0] += hits }
+        }
+        return (all, byCategory)
+    }
+
+    mutating func missed(named names: [String], in table: inout CategoryTable) {
+        misses += 1
+        for name in names {
+            let member = Int(table.intern(name))
+            while missesByCategory.count <= member { missesByCategory.append(0) }
+            missesByCategory[member] += 1
+        }
+    }
+
+    /// Counts misses for which no categories were named.
+    mutating func missed(_ count: Int) { misses += count }
+
+    mutating func added(_ members: [UInt32], cost: Int) {
+        stores += 1
+        add(members, count: 1, cost: cost)
+    }
+
+    mutating func removed(_ members: [UInt32], cost: Int) { add(members, count: -1, cost: -cost) }
+
+    mutating func moved(from old: [UInt32], to new: [UInt32], cost: Int) {
+        add(old, count: -1, cost: -cost)
+        add(new, count: 1, cost: cost)
+    }
+
+    private mutating func add(_ members: [UInt32], count: Int, cost: Int) {
+        for member in members {
+            extend(to: member)
+            uses[Int(member)].count += count
+            uses[Int(member)].cost += cost
+        }
+    }
+
+    private mutating func extend(to member: UInt32) {
+        while uses.count <= Int(member) { uses.append(CategoryUse()) }
+    }
+
+    /// Returns the counts by the names of a table. O(categories of all sets).
+    func statistics(_ table: CategoryTable, cost: Int, count: Int) -> StorageStatistics {
+        var result = StorageStatistics()
+        var lookUps = [HitCounts](repeating: HitCounts(), count: table.names.count)
+        result.lookUps.misses = misses
+        for (category, misses) in missesByCategory.enumerated() { lookUps[category].misses = misses }
+        for (set, members) in table.members.enumerated() {
+            let hits = hitsBySet[CategorySetID(set)]
+            result.lookUps.hits += hits
+            for member in members { lookUps[Int(member)].hits += hits }
+        }
+        result.stores = stores
+        result.refusals = refusals
+        result.removals = removals.byReason
+        result.cost = cost
+        result.count = count
+        for (name, lookUps) in zip(table.names, lookUps) where lookUps != HitCounts() {
+            result.lookUpsByCategory[name] = lookUps
+        }
+        for (name, use) in zip(table.names, uses) where use.count > 0 { result.useByCategory[name] = use }
+        return result
+    }
 }

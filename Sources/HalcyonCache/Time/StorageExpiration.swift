@@ -1,22 +1,24 @@
 import Foundation
 
-/// When a stored value expires.
+/// The expiration of a stored value.
 public enum StorageExpiration: Sendable, Equatable {
-    /// Never.
+    /// The value never expires.
     case never
-    /// So many seconds after it was stored, or after it was read where reading extends (``ExpirationExtending``).
+    /// The value expires so many seconds after the store, or after the last access if accesses extend the expiration
+    /// (``ExpirationExtending``).
     case seconds(TimeInterval)
-    /// So many days after that.
+    /// The value expires so many days after the store, or after the last access.
     case days(Int)
-    /// At a date, which reading does not move.
+    /// The value expires at a date, which accesses do not change.
     case date(Date)
-    /// At once: storing such a value does nothing.
+    /// The value has expired already; storing it has no effect.
     case expired
 
-    /// Whether it lies at or before `time`, in microseconds since 1970.
+    /// Returns whether the expiration is at or before `time`, in microseconds since 1970.
     func isPast(at time: Int64) -> Bool { deadline(from: time) <= time }
 
-    /// The microseconds since 1970 at which what is stored or read at `time` expires; `Int64.max` if never.
+    /// Returns the expiration of a value that is stored or read at `time`, in microseconds since 1970; `Int64.max` if
+    /// never.
     func deadline(from time: Int64) -> Int64 {
         switch self {
         case .never: .max
@@ -38,12 +40,52 @@ public enum StorageExpiration: Sendable, Equatable {
     }
 }
 
-/// What reading a value does to its expiration.
+/// The effect of an access on the expiration of a value.
 public enum ExpirationExtending: Sendable, Equatable {
-    /// Nothing.
+    /// The expiration does not change.
     case none
-    /// The time for which it was stored starts anew.
+    /// The value's time to live restarts.
     case cacheTime
-    /// It expires as given, from now on.
+    /// The value gets a new expiration, which counts from the access.
     case expirationTime(StorageExpiration)
+}
+
+/// The effect of a hit on an entry's deadline, according to the entry's expiration. 8 bytes.
+struct Renewal: BitwiseCopyable {
+    /// The microseconds from a hit to the new deadline; `Int64.max` for never, -1 if a hit does not change the
+    /// deadline.
+    let span: Int64
+
+    /// A hit does not change the deadline.
+    static let none = Renewal(span: -1)
+
+    init(span: Int64) { self.span = span }
+
+    init(_ expiration: StorageExpiration) {
+        span =
+            switch expiration {
+            case .never: .max
+            case .seconds, .days: max(expiration.deadline(from: 0), 0)
+            case .date, .expired: -1
+            }
+    }
+
+    /// Returns the deadline after a hit at `time`; `nil` if it does not change.
+    @inline(__always)
+    func deadline(from time: Int64) -> Int64? {
+        if span < 0 { return nil }
+        return span >= .max - time ? .max : time &+ span
+    }
+}
+
+extension ExpirationExtending {
+    /// Returns the deadline after a hit at `time` on an entry with this renewal; `nil` if it does not change.
+    @inline(__always)
+    func deadline(from time: Int64, renewal: Renewal) -> Int64? {
+        switch self {
+        case .none: nil
+        case .cacheTime: renewal.deadline(from: time)
+        case .expirationTime(let expiration): expiration.deadline(from: time)
+        }
+    }
 }

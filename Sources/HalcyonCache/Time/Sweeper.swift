@@ -1,17 +1,19 @@
 import HalcyonSupport
 import Synchronization
 
-/// Calls something again and again, at an interval that may change, until it goes.
+/// Calls a closure periodically, at an interval that may change, until the sweeper is released.
 ///
-/// It needs no run loop and keeps nobody alive: `work` returns `false` when there is nobody left to work for.
+/// It needs no run loop. It does not retain the object that it works for: `work` returns `false` once that object no
+/// longer exists.
 final class Sweeper: Sendable {
     private let task = Mutex<Task<Void, Never>?>(nil)
 
-    /// Starts calling; what was started before ends. The work is first done after one interval.
+    /// Starts the calls, and ends those of an earlier start. The first call is after one interval.
     ///
     /// - Parameters:
-    ///   - interval: the microseconds between two calls, asked for before each; at least one millisecond.
-    ///   - work: returns whether to go on.
+    ///   - interval: returns the microseconds until the next call; `nil` ends the calls. Less than one millisecond
+    ///     counts as one millisecond.
+    ///   - work: returns whether to continue.
     func start(
         clock: any CacheClock, interval: @escaping @Sendable () -> Int64?, work: @escaping @Sendable () async -> Bool
     ) {
@@ -27,7 +29,7 @@ final class Sweeper: Sendable {
         }
     }
 
-    /// Ends it.
+    /// Ends the calls.
     func stop() {
         task.withLock { old in
             old?.cancel()

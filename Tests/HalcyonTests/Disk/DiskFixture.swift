@@ -10,7 +10,7 @@ import Testing
 final class DiskFixture {
     let folder: TemporaryFolder
     let clock = ManualClock()
-    let left = Departures()
+    let left = Removals()
 
     init(on disk: SmallDisk? = nil) throws { folder = try TemporaryFolder(in: disk?.path) }
 
@@ -28,7 +28,7 @@ final class DiskFixture {
     ) throws -> DiskStorage<Data> {
         try DiskStorage(
             config: config(change), configured: PolicyCatalogue.standard.livePolicy(policy), clock: clock,
-            flushDelay: flushDelay, onStep: onStep, beforeListing: beforeListing, onDeparture: left.note)
+            flushDelay: flushDelay, onStep: onStep, beforeListing: beforeListing, onRemoval: left.note)
     }
 
     /// Closes a storage, and returns when its work in the background has ended, too.
@@ -54,23 +54,23 @@ final class DiskFixture {
         return found
     }
 
-    /// The ledger and the files agree, to the byte.
+    /// The entries and the files agree, to the byte.
     func expectAgreement(_ disk: DiskStorage<Data>, sourceLocation: SourceLocation = #_sourceLocation) throws {
         let found = try files()
         disk.files.waitUntilListed()
-        let ledger = disk.files.state.withLock { state in
+        let entries = disk.files.state.withLock { state in
             Dictionary(
-                uniqueKeysWithValues: state.ledger.residents { _, _ in true }.map {
-                    (state.ledger.key(of: $0), state.ledger.cost(of: $0))
+                uniqueKeysWithValues: state.entries.residents { _, _ in true }.map {
+                    (state.entries.key(of: $0), state.entries.cost(of: $0))
                 })
         }
-        #expect(ledger == found, sourceLocation: sourceLocation)
+        #expect(entries == found, sourceLocation: sourceLocation)
         #expect(disk.totalSize == found.values.reduce(0, +), sourceLocation: sourceLocation)
         #expect(disk.count == found.count, sourceLocation: sourceLocation)
     }
 }
 
-/// Files and ledger agree in number and size, no part is left, and every value of the keys `key-0` and up is whole.
+/// Files and entries agree in number and size, no part is left, and every value of the keys `key-0` and up is whole.
 ///
 /// - Returns: how many values there are.
 func expectWholeValues(

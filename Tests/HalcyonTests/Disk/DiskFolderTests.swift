@@ -86,7 +86,7 @@ struct DiskFolderTests {
             fixture.clock.advance(by: 1)
             try await Task.sleep(for: .milliseconds(1))
         }
-        // The file goes first, and its departure is noted after that.
+        // The file goes first, and its removal is noted after that.
         await waitUntil { !fixture.left.all.isEmpty }
         #expect(disk.count == 1 && fixture.left.all.map(\.reason) == [.expired])
     }

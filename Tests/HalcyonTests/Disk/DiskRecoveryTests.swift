@@ -92,8 +92,8 @@ struct DiskRecoveryTests {
 
     @Test("Files and rows are put together: the files are the truth")
     func merging() {
-        func row(_ name: String, length: Int, accessed: Int64, expires: Int64) -> DiskIndex.Row {
-            DiskIndex.Row(
+        func row(_ name: String, length: Int, accessed: Int64, expires: Int64) -> IndexDatabase.Row {
+            IndexDatabase.Row(
                 name: name, size: 512, length: length, accessed: accessed, expires: expires, renewal: 5, fingerprint: 9,
                 categories: ["k"])
         }

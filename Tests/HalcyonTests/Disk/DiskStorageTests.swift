@@ -152,10 +152,10 @@ struct DiskStorageTests {
     @Test("row 9: the block that computes the directory is called once and let go")
     func pathBlock() throws {
         let calls = Mutex(0)
-        weak var owner: Departures?
+        weak var owner: Removals?
         let disk: DiskStorage<Data>
         do {
-            let kept = Departures()
+            let kept = Removals()
             owner = kept
             disk = try fixture.open {
                 $0.cachePathBlock = { [kept] directory, name in
@@ -209,7 +209,7 @@ struct DiskStorageTests {
         try fixture.expectAgreement(disk)
     }
 
-    @Test("A store and a removal of the same key by many threads leave files and ledger alike")
+    @Test("A store and a removal of the same key by many threads leave files and entries alike")
     func threads() async throws {
         let disk = try fixture.open { $0.sizeLimit = 200_000 }
         await withTaskGroup { group in

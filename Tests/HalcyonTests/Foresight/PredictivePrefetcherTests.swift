@@ -303,11 +303,11 @@ struct PredictivePrefetcherTests: PredictiveTests {
         #expect(await heard(["x", "y", "z"]) == (most + 3, 3))
     }
 
-    @Test("Departures leave room for accesses, and a lost access is waited for like any other")
-    func boundOfDepartures() throws {
+    @Test("Removals leave room for accesses, and a lost access is waited for like any other")
+    func boundOfRemovals() throws {
         let inbox = ForesightInbox()
-        let departure = Departure(key: "a", cost: 1, categories: [], reason: .evicted)
-        for _ in 0..<ForesightInbox.bound { inbox.put(.departed(.memory, departure)) }
+        let removal = Removal(key: "a", cost: 1, categories: [], reason: .evicted)
+        for _ in 0..<ForesightInbox.bound { inbox.put(.removed(.memory, removal)) }
         let access = RecordedAccess(time: 5, key: "a", cost: 1, categories: [], user: nil, outcome: .memory)
         #expect(inbox.put(.accessed(access)))
         for _ in 0..<ForesightInbox.bound { inbox.put(.wanted(resource("a"), processor: "")) }
@@ -316,6 +316,6 @@ struct PredictivePrefetcherTests: PredictiveTests {
         #expect(try #require(inbox.waiting) == (5, 5))
         let (events, lost) = inbox.take()
         #expect(events.count == ForesightInbox.bound)
-        #expect(lost == ForesightInbox.Lost(accesses: 1, departures: ForesightInbox.bound / 2))
+        #expect(lost == ForesightInbox.Lost(accesses: 1, removals: ForesightInbox.bound / 2))
     }
 }

@@ -339,7 +339,7 @@ struct DiskOwnerTests {
         #expect(await cache.diskStorageSize() == 0)
         #expect(await cache.use(category: "c").disk == CategoryUse())
         #expect(cache.diskStorage?.count == 0 && !cache.isCached(forKey: "z"))
-        #expect(cache.statistics.disk.departures == [.lost: 2])
+        #expect(cache.statistics.disk.removals == [.lost: 2])
         try await cache.store(Blob(cost: 5), forKey: "c").diskCacheResult.get()
         #expect(await cache.diskStorageSize() == 4_096)
         #expect(try fixture.files().count == 1)

@@ -54,8 +54,8 @@ struct SimulatedEqualsLiveCacheTests {
         var (memory, disk): ([String], [String]) = ([], [])
         for await event in events {
             if case .store("the end", _) = event { break }
-            if case .departure(.memory, let one) = event, one.reason == .evicted { memory.append(one.key) }
-            if case .departure(.disk, let one) = event, one.reason == .evicted { disk.append(one.key) }
+            if case .removal(.memory, let one) = event, one.reason == .evicted { memory.append(one.key) }
+            if case .removal(.disk, let one) = event, one.reason == .evicted { disk.append(one.key) }
         }
         #expect(memory == memoryVictims.map { "\($0)" })
         let naming = DiskStorageConfig(name: "any").naming

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Image cache: statistics, events and the recorder", .timeLimit(.minutes(10)))
 struct StatisticsTests {
-    @Test("row 35: costs, counts, hits by tier and category, departures by reason can be read at any time")
+    @Test("row 35: costs, counts, hits by tier and category, removals by reason can be read at any time")
     func statistics() async throws {
         let fixture = try CacheFixture(memory: .lasting(cost: 20))
         let cache = fixture.cache
@@ -27,7 +27,7 @@ struct StatisticsTests {
                 "c0": TierCounts(memory: 1, disk: 1), "all": TierCounts(memory: 1, disk: 1), "c1": TierCounts(none: 1),
             ])
         #expect(statistics.memory.cost == 20 && statistics.memory.count == 2)
-        #expect(statistics.memory.departures == [.evicted: 2])
+        #expect(statistics.memory.removals == [.evicted: 2])
         #expect(statistics.memory.lookUps == HitCounts(hits: 1, misses: 2))
         #expect(statistics.memory.stores == 4)
         #expect(
@@ -148,7 +148,7 @@ struct StatisticsTests {
         #expect(
             heard == [
                 .store(key: "a", categories: ["x"]), .store(key: "b", categories: []),
-                .departure(.memory, Departure(key: "a", cost: 10, categories: ["x"], reason: .evicted)),
+                .removal(.memory, Removal(key: "a", cost: 10, categories: ["x"], reason: .evicted)),
                 .lookUp(key: "b", .memory, categories: []), .lookUp(key: "c", .none, categories: []),
             ])
     }

@@ -9,10 +9,10 @@ import Testing
 struct ChangedLimitTests {
     /// Who was found and who left, when a storage serves a trace under a limit of 500 that it is given now.
     private func serve(_ policy: String, startingFrom limit: Int) throws -> (found: [Bool], left: [String]) {
-        let left = Departures()
+        let left = Removals()
         let memory = try MemoryStorage<Blob>(
             config: .lasting(cost: limit), policyNamed: policy, in: .standard, clock: ManualClock(),
-            onDeparture: left.note)
+            onRemoval: left.note)
         memory.withConfig { $0.totalCostLimit = 500 }
         let found = MicroTrace(.mixed, sizes: .varied, count: 4_000).accesses.map { access -> Bool in
             let (key, context) = ("\(access.entry)", AccessContext(categories: ["c\(access.categories)"]))

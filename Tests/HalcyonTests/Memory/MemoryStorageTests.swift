@@ -42,12 +42,12 @@ struct MemoryStorageTests {
 
     @Test("row 3: every policy that can serve live keeps its bounds and loses nothing but what left", arguments: names)
     func everyPolicy(name: String) throws {
-        let left = Departures()
+        let left = Removals()
         let memory = try MemoryStorage<Blob>(
-            config: .lasting(cost: 500, count: 60), policyNamed: name, in: .standard, onDeparture: left.note)
+            config: .lasting(cost: 500, count: 60), policyNamed: name, in: .standard, onRemoval: left.note)
         var random = SplitMix64(seed: 11)
         var stored: [String: Int] = [:]
-        var departed = 0
+        var removedCount = 0
         for step in 0..<3_000 {
             let key = "k\(min(random.next(below: 300), random.next(below: 300)))"
             let context = AccessContext(categories: ["c\(key.utf8.count)"], user: "u\(step % 3)")
@@ -62,14 +62,14 @@ struct MemoryStorageTests {
             if step % 500 == 250 { memory.trim(toCost: 200) }
             if step % 700 == 350 { memory.withConfig { $0.totalCostLimit = 300 } }
             if step % 700 == 450 { memory.withConfig { $0.totalCostLimit = 500 } }
-            for departure in left.all[departed...] { stored[departure.key] = nil }
-            departed = left.all.count
+            for removal in left.all[removedCount...] { stored[removal.key] = nil }
+            removedCount = left.all.count
             let limit = step % 700 >= 350 && step % 700 < 450 ? 300 : 500
             #expect(memory.totalCost <= limit && memory.count <= 60)
             #expect(memory.totalCost == stored.values.reduce(0, +))
             #expect(memory.count == stored.count)
         }
-        #expect(memory.core.state.withLock { $0.ledger.keys.bound } <= 300)
+        #expect(memory.core.state.withLock { $0.entries.keys.bound } <= 300)
     }
 
     static let names = PolicyCatalogue.liveNames
@@ -98,8 +98,8 @@ struct MemoryStorageTests {
 
     @Test("row 20: a lower limit trims at once; a value over the limit is refused and evicts nobody")
     func limits() {
-        let left = Departures()
-        let memory = MemoryStorage<Blob>(config: .lasting(cost: 10), onDeparture: left.note)
+        let left = Removals()
+        let memory = MemoryStorage<Blob>(config: .lasting(cost: 10), onRemoval: left.note)
         for key in ["a", "b", "c", "d"] { memory.store(value: Blob(cost: 2), forKey: key) }
         #expect(!memory.store(value: Blob(cost: 11), forKey: "huge"))
         #expect(left.keys == [])
@@ -116,8 +116,8 @@ struct MemoryStorageTests {
 
     @Test("row 21: overwriting replaces the cost, also with a value that is too large to keep")
     func overwriting() {
-        let left = Departures()
-        let memory = MemoryStorage<Blob>(config: .lasting(cost: 10), onDeparture: left.note)
+        let left = Removals()
+        let memory = MemoryStorage<Blob>(config: .lasting(cost: 10), onRemoval: left.note)
         memory.store(value: Blob("old", cost: 4), forKey: "a")
         memory.store(value: Blob("new", cost: 7), forKey: "a")
         #expect(memory.totalCost == 7)
@@ -127,7 +127,7 @@ struct MemoryStorageTests {
         #expect(left.all == [])
         memory.store(value: Blob("huge", cost: 70), forKey: "a")
         #expect(memory.value(forKey: "a") == nil)
-        #expect(left.all == [Departure(key: "a", cost: 7, categories: [], reason: .outdated)])
+        #expect(left.all == [Removal(key: "a", cost: 7, categories: [], reason: .outdated)])
         #expect(memory.totalCost == 0 && memory.count == 0)
     }
 

@@ -27,9 +27,9 @@ struct SimulatedEqualsLiveTests {
             reference.define(categorySet: set, members: Array(trace.categorySets[set]))
         }
         let clock = ManualClock(seconds: 0)
-        let left = Departures()
+        let left = Removals()
         let memory = MemoryStorage<Blob>(
-            config: .lasting(cost: capacity), configured: policy, seed: 1, clock: clock, onDeparture: left.note)
+            config: .lasting(cost: capacity), configured: policy, seed: 1, clock: clock, onRemoval: left.note)
         if inLanes { memory.core.state.takeAllLanes() }
         var (hits, firstDifference) = (0, Int?.none)
         for request in 0..<trace.count {

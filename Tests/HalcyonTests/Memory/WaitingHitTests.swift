@@ -9,11 +9,11 @@ struct WaitingHitTests {
     /// A storage that reads in lanes from the start, under the policy that writes down what it is told. Nobody else uses it: its
     /// sweeper has looked at the configuration, and sleeps.
     private func storage(
-        seed: UInt64, _ config: MemoryStorageConfig, clock: ManualClock, left: Departures = Departures(),
+        seed: UInt64, _ config: MemoryStorageConfig, clock: ManualClock, left: Removals = Removals(),
         sleepers: Int = 1
     ) async -> MemoryStorage<Blob> {
         let memory = MemoryStorage<Blob>(
-            config: config, policy: RecordingPolicy.self, seed: seed, clock: clock, onDeparture: left.note)
+            config: config, policy: RecordingPolicy.self, seed: seed, clock: clock, onRemoval: left.note)
         await clock.waitForSleepers(sleepers)
         memory.core.state.takeAllLanes()
         return memory
@@ -25,9 +25,9 @@ struct WaitingHitTests {
         let clock = ManualClock(seconds: 100)
         var config = MemoryStorageConfig.lasting(cost: 300)
         config.expiration = .seconds(20)
-        let left = [Departures(), Departures()]
+        let left = [Removals(), Removals()]
         let plain = MemoryStorage<Blob>(
-            config: config, policy: RecordingPolicy.self, seed: 1_000 + run, clock: clock, onDeparture: left[0].note)
+            config: config, policy: RecordingPolicy.self, seed: 1_000 + run, clock: clock, onRemoval: left[0].note)
         let inLanes = await storage(seed: 2_000 + run, config, clock: clock, left: left[1], sleepers: 2)
         var (random, mostWaiting) = (SplitMix64(seed: run), 0)
         for step in 0..<6_000 {
@@ -74,11 +74,11 @@ struct WaitingHitTests {
     @Test("Every policy decides in lanes as it does without", arguments: PolicyCatalogue.liveNames)
     func everyPolicy(name: String) throws {
         let clock = ManualClock()
-        let left = [Departures(), Departures()]
+        let left = [Removals(), Removals()]
         let storages = try left.map {
             try MemoryStorage<Blob>(
                 config: .lasting(cost: 500, count: 60), policyNamed: name, in: .standard, clock: clock,
-                onDeparture: $0.note)
+                onRemoval: $0.note)
         }
         storages[1].core.state.takeAllLanes()
         var random = SplitMix64(seed: 17)
@@ -149,7 +149,7 @@ struct WaitingHitTests {
     @Test("What expires while a hit on it waits had that hit at its time")
     func expiryBetween() async {
         let clock = ManualClock(seconds: 0)
-        let left = Departures()
+        let left = Removals()
         let memory = await storage(seed: 3_004, .lasting(cost: 10), clock: clock, left: left)
         memory.store(value: Blob(), forKey: "a", expiration: .seconds(10))
         clock.advance(by: 5)

@@ -8,13 +8,13 @@ import Testing
 @Suite("Category rules", .timeLimit(.minutes(10)))
 struct CategoryRuleTests {
     let clock = ManualClock()
-    let left = Departures()
+    let left = Removals()
 
     func storage(_ rules: [String: CategoryRule], cost: Int = 10, policy: String = "lru") throws -> MemoryStorage<Blob>
     {
         MemoryStorage(
             config: .lasting(cost: cost, rules: rules), configured: try PolicyCatalogue.standard.livePolicy(policy),
-            clock: clock, onDeparture: left.note)
+            clock: clock, onRemoval: left.note)
     }
 
     func store(_ memory: MemoryStorage<Blob>, _ keys: String..., category: String?, cost: Int = 1) {

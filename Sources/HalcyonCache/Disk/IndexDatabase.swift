@@ -2,21 +2,21 @@ import Foundation
 import GRDB
 import HalcyonAccessLog
 
-/// What a disk storage knows of its files beside what they tell themselves, in SQLite: categories, the keys' fingerprints,
-/// and access times finer than a file system may keep them.
+/// The SQLite database of a disk storage, for data that files cannot contain: categories, fingerprints of keys, and
+/// access times with a higher resolution than that of the file system.
 ///
-/// The files are the truth: the index may lag behind them by what was not flushed before the process ended, and may be
-/// lost altogether; ``DiskRecovery`` puts the two together. It is therefore thrown away whenever SQLite finds fault with
-/// it, though not when only the disk is full or cannot be written.
-final class DiskIndex: Sendable {
-    /// One file.
+/// The files are authoritative. The database may lack the changes that were not flushed before the process ended, and
+/// it may be lost; ``DiskRecovery`` merges the two. It is therefore deleted when SQLite finds it damaged. It is not
+/// deleted if the disk is full or read-only.
+final class IndexDatabase: Sendable {
+    /// The row of a file.
     struct Row: Equatable {
         var name: String
         var size: Int
         var length: Int
         var accessed: Int64
         var expires: Int64
-        /// The microseconds that a read gives; see ``Renewal``.
+        /// The microseconds from an access to the new expiration; see ``Renewal``.
         var renewal: Int64
         var fingerprint: UInt64
         var categories: [String]
@@ -26,32 +26,32 @@ final class DiskIndex: Sendable {
     private let queue: DatabaseQueue
     private let identity: FileIdentity?
 
-    /// Opens the index in a folder and reads it, or begins a new one where there is none or a damaged one.
+    /// Opens the database in a folder and reads its rows. If there is none or it is damaged, it creates a new one.
     ///
-    /// - Throws: what SQLite throws if it cannot be opened now, or none be made.
-    static func open(in folder: URL) throws -> (index: DiskIndex, rows: [Row]) {
+    /// - Throws: the error of SQLite if the database can be neither opened nor created.
+    static func open(in folder: URL) throws -> (database: IndexDatabase, rows: [Row]) {
         let path = folder.appendingPathComponent("index.sqlite").path
         do {
-            let index = DiskIndex(queue: try open(path))
-            return (index, try index.rows())
+            let database = IndexDatabase(queue: try open(path))
+            return (database, try database.rows())
         } catch let error as DatabaseError where isDamage(error) {
             for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) }
-            return (DiskIndex(queue: try open(path)), [])
+            return (IndexDatabase(queue: try open(path)), [])
         }
     }
 
-    /// What an index tells that cannot be opened for writing, because the disk is full or read-only: all that was written
-    /// back into it when it was closed last. O(rows).
+    /// Reads the rows of a database that cannot be opened for writing, because the disk is full or read-only. They
+    /// include all changes up to the last time that it was closed. O(rows).
     static func rowsOfClosed(in folder: URL) throws -> [Row] {
         let path = folder.appendingPathComponent("index.sqlite").path
         var configuration = Configuration()
         configuration.readonly = true
         let name = path.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed) ?? path
         let queue = try DatabaseQueue(path: "file:\(name)?immutable=1", configuration: configuration)
-        return try DiskIndex(queue: queue).rows()
+        return try IndexDatabase(queue: queue).rows()
     }
 
-    /// Whether an error is the file's own fault.
+    /// Returns whether an error shows that the file is damaged.
     private static func isDamage(_ error: DatabaseError) -> Bool {
         switch error.resultCode {
         case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_ERROR: true
@@ -64,7 +64,7 @@ final class DiskIndex: Sendable {
         identity = FileIdentity(queue.path)
     }
 
-    /// Whether the file that is open is the one at its path still.
+    /// Whether the open file is still the one at its path.
     var isInPlace: Bool { identity != nil && FileIdentity(queue.path) == identity }
 
     private static func open(_ path: String) throws -> DatabaseQueue {
@@ -76,7 +76,7 @@ final class DiskIndex: Sendable {
         try queue.write { database in
             let found = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
             if found != version {
-                // An index of another version is no loss: the files tell what matters.
+                // A database of another version is deleted: the files contain what is essential.
                 try database.execute(
                     sql: """
                         DROP TABLE IF EXISTS entry;
@@ -92,12 +92,12 @@ final class DiskIndex: Sendable {
         return queue
     }
 
-    /// All rows. O(rows).
+    /// Reads all rows. O(rows).
     func rows() throws -> [Row] {
         try queue.read { database in try [Row](fetching: database) }
     }
 
-    /// Writes some rows and removes others, all or nothing.
+    /// Writes rows and removes others in one transaction.
     func update(_ rows: [Row], removing names: [String]) throws {
         try queue.write { database in
             let insert = try database.cachedStatement(
@@ -113,7 +113,7 @@ final class DiskIndex: Sendable {
         }
     }
 
-    /// A list of names as JSON; most have none, which costs nothing.
+    /// Encodes names as JSON. An empty list, the common case, is an empty text.
     private static func text(_ categories: [String]) -> String {
         if categories.isEmpty { return "" }
         return (try? String(decoding: JSONEncoder().encode(categories), as: UTF8.self)) ?? ""
@@ -125,7 +125,7 @@ final class DiskIndex: Sendable {
     }
 }
 
-extension [DiskIndex.Row] {
+extension [IndexDatabase.Row] {
     fileprivate init(fetching database: Database) throws {
         let cursor = try GRDB.Row.fetchCursor(
             database,
@@ -138,9 +138,9 @@ extension [DiskIndex.Row] {
                 let fingerprint = Int64.fromDatabaseValue(row[6]), let categories = String.fromDatabaseValue(row[7])
             else { throw DatabaseError(resultCode: .SQLITE_CORRUPT) }
             append(
-                DiskIndex.Row(
+                IndexDatabase.Row(
                     name: name, size: size, length: length, accessed: accessed, expires: expires, renewal: renewal,
-                    fingerprint: UInt64(bitPattern: fingerprint), categories: DiskIndex.categories(categories)))
+                    fingerprint: UInt64(bitPattern: fingerprint), categories: IndexDatabase.categories(categories)))
         }
     }
 }
