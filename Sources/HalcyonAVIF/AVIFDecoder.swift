@@ -2,20 +2,22 @@ import CAVIF
 import Foundation
 import HalcyonImages
 
-/// Reads AVIF by libavif; register it where AVIF is wanted.
+/// A decoder of AVIF files with libavif. Register it to decode AVIF.
 ///
 /// ```swift
 /// ImageCodecs.standard.register(AVIFDecoder())
 /// ```
 ///
-/// Of a sequence the first picture is decoded. Pictures are turned as the file says. Depths over 8 bits are rounded; colours are not
-/// converted from profiles. A program that uses this product links with libavif (Debian: libavif-dev); where the headers were missing at
-/// build time, every file is refused with `ImageError.unsupported(_:feature:)`.
+/// It decodes the first picture of a sequence, in its display orientation. Depths over 8 bits are rounded to 8. Colours are not converted
+/// from profiles.
+///
+/// A program that uses this product links with libavif (Debian: libavif-dev). If the headers were missing at build time, every file
+/// throws `ImageError.unsupported(_:feature:)`.
 public struct AVIFDecoder: ImageDecoding {
-    /// The decoder.
+    /// Creates the decoder.
     public init() {}
 
-    /// Returns `ImageFormat.avif` for files whose first box names the brand `avif` or `avis`.
+    /// Returns `ImageFormat.avif` for files whose first box has the brand `avif` or `avis`.
     public func format(of data: Data) -> ImageFormat? {
         let head = [UInt8](data.prefix(256))
         guard head.count >= 16, head[4..<8].elementsEqual("ftyp".utf8) else { return nil }

@@ -2,22 +2,22 @@ import CImageCodecs
 import Foundation
 import HalcyonImages
 
-/// The frames of an animated PNG (PNG, third edition, section 11.3.6), each handed to libpng as a PNG file of its own.
+/// The frames of an animated PNG (PNG, third edition, section 11.3.6), each passed to libpng as a separate PNG file.
 struct APNGFrames: AnimatedImageSource {
     let size: PixelSize
     let frames: [AnimationFrame]
     let plays: Int?
     private let data: Data
-    /// The header's bytes behind width and height.
+    /// The bytes of the header behind width and height.
     private let depth: [UInt8]
-    /// Palette, keyed transparency and whatever else stands before the data and tells colours.
+    /// The chunks before the data that affect colours, for example the palette and keyed transparency.
     private let shared: [Range<Int>]
-    /// Where the compressed data of each frame are.
+    /// The ranges of the compressed data of each frame.
     private let parts: [[Range<Int>]]
     private let conversion: ColorConversion?
     private let declaresAlpha: Bool
 
-    /// The frames; `nil` for a still picture.
+    /// Reads the frames; `nil` for a still picture.
     init?(_ data: Data, _ options: ImageDecodingOptions) throws {
         let walk = try data.withUnsafeBytes { (raw: UnsafeRawBufferPointer) throws in
             let image = try PNGImage(ByteView(raw))
@@ -54,7 +54,7 @@ struct APNGFrames: AnimatedImageSource {
         return picture.converted(by: conversion)
     }
 
-    /// What is read of the chunks, once.
+    /// The state of a single pass over the chunks.
     private struct Walk {
         let size: PixelSize
         let depth: [UInt8]
@@ -84,7 +84,7 @@ struct APNGFrames: AnimatedImageSource {
                     parts.append([])
                 } else if isKind("IDAT") {
                     hasData = true
-                    // Without a control before it, it is not part of the animation.
+                    // A picture without a control chunk before it is not part of the animation.
                     if !frames.isEmpty { parts[frames.count - 1].append(at + 8..<at + 8 + length) }
                 } else if isKind("fdAT"), isAnimated {
                     try Self.check(bytes.big(at + 8, 4), &sequence)
@@ -104,7 +104,7 @@ struct APNGFrames: AnimatedImageSource {
             }
         }
 
-        /// The chunks of an animation are numbered in their order.
+        /// Checks the sequence number of an animation's chunk.
         private static func check(_ number: Int?, _ sequence: inout Int) throws(ImageError) {
             guard number == sequence else {
                 throw ImageError.damaged(.png, reason: "the chunks of its animation are not in order")
@@ -130,7 +130,7 @@ struct APNGFrames: AnimatedImageSource {
     }
 }
 
-/// A PNG file that is put together of chunks.
+/// A PNG file that is assembled from chunks.
 private struct PNGFile {
     var bytes: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
 

@@ -2,28 +2,30 @@ import CImageCodecs
 import Foundation
 import HalcyonImages
 
-/// A file whose header was read: what it says of itself, and how its pixels are got.
+/// A file whose header has been read: its properties, and the decoding of its pixels.
 protocol CodedImage {
-    /// Reads the header, and as much of the structure as tells whether the file is whole.
+    /// Reads the header, and the structure as far as is necessary to detect a truncated file.
     init(_ bytes: ByteView) throws(ImageError)
 
     static var format: ImageFormat { get }
-    /// As stored, before it is turned.
+    /// The size as stored, before the orientation is applied.
     var size: PixelSize { get }
     var orientation: ImageOrientation { get }
     /// Whether the file can have transparent pixels.
     var declaresAlpha: Bool { get }
     /// The bytes of the embedded colour profile.
     func profile() -> [UInt8]?
-    /// The colour space that a profile must have to be applied to the pixels as they are decoded; `nil`: none can be.
+    /// The colour space that a profile must have to be applied to the decoded pixels; `nil` if no profile can be applied.
     var profileSpace: ColorProfile.Space? { get }
-    /// The size at which the codec can give pixels cheaply, the smallest that covers `wanted` on both axes.
+    /// Returns the smallest size that the codec can scale to while it decodes and that covers `wanted` on both axes.
     func size(covering wanted: PixelSize) -> PixelSize
-    /// The pixels of memory, 4 bytes each, that decoding at `size` takes: those of the picture, or the codec's buffer if that is larger.
+    /// Returns the memory that decoding at `size` takes, in pixels of 4 bytes: that of the picture or, if larger, of the codec's buffer.
     func allocatedPixels(at size: PixelSize) -> Int
-    /// The pixels at `size` (the stored one, or what ``size(covering:)`` gave), not turned, and whether the file was there to its end.
+    /// Returns the pixels in the stored orientation, and whether the file was complete.
+    ///
+    /// - Parameter size: the stored size, or a result of ``size(covering:)``.
     func pixels(at size: PixelSize, _ options: ImageDecodingOptions) throws(ImageError) -> (Bitmap, isComplete: Bool)
-    /// The frames of an animation; `nil` for a still picture. The data's indices begin at 0.
+    /// Returns the frames of an animation; `nil` for a still picture. The indices of `data` begin at 0.
     static func animation(of data: Data, _ options: ImageDecodingOptions) throws -> (any AnimatedImageSource)?
 }
 
@@ -33,7 +35,7 @@ extension CodedImage {
     func size(covering wanted: PixelSize) -> PixelSize { size }
     func allocatedPixels(at size: PixelSize) -> Int { size.pixelCount }
 
-    /// The pixels of a decoded picture in sRGB, as far as that is wanted and possible, and what was done.
+    /// Returns the pixels of a decoded picture, converted to sRGB if that is requested and possible, and the treatment of colours.
     func colors(of picture: Bitmap, _ options: ImageDecodingOptions) -> ([UInt8], Bitmap.Provenance.Colors) {
         guard let profile = profile() else { return (picture.pixels, .untagged) }
         guard let conversion = conversion(options, profile) else { return (picture.pixels, .kept) }
@@ -41,7 +43,7 @@ extension CodedImage {
         return (conversion.applied(to: picture.pixels), .converted)
     }
 
-    /// The conversion of the pixels to sRGB, as far as that is wanted and possible.
+    /// Returns the conversion of the pixels to sRGB; `nil` if it is not requested or not possible.
     func conversion(_ options: ImageDecodingOptions) -> ColorConversion? {
         profile().flatMap { conversion(options, $0) }
     }
@@ -51,12 +53,12 @@ extension CodedImage {
         return ColorProfile(profile)?.conversion(of: profileSpace)
     }
 
-    /// Throws what a codec's result means.
+    /// Throws the error of a codec's result.
     func check(_ result: codec_result) throws(ImageError) { try result.check(Self.format) }
 }
 
 extension codec_result {
-    /// Throws what a codec's result means.
+    /// Throws the error of the result; returns if there is none.
     func check(_ format: ImageFormat) throws(ImageError) {
         let text = withUnsafeBytes(of: message) { bytes in
             String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
@@ -72,9 +74,20 @@ extension codec_result {
 }
 
 extension Bitmap {
-    /// The picture in sRGB.
+    /// Returns the picture converted to sRGB.
     func converted(by conversion: ColorConversion?) -> Bitmap {
         guard let conversion, !conversion.isIdentity else { return self }
         return Bitmap(size: size, pixels: conversion.applied(to: pixels), isOpaque: isOpaque, provenance: provenance)
+    }
+
+    /// Returns the picture on a transparent canvas, with its top left corner at (`x`, `y`). It must lie inside the canvas. O(canvas).
+    func placed(on canvas: PixelSize, x: Int, y: Int) -> Bitmap {
+        guard canvas != size else { return self }
+        var all = [UInt8](repeating: 0, count: canvas.pixelCount * 4)
+        for row in 0..<height {
+            let to = ((y + row) * canvas.width + x) * 4
+            all.replaceSubrange(to..<to + width * 4, with: pixels[row * width * 4..<(row + 1) * width * 4])
+        }
+        return Bitmap(size: canvas, pixels: all, isOpaque: false)
     }
 }

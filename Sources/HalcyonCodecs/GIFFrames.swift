@@ -3,8 +3,8 @@ import HalcyonImages
 
 /// The frames of an animated GIF.
 ///
-/// Disposal to the background makes transparent, as browsers do, whatever the background colour is. A file that says to repeat n times
-/// is shown n + 1 times, 0 means for ever, and without a word it is shown once.
+/// Disposal to the background makes pixels transparent, as in browsers, for any background colour. A file with n repetitions is shown
+/// n + 1 times, and one with 0 repetitions endlessly. A file without a number is shown once.
 struct GIFFrames: AnimatedImageSource {
     let size: PixelSize
     let frames: [AnimationFrame]
@@ -12,7 +12,7 @@ struct GIFFrames: AnimatedImageSource {
     private let data: Data
     private let stored: [GIFImage.Frame]
 
-    /// The frames; `nil` if there is but one.
+    /// Reads the frames; `nil` if there is only one.
     init?(_ data: Data, _ options: ImageDecodingOptions) throws {
         let (size, stored, loops) = try data.withUnsafeBytes { (bytes: UnsafeRawBufferPointer) throws in
             let image = try GIFImage(ByteView(bytes))

@@ -1,8 +1,9 @@
 import Foundation
 import HalcyonImages
 
-/// A GIF file, decoded here: the first frame on its screen, the rest of which stays transparent (GIF89a specification, CompuServe 1990).
-/// All frames are ``GIFFrames``.
+/// A GIF file (GIF89a specification, CompuServe 1990). It is decoded without a library.
+///
+/// The picture is the first frame on the logical screen, whose other pixels are transparent. ``GIFFrames`` has all frames.
 struct GIFImage: CodedImage {
     static let format = ImageFormat.gif
     let size: PixelSize
@@ -10,7 +11,7 @@ struct GIFImage: CodedImage {
     let declaresAlpha = true
     private let bytes: ByteView
     private let globalColors: Range<Int>?
-    /// Where the first block begins.
+    /// The offset of the first block.
     private let blocks: Int
 
     init(_ bytes: ByteView) throws(ImageError) {
@@ -23,7 +24,7 @@ struct GIFImage: CodedImage {
         (globalColors, blocks) = try Self.colors(bytes, 13, flags)
     }
 
-    /// The colour table that `flags` announce at a place, and where it ends.
+    /// Returns the range of the colour table that `flags` announce at an offset, and the offset behind it.
     private static func colors(_ bytes: ByteView, _ at: Int, _ flags: UInt8) throws(ImageError) -> (Range<Int>?, Int) {
         guard flags & 0x80 != 0 else { return (nil, at) }
         let length = 3 << (Int(flags & 7) + 1)
@@ -31,7 +32,7 @@ struct GIFImage: CodedImage {
         return (at..<at + length, at + length)
     }
 
-    /// Where a chain of sub-blocks ends.
+    /// Returns the offset behind a chain of sub-blocks.
     private func end(ofChain start: Int) throws(ImageError) -> Int {
         var at = start
         while let length = bytes[at] {
@@ -41,7 +42,7 @@ struct GIFImage: CodedImage {
         throw .truncated(.gif)
     }
 
-    /// A frame as its descriptor says it; places are those of the file.
+    /// A frame, by its descriptor.
     struct Frame {
         var x: Int
         var y: Int
@@ -52,18 +53,18 @@ struct GIFImage: CodedImage {
         var disposal = AnimationFrame.Disposal.keep
         /// In hundredths of a second.
         var delay = 0
-        /// Where the least code size stands, before the data.
+        /// The offset of the minimum code size, which is before the data.
         var data: Int
     }
 
-    /// What an extension says of the frame behind it.
+    /// A graphic control extension, which applies to the next frame.
     private struct Control {
         var transparent: UInt8?
         var disposal = AnimationFrame.Disposal.keep
         var delay = 0
     }
 
-    /// Walks the blocks to the trailer, as far as `visit` wants; `false` ends the walk. `loops` is told the number of repetitions.
+    /// Walks the blocks to the trailer, or until `visit` returns `false`. `loops` receives the number of repetitions.
     private func walk(
         loops: (Int) -> Void = { _ in }, _ visit: (Frame) throws(ImageError) -> Bool
     ) throws(ImageError) {
@@ -108,7 +109,7 @@ struct GIFImage: CodedImage {
         throw .truncated(.gif)
     }
 
-    /// The first frame. Every frame must be there, and the trailer behind the last.
+    /// Returns the first frame. All frames and the trailer must be present.
     func pixels(
         at wanted: PixelSize, _ options: ImageDecodingOptions
     ) throws(ImageError) -> (Bitmap, isComplete: Bool) {
@@ -121,7 +122,7 @@ struct GIFImage: CodedImage {
         return (try pixels(of: frame).placed(on: size, x: frame.x, y: frame.y), true)
     }
 
-    /// All frames, whether they can be decoded or not, and how often they are repeated; `nil`: the file does not say.
+    /// Returns all frames, without decoding them, and the number of repetitions; `nil` if the file has none.
     func frames() throws(ImageError) -> (frames: [Frame], loops: Int?) {
         var (frames, loops): ([Frame], Int?) = ([], nil)
         try walk(loops: { loops = $0 }) { frame throws(ImageError) in
@@ -138,7 +139,7 @@ struct GIFImage: CodedImage {
         else { throw .damaged(.gif, reason: "a frame is not inside of the screen") }
     }
 
-    /// The pixels of a frame alone.
+    /// Returns the pixels of one frame.
     func pixels(of frame: Frame) throws(ImageError) -> Bitmap {
         try check(frame)
         guard let codeSize = bytes[frame.data] else { throw .truncated(.gif) }
@@ -151,7 +152,7 @@ struct GIFImage: CodedImage {
         try GIFFrames(data, options)
     }
 
-    /// Colours in place of their numbers, rows in their order.
+    /// Converts palette indices to colours, and reorders interlaced rows.
     private func expand(_ indices: [UInt8], _ frame: Frame) throws(ImageError) -> [UInt8] {
         var palette = [UInt32](repeating: 0, count: 256)
         for index in 0..<frame.colors.count / 3 {
@@ -172,7 +173,7 @@ struct GIFImage: CodedImage {
         }
     }
 
-    /// The rows in the order in which they are stored: every eighth, those between, and so on.
+    /// Returns the rows of an interlaced frame in the order in which they are stored.
     private static func interlacedRows(_ height: Int) -> [Int] {
         [(0, 8), (4, 8), (2, 4), (1, 2)].flatMap { Array(stride(from: $0.0, to: height, by: $0.1)) }
     }

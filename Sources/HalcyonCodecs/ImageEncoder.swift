@@ -2,25 +2,25 @@ import CImageCodecs
 import Foundation
 import HalcyonImages
 
-/// Turns pictures into files.
+/// The built-in encoders of JPEG, PNG and WebP.
 ///
 /// ```swift
 /// let data = try ImageEncoder.jpeg(quality: 85).encode(picture)
 /// ```
 public enum ImageEncoder: ImageEncoding, Hashable {
-    /// Lossy, without alpha: what is transparent is put on `background`. Chroma at half of the resolution below a quality of 90.
+    /// Lossy, without alpha: transparent pixels are blended with `background`. Below a quality of 90, chroma has half the resolution.
     /// - quality: 1 to 100.
     case jpeg(quality: Int = 85, background: PixelColor = .white)
-    /// Lossless; opaque pictures without an alpha channel.
-    /// - compression: zlib's level, 0 to 9.
+    /// Lossless. Opaque pictures are written without an alpha channel.
+    /// - compression: the level of zlib, 0 to 9.
     case png(compression: Int = 6)
-    /// Lossy, alpha kept without loss.
+    /// Lossy, with lossless alpha.
     /// - quality: 0 to 100.
     case webp(quality: Double = 80)
-    /// Every pixel kept, also under full transparency.
+    /// Lossless, also for the colours of transparent pixels.
     case webpLossless
 
-    /// What it writes.
+    /// The format of the files.
     public var format: ImageFormat {
         switch self {
         case .jpeg: .jpeg
@@ -29,7 +29,7 @@ public enum ImageEncoder: ImageEncoding, Hashable {
         }
     }
 
-    /// Whether a decoder gives the same pixels again.
+    /// Whether decoding restores the same pixels.
     public var isLossless: Bool {
         switch self {
         case .png, .webpLossless: true
@@ -37,12 +37,12 @@ public enum ImageEncoder: ImageEncoding, Hashable {
         }
     }
 
-    /// Returns whether the format can hold a picture: within its longest side, and for JPEG without transparency.
+    /// Returns whether the format can hold a picture: its sides are within the limit, and for JPEG it is opaque.
     public func canEncode(_ picture: Bitmap) -> Bool {
         max(picture.width, picture.height) <= longestSide && (format.holdsAlpha || picture.isOpaque)
     }
 
-    /// The longest side that can be written, in pixels; the codecs' limits.
+    /// The maximum side in pixels; the codecs' limits.
     private var longestSide: Int {
         switch self {
         case .jpeg: 65_500
@@ -51,7 +51,7 @@ public enum ImageEncoder: ImageEncoding, Hashable {
         }
     }
 
-    /// The file of a picture.
+    /// Returns a file with a picture.
     ///
     /// - Throws: `ImageError.invalidParameter(_:)`, `ImageError.cannotEncode(_:reason:)` for sides longer than the format's
     ///   limit (65,500 for JPEG, 16,383 for WebP, 1,000,000 for PNG), `ImageError.outOfMemory`.

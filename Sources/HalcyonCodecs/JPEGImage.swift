@@ -2,7 +2,7 @@ import CImageCodecs
 import Foundation
 import HalcyonImages
 
-/// A JPEG file: its segments are walked here, its pixels decoded by TurboJPEG.
+/// A JPEG file. Its segments are parsed here, and TurboJPEG decodes its pixels.
 struct JPEGImage: CodedImage {
     static let format = ImageFormat.jpeg
     let size: PixelSize
@@ -10,13 +10,13 @@ struct JPEGImage: CodedImage {
     let declaresAlpha = false
     private let bytes: ByteView
     private let frame: Frame
-    /// Where the first scan's data begin.
+    /// The offset of the data of the first scan.
     private let scan: Int
     private let firstScan: Scan?
-    /// The parts of the colour profile: their numbers, and where they are.
+    /// The parts of the colour profile: their numbers and ranges.
     private let profileParts: [(number: UInt8, count: UInt8, bytes: ByteView)]
 
-    /// What a frame header says.
+    /// The contents of a frame header.
     private struct Frame {
         var size: PixelSize
         var isProgressive: Bool
@@ -24,11 +24,11 @@ struct JPEGImage: CodedImage {
         var components: [(id: UInt8, across: Int, down: Int)]
     }
 
-    /// What the header of a scan says.
+    /// The contents of a scan header.
     private struct Scan {
         var components: [UInt8]
         var coefficients: ClosedRange<Int>
-        /// The bits of these coefficients that are still to come.
+        /// The number of bits of these coefficients that later scans send.
         var bitsLeft: UInt8
     }
 
@@ -77,24 +77,24 @@ struct JPEGImage: CodedImage {
         scan = at
     }
 
-    /// The next marker at or after a place: its code and where its content begins. Bytes between segments are passed over.
+    /// Returns the next marker at or after an offset: its code and the offset of its contents. Bytes between segments are skipped.
     private static func marker(_ bytes: ByteView, after start: Int) -> (code: UInt8, content: Int)? {
         var at = start
         while let found = bytes.first(0xFF, from: at) {
             guard let code = bytes[found + 1] else { return nil }
-            // 0xFF00 is data; 0xFFFF is a filler before a marker.
+            // 0xFF00 is data, and 0xFFFF is fill before a marker.
             if code != 0, code != 0xFF { return (code, found + 2) }
             at = code == 0 ? found + 2 : found + 1
         }
         return nil
     }
 
-    /// Whether a marker has no length: start, end, restarts, TEM.
+    /// Returns whether a marker has no length: start, end, restarts, TEM.
     private static func standsAlone(_ marker: UInt8) -> Bool {
         (0xD0...0xD9).contains(marker) || marker == 0x01
     }
 
-    /// What a frame header says.
+    /// Reads a frame header.
     private static func frame(_ marker: UInt8, _ segment: ByteView) throws(ImageError) -> Frame {
         guard let precision = segment[0], let height = segment.big(1, 2), let width = segment.big(3, 2),
             let components = segment[5]
@@ -118,7 +118,7 @@ struct JPEGImage: CodedImage {
             components: parts)
     }
 
-    /// What a scan's header says; `nil` if it is too short.
+    /// Reads a scan header; `nil` if it is too short.
     private static func scan(_ segment: ByteView) -> Scan? {
         guard let count = segment[0].map(Int.init), let start = segment[1 + 2 * count],
             let end = segment[2 + 2 * count],
@@ -139,7 +139,7 @@ struct JPEGImage: CodedImage {
         }
     }
 
-    /// The parts of the profile, numbered from 1, in their order.
+    /// Returns the profile: the concatenation of its parts in the order of their numbers, from 1.
     func profile() -> [UInt8]? {
         guard let count = profileParts.first?.count else { return nil }
         let parts = profileParts.sorted { $0.number < $1.number }
@@ -149,7 +149,7 @@ struct JPEGImage: CodedImage {
         return parts.flatMap(\.bytes.bytes)
     }
 
-    /// A picture of several scans is decoded from all of its coefficients, two bytes each.
+    /// A picture with several scans is decoded from a buffer of all coefficients, two bytes each.
     func allocatedPixels(at wanted: PixelSize) -> Int {
         let isBuffered = frame.isProgressive || firstScan.map { $0.components.count < frame.components.count } ?? false
         guard isBuffered else { return wanted.pixelCount }
@@ -160,20 +160,20 @@ struct JPEGImage: CodedImage {
         return max(wanted.pixelCount, coefficients / 2)
     }
 
-    /// More scans than any encoder makes (ten are usual) would only cost time: each goes over the whole picture.
+    /// The limit of scans. Each takes time for the whole picture, and encoders usually make ten.
     static let scanLimit = 100
 
-    /// How far a file goes.
+    /// The completeness of a file.
     private enum End {
-        /// To its end marker.
+        /// The file has its end marker.
         case whole
-        /// All scans are begun that the picture needs, and there is no end marker.
+        /// The file has the start of all necessary scans, but no end marker.
         case unterminated
-        /// Not all scans are begun, or the file ends inside of a header.
+        /// Scans are missing, or the file ends inside a header.
         case truncated
     }
 
-    /// Looks for the end marker behind the scans. In their data 0xFF stands before 0x00 or a restart only.
+    /// Finds the end marker behind the scans. In the data of scans, 0xFF is followed only by 0x00 or a restart marker.
     private func end() throws(ImageError) -> End {
         var at = scan
         var headers = [firstScan]
@@ -194,7 +194,7 @@ struct JPEGImage: CodedImage {
         return hasAllScans(headers) && at <= bytes.count ? .unterminated : .truncated
     }
 
-    /// Whether each coefficient of each component was sent to its last bit.
+    /// Returns whether every bit of every coefficient of each component was sent.
     private func hasAllScans(_ headers: [Scan?]) -> Bool {
         var bitsLeft = [UInt8: [UInt8]](
             frame.components.map { ($0.id, [UInt8](repeating: .max, count: 64)) }, uniquingKeysWith: { one, _ in one })
@@ -208,7 +208,7 @@ struct JPEGImage: CodedImage {
         return bitsLeft.values.allSatisfy { $0.allSatisfy { $0 == 0 } }
     }
 
-    /// The codec's factors are eighths.
+    /// Returns the smallest size in eighths of the stored one that covers `wanted`.
     func size(covering wanted: PixelSize) -> PixelSize {
         for eighths in 1..<8 {
             let scaled = scaled(Int32(eighths))
@@ -234,7 +234,7 @@ struct JPEGImage: CodedImage {
         case .unterminated, .truncated: throw .truncated(.jpeg)
         }
         guard end != .whole else { return (try decode(bytes, wanted, isCut: false, options).0, true) }
-        // With an end marker of our own libjpeg says whether data are missing before it.
+        // An appended end marker makes libjpeg report whether data are missing before it.
         var ended = bytes.bytes
         ended += [0xFF, 0xD9]
         var result: Result<(Bitmap, isComplete: Bool), ImageError> = .failure(.outOfMemory)
@@ -260,7 +260,7 @@ struct JPEGImage: CodedImage {
             let result = codec_jpeg_decode(
                 file, bytes.count, Int32(size.width), Int32(size.height), isCMYK ? 1 : 0, eighths, isCut ? 1 : 0, output
             )
-            // libjpeg has gone on to the end, and filled in what is missing.
+            // libjpeg has continued to the end, and filled in the missing part.
             isWhole = !(options.showsTruncated && result.status == codec_partial)
             if isWhole { try check(result) }
         }

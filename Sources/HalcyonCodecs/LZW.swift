@@ -1,14 +1,14 @@
 import HalcyonImages
 
-/// The decompression of GIF: Lempel-Ziv-Welch with codes of 3 to 12 bits, least significant bit first (GIF89a, appendix F).
+/// The decompression of GIF by Lempel-Ziv-Welch with codes of 3 to 12 bits, least significant bit first (GIF89a, appendix F).
 enum LZW {
-    /// The numbers of `count` pixels from a chain of sub-blocks. O(count), and 20 KB beside them.
+    /// Returns the palette indices of `count` pixels from a chain of sub-blocks. O(count), with 20 KB of temporary memory.
     static func indices(
         _ bytes: ByteView, chain: Int, codeSize: Int, count: Int
     ) throws(ImageError) -> [UInt8] {
         guard (2...8).contains(codeSize) else { throw .damaged(.gif, reason: "its codes begin with \(codeSize) bits") }
         let (clear, end) = (1 << codeSize, 1 << codeSize + 1)
-        // An entry is another one and a byte behind it.
+        // An entry is the index of another entry, and a byte that is appended to it.
         var prefix = [UInt16](repeating: 0, count: 4_096)
         var suffix = [UInt8](repeating: 0, count: 4_096)
         var lengths = [Int](repeating: 1, count: 4_096)
@@ -30,7 +30,7 @@ enum LZW {
                 throw .damaged(.gif, reason: "a code comes before its meaning")
             }
             if let previous, next < 4_096 {
-                // The entry that the encoder made: the last string and the first byte of this one, which may be itself.
+                // The entry that the encoder added: the last string and the first byte of this one, which may be the same entry.
                 var first = code == next ? previous : code
                 while first >= clear { first = Int(prefix[first]) }
                 (prefix[next], suffix[next]) = (UInt16(previous), UInt8(first))
@@ -38,7 +38,7 @@ enum LZW {
                 next += 1
                 if next == 1 << width, width < 12 { width += 1 }
             }
-            // Strings are known from their ends; what is beyond the picture is left out.
+            // Strings are written from their ends. Pixels beyond the picture are omitted.
             var (link, at) = (code, written + lengths[code] - 1)
             let stop = min(at + 1, count)
             while true {
@@ -53,10 +53,10 @@ enum LZW {
         return output
     }
 
-    /// Codes of given widths out of sub-blocks.
+    /// A reader of codes of variable width from sub-blocks.
     private struct CodeReader {
         let bytes: ByteView
-        /// The next byte, and how many are left of its block.
+        /// The offset of the next byte, and the number of remaining bytes in its block.
         var at: Int
         var left = 0
         var bits = 0

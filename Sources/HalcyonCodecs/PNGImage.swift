@@ -2,8 +2,9 @@ import CImageCodecs
 import Foundation
 import HalcyonImages
 
-/// A PNG file: its chunks are walked here, its pixels decoded by libpng. Of an animation the picture that every decoder shows;
-/// its frames are ``APNGFrames``.
+/// A PNG file. Its chunks are parsed here, and libpng decodes its pixels.
+///
+/// The picture of an animation is the default image, which decoders without support of APNG show. ``APNGFrames`` has its frames.
 struct PNGImage: CodedImage {
     static let format = ImageFormat.png
     let size: PixelSize
@@ -12,7 +13,7 @@ struct PNGImage: CodedImage {
     private let bytes: ByteView
     private let hasEnd: Bool
     private let isGrey: Bool
-    /// Where the compressed colour profile is.
+    /// The range of the compressed colour profile.
     private let profilePlace: ByteView?
 
     init(_ bytes: ByteView) throws(ImageError) {
@@ -48,7 +49,7 @@ struct PNGImage: CodedImage {
 
     var profileSpace: ColorProfile.Space? { isGrey ? .grey : .rgb }
 
-    /// The profile follows a name that ends with a zero, and a byte for the compression.
+    /// Returns the profile. It follows a zero-terminated name and a byte with the compression method.
     func profile() -> [UInt8]? {
         guard let profilePlace else { return nil }
         guard let end = profilePlace.first(0, from: 0),

@@ -2,8 +2,10 @@ import Foundation
 import HalcyonImages
 
 extension ImageCodecs {
-    /// The registry of the built-in codecs: JPEG, PNG with APNG, WebP and GIF; made when it is first used. JPEG is written at a quality
-    /// of 90, WebP without loss. What is registered here is used by all that are given no other registry.
+    /// The registry of the built-in codecs: JPEG, PNG with APNG, WebP and GIF. It is created on first use.
+    ///
+    /// JPEG is written with a quality of 90, and WebP losslessly. This is the default registry of decoders and serializers, so a codec
+    /// that is registered here applies to all of them.
     public static let standard = ImageCodecs(
         decoders: [
             StandardDecoder<JPEGImage>(), StandardDecoder<PNGImage>(), StandardDecoder<WebPImage>(),
@@ -13,12 +15,12 @@ extension ImageCodecs {
 }
 
 extension ImageDecoder {
-    /// A decoder by the standard registry.
+    /// Creates a decoder with the standard registry.
     public init(options: ImageDecodingOptions = ImageDecodingOptions()) {
         self.init(codecs: .standard, options: options)
     }
 
-    /// A decoder by the standard registry that refuses pictures of more pixels (`ImageDecodingOptions.pixelLimit`).
+    /// Creates a decoder with the standard registry and a limit of pixels (`ImageDecodingOptions.pixelLimit`).
     public init(pixelLimit: Int) {
         self.init()
         self.pixelLimit = pixelLimit
@@ -28,7 +30,7 @@ extension ImageDecoder {
 /// The decoder of one of the built-in formats.
 struct StandardDecoder<Image: CodedImage>: ImageDecoding {
     func format(of data: Data) -> ImageFormat? {
-        // The signatures lie in the first twelve bytes.
+        // The signatures are within the first twelve bytes.
         data.prefix(16).withUnsafeBytes { ImageFormat.detect(ByteView($0)) } == Image.format ? Image.format : nil
     }
 
@@ -59,7 +61,7 @@ struct StandardDecoder<Image: CodedImage>: ImageDecoding {
     }
 
     func animation(of data: Data, options: ImageDecodingOptions) throws -> (any AnimatedImageSource)? {
-        // Indices from 0, and bytes of its own for as long as the animation lives.
+        // A copy has indices from 0, and stays valid as long as the animation.
         try Image.animation(of: data.startIndex == 0 ? data : Data(data), options)
     }
 }

@@ -1,18 +1,19 @@
 import Foundation
 import HalcyonImages
 
-/// The frames of an animated WebP (RFC 9649, section 2.7.1.1), drawn as libwebp's own decoder of animations does: the background
-/// colour is not used, disposal makes transparent.
+/// The frames of an animated WebP (RFC 9649, section 2.7.1.1).
+///
+/// They are drawn as by libwebp's own decoder of animations: the background colour is ignored, and disposal makes pixels transparent.
 struct WebPFrames: AnimatedImageSource {
     let size: PixelSize
     let frames: [AnimationFrame]
     let plays: Int?
     private let data: Data
-    /// Where the chunks of each frame are.
+    /// The ranges of the chunks of each frame.
     private let chunks: [Range<Int>]
     private let conversion: ColorConversion?
 
-    /// The frames; `nil` for a still picture.
+    /// Reads the frames; `nil` for a still picture.
     init?(_ data: Data, _ options: ImageDecodingOptions) throws {
         var (frames, chunks): ([AnimationFrame], [Range<Int>]) = ([], [])
         var loops = 0

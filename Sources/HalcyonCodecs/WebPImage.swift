@@ -2,23 +2,24 @@ import CImageCodecs
 import Foundation
 import HalcyonImages
 
-/// A WebP file: its container is walked here, its pixels decoded by libwebp. Of an animation the first frame;
-/// all of them are ``WebPFrames``.
+/// A WebP file. Its container is parsed here, and libwebp decodes its pixels.
+///
+/// The picture of an animation is its first frame. ``WebPFrames`` has all frames.
 struct WebPImage: CodedImage {
     static let format = ImageFormat.webp
     let size: PixelSize
     private(set) var orientation = ImageOrientation.up
     private(set) var declaresAlpha = false
     private let bytes: ByteView
-    /// The bytes that the container announces.
+    /// The number of bytes of the container, by its length field.
     private let announced: Int
     /// The first frame of an animation.
     private var frame: Frame?
     private var profilePlace: ByteView?
-    /// Whether the codec holds the whole stored picture while it scales.
+    /// Whether the codec keeps the whole stored picture in memory while it scales.
     private var isLossless = false
 
-    /// A frame's chunks and its place on the canvas.
+    /// The chunks of a frame, and its position on the canvas.
     struct Frame {
         var chunks: ByteView
         var size: PixelSize
@@ -75,7 +76,7 @@ struct WebPImage: CodedImage {
         }
     }
 
-    /// The size in a lossy or lossless bit stream, and whether it may have alpha.
+    /// Returns the size in a lossy or lossless bit stream, and whether it may have alpha.
     private static func still(_ bytes: ByteView, at: Int) -> (PixelSize, Bool)? {
         if bytes.holds("VP8 ".utf8, at: at), let width = bytes.little(at + 14, 2), let height = bytes.little(at + 16, 2)
         {
@@ -103,11 +104,11 @@ struct WebPImage: CodedImage {
         isLossless ? max(size.pixelCount, wanted.pixelCount) : wanted.pixelCount
     }
 
-    /// Any size: libwebp scales while it decodes. An animation's frame is decoded as it is.
+    /// libwebp scales to any size while it decodes. Frames of animations are decoded at full size.
     func size(covering wanted: PixelSize) -> PixelSize {
         guard frame == nil, wanted.width < size.width, wanted.height < size.height, wanted.width > 0, wanted.height > 0
         else { return size }
-        // The proportions are kept: the longer of both scales decides.
+        // The larger of both scales keeps the proportions.
         if wanted.width * size.height >= wanted.height * size.width {
             return PixelSize(
                 width: wanted.width, height: (wanted.width * size.height + size.width - 1) / size.width)
@@ -139,7 +140,7 @@ struct WebPImage: CodedImage {
                 output
             ).check(.webp)
         }
-        // The flags of the container are a hint only.
+        // The flags of the container are only a hint.
         return Bitmap(size: wanted, pixels: pixels, isOpaque: nil)
     }
 }

@@ -1,9 +1,11 @@
 import Synchronization
 
-/// The decoded frames of all animations, within one limit of bytes. Beyond it the frames that were least recently shown are removed;
-/// they are decoded again when they are asked for. Every operation is O(1), except ``limit`` and the end of an animation.
+/// A pool of decoded frames of all animations, with one limit of bytes.
+///
+/// Beyond the limit, the least recently shown frames are removed; a later request decodes them again. Every operation is O(1), except
+/// changing ``limit``, ``removeAll()`` and the deallocation of an animation.
 public final class AnimationFramePool: Sendable {
-    /// The pool of animations that are given no other one, of 64 MB.
+    /// The default pool of animations, of 64 MB.
     public static let shared = AnimationFramePool(limit: 64 << 20)
 
     struct Key: Hashable {
@@ -11,7 +13,7 @@ public final class AnimationFramePool: Sendable {
         let index: Int
     }
 
-    /// A frame in the list, which is a ring through `head`: the next of `head` was shown last.
+    /// A frame in the list, a ring through node 0. The node after node 0 was shown last.
     private struct Node {
         var key: Key
         var picture: Bitmap?
@@ -55,12 +57,12 @@ public final class AnimationFramePool: Sendable {
 
     private let state: Mutex<State>
 
-    /// A pool.
+    /// Creates a pool.
     ///
-    /// - Parameter limit: of the pixels of all frames, in bytes; 0 keeps none.
+    /// - Parameter limit: the limit of the pixels of all frames, in bytes. 0 keeps none.
     public init(limit: Int) { state = Mutex(State(limit: max(0, limit))) }
 
-    /// The limit of the pixels of all frames, in bytes. Lowering it removes frames at once, O(frames removed).
+    /// The limit of the pixels of all frames, in bytes. Lowering it removes frames immediately, O(frames removed).
     public var limit: Int {
         get { state.withLock { $0.limit } }
         set {
@@ -71,10 +73,10 @@ public final class AnimationFramePool: Sendable {
         }
     }
 
-    /// The bytes of all frames now, never more than ``limit``.
+    /// The bytes of the pixels of all frames, never more than ``limit``.
     public var bytes: Int { state.withLock { $0.bytes } }
 
-    /// The number of frames now.
+    /// The number of frames.
     public var count: Int { state.withLock { $0.places.count } }
 
     /// Removes all frames. O(frames).
@@ -84,7 +86,7 @@ public final class AnimationFramePool: Sendable {
         }
     }
 
-    /// A frame that is shown now.
+    /// Returns a frame, and marks it as the most recently shown; `nil` if it is not in the pool.
     func frame(_ key: Key) -> Bitmap? {
         state.withLock { state in
             guard let at = state.places[key] else { return nil }
@@ -94,7 +96,7 @@ public final class AnimationFramePool: Sendable {
         }
     }
 
-    /// Keeps a frame, unless it alone is beyond the limit.
+    /// Inserts a frame, unless it alone exceeds the limit.
     func insert(_ picture: Bitmap, _ key: Key) {
         state.withLock { state in
             state.remove(key)

@@ -1,4 +1,4 @@
-/// An animation, whose frames are decoded when they are asked for.
+/// An animation, whose frames are decoded on request.
 ///
 /// ```swift
 /// if let animation = try decoder.animation(of: data) {
@@ -8,18 +8,18 @@
 /// }
 /// ```
 ///
-/// Frames are whole pictures in the size of the canvas. In their order each takes the decoding of one stored frame; any other takes
-/// that of all stored frames since the last one that is still in the pool or depends on no other. The file's bytes are held as long as
-/// the animation lives, and are not part of the pool's limit.
+/// Frames are whole pictures in the size of the canvas. In playback order, each request decodes one stored frame. Any other request
+/// also decodes the stored frames before it, back to one that is in the pool or does not depend on an earlier one. The animation holds
+/// the bytes of the file, which are not part of the pool's limit.
 public final class ImageAnimation: Sendable {
     private let source: any AnimatedImageSource
     private let pool: AnimationFramePool
-    /// Whether a frame is drawn on an empty canvas, as libwebp finds its key frames.
+    /// Whether each frame is drawn on an empty canvas, by libwebp's rule for key frames.
     private let isKey: [Bool]
 
-    /// An animation of a source.
+    /// Creates an animation of a source.
     ///
-    /// - Parameter pool: keeps decoded frames; by default the one that all animations share.
+    /// - Parameter pool: the pool of decoded frames; by default the one that all animations share.
     public init(_ source: any AnimatedImageSource, pool: AnimationFramePool = .shared) {
         self.source = source
         self.pool = pool
@@ -38,16 +38,16 @@ public final class ImageAnimation: Sendable {
 
     /// The canvas, in pixels.
     public var size: PixelSize { source.size }
-    /// The frames as the file says them.
+    /// The stored frames.
     public var frames: [AnimationFrame] { source.frames }
-    /// How many times the frames are shown; `nil`: for ever.
+    /// The number of times to show the frames; `nil` for endless repetition.
     public var plays: Int? { source.plays }
-    /// How long all frames take once.
+    /// The duration of one repetition.
     public var duration: Duration { source.frames.reduce(.zero) { $0 + $1.duration } }
 
     /// Returns the picture of a frame, on the calling thread.
     ///
-    /// - Parameter index: 0 to `frames.count - 1`; others throw ``ImageError/invalidParameter(_:)``.
+    /// - Parameter index: 0 to `frames.count - 1`. Others throw ``ImageError/invalidParameter(_:)``.
     /// - Throws: the error of the decoder.
     public func frame(at index: Int) throws -> Bitmap {
         guard source.frames.indices.contains(index) else {
@@ -56,7 +56,7 @@ public final class ImageAnimation: Sendable {
             )
         }
         if let picture = pool.frame(key(index)) { return picture }
-        // The frames to draw, the last one first, down to one that needs none before it or whose base is in the pool.
+        // The frames to draw, in reverse order, back to a key frame or to one whose base is in the pool.
         var needed: [Int] = []
         var canvas: Bitmap?
         var next: Int? = index
@@ -80,10 +80,10 @@ public final class ImageAnimation: Sendable {
         AnimationFramePool.Key(animation: ObjectIdentifier(self), index: index)
     }
 
-    /// The frame whose picture, disposed of, a frame is drawn on; `nil`: an empty canvas.
+    /// Returns the frame on whose disposed picture a frame is drawn; `nil` for an empty canvas.
     private func base(of index: Int) -> Int? {
         guard !isKey[index] else { return nil }
-        // What is undone leaves the picture that its own frame was drawn on.
+        // A frame with the disposal `previous` restores the picture that it was drawn on.
         var before = index - 1
         while source.frames[before].disposal == .previous {
             guard before > 0 else { return nil }
@@ -92,7 +92,7 @@ public final class ImageAnimation: Sendable {
         return before
     }
 
-    /// The canvas with a frame on it.
+    /// Returns the canvas after a frame is drawn on it.
     private func drawn(_ index: Int, on base: Bitmap?) throws -> Bitmap {
         let frame = source.frames[index]
         let part = try source.pixels(ofFrame: index)
@@ -137,7 +137,7 @@ extension AnimationFrame {
 }
 
 extension AnimationFrame.Blend {
-    /// A pixel on another, both as bytes of red, green, blue, alpha from the lowest.
+    /// Returns a pixel drawn on another, both with the bytes red, green, blue, alpha from the lowest.
     @inline(__always)
     fileprivate func mixed(_ front: UInt32, _ behind: UInt32) -> UInt32 {
         let (above, below) = (front >> 24, behind >> 24)

@@ -1,55 +1,57 @@
-/// A picture in memory: what decoders give, processors change and encoders take.
+/// A picture in memory.
 ///
 /// ```swift
 /// let picture = try ImageDecoder().decode(data)
 /// print(picture.size, picture.isOpaque, picture[0, 0])
 /// ```
 ///
-/// Rows from the top, pixels from the left, four bytes each: red, green, blue, alpha, in sRGB. Alpha is *not* multiplied into the
-/// colours, as in PNG and WebP files, so that decoding and encoding lose nothing; operations that mix neighbours weigh by alpha
-/// themselves, and leave that out where ``isOpaque`` says that they may. Copying is O(1): copies share their bytes.
+/// Rows are stored from the top, and pixels from the left. Each pixel has four bytes: red, green, blue, alpha, in sRGB. Copying is O(1):
+/// copies share their bytes.
+///
+/// Alpha is *straight*, not premultiplied, as in PNG and WebP files, so decoding and encoding are exact. Operations that mix
+/// neighbouring pixels weigh them by alpha, which takes additional time unless the picture ``isOpaque``.
 public struct Bitmap: Sendable {
-    /// In pixels, at least 1.
+    /// The width in pixels, at least 1.
     public let width: Int
-    /// In pixels, at least 1.
+    /// The height in pixels, at least 1.
     public let height: Int
-    /// `width * height * 4` bytes.
+    /// The pixels, `width * height * 4` bytes.
     public let pixels: [UInt8]
-    /// Whether every alpha is 255.
+    /// Whether every pixel has an alpha of 255.
     public let isOpaque: Bool
-    /// Where the picture comes from, if from a file: tells serializers the format to keep it in.
+    /// The file that the picture comes from; `nil` for none. Serializers choose the format on disk by it.
     public var provenance: Provenance?
 
-    /// What is known about the file behind a picture.
+    /// The properties of the file that a picture comes from.
     public struct Provenance: Sendable, Hashable {
         /// The format of the file.
         public var format: ImageFormat
-        /// Whether the picture is all that the file shows: in full size, no processor has changed it.
+        /// Whether the picture has the full size of the file, and no processor has changed it.
         public var isUnaltered: Bool
-        /// Whether the file was there to its end. `false` only with ``ImageDecodingOptions/showsTruncated``; such pictures are not cached.
+        /// Whether the file was complete. `false` only with ``ImageDecodingOptions/showsTruncated``; such pictures are not cached.
         public var isComplete = true
-        /// What became of the file's colour profile.
+        /// The treatment of the file's colour profile.
         public var colors = Colors.untagged
 
-        /// What became of a file's colour profile.
+        /// The treatment of a file's colour profile.
         public enum Colors: String, Sendable, Hashable {
-            /// The file has none: the numbers are taken for sRGB.
+            /// The file has no profile. Its values are interpreted as sRGB.
             case untagged
-            /// The profile is sRGB within a quarter of a level.
+            /// The profile equals sRGB within a quarter of a level.
             case sRGB
-            /// The numbers were converted from the profile to sRGB.
+            /// The values were converted from the profile to sRGB.
             case converted
-            /// The profile was not applied: it has tables in place of a matrix, is for CMYK, is damaged, or conversion was turned off.
+            /// The profile was not applied: it has tables instead of a matrix, is for CMYK, is damaged, or conversion is off.
             case kept
         }
 
-        /// The origin of a picture that a decoder of one's own has made.
+        /// Creates the provenance of a picture of a custom decoder.
         public init(format: ImageFormat, isUnaltered: Bool, isComplete: Bool = true, colors: Colors = .untagged) {
             (self.format, self.isUnaltered, self.isComplete, self.colors) = (format, isUnaltered, isComplete, colors)
         }
     }
 
-    /// A picture of given pixels. O(pixels): looks for transparency.
+    /// Creates a picture of given pixels. O(pixels): it searches for transparency.
     ///
     /// - Returns: `nil` unless both dimensions are positive and there are exactly `width * height * 4` bytes.
     public init?(width: Int, height: Int, pixels: [UInt8]) {
@@ -58,7 +60,7 @@ public struct Bitmap: Sendable {
         self.init(size: PixelSize(width: width, height: height), pixels: pixels, isOpaque: nil)
     }
 
-    /// A picture in one colour.
+    /// Creates a picture of one colour.
     ///
     /// - Returns: `nil` unless both dimensions are positive.
     public init?(width: Int, height: Int, color: PixelColor) {
@@ -72,17 +74,24 @@ public struct Bitmap: Sendable {
             size: PixelSize(width: width, height: height), pixels: pixels, isOpaque: color.alpha == 255)
     }
 
-    /// A picture of pixels that are known to fit; `isOpaque` nil: looks.
+    /// Creates a picture of pixels of the right count. If `isOpaque` is `nil`, it searches for transparency, O(pixels).
     package init(size: PixelSize, pixels: [UInt8], isOpaque: Bool?, provenance: Provenance? = nil) {
         (width, height, self.pixels) = (size.width, size.height, pixels)
         self.isOpaque = isOpaque ?? Alpha.isOpaque(pixels)
         self.provenance = provenance
     }
 
-    /// Width and height.
+    /// Returns a changed picture with this one's provenance, which is no longer unaltered.
+    func derived(_ size: PixelSize? = nil, isOpaque: Bool?, pixels: [UInt8]) -> Bitmap {
+        var provenance = provenance
+        provenance?.isUnaltered = false
+        return Bitmap(size: size ?? self.size, pixels: pixels, isOpaque: isOpaque, provenance: provenance)
+    }
+
+    /// The width and height in pixels.
     public var size: PixelSize { PixelSize(width: width, height: height) }
 
-    /// The colour of a pixel; the place must be inside of the picture.
+    /// The colour of a pixel. The coordinates must be inside the picture.
     public subscript(x: Int, y: Int) -> PixelColor {
         precondition(x >= 0 && x < width && y >= 0 && y < height, "no pixel at (\(x), \(y)) in \(size)")
         let at = (y * width + x) * 4
@@ -91,13 +100,34 @@ public struct Bitmap: Sendable {
 }
 
 extension Bitmap: Equatable {
-    /// The same pixels; where they come from does not matter.
+    /// Returns whether two pictures have the same pixels. Their provenance is ignored.
     public static func == (left: Bitmap, right: Bitmap) -> Bool {
         left.size == right.size && left.pixels == right.pixels
     }
 }
 
 extension Bitmap: CustomStringConvertible {
-    /// Its size, and whether it is opaque; not the pixels.
+    /// The size, and whether the picture is opaque.
     public var description: String { "\(size)\(isOpaque ? ", opaque" : "")" }
+}
+
+/// The alpha channel.
+enum Alpha {
+    /// Returns whether every fourth byte is 255. O(pixels); it stops at the first block of 4,096 pixels with another value.
+    static func isOpaque(_ pixels: [UInt8]) -> Bool {
+        pixels.withUnsafeBytes { bytes in
+            let words = bytes.bindMemory(to: UInt32.self)
+            var at = 0
+            while at < words.count {
+                let end = min(at &+ 4_096, words.count)
+                var all = UInt32.max
+                while at < end {
+                    all &= words[at]
+                    at &+= 1
+                }
+                if all.littleEndian < 0xFF00_0000 { return false }
+            }
+            return true
+        }
+    }
 }

@@ -1,25 +1,25 @@
-/// Why there is no picture.
+/// An error of decoding, processing or encoding.
 public enum ImageError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// The bytes are the start of no known format.
+    /// No registered decoder recognises the bytes.
     case unknownFormat
-    /// The file ends before its picture does.
+    /// The file ends before its picture is complete.
     case truncated(ImageFormat)
-    /// The file breaks its format's rules; the reason in the decoder's words.
+    /// The file violates its format. The reason is the decoder's message.
     case damaged(ImageFormat, reason: String)
-    /// The format allows what is not supported here.
+    /// The file uses a feature of its format that is not supported.
     case unsupported(ImageFormat, feature: String)
-    /// The picture has more pixels than may be decoded.
+    /// The picture has more pixels than the limit.
     case tooManyPixels(PixelSize, limit: Int)
-    /// There is no memory for the picture.
+    /// Allocating memory for the picture failed.
     case outOfMemory
-    /// A processor would have to make a picture without pixels, or of too many: sides are 1 to 1,000,000, pixels at most 2^28.
+    /// A processor cannot make a picture of this size. Sides are 1 to 1,000,000, and at most 2^28 pixels are allowed.
     case invalidSize(PixelSize)
-    /// A parameter of a processor or encoder is outside of its range.
+    /// A parameter of a processor or encoder is out of range.
     case invalidParameter(String)
     /// The encoder cannot write this picture.
     case cannotEncode(ImageFormat, reason: String)
 
-    /// One sentence that says what is wrong and what would be accepted.
+    /// One sentence that names the problem and the accepted values.
     public var description: String {
         switch self {
         case .unknownFormat: "The bytes are no image of a registered format; JPEG, PNG, WebP and GIF are built in."

@@ -1,15 +1,15 @@
 import Foundation
 
-/// A format of files. Equal names are the same format; ``ImageCodecs`` finds what reads and writes it.
+/// An image file format, identified by its name. ``ImageCodecs`` has its decoders and encoders.
 public struct ImageFormat: Sendable, Hashable, CustomStringConvertible {
     /// The usual name, as in `JPEG`.
     public let name: String
-    /// The usual extension of a file's name, without a dot.
+    /// The usual file name extension, without a dot.
     public let fileExtension: String
     /// Whether pixels can be transparent.
     public let holdsAlpha: Bool
 
-    /// A format that a decoder or encoder of one's own reads or writes.
+    /// Creates a format of a custom decoder or encoder.
     public init(name: String, fileExtension: String, holdsAlpha: Bool) {
         (self.name, self.fileExtension, self.holdsAlpha) = (name, fileExtension, holdsAlpha)
     }
@@ -20,12 +20,12 @@ public struct ImageFormat: Sendable, Hashable, CustomStringConvertible {
     public static let png = ImageFormat(name: "PNG", fileExtension: "png", holdsAlpha: true)
     /// Lossy or lossless (RFC 9649).
     public static let webp = ImageFormat(name: "WebP", fileExtension: "webp", holdsAlpha: true)
-    /// A palette; read, not written (GIF89a).
+    /// With a palette (GIF89a). It is read, but not written.
     public static let gif = ImageFormat(name: "GIF", fileExtension: "gif", holdsAlpha: true)
-    /// Lossy or lossless (AV1 Image File Format); read by the product `HalcyonAVIF`.
+    /// Lossy or lossless (AV1 Image File Format). The product `HalcyonAVIF` reads it.
     public static let avif = ImageFormat(name: "AVIF", fileExtension: "avif", holdsAlpha: true)
 
-    /// The format among JPEG, PNG, WebP and GIF whose signature some bytes begin with; `nil` for others. O(1).
+    /// Detects JPEG, PNG, WebP or GIF by the signature at the start of some bytes; `nil` for other formats. O(1).
     public init?(of data: Data) {
         guard let format = data.withUnsafeBytes({ Self.detect(ByteView($0)) }) else { return nil }
         self = format

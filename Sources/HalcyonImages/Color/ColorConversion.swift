@@ -2,16 +2,16 @@ import Foundation
 
 /// The conversion of 8-bit pixels from a profile to sRGB (IEC 61966-2-1), relative colorimetric, out-of-gamut colours clipped.
 ///
-/// Within one level of lcms 2 (Pillow's ImageCms) on every pixel of the tests.
+/// In the tests every pixel is within one level of lcms 2 (Pillow's ImageCms).
 package struct ColorConversion {
-    /// Whether the result differs from the input by less than a quarter of a level everywhere.
+    /// Whether the result never differs from the input by more than a quarter of a level.
     package let isIdentity: Bool
-    /// The light of each value of each channel.
+    /// The linear light of each value of each channel.
     private let lights: [[Float]]
-    /// Rows from the profile's light to that of sRGB; empty for grey.
+    /// The rows of the matrix from the profile's linear light to that of sRGB; empty for grey.
     private let rows: [SIMD3<Float>]
 
-    /// From XYZ under D50 to the light of sRGB: the inverse of the colorants of ICC's sRGB profile.
+    /// The matrix from XYZ under D50 to linear sRGB: the inverse of the colorants of ICC's sRGB profile.
     private static let fromXYZ: [SIMD3<Double>] = [
         SIMD3(3.134_112_03, -1.617_392_46, -0.490_633_38), SIMD3(-0.978_787_16, 1.916_279_37, 0.033_454_00),
         SIMD3(0.071_983_04, -0.228_985_85, 1.405_387_05),
@@ -36,15 +36,15 @@ package struct ColorConversion {
         self.isIdentity = isIdentity
     }
 
-    /// The value of sRGB for light, both 0 to 1.
+    /// Returns the sRGB value of linear light, both 0 to 1.
     private static func encoded(_ light: Double) -> Double {
         light <= 0.003_130_8 ? light * 12.92 : 1.055 * pow(light, 1 / 2.4) - 0.055
     }
 
-    /// The nearest byte of sRGB for light in steps of 1/16384, which are a fifth of a level where the curve is steepest.
+    /// The nearest sRGB byte of linear light in steps of 1/16384. A step is a fifth of a level where the curve is steepest.
     private static let bytes: [UInt8] = (0...16_384).map { UInt8((encoded(Double($0) / 16_384) * 255).rounded()) }
 
-    /// Converted pixels; alpha stays. O(pixels).
+    /// Returns the converted pixels. Alpha does not change. O(pixels).
     package func applied(to pixels: [UInt8]) -> [UInt8] {
         guard !rows.isEmpty else {
             let table = lights[0].map { Self.byte($0) }
@@ -69,7 +69,7 @@ package struct ColorConversion {
     private func mapped(_ pixels: [UInt8], _ change: (SIMD3<UInt8>) -> SIMD3<UInt8>) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: pixels.count) { output, count in
             pixels.withUnsafeBufferPointer { input in
-                // Neighbours are often equal.
+                // Neighbouring pixels are often equal, so the last conversion is reused.
                 var (last, made) = (SIMD3<UInt8>.zero, change(.zero))
                 for at in stride(from: 0, to: input.count, by: 4) {
                     let value = SIMD3(input[at], input[at &+ 1], input[at &+ 2])

@@ -1,21 +1,21 @@
 import Foundation
 
-/// What is read of an ICC profile (ICC.1:2022): the matrix and curves of an RGB profile, the curve of a grey one.
+/// The part of an ICC profile (ICC.1:2022) that is read: the matrix and curves of an RGB profile, or the curve of a grey one.
 ///
-/// Profiles with tables (`A2B0`), for CMYK, or with another connection space than XYZ give no conversion.
+/// Profiles with tables (`A2B0`), CMYK profiles, and profiles with a connection space other than XYZ are not converted.
 package struct ColorProfile {
-    /// The colours that a profile is for.
+    /// The colour space of a profile.
     package enum Space { case rgb, grey }
 
-    /// The most bytes that a profile may have.
+    /// The maximum size of a profile, in bytes.
     package static let sizeLimit = 4 << 20
 
     package let space: Space
-    /// Columns of the matrix to XYZ under D50, one a channel; for grey the white point alone counts.
+    /// The columns of the matrix to XYZ under D50, one per channel; empty for grey.
     package let matrix: [SIMD3<Double>]
     package let curves: [ToneCurve]
 
-    /// Reads a profile; `nil` unless it is of a kind that is converted.
+    /// Reads a profile; `nil` if it is not supported.
     package init?(_ bytes: [UInt8]) {
         guard bytes.count <= Self.sizeLimit, let read = bytes.withUnsafeBytes({ Self.read(ByteView($0)) }) else {
             return nil
@@ -36,7 +36,7 @@ package struct ColorProfile {
             }
             return nil
         }
-        // Where there are tables, they come before the matrix.
+        // Tables take precedence over the matrix.
         guard tag("A2B0") == nil, tag("A2B1") == nil, tag("D2B0") == nil else { return nil }
         if view.holds("GRAY".utf8, at: 16) {
             guard let curve = tag("kTRC").flatMap(ToneCurve.init) else { return nil }
@@ -49,7 +49,7 @@ package struct ColorProfile {
         return (.rgb, columns, curves)
     }
 
-    /// Three numbers of 16 bits before and after the point.
+    /// Reads three fixed-point numbers.
     private static func point(_ tag: ByteView) -> SIMD3<Double>? {
         guard tag.starts(with: "XYZ ".utf8), let x = tag.signed(8), let y = tag.signed(12), let z = tag.signed(16)
         else {
@@ -58,19 +58,19 @@ package struct ColorProfile {
         return SIMD3(x, y, z)
     }
 
-    /// The conversion to sRGB of pixels in this profile; `nil` if it is for others.
+    /// Returns the conversion to sRGB for pixels of a colour space; `nil` if the profile has another one.
     package func conversion(of pixels: Space) -> ColorConversion? {
         guard pixels == space else { return nil }
         return ColorConversion(self)
     }
 }
 
-/// A tone curve: from a channel's value to light, both 0 to 1.
+/// A tone curve, which maps a channel's value to linear light, both 0 to 1.
 package struct ToneCurve {
     private enum Kind {
         case gamma(Double)
         case table([Double])
-        /// `(a x + b) ^ g + e` from `d` on, `c x + f` below.
+        /// `(a x + b) ^ g + e` for `x` of at least `d`, `c x + f` below.
         case parametric(g: Double, a: Double, b: Double, c: Double, d: Double, e: Double, f: Double)
     }
 
@@ -108,7 +108,7 @@ package struct ToneCurve {
         }
     }
 
-    /// The light of a value.
+    /// Returns the linear light of a value.
     package func light(_ value: Double) -> Double {
         let light: Double
         switch kind {
@@ -125,7 +125,7 @@ package struct ToneCurve {
 }
 
 extension ByteView {
-    /// A signed number of 16 bits before and 16 after the point.
+    /// Reads a signed fixed-point number with 16 integer and 16 fraction bits.
     fileprivate func signed(_ at: Int) -> Double? {
         big(at, 4).map { Double(Int32(truncatingIfNeeded: $0)) / 65_536 }
     }

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Bytes of a file that nobody trusts: every read says whether it was inside.
+/// A view of the bytes of an untrusted file. Every read checks its bounds.
 ///
-/// Valid as long as the bytes under it are; never leaves the call that made it.
+/// It is valid as long as the underlying bytes are, and must not leave the call that made it.
 package struct ByteView {
     @usableFromInline let base: UnsafeRawBufferPointer
 
@@ -10,25 +10,25 @@ package struct ByteView {
 
     @inlinable package var count: Int { base.count }
 
-    /// The address for a C function; never of no bytes.
+    /// The address for a C function.
     package var pointer: UnsafePointer<UInt8>? { base.baseAddress?.assumingMemoryBound(to: UInt8.self) }
 
     /// A copy of the bytes.
     package var bytes: [UInt8] { [UInt8](base) }
 
-    /// A byte; `nil` outside.
+    /// The byte at an offset; `nil` if it is out of bounds.
     @inlinable package subscript(at: Int) -> UInt8? {
         // One comparison: a negative index is a large unsigned one.
         UInt(bitPattern: at) < UInt(bitPattern: base.count) ? base[at] : nil
     }
 
-    /// `length` bytes from `start`; `nil` if not all of them are there.
+    /// Returns `length` bytes from `start`; `nil` if they are out of bounds.
     package func slice(_ start: Int, _ length: Int) -> ByteView? {
         guard start >= 0, length >= 0, start <= count, length <= count - start else { return nil }
         return ByteView(UnsafeRawBufferPointer(rebasing: base[start..<start + length]))
     }
 
-    /// The place of a byte at or after `start`; `nil` if there is none.
+    /// Returns the offset of the first byte of a value at or after `start`; `nil` if there is none.
     package func first(_ byte: UInt8, from start: Int) -> Int? {
         guard start >= 0, start < count, let address = base.baseAddress,
             let found = memchr(address + start, Int32(byte), count - start)
@@ -42,13 +42,13 @@ package struct ByteView {
 
     package func starts(with expected: some Collection<UInt8>) -> Bool { holds(expected, at: 0) }
 
-    /// `bytes` bytes (1 to 4) as a number, the most significant first.
+    /// Reads `bytes` bytes (1 to 4) as a big-endian number.
     package func big(_ at: Int, _ bytes: Int) -> Int? {
         guard let slice = slice(at, bytes) else { return nil }
         return slice.base.reduce(0) { $0 << 8 | Int($1) }
     }
 
-    /// `bytes` bytes (1 to 4) as a number, the least significant first.
+    /// Reads `bytes` bytes (1 to 4) as a little-endian number.
     package func little(_ at: Int, _ bytes: Int) -> Int? {
         guard let slice = slice(at, bytes) else { return nil }
         return slice.base.reversed().reduce(0) { $0 << 8 | Int($1) }

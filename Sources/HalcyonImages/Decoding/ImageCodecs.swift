@@ -1,16 +1,17 @@
 import Foundation
 import Synchronization
 
-/// Reads the files of one or several formats; registered with ``ImageCodecs``.
+/// A decoder of one or several file formats. It is registered with ``ImageCodecs``.
 ///
-/// Calls come from any thread, also at the same time. An error that is thrown is the load's error.
+/// It is called on any thread, also concurrently. An error that it throws is the error of the load.
 public protocol ImageDecoding: Sendable {
-    /// Returns the format of a file that this decoder reads, and `nil` for other files. Looks at the first bytes only: it is called
-    /// for every file, before other decoders are asked.
+    /// Returns the format of a file; `nil` if this decoder does not read it.
+    ///
+    /// It must examine only the first bytes, because a registry calls it for every file.
     func format(of data: Data) -> ImageFormat?
-    /// Returns the header's contents without decoding a pixel. The file may end after its header.
+    /// Returns the contents of the header without decoding pixels. The file may end after its header.
     func information(of data: Data) throws -> ImageInformation
-    /// Returns the picture, turned as it is to be shown; of an animation the first frame.
+    /// Returns the picture in its display orientation; of an animation the first frame.
     ///
     /// Before it allocates memory for pixels, the decoder calls ``ImageDecodingOptions/check(stored:allocated:)``.
     func decode(_ data: Data, options: ImageDecodingOptions) throws -> Bitmap
@@ -22,29 +23,32 @@ extension ImageDecoding {
     public func animation(of data: Data, options: ImageDecodingOptions) throws -> (any AnimatedImageSource)? { nil }
 }
 
-/// Writes files of one format; registered with ``ImageCodecs``. Calls come from any thread, also at the same time.
+/// An encoder of one file format. It is registered with ``ImageCodecs``, and is called on any thread, also concurrently.
 public protocol ImageEncoding: Sendable {
     /// The format of the files.
     var format: ImageFormat { get }
-    /// Whether a decoder gives the same pixels again.
+    /// Whether decoding restores the same pixels.
     var isLossless: Bool { get }
-    /// Returns whether the format can hold a picture without loss of transparency and within the format's sides.
+    /// Returns whether the format can hold the size of a picture, and its transparency.
     func canEncode(_ picture: Bitmap) -> Bool
-    /// Returns the file of a picture.
+    /// Returns a file with a picture.
     func encode(_ picture: Bitmap) throws -> Data
 }
 
 /// A registry of decoders and encoders.
 ///
 /// ```swift
-/// ImageCodecs.standard.register(AVIFDecoder())           // for every decoder that uses the standard registry
-/// let own = ImageCodecs(copying: .standard)              // or for those that are given this one
+/// // For all decoders that use the standard registry.
+/// ImageCodecs.standard.register(AVIFDecoder())
+///
+/// // For decoders that use a custom registry.
+/// let own = ImageCodecs(copying: .standard)
 /// own.register(HEICDecoder())
 /// let decoder = ImageDecoder(codecs: own)
 /// ```
 ///
-/// What is registered later is asked earlier: a decoder of one's own takes the place of a built-in one by recognising the same
-/// signature. Registering and looking up are thread-safe; decoders and encoders are called outside of the lock.
+/// Codecs that are registered later take precedence: a custom decoder that recognises the signature of a built-in one replaces it.
+/// Registration and lookup are thread-safe. Decoders and encoders are called outside the lock.
 public final class ImageCodecs: Sendable {
     private struct State {
         var decoders: [any ImageDecoding]
@@ -53,26 +57,26 @@ public final class ImageCodecs: Sendable {
 
     private let state: Mutex<State>
 
-    /// A registry of these; the first that fits is used.
+    /// Creates a registry. The first decoder or encoder that fits is used.
     public init(decoders: [any ImageDecoding] = [], encoders: [any ImageEncoding] = []) {
         state = Mutex(State(decoders: decoders, encoders: encoders))
     }
 
-    /// A registry that begins with what another one has now.
+    /// Creates a registry with the current codecs of another one.
     public convenience init(copying other: ImageCodecs) {
         self.init(decoders: other.decoders, encoders: other.encoders)
     }
 
-    /// Registers a decoder, which is asked before all others from now on.
+    /// Registers a decoder, which takes precedence over those registered earlier.
     public func register(_ decoder: any ImageDecoding) { state.withLock { $0.decoders.insert(decoder, at: 0) } }
 
-    /// Registers an encoder, which is preferred to all others from now on.
+    /// Registers an encoder, which takes precedence over those registered earlier.
     public func register(_ encoder: any ImageEncoding) { state.withLock { $0.encoders.insert(encoder, at: 0) } }
 
-    /// The decoders in the order in which they are asked.
+    /// The decoders in the order of precedence.
     public var decoders: [any ImageDecoding] { state.withLock { $0.decoders } }
 
-    /// The encoders in the order in which they are asked.
+    /// The encoders in the order of precedence.
     public var encoders: [any ImageEncoding] { state.withLock { $0.encoders } }
 
     /// Returns the first decoder that recognises a file, and the file's format; `nil` if none does.
@@ -83,8 +87,8 @@ public final class ImageCodecs: Sendable {
         return nil
     }
 
-    /// Returns the first encoder of a format that can hold a picture; where none can, or the format is unknown or not written, the
-    /// first lossless encoder that can. `nil` if none can.
+    /// Returns the first encoder of a format that can encode a picture. If there is none, it returns the first lossless encoder of any
+    /// format that can; `nil` if none can.
     public func encoder(of format: ImageFormat?, for picture: Bitmap) -> (any ImageEncoding)? {
         let encoders = encoders
         return encoders.first { $0.format == format && $0.canEncode(picture) }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Turns files into pictures, by the decoders of a registry.
+/// Decodes files with the decoders of a registry.
 ///
 /// ```swift
 /// let decoder = ImageDecoder()
@@ -9,16 +9,16 @@ import Foundation
 /// let animation = try decoder.animation(of: data)
 /// ```
 ///
-/// With the standard registry: JPEG by TurboJPEG, PNG and APNG by libpng, WebP by libwebp, GIF. Pictures are turned as EXIF says, and
-/// colours converted to sRGB where the file has a profile (``ImageDecodingOptions/Colors``). Grey and CMYK JPEG (inverted, as Adobe
-/// writes them) become RGB; 16 bits are rounded to 8.
+/// The standard registry decodes JPEG with TurboJPEG, PNG and APNG with libpng, WebP with libwebp, and GIF. Pictures are rotated by their
+/// EXIF orientation. Colours are converted to sRGB if the file has a profile (``ImageDecodingOptions/Colors``). Grey and CMYK JPEG
+/// (inverted, as Adobe writes it) are converted to RGB, and 16 bits are rounded to 8.
 public struct ImageDecoder: Sendable {
-    /// The decoders and, for serializers, encoders.
+    /// The registry of decoders and, for serializers, of encoders.
     public var codecs: ImageCodecs
-    /// How files are decoded, and what is refused. Its ``ImageDecodingOptions/covering`` is not used.
+    /// The options of decoding. ``ImageDecodingOptions/covering`` is ignored.
     public var options: ImageDecodingOptions
 
-    /// A decoder by a registry.
+    /// Creates a decoder with a registry.
     public init(codecs: ImageCodecs, options: ImageDecodingOptions = ImageDecodingOptions()) {
         (self.codecs, self.options) = (codecs, options)
     }
@@ -29,33 +29,34 @@ public struct ImageDecoder: Sendable {
         set { options.pixelLimit = newValue }
     }
 
-    /// Returns the header's contents. No pixel is decoded, and the file may end after its header.
+    /// Returns the contents of the header without decoding pixels. The file may end after its header.
     ///
-    /// - Throws: ``ImageError``, or the error of a decoder of one's own.
+    /// - Throws: ``ImageError``, or an error of a custom decoder.
     public func information(of data: Data) throws -> ImageInformation {
         try find(data).decoder.information(of: data)
     }
 
     /// Returns the picture in full size; of an animation the first frame.
     ///
-    /// - Throws: ``ImageError``, or the error of a decoder of one's own.
+    /// - Throws: ``ImageError``, or an error of a custom decoder.
     public func decode(_ data: Data) throws -> Bitmap { try decode(data, covering: nil) }
 
-    /// Returns the picture at a smaller scale, where the codec can do that while it decodes.
+    /// Returns the picture at a smaller scale, if the codec can scale while it decodes.
     ///
-    /// JPEG comes in the smallest eighth that covers `size`, WebP in just that; PNG and GIF in full size.
+    /// JPEG is decoded at the smallest number of eighths that covers `size`, WebP at the smallest size that covers it, and PNG and GIF at
+    /// full size.
     ///
-    /// - Parameter size: what is needed at least, on both axes, as shown; larger than the picture: all of it.
-    /// - Throws: ``ImageError``, or the error of a decoder of one's own.
+    /// - Parameter size: the minimum width and height of the picture as shown. If it is larger than the picture, the full size is decoded.
+    /// - Throws: ``ImageError``, or an error of a custom decoder.
     public func decode(_ data: Data, covering size: PixelSize) throws -> Bitmap {
         guard size.width > 0, size.height > 0 else { throw ImageError.invalidSize(size) }
         return try decode(data, covering: size as PixelSize?)
     }
 
-    /// Returns the frames of an animation; `nil` for a still picture. Frames are decoded when they are asked for.
+    /// Returns the animation of a file; `nil` for a still picture. Frames are decoded on request.
     ///
-    /// - Parameter pool: keeps decoded frames; by default the one that all animations share.
-    /// - Throws: ``ImageError``, or the error of a decoder of one's own.
+    /// - Parameter pool: the pool of decoded frames; by default the one that all animations share.
+    /// - Throws: ``ImageError``, or an error of a custom decoder.
     public func animation(of data: Data, pool: AnimationFramePool = .shared) throws -> ImageAnimation? {
         var options = options
         options.covering = nil
@@ -79,6 +80,6 @@ public struct ImageDecoder: Sendable {
         return found
     }
 
-    /// What tells this decoder's results from others'.
+    /// The identifier of the registry and the options. Decoders with the same identifier give equal pictures.
     package var identifier: String { "\(options.identifier)@\(ObjectIdentifier(codecs).hashValue)" }
 }

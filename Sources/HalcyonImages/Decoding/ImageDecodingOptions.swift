@@ -1,39 +1,40 @@
-/// How files are decoded, and what is refused.
+/// The options of decoding: scale, limits, treatment of truncated files, and colours.
 public struct ImageDecodingOptions: Sendable, Hashable {
-    /// The colours of pictures whose file has a colour profile.
+    /// The treatment of colours in a file with a colour profile.
     public enum Colors: String, Sendable, Hashable {
-        /// RGB profiles of a matrix and curves, and grey profiles of a curve, are converted to sRGB. Others (tables, CMYK) are kept.
+        /// Colours are converted to sRGB from RGB profiles with a matrix and curves, and from grey profiles with a curve. Others are kept.
         case convertedToSRGB
-        /// The numbers of the file are kept, as if every profile were sRGB.
+        /// The values of the file are kept, as if every profile were sRGB.
         case kept
     }
 
-    /// The size that the picture is to cover, as shown; `nil`: full size. Codecs that can decode at a smaller scale do.
+    /// The size to cover, of the picture as shown; by default `nil`, full size. Only codecs that can decode at a smaller scale use it.
     public var covering: PixelSize?
-    /// The limit of pixels that one picture allocates memory for, at 4 bytes each: those of the decoded picture, or, where that is
-    /// larger, the codec's own buffer for the stored one (progressive JPEG: up to 1.5 pixels of memory a stored pixel; lossless WebP:
-    /// one). A baseline JPEG that is decoded at an eighth counts a 64th of its pixels. By default 100,000,000; at most 2^30.
+    /// The limit of memory for one picture, in pixels of 4 bytes. By default 100,000,000; at most 2^30.
+    ///
+    /// It limits the decoded picture and the codec's own buffer for the stored one, each by itself. The buffer has up to 1.5 pixels per
+    /// stored pixel for progressive JPEG, and one for lossless WebP. A baseline JPEG decoded at an eighth counts a 64th of its pixels.
     public var pixelLimit = 100_000_000
-    /// The limit of pixels that a file may have, however small it is decoded: it bounds time, not memory. By default 2^28; no less
-    /// than ``pixelLimit``.
+    /// The limit of pixels in a file, at any scale of decoding. It bounds time, not memory. By default 2^28; at least ``pixelLimit``.
     public var storedPixelLimit = 1 << 28
-    /// Whether a JPEG whose data are all there, and only the end marker is not, is shown. By default it is, as libjpeg and
-    /// Kingfisher do.
+    /// Whether a JPEG is decoded that lacks only its end marker. By default `true`, as in libjpeg and Kingfisher.
     public var showsUnterminated = true
-    /// Whether a JPEG whose data end early is shown as far as they go, the rest in grey. By default it is refused. Such a picture has
-    /// ``Bitmap/Provenance/isComplete`` `false` and is never cached. Truncated files of other formats are refused in either case.
+    /// Whether a truncated JPEG is decoded, with the missing part in grey. By default `false`: it is rejected.
+    ///
+    /// ``Bitmap/Provenance/isComplete`` of such a picture is `false`, and it is never cached. Truncated files of other formats are always
+    /// rejected.
     public var showsTruncated = false
-    /// What happens to colours where the file has a profile. By default they are converted to sRGB.
+    /// The treatment of colours in a file with a profile. By default they are converted to sRGB.
     public var colors = Colors.convertedToSRGB
 
-    /// The defaults.
+    /// Creates the default options.
     public init() {}
 
-    /// Throws if a picture is beyond the limits.
+    /// Throws if a picture exceeds the limits.
     ///
     /// - Parameters:
     ///   - stored: the size of the picture in the file.
-    ///   - allocated: the pixels of memory that decoding takes, 4 bytes each.
+    ///   - allocated: the memory that decoding takes, in pixels of 4 bytes.
     /// - Throws: ``ImageError/tooManyPixels(_:limit:)``.
     public func check(stored: PixelSize, allocated: Int) throws(ImageError) {
         let limit = min(pixelLimit, 1 << 30)
@@ -42,7 +43,7 @@ public struct ImageDecodingOptions: Sendable, Hashable {
         guard stored.pixelCount <= storedLimit else { throw .tooManyPixels(stored, limit: storedLimit) }
     }
 
-    /// What tells the results of these options from others'.
+    /// The values of all options except ``covering``, as text.
     var identifier: String {
         "\(pixelLimit),\(storedPixelLimit),\(showsUnterminated),\(showsTruncated),\(colors.rawValue)"
     }

@@ -1,15 +1,15 @@
-/// What a file's header says.
+/// The contents of a file's header.
 public struct ImageInformation: Sendable, Hashable {
-    /// What the signature says.
+    /// The format, by the signature.
     public var format: ImageFormat
-    /// As it is shown, after ``orientation``.
+    /// The size of the picture as shown, after ``orientation``.
     public var size: PixelSize
-    /// How the stored picture is turned to be shown; a decoded one has been turned.
+    /// The orientation of the stored picture. Decoding applies it.
     public var orientation: ImageOrientation
-    /// Whether pixels can be transparent; a decoded picture tells whether any is.
+    /// Whether pixels can be transparent. ``Bitmap/isOpaque`` of the decoded picture says whether any is.
     public var declaresAlpha: Bool
 
-    /// What a decoder of one's own has read.
+    /// Creates the information of a custom decoder.
     public init(format: ImageFormat, size: PixelSize, orientation: ImageOrientation, declaresAlpha: Bool) {
         (self.format, self.size) = (format, size)
         (self.orientation, self.declaresAlpha) = (orientation, declaresAlpha)

@@ -1,14 +1,14 @@
-/// How a stored picture is to be turned, as EXIF numbers it (tag 0x0112, CIPA DC-008).
+/// The orientation of a stored picture, with the numbers of EXIF (tag 0x0112, CIPA DC-008).
 public enum ImageOrientation: Int, Sendable, Hashable, CaseIterable {
-    /// As it is stored.
+    /// The picture is shown as it is stored.
     case up = 1
-    /// The others name where the stored top row is shown, as EXIF does: 2 to 8.
+    /// The EXIF orientations 2 to 8.
     case upMirrored, down, downMirrored, leftMirrored, right, rightMirrored, left
 
-    /// Whether width and height change places.
+    /// Whether width and height are exchanged.
     package var isTransposed: Bool { rawValue >= 5 }
 
-    /// Where stored row 0 and column 0 are shown, as steps in the stored picture when the shown x and y grow by one.
+    /// The steps in the stored picture when x and y of the shown picture increase by one.
     private var steps: (x: (Int, Int), y: (Int, Int)) {
         switch self {
         case .up: ((1, 0), (0, 1))
@@ -22,13 +22,13 @@ public enum ImageOrientation: Int, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Returns the picture as it is to be shown. O(pixels).
+    /// Returns the picture in its display orientation. O(pixels).
     public func applied(to picture: Bitmap) -> Bitmap {
         guard self != .up else { return picture }
         let steps = steps
         let shown = isTransposed ? picture.size.transposed : picture.size
         let stride = picture.width
-        // The stored pixel that is shown at the top left: at the end of each axis that is walked backwards.
+        // The stored pixel that is shown at the top left. It is at the end of each axis that is read backwards.
         let backX = steps.x.0 < 0 || steps.y.0 < 0
         let backY = steps.x.1 < 0 || steps.y.1 < 0
         let first = (backY ? (picture.height - 1) * stride : 0) + (backX ? stride - 1 : 0)

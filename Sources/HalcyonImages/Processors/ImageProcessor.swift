@@ -1,13 +1,15 @@
 import Foundation
 
-/// What a processor is given: the bytes of a file, or a picture.
+infix operator |> : AdditionPrecedence
+
+/// The input of a processor: the bytes of a file, or a picture.
 public enum ImageProcessItem: Sendable {
-    /// A file as it was loaded.
+    /// The bytes of a file, as loaded.
     case data(Data)
-    /// A picture that was decoded.
+    /// A decoded picture.
     case image(Bitmap)
 
-    /// The picture, decoded if need be.
+    /// Returns the picture. Decodes the bytes of a file.
     public func picture(decoder: ImageDecoder) throws -> Bitmap {
         switch self {
         case .data(let data): try decoder.decode(data)
@@ -16,26 +18,27 @@ public enum ImageProcessItem: Sendable {
     }
 }
 
-/// Makes one picture of another, or of a file's bytes.
+/// A processor makes a picture from another picture, or from the bytes of a file.
 ///
 /// ```swift
 /// let thumbnail = DownsamplingImageProcessor(size: PixelSize(width: 200, height: 200)) |> RoundCornerImageProcessor(radius: .pixels(20))
 /// let picture = try thumbnail.process(.data(file), decoder: ImageDecoder())
 /// ```
 ///
-/// The result depends on the item and on nothing else. Processors are called on any thread, also at the same time.
+/// The result depends on the item only. Processors are called on any thread, also concurrently.
 public protocol ImageProcessor: Sendable {
-    /// What tells this processor's results from others': two with the same identifier make the same of the same. It is part of the
-    /// key under which a result is cached, and empty only for what changes nothing.
+    /// The identifier of the processor and its parameters. Two processors with the same identifier make equal results of equal items.
+    /// It is part of the key under which a result is cached. It is empty only for a processor that changes nothing.
     var identifier: String { get }
-    /// The picture that comes out.
+    /// Returns the processed picture.
     ///
-    /// - Throws: ``ImageError``, or whatever a processor of one's own throws.
+    /// - Throws: ``ImageError``, or an error of a custom processor.
     func process(_ item: ImageProcessItem, decoder: ImageDecoder) throws -> Bitmap
 }
 
-/// A processor that needs the whole picture: it says what to do with that, bytes are decoded for it.
+/// A processor of decoded pictures. The bytes of a file are decoded, in full size, before it is called.
 public protocol BitmapProcessor: ImageProcessor {
+    /// Returns the processed picture.
     func process(_ picture: Bitmap) throws -> Bitmap
 }
 
@@ -45,10 +48,33 @@ extension BitmapProcessor {
     }
 }
 
-/// Decodes and changes nothing; its identifier is empty, so that its result is the original's.
+/// A processor that only decodes. Its identifier is empty, so its result is cached under the key of the original.
 public struct DefaultImageProcessor: BitmapProcessor {
     public let identifier = ""
     /// The processor.
     public init() {}
     public func process(_ picture: Bitmap) -> Bitmap { picture }
+}
+
+/// A sequence of processors; made by `|>`.
+public struct ProcessorChain: ImageProcessor {
+    /// The processors in the order in which they run. Nested chains are flattened.
+    public let processors: [any ImageProcessor]
+    /// The identifiers of the processors, joined by `|>`. Empty identifiers are omitted.
+    public let identifier: String
+
+    init(_ first: any ImageProcessor, _ second: any ImageProcessor) {
+        processors = [first, second].flatMap { ($0 as? ProcessorChain)?.processors ?? [$0] }
+        identifier = processors.map(\.identifier).filter { !$0.isEmpty }.joined(separator: "|>")
+    }
+
+    public func process(_ item: ImageProcessItem, decoder: ImageDecoder) throws -> Bitmap {
+        let last = try processors.reduce(item) { .image(try $1.process($0, decoder: decoder)) }
+        return try last.picture(decoder: decoder)
+    }
+}
+
+/// Returns the chain that runs the left processor, and then the right one on its result.
+public func |> (left: any ImageProcessor, right: any ImageProcessor) -> ProcessorChain {
+    ProcessorChain(left, right)
 }

@@ -3,34 +3,36 @@ import HalcyonCache
 import HalcyonCodecs
 import HalcyonImages
 
-/// Keeps pictures on disk as the very bytes that they were made of, and what a processor has made in the format that the original
-/// came in, or in one of one's own choice.
+/// Stores unaltered pictures on disk as their original bytes, and encodes processed ones.
 ///
 /// ```swift
-/// let cache = ImageCache<Bitmap>(disk: DiskStorageConfig(name: "photos"), serializer: BitmapSerializer(format: .always(ImageEncoder.png())))
+/// let serializer = BitmapSerializer(format: .always(ImageEncoder.png()))
+/// let cache = ImageCache<Bitmap>(disk: DiskStorageConfig(name: "photos"), serializer: serializer)
 /// ```
 ///
-/// The original bytes are kept only for a picture that still shows them: what a processor has made is always encoded anew, also
-/// when the original is handed in with it, so that a variant's key never gets the original's picture. A picture of a truncated file
-/// (`Bitmap.Provenance.isComplete`) is not kept at all.
+/// The original bytes are stored only for an unaltered picture. A processed picture is always encoded, also if the original bytes are
+/// passed with it, so that the key of a variant never has the picture of the original. A picture of a truncated file
+/// (`Bitmap.Provenance.isComplete`) is not stored.
 public struct BitmapSerializer: CacheSerializer {
-    /// Which format pictures are kept in.
+    /// The format on disk.
     public enum Format: Sendable {
-        /// The one that they came in, by the first encoder of the decoder's registry: JPEG at a quality of 90, WebP without loss; PNG
-        /// where that is GIF or unknown, and in place of JPEG where a processor made something transparent.
+        /// The format of the original, with the first encoder of it in the decoder's registry.
+        ///
+        /// With the standard registry, JPEG has a quality of 90, and WebP is lossless. PNG replaces GIF and unknown formats, and JPEG if a
+        /// processor made pixels transparent.
         case asOriginal
         /// Always this one.
         case always(any ImageEncoding)
     }
 
-    /// Which format pictures are kept in that are encoded.
+    /// The format of encoded pictures; by default ``Format/asOriginal``.
     public var format: Format
-    /// Whether a picture that no processor has changed is kept as the bytes that it was made of.
+    /// Whether an unaltered picture is stored as its original bytes.
     public var prefersOriginal: Bool
-    /// Reads what is on disk; its registry has the encoders.
+    /// The decoder of files on disk. Its registry has the encoders.
     public var decoder: ImageDecoder
 
-    /// A serializer.
+    /// Creates a serializer.
     ///
     /// - Parameter prefersOriginal: by default `true` for ``Format/asOriginal`` and `false` for ``Format/always(_:)``.
     public init(format: Format = .asOriginal, prefersOriginal: Bool? = nil, decoder: ImageDecoder) {
@@ -52,7 +54,7 @@ public struct BitmapSerializer: CacheSerializer {
         return try? encoder(for: value, original: original)?.encode(value)
     }
 
-    /// The picture of a file. At most as many threads decode at a time as there are processors; others wait.
+    /// Returns the picture of a file. The number of threads that decode concurrently is at most that of processors; others wait.
     public func value(with data: Data) -> Bitmap? { try? DecodingGate.shared.run { try decoder.decode(data) } }
 
     private func encoder(for value: Bitmap, original: Data?) -> (any ImageEncoding)? {

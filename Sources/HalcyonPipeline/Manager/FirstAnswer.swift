@@ -1,9 +1,9 @@
 import Synchronization
 
-/// The answer to whoever waits for work, or that it was cancelled, whichever comes first; once.
+/// The first of two events for a waiter: the result of its work, or its cancellation.
 ///
-/// Not all that a load does ends when it is cancelled: a file that is read, a processor, a provider of someone else's. Whoever
-/// waits need not wait for that.
+/// Some work does not end when it is cancelled, for example reading a file, a processor, or a custom provider. A cancelled waiter
+/// does not wait for it.
 final class FirstAnswer<Value: Sendable>: Sendable {
     private struct State {
         var continuation: CheckedContinuation<Value, any Error>?

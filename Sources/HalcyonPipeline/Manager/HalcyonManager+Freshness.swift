@@ -100,7 +100,7 @@ extension HalcyonManager {
     private func renewLater(_ load: ImageLoad, _ record: FreshnessRecord, _ policy: FreshnessPolicy) {
         guard revalidating.withLock({ $0.insert(load.computedKey).inserted }) else { return }
         var later = load
-        // Nobody waits for it, and it is no access.
+        // No load waits for it, and it is no access.
         (later.isPrefetch, later.options.onProgress, later.options.priority) = (true, nil, .low)
         Task.detached { [self, later] in
             defer { revalidating.withLock { _ = $0.remove(later.computedKey) } }
@@ -108,10 +108,10 @@ extension HalcyonManager {
         }
     }
 
-    /// Asks the server of what is cached without looking that up, as behind somebody's back or ahead of need. What has not changed
-    /// expires later.
+    /// Revalidates a cached image without an access, for a background revalidation or a prefetch. If it has not changed, it expires
+    /// later.
     ///
-    /// - Returns: whether it has changed, and was loaded.
+    /// - Returns: whether it has changed and was loaded.
     private func renewedUnseen(_ load: ImageLoad, _ record: FreshnessRecord) async throws -> Bool {
         guard let url = load.source.url, !record.freshness.validators.isEmpty,
             await cache.holds(load.computedKey, where: record.isOf)
@@ -131,8 +131,8 @@ extension HalcyonManager {
         }
     }
 
-    /// Asks ahead of need for what is cached and stale, if freshness counts. Where the server fails, what is there stays as far as
-    /// was allowed.
+    /// Revalidates a cached, stale image for a prefetch, if the options request freshness. If the server fails, the image stays as
+    /// long as the policy allows.
     ///
     /// - Returns: whether it was loaded.
     func prefetchedStale(_ load: ImageLoad) async throws -> Bool {

@@ -4,8 +4,8 @@ import HalcyonImages
 import HalcyonNetworking
 
 extension HalcyonManager {
-    /// Keeps an image, and the original if that is wanted, as far as nobody else who shares them has. Memory has it when this
-    /// returns, the disk later unless the load waits for it.
+    /// Stores an image, and the original if the options request it, unless another load that shares them has. Memory has the image
+    /// when this returns, the disk later unless the load waits for it.
     func keep(_ made: MadeImage, original: Data?, _ freshness: Freshness?, _ load: ImageLoad) async {
         let options = load.options
         let heeds = options.freshness?.honoursServer == true

@@ -170,8 +170,8 @@ extension HalcyonManager {
         return (nil, originalCache.memoryStorage.value(forKey: load.key, context: load.context))
     }
 
-    /// The bytes that a cached image was made of, read from the disk whichever tier has the image; `nil` where a serializer of one's
-    /// own has encoded them anew, or they are not on disk.
+    /// Returns the bytes that a cached image was made from. They are read from disk, also for an image in memory. `nil` if they are
+    /// not on disk, or a custom serializer has encoded the image.
     private func originalData(_ load: ImageLoad) async -> Data? {
         guard load.options.wantsOriginalData else { return nil }
         if !load.isVariant, keepsOriginals(cache, load),

@@ -5,23 +5,28 @@ import HalcyonImages
 import HalcyonNetworking
 import Synchronization
 
-/// Brings images: from the cache if it has them, else from where they are, processed and cached.
+/// Loads images from the cache or, if they are not cached, from their source; then processes and caches them.
 ///
 /// ```swift
 /// let manager = HalcyonManager()
 /// let shoe = Resource(url, categories: ["shoes"], user: "u7")
+/// // A thumbnail of at most 200 pixels per side.
 /// let thumbnail = DownsamplingImageProcessor(size: PixelSize(width: 200, height: 200))
+///
 /// let result = try await manager.image(for: shoe, options: ImageOptions(processor: thumbnail))
 /// show(result.image)
 /// ```
 ///
-/// It looks for the processed image in memory and on disk, then for an original of which it can be made, then, unless only
-/// what is cached was asked for, it loads. Loads of the same URL share one transfer, those of the same provider its bytes, and those
-/// with the same processor its work, too; what comes of them is kept once. Whoever is cancelled gets a `CancellationError` at once, and a transfer stops when
-/// the last one who waits for it is. With callbacks in place of `await`:
-/// ``retrieveImage(with:options:completionHandler:)``. See <doc:Manager>.
+/// It looks for the processed image in memory and on disk, and then for a cached original. If there is none, it loads the
+/// source, unless ``ImageOptions/onlyFromCache`` is set.
+///
+/// Loads of the same URL share one transfer, and loads of the same provider share its bytes. If they have the same processor,
+/// they also share the processed image, which is stored once. A cancelled load throws `CancellationError` immediately, and a
+/// transfer stops when its last waiter is cancelled.
+///
+/// ``retrieveImage(with:options:completionHandler:)`` is the equivalent with callbacks. See <doc:Manager>.
 public final class HalcyonManager: Sendable {
-    /// The manager for whoever has none of its own: over the default cache and the default downloader.
+    /// The default manager, with the default cache and the default downloader.
     public static let shared = HalcyonManager()
 
     /// Where images are kept.
@@ -36,7 +41,7 @@ public final class HalcyonManager: Sendable {
     public let defaultOptions: ImageOptions
     /// Merges loads from whatever is no server.
     let providers = ProviderMerger()
-    /// The computed keys whose freshness is being asked for behind somebody's back.
+    /// The computed keys of images that are being revalidated in the background.
     let revalidating = Mutex<Set<String>>([])
     /// Bounds how many loads decode and process at the same time.
     public let decodeLimiter: DecodeLimiter

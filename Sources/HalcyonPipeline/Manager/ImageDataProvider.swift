@@ -1,10 +1,10 @@
 import Foundation
 import HalcyonSupport
 
-/// Has the bytes of an image, or knows how to get them: a file, an archive, a database, a generator.
+/// A source of the bytes of an image, for example a file, an archive, a database or a generator.
 ///
-/// Loads from providers of one kind with one key share the bytes that one of them is asked for. What it throws is told to the
-/// ``ImageOptions/retryStrategy``, as a failed transfer is.
+/// Concurrent loads from providers of the same type with the same key share the bytes of one call. The
+/// ``ImageOptions/retryStrategy`` receives the errors that a provider throws, as for a failed transfer.
 public protocol ImageDataProvider: Sendable {
     /// What the image is kept under; two providers with the same key have the same image.
     var cacheKey: String { get }

@@ -7,7 +7,7 @@ package struct ImageLoad: Sendable {
     package let source: Source
     package var options: ImageOptions
     package var context: AccessContext
-    /// Whether it is made ahead of need: no access, nothing is told of it to the log, and it comes last.
+    /// Whether it is a prefetch, which is no access and is not logged.
     package var isPrefetch = false
     /// Whether it is kept in memory.
     package var keepsInMemory = true
@@ -27,7 +27,7 @@ package struct ImageLoad: Sendable {
     /// Whether the image is made of the original, and not the original itself.
     package var isVariant: Bool { !options.processor.identifier.isEmpty }
 
-    /// What the cache is told with the image.
+    /// The options of the cache.
     package var cacheOptions: CacheOptions {
         var cache = CacheOptions()
         cache.processorIdentifier = options.processor.identifier

@@ -12,9 +12,10 @@ public struct ImageOptions: Sendable {
     public var processor: any ImageProcessor = DefaultImageProcessor()
     /// What tells bytes on disk and images; `nil`: the cache's.
     public var serializer: (any CacheSerializer<Bitmap>)?
-    /// Whether the result has the bytes that the image was made of, from whichever tier the image comes. The load keeps them on disk
-    /// (as with ``cacheOriginalImage``), from where a hit reads them, also one in memory. A hit has none where the image was stored by
-    /// a load without this, by a serializer that encodes anew, or with ``cacheMemoryOnly``.
+    /// Whether the result has the bytes that the image was made from. By default `false`.
+    ///
+    /// The load stores them on disk (as with ``cacheOriginalImage``). Every hit, also one in memory, reads them from there. A hit has no
+    /// bytes if the image was stored by a load without this option, by a serializer that encodes it, or with ``cacheMemoryOnly``.
     public var wantsOriginalData = false
 
     // MARK: Where it may come from
@@ -23,7 +24,7 @@ public struct ImageOptions: Sendable {
     public var forceRefresh = false
     /// Whether nothing is loaded: what is not cached is ``ManagerError/notCached(key:)``.
     public var onlyFromCache = false
-    /// Whether what is not in memory is loaded anew, without a look at the disk.
+    /// Whether an image that is not in memory is loaded again, without a lookup on disk. By default `false`.
     public var fromMemoryCacheOrRefresh = false
     /// What is tried in turn after the resource's source has failed; each is cached under its own key.
     public var alternativeSources: [Source] = []
@@ -63,9 +64,9 @@ public struct ImageOptions: Sendable {
     public var requestModifier: (any AsyncImageDownloadRequestModifier)?
     /// Where processors work.
     public var processingQueue = CallbackQueue.dispatch(DispatchQueue.global(qos: .userInitiated))
-    /// Where progress is told and completions are called.
+    /// The queue of ``onProgress`` and of completions.
     public var callbackQueue = CallbackQueue.mainCurrentOrAsync
-    /// Is told how much of a transfer has arrived.
+    /// Receives the progress of a transfer, on ``callbackQueue``.
     public var onProgress: (@Sendable (DownloadProgress) -> Void)?
 
     /// The defaults.
@@ -74,7 +75,7 @@ public struct ImageOptions: Sendable {
     /// The defaults with a processor.
     public init(processor: any ImageProcessor) { self.processor = processor }
 
-    /// What the downloader is told.
+    /// The options of the download.
     var download: DownloadOptions {
         var options = DownloadOptions()
         options.priority = priority

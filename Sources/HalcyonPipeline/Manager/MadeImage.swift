@@ -15,8 +15,8 @@ package struct ImageMaker: Sendable {
     }
 }
 
-/// An image that was made of what was loaded, shared by all who waited for both. What has to be done for it once is claimed by
-/// whoever comes first.
+/// An image that was made from loaded bytes. It is shared by all loads that waited for both. The first load claims work that must
+/// be done once.
 package final class MadeImage: Sendable {
     /// Something that is kept of a load.
     package struct Claim: Hashable {

@@ -1,8 +1,8 @@
 import Foundation
 import HalcyonNetworking
 
-/// Why a manager has no image, beside what `NetworkError`, `ImageError` and a provider of one's own say. Whoever cancels
-/// a load gets a `CancellationError`.
+/// An error of a manager, in addition to `NetworkError`, `ImageError` and the errors of custom providers. A cancelled load
+/// throws `CancellationError`.
 public enum ManagerError: Error, PermanentFailure, CustomStringConvertible {
     /// Only what is cached was asked for, and it is not.
     case notCached(key: String)

@@ -22,8 +22,8 @@ extension ProviderMerger {
         let data: Data
     }
 
-    /// Joins who asks a provider, and waits for what is made of its bytes. The strategy is asked about what the provider throws, and
-    /// not about bytes of which no image can be made.
+    /// Joins or starts a load from a provider, and waits for the image. The retry strategy decides about errors of the provider,
+    /// but not about bytes that cannot be decoded.
     func load(
         _ provider: any ImageDataProvider, _ maker: ImageMaker, _ options: ImageOptions, _ attempts: Attempts
     ) async throws -> Provided {

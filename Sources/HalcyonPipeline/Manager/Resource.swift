@@ -10,7 +10,7 @@ public struct Resource: Sendable {
     public private(set) var cacheKey: String
     /// Its categories; the first one decides where only one can.
     public var categories: [String]
-    /// Who asks: a user or a profile.
+    /// The id of the user or profile that requests it.
     public var user: String?
 
     /// An image from anywhere.

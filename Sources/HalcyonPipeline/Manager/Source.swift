@@ -4,7 +4,7 @@ import Foundation
 public enum Source: Sendable {
     /// A server; kept under `cacheKey`, by default the URL as it is written.
     case network(URL, cacheKey: String? = nil)
-    /// Whoever has its bytes.
+    /// A provider of its bytes.
     case provider(any ImageDataProvider)
 
     /// A file of this machine; kept under `cacheKey`, by default its URL. What changes at the same path is not noticed: give

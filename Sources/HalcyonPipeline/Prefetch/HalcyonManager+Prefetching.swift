@@ -1,8 +1,10 @@
 extension HalcyonManager {
-    /// Brings an image into the cache ahead of need, with the same sources, retries and originals as ``image(for:options:)``.
+    /// Prefetches an image into the cache, with the same sources, retries and originals as ``image(for:options:)``.
     ///
-    /// - Returns: what had to be loaded or made; `nil` for what is cached already, which is left as it is, unless it is stale and
-    ///   freshness counts, but taken into memory where that is asked for.
+    /// An image that is already cached is not loaded, unless the options request freshness and it is stale. With `toMemory` it is
+    /// promoted to memory.
+    ///
+    /// - Returns: the loaded or processed image; `nil` if it was already cached.
     package func prefetch(_ resource: Resource, _ options: ImageOptions, toMemory: Bool) async throws -> Prefetched? {
         try await FirstAnswer.of { [self] in
             try await inTurn(resource, options) { source in
@@ -18,7 +20,7 @@ extension HalcyonManager {
         let found = await cache.isThere(load.computedKey)
         if found == .memory || found == .disk && !load.options.fromMemoryCacheOrRefresh {
             var renewed = load
-            // What is in memory already is to be the new one there, too.
+            // An image that is already in memory is replaced there, too.
             renewed.keepsInMemory = load.keepsInMemory || found == .memory
             if try await prefetchedStale(renewed) { return .renewed }
             if found == .disk, load.keepsInMemory {
@@ -32,15 +34,15 @@ extension HalcyonManager {
     }
 }
 
-/// An image that was brought into the cache ahead of need.
+/// A prefetched image.
 package struct Prefetched: Sendable {
-    /// What it costs in memory.
+    /// Its size in memory, in bytes.
     package let cost: Int
-    /// The bytes that were loaded, where the result was to have them; 0 for what was made of a kept original, or
-    /// comes from a provider on this machine.
+    /// The number of bytes that were loaded, if the options request original data. 0 for an image that was made from a cached
+    /// original, or that comes from a provider.
     package let bytes: Int
 
-    /// One that was there and was loaded anew; nobody asked for its size.
+    /// A stale image that was loaded again. Its size is not recorded.
     package static let renewed = Prefetched(cost: 0, bytes: 0)
 
     private init(cost: Int, bytes: Int) { (self.cost, self.bytes) = (cost, bytes) }

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Brings images into the cache before anybody looks at them.
+/// Prefetches images into the cache.
 ///
 /// ```swift
 /// let prefetcher = ImagePrefetcher(resources: nextPage, maxConcurrent: 4)
@@ -9,10 +9,10 @@ import Synchronization
 /// print(report.completed.count, report.skipped.count, report.failed.count)
 /// ```
 ///
-/// At most so many are loaded at a time, in the order given, at a priority below that of what somebody waits for
-/// (``ImageOptions/priority``, here `TransferPriority.low` unless said otherwise). Whoever wants one of them meanwhile joins
-/// its transfer and raises it. Retries and alternative sources are as for any load. It is no access: policies and the log
-/// hear of a prefetched image when it is looked at.
+/// A limited number of images is loaded concurrently, in the given order, with a low priority by default
+/// (``ImageOptions/priority``). A load of one of these images joins its transfer and raises the priority. Retries and
+/// alternative sources work as for any load. Prefetching is no access: policies and the log record one when the image is
+/// requested.
 public final class ImagePrefetcher: Sendable {
     private struct State {
         var work: Task<PrefetchReport, Never>?
@@ -27,13 +27,13 @@ public final class ImagePrefetcher: Sendable {
     private let onProgress: (@Sendable (PrefetchReport) -> Void)?
     private let state = Mutex(State())
 
-    /// A prefetcher of some resources.
+    /// Creates a prefetcher of some resources.
     ///
     /// - Parameters:
-    ///   - options: by default those of the manager, with a low priority.
-    ///   - maxConcurrent: how many are loaded at a time at most; at least 1.
-    ///   - toMemory: whether they are taken into memory, too, also those that are on disk already.
-    ///   - onProgress: is told after each resource what came of all so far, in order, on the options' queue.
+    ///   - options: the options of the loads; by default those of the manager, with a low priority.
+    ///   - maxConcurrent: the maximum number of concurrent loads, at least 1.
+    ///   - toMemory: whether images are also stored in memory, including those that are already on disk.
+    ///   - onProgress: receives a report of all resources so far after each resource, in order, on the options' queue.
     public init(
         resources: [Resource], manager: HalcyonManager = .shared, options: ImageOptions? = nil, maxConcurrent: Int = 5,
         toMemory: Bool = false, onProgress: (@Sendable (PrefetchReport) -> Void)? = nil
@@ -48,7 +48,8 @@ public final class ImagePrefetcher: Sendable {
         self.onProgress = onProgress
     }
 
-    /// Prefetches, and says what came of it. Called again, it waits for the same. Cancelling the task that waits stops it.
+    /// Prefetches the resources and returns a report. A second call waits for the same report. Cancelling the waiting task stops
+    /// prefetching.
     public func run() async -> PrefetchReport {
         let work = begin()
         return await withTaskCancellationHandler {
@@ -58,7 +59,7 @@ public final class ImagePrefetcher: Sendable {
         }
     }
 
-    /// The same with a completion, which is called once on the options' queue.
+    /// Prefetches the resources, and calls a completion once on the options' queue.
     public func start(completionHandler: (@Sendable (PrefetchReport) -> Void)? = nil) {
         let work = begin()
         Task.detached { [options] in
@@ -67,7 +68,7 @@ public final class ImagePrefetcher: Sendable {
         }
     }
 
-    /// Ends what is under way, unless somebody else waits for it, too, and begins nothing more.
+    /// Cancels the loads in flight, except those with other waiters, and starts no more.
     public func stop() {
         let work = state.withLock { state in
             state.isStopped = true
@@ -81,7 +82,7 @@ public final class ImagePrefetcher: Sendable {
     private func begin() -> Task<PrefetchReport, Never> {
         state.withLock { state in
             if let work = state.work { return work }
-            // Not this instance, so that letting go of it does not wait for the loads.
+            // The task does not capture this instance, so that its deallocation does not wait for the loads.
             let work = Task.detached { [manager, resources, options, maxConcurrent, toMemory, onProgress] in
                 var queue = PrefetchQueue(count: resources.count, limit: maxConcurrent)
                 var report = PrefetchReport()
@@ -123,7 +124,7 @@ public final class ImagePrefetcher: Sendable {
 }
 
 extension PrefetchReport {
-    /// Takes in what came of a resource: whether it was loaded, or why not.
+    /// Adds the result of a resource: whether it was loaded, or the error.
     fileprivate mutating func add(_ resource: Resource, _ result: Result<Bool, any Error>) {
         switch result {
         case .success(true): completed.append(resource)

@@ -1,10 +1,10 @@
-/// Which of a list is to be begun when, so that at most so many are under way: events in, numbers out.
+/// The order in which elements of a list are started, with a limit of concurrent ones. It handles events and returns indices.
 struct PrefetchQueue {
     private let count: Int
     private let limit: Int
-    /// The first that was not begun.
+    /// The first index that was not started.
     private(set) var next = 0
-    /// How many are under way.
+    /// The number of started elements that have not ended.
     private(set) var running = 0
 
     init(count: Int, limit: Int) {
@@ -12,10 +12,10 @@ struct PrefetchQueue {
         self.limit = limit
     }
 
-    /// What is to be begun at first.
+    /// Returns the first indices to start.
     mutating func begin() -> [Int] { fill() }
 
-    /// One has ended; what is to be begun now, which is nothing once it is stopped.
+    /// Handles the end of an element, and returns the indices to start; none after a stop.
     mutating func ended(isStopped: Bool) -> [Int] {
         running -= 1
         return isStopped ? [] : fill()

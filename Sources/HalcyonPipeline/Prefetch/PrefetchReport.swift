@@ -1,22 +1,22 @@
-/// What came of prefetching; each resource is in one of the lists, once.
+/// The results of prefetching. Each resource is in exactly one of the lists.
 public struct PrefetchReport: Sendable {
-    /// Why a resource could not be prefetched.
+    /// A resource that could not be prefetched, and the error.
     public struct Failure: Sendable {
-        /// What was to be prefetched.
+        /// The resource.
         public let resource: Resource
-        /// Why it could not be.
+        /// The error of its load.
         public let error: any Error
     }
 
-    /// Was cached already.
+    /// The resources that were already cached.
     public internal(set) var skipped: [Resource] = []
-    /// Could be had from no source.
+    /// The resources that failed from all sources.
     public internal(set) var failed: [Failure] = []
-    /// Is cached now.
+    /// The resources that were loaded and are now cached.
     public internal(set) var completed: [Resource] = []
-    /// Was not begun, or not done, when the prefetcher was stopped; empty before the end.
+    /// The resources that were not started or not finished when the prefetcher was stopped. Empty until the end.
     public internal(set) var stopped: [Resource] = []
 
-    /// How many have ended.
+    /// The number of resources in all lists.
     public var count: Int { skipped.count + failed.count + completed.count + stopped.count }
 }

@@ -66,7 +66,7 @@ struct ManagerFreshnessTests {
         #expect(changed.image == new.picture && changed.cacheType == .none)
         #expect(try await fixture.manager.image(for: url, options: options()).image == new.picture)
         #expect(versions.log == ["200 -", "200 \"1\"", "304 \"2\""])
-        // Somebody else puts something else there.
+        // Other code replaces the cached image, so its freshness record does not apply.
         await fixture.cache.store(old.picture, forKey: url.absoluteString)
         #expect(try await fixture.manager.image(for: url, options: options()).image == new.picture)
         #expect(versions.log.last == "200 -")

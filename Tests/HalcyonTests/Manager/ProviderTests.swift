@@ -141,7 +141,7 @@ private final class Counter: Sendable {
     @Sendable func next() { value.add(1, ordering: .relaxed) }
 }
 
-/// Bytes from a closure, which is told how often it was asked.
+/// A provider of the bytes of a closure, which receives the number of calls so far.
 private final class ClosureProvider: ImageDataProvider {
     let cacheKey: String
     private let bytes: @Sendable (Int) async throws -> Data

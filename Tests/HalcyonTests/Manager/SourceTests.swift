@@ -153,7 +153,7 @@ struct SourceTests {
             }
             #expect(tiers == [.none, .memory, .disk])
         }
-        // What a serializer has encoded anew are not the original bytes.
+        // Bytes that a serializer has encoded are not the original ones.
         let fixture = try ManagerFixture()
         var options = ImageOptions()
         options.serializer = BitmapSerializer.png

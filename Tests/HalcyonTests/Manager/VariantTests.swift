@@ -75,7 +75,7 @@ struct VariantTests {
             #expect(error is Refused)
         }
         #expect(transport.requestCount == 0)
-        // A damaged original is removed and loaded anew.
+        // A damaged original is removed and loaded again.
         try fixture.cache.diskStorage?.store(value: sample.file.dropLast(20), forKey: fake("a").absoluteString)
         let error = await failure {
             try await fixture.manager.image(for: fake("a"), options: ImageOptions(processor: Refusing()))

@@ -15,7 +15,7 @@ struct DecodingTests {
         guard name != "jpeg-scaled.jpg" else { return }
         let picture = try decoder.decode(try Fixture.data(name))
         let expected = try Fixture.expected(name)
-        // The colours under full transparency are nobody's: Pillow's GIF keeps the palette's.
+        // The colours of transparent pixels are ignored, because Pillow keeps those of the palette in GIF.
         #expect(picture.difference(to: expected, visibly: name.hasPrefix("gif") || name == "webp-animated.webp") == 0)
         #expect(picture.isOpaque == Alpha.isOpaque(expected.pixels))
         #expect(picture.provenance?.isUnaltered == true)

@@ -1,9 +1,12 @@
-/// Where pixels are written by address: the one place that makes the bytes of a new picture.
+/// The allocation of the bytes of new pictures, which processors and decoders write by address.
 ///
-/// Everything in this folder works on raw rows for speed. Its rules: a pointer never leaves the closure that it was given to; sizes
-/// come from a ``Bitmap``, whose initializers guarantee `width * height * 4` bytes; every byte of a new picture is written.
+/// Processors work on raw rows for speed, by these rules:
+///
+/// - A pointer never leaves the closure that receives it.
+/// - Sizes come from a ``Bitmap``, whose initializers guarantee `width * height * 4` bytes.
+/// - Every byte of a new picture is written.
 package enum PixelMemory {
-    /// The bytes of a picture that `fill` writes, all of them.
+    /// Returns the bytes of a new picture. `fill` must write all of them.
     package static func make(_ size: PixelSize, _ fill: (UnsafeMutableRawBufferPointer) -> Void) -> [UInt8] {
         let count = size.pixelCount * 4
         return [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
@@ -12,7 +15,7 @@ package enum PixelMemory {
         }
     }
 
-    /// The same, where writing them can fail; bytes of a failure are never seen.
+    /// Returns the bytes of a new picture. If `fill` throws, its bytes are discarded.
     package static func attempt(
         _ size: PixelSize, _ fill: (UnsafeMutablePointer<UInt8>) throws(ImageError) -> Void
     ) throws(ImageError) -> [UInt8] {

@@ -1,21 +1,21 @@
-/// Cuts a part out of a picture.
+/// Crops a picture to a size.
 ///
-/// The anchor is a point in the picture and the same point in the part, as shares of their sides: (0, 0) takes the top left,
-/// (0.5, 0.5) the middle, (1, 1) the bottom right. A part larger than the picture is the picture on that side.
+/// The anchor selects the part that is kept: (0, 0) is the top left, (0.5, 0.5) the centre, (1, 1) the bottom right. A side of the size
+/// that is longer than the picture's keeps the picture's side.
 public struct CroppingImageProcessor: BitmapProcessor {
-    /// Of the part.
+    /// The size of the cropped picture, in pixels.
     public let size: PixelSize
-    /// Which part.
+    /// The position of the part that is kept.
     public let anchor: Anchor
 
-    /// A point, in shares of width and height.
+    /// A point, in fractions of width and height.
     public struct Anchor: Sendable, Hashable {
         /// 0 is the left, 1 the right.
         public var x: Double
         /// 0 is the top, 1 the bottom.
         public var y: Double
 
-        /// A point; both are to be 0 to 1.
+        /// Creates a point. Both coordinates must be 0 to 1.
         public init(x: Double, y: Double) {
             self.x = x
             self.y = y
@@ -29,7 +29,7 @@ public struct CroppingImageProcessor: BitmapProcessor {
         public static let bottomRight = Anchor(x: 1, y: 1)
     }
 
-    /// A part, by default from the middle.
+    /// Creates a processor that crops to a size, by default around the centre.
     public init(size: PixelSize, anchor: Anchor = .center) {
         self.size = size
         self.anchor = anchor

@@ -1,10 +1,63 @@
-extension Bitmap {
-    /// The picture blurred by a Gaussian of the standard deviation `sigma`, approximated by three passes of an extended box along
-    /// each axis: O((width + 6 sigma) * (height + 6 sigma)). Beyond the edges the outermost pixels go on.
+/// Blurs a picture by an approximated Gaussian: three passes of an extended box filter along each axis. The time hardly depends on the
+/// radius.
+///
+/// The outermost pixels are repeated beyond the edges. Colours are weighed by alpha. In the tests the result is within 2 of 255 of the
+/// exact Gaussian.
+public struct BlurImageProcessor: BitmapProcessor {
+    /// The standard deviation in pixels. 0 does not change the picture.
+    public let radius: Double
+
+    /// Creates a processor that blurs.
     ///
-    /// Sums run in floating point and are rounded to 1/128 between the axes. Beside Pillow's boxes the tests allow 1 of 255, beside the
-    /// exact Gaussian 2.
-    func blurred(sigma: Double) -> Bitmap {
+    /// - Parameter radius: the standard deviation in pixels, 0 to 1,000.
+    public init(radius: Double) { self.radius = radius }
+
+    public var identifier: String { "halcyon.blur(\(radius))" }
+
+    public func process(_ picture: Bitmap) throws -> Bitmap {
+        guard (0...1_000).contains(radius) else {
+            throw ImageError.invalidParameter("A blur of radius \(radius) is none; 0 to 1,000 pixels are")
+        }
+        return radius == 0 ? picture : picture.blurred(sigma: radius)
+    }
+}
+
+// MARK: - Inside
+
+/// A box filter of odd length with one more, partly weighted pixel at either end. The weight of the ends gives it any variance.
+///
+/// Source: Gwosdek, Grewenig, Bruhn, Weickert: Theoretical Foundations of Gaussian Convolution by Extended Box Filtering, 2011.
+private struct ExtendedBox {
+    /// The number of fully weighted pixels on either side of the centre.
+    let radius: Int
+    /// The full weight of a pixel. `(2 * radius + 1) * inner + 2 * edge` is 1.
+    let inner: Float
+    /// The weight of either end.
+    let edge: Float
+
+    /// Creates the box filter that has the variance `sigma * sigma` after `passes` passes.
+    init(sigma: Double, passes: Int) {
+        let variance = sigma * sigma / Double(passes)
+        let length = (12 * variance + 1).squareRoot()
+        let radius = ((length - 1) / 2).rounded(.down)
+        let share =
+            (2 * radius + 1) * (radius * (radius + 1) - 3 * variance)
+            / (6 * (variance - (radius + 1) * (radius + 1)))
+        let inner = 1 / (2 * radius + 1 + 2 * share)
+        self.radius = Int(radius)
+        self.inner = Float(inner)
+        edge = Float(share * inner)
+    }
+}
+
+extension Bitmap {
+    /// Returns the picture blurred with the standard deviation `sigma`.
+    ///
+    /// Sums are in floating point and are rounded to 1/128 between the axes. The tests allow a difference of 1 of 255 to Pillow's box
+    /// filters, and of 2 to the exact Gaussian.
+    ///
+    /// - Complexity: O((width + 6 sigma) * (height + 6 sigma)).
+    fileprivate func blurred(sigma: Double) -> Bitmap {
         let box = ExtendedBox(sigma: sigma, passes: 3)
         let between = UnsafeMutablePointer<UInt16>.allocate(capacity: width * height * 4)
         defer { between.deallocate() }
@@ -20,12 +73,12 @@ extension Bitmap {
         return derived(isOpaque: isOpaque ? true : nil, pixels: blurred)
     }
 
-    /// The fixed point of what stands between the axes.
+    /// The fixed-point scale of the values between the axes.
     private static var unit: Float { 128 }
 
-    /// All three passes over a row while it is near.
+    /// Runs all three passes over one row at a time, while it is in the processor's cache.
     private func blurRows(_ source: UnsafePointer<UInt8>, _ target: UnsafeMutablePointer<UInt16>, _ box: ExtendedBox) {
-        // Room on either side for all passes, so that no pixel of a row needs a question.
+        // A margin on either side for all passes, so that the inner loop checks no bounds.
         let margin = (box.radius + 1) * 3
         let length = width + 2 * margin
         let scratch = UnsafeMutablePointer<SIMD4<Float>>.allocate(capacity: 2 * length)
@@ -53,7 +106,7 @@ extension Bitmap {
         }
     }
 
-    /// One pass along a row, for the places that `range` names.
+    /// Runs one pass along a row, for the pixels in `range`.
     private static func pass(
         _ from: UnsafePointer<SIMD4<Float>>, _ to: UnsafeMutablePointer<SIMD4<Float>>, _ range: Range<Int>,
         _ box: ExtendedBox
@@ -68,7 +121,7 @@ extension Bitmap {
         }
     }
 
-    /// All three passes over strips of columns that stay near, with room above and below as beside a row.
+    /// Runs all three passes over one strip of columns at a time, with margins above and below as for rows.
     private func blurColumns(
         _ source: UnsafePointer<UInt16>, _ target: UnsafeMutablePointer<UInt8>, _ box: ExtendedBox
     ) {
@@ -100,7 +153,7 @@ extension Bitmap {
         }
     }
 
-    /// One pass down all `lanes` columns of a strip at once, for the rows that `range` names.
+    /// Runs one pass down all `lanes` columns of a strip at once, for the rows in `range`.
     private static func passDown(
         _ from: UnsafePointer<Float>, _ to: UnsafeMutablePointer<Float>, _ sum: UnsafeMutablePointer<Float>,
         _ lanes: Int, _ range: Range<Int>, _ box: ExtendedBox

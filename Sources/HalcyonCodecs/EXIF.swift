@@ -1,7 +1,9 @@
-/// What is read of EXIF: the orientation, nothing else.
-package enum EXIF {
-    /// The orientation that a TIFF header and its first directory name; `.up` if they name none or are no such thing.
-    package static func orientation(_ tiff: ByteView) -> ImageOrientation {
+import HalcyonImages
+
+/// A reader of EXIF metadata. It reads the orientation and ignores all other tags.
+enum EXIF {
+    /// Returns the orientation in the first directory of a TIFF structure; `.up` if it has none or is malformed.
+    static func orientation(_ tiff: ByteView) -> ImageOrientation {
         let isLittle: Bool
         if tiff.starts(with: [0x49, 0x49, 42, 0]) {
             isLittle = true
@@ -15,7 +17,7 @@ package enum EXIF {
         for entry in 0..<entries {
             let at = directory + 2 + entry * 12
             guard let tag = number(at, 2) else { return .up }
-            // Type 3: a 16-bit number, held in the entry itself.
+            // Type 3 is a 16-bit number, stored in the entry itself.
             if tag == 0x0112, number(at + 2, 2) == 3, number(at + 4, 4) == 1, let value = number(at + 8, 2) {
                 return ImageOrientation(rawValue: value) ?? .up
             }

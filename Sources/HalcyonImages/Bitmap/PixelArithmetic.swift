@@ -1,6 +1,16 @@
-/// Rows of pixels as floating-point numbers, with alpha multiplied in where there is any, and back.
+/// Exact arithmetic on 8-bit channels.
+enum Rounding {
+    /// Returns `value / 255`, rounded to the nearest. Exact for values up to 255 * 255.
+    @inline(__always)
+    static func by255(_ value: UInt32) -> UInt32 {
+        let sum = value &+ 128
+        return (sum &+ sum >> 8) >> 8
+    }
+}
+
+/// The conversion of rows of pixels to floating-point numbers with premultiplied alpha, and back.
 enum FloatRows {
-    /// Reads `count` pixels.
+    /// Converts `count` pixels to floating point, and premultiplies them unless they are opaque.
     static func load(
         _ source: UnsafePointer<UInt8>, _ target: UnsafeMutablePointer<Float>, count: Int, isOpaque: Bool
     ) {
@@ -15,7 +25,7 @@ enum FloatRows {
         }
     }
 
-    /// Writes `count` pixels, limited to 0...255 and rounded to the nearest.
+    /// Converts `count` pixels to bytes, clamped to 0...255 and rounded to the nearest.
     static func store(
         _ source: UnsafeMutablePointer<Float>, _ target: UnsafeMutablePointer<UInt8>, count: Int, isOpaque: Bool
     ) {
@@ -23,7 +33,7 @@ enum FloatRows {
             for pixel in 0..<count {
                 let at = pixel &* 4
                 let alpha = source[at &+ 3]
-                // What rounds to no alpha has no colour.
+                // A pixel whose alpha rounds to 0 has no colour.
                 let factor = alpha < 0.5 ? 0 : 255 / alpha
                 source[at] *= factor
                 source[at &+ 1] *= factor
@@ -33,7 +43,7 @@ enum FloatRows {
         for at in 0..<count &* 4 { target[at] = byte(source[at]) }
     }
 
-    /// The nearest byte. Adding 1.5 * 2^23 leaves no place for a fraction, and the whole number in the lowest bits.
+    /// Returns the nearest byte. Adding 1.5 * 2^23 rounds to an integer and leaves it in the lowest bits.
     @inline(__always)
     static func byte(_ value: Float) -> UInt8 {
         let above = value > 0 ? value : 0
