@@ -57,11 +57,11 @@ final class ForesightInbox: Sendable {
     }
 
     /// Somebody asks for a resource; how it is loaded is told with the first of a processor.
-    func want(_ resource: Resource, _ options: ImageOptions) {
-        let processor = options.processor.identifier
+    func want(_ resource: Resource, _ options: ImageOptions?, defaults: ImageOptions) {
+        let processor = options?.processorIdentifier(defaults) ?? defaults.processor?.identifier ?? ""
         state.withLock { state in
             if state.recipes.count < Self.mostProcessors, state.recipes.insert(processor).inserted {
-                state.events.append(.recipe(ForesightRecipe(options)))
+                state.events.append(.recipe(ForesightRecipe(options, defaults: defaults)))
             }
         }
         put(.wanted(resource, processor: processor))

@@ -1,14 +1,22 @@
 import HalcyonPipeline
 
-/// How images are loaded ahead of need; one for all that are announced together.
+/// The load template of prefetches: the options of a request, changed for a load that no request waits for.
 final class ForesightRecipe: Sendable {
     let options: ImageOptions
+    /// The identifier of the processor that makes the images.
+    let processor: String
+    /// Whether the images are kept in memory alone.
+    let isMemoryOnly: Bool
 
-    /// - Parameter options: how they are loaded when somebody asks.
-    init(_ options: ImageOptions) { self.options = options.aheadOfNeed }
-
-    /// The processor that they are made by.
-    var processor: String { options.processor.identifier }
+    /// - Parameters:
+    ///   - options: the options of requests; `nil` for the defaults.
+    ///   - defaults: the manager's default options.
+    init(_ options: ImageOptions?, defaults: ImageOptions) {
+        let options = options ?? ImageOptions()
+        self.options = options.aheadOfNeed
+        processor = options.processorIdentifier(defaults)
+        isMemoryOnly = options.cacheMemoryOnly ?? defaults.cacheMemoryOnly ?? false
+    }
 }
 
 extension ForesightCatalogue.Known {
@@ -19,12 +27,15 @@ extension ForesightCatalogue.Known {
     func fits(_ capacity: CacheCapacity, toMemory: Bool) -> Bool {
         guard let recipe else { return true }
         let loaded = recipe.processor.isEmpty ? bytes ?? 0 : 0
-        if !recipe.options.cacheMemoryOnly, capacity.disk > 0, loaded <= capacity.disk { return true }
-        return (toMemory || recipe.options.cacheMemoryOnly) && (cost > 0 ? cost : loaded) <= capacity.memory
+        if !recipe.isMemoryOnly, capacity.disk > 0, loaded <= capacity.disk { return true }
+        return (toMemory || recipe.isMemoryOnly) && (cost > 0 ? cost : loaded) <= capacity.memory
     }
 }
 
 extension ImageOptions {
+    /// The identifier of the processor that these options and the manager's defaults name.
+    func processorIdentifier(_ defaults: ImageOptions) -> String { (processor ?? defaults.processor)?.identifier ?? "" }
+
     /// The same for a load that nobody waits for.
     fileprivate var aheadOfNeed: ImageOptions {
         var options = self

@@ -38,7 +38,8 @@ public final class PredictivePrefetcher: Sendable {
         self.clock = clock
         self.settleCache = settleCache
         inbox = ForesightInbox()
-        forecaster = Forecaster(prediction, surroundings, inbox, usual: ForesightRecipe(options), after: ending)
+        forecaster = Forecaster(
+            prediction, surroundings, inbox, usual: ForesightRecipe(nil, defaults: options), after: ending)
         // What an earlier start kept goes now, not with the first access.
         if !prediction.remembersAccesses { Task { [forecaster] in await forecaster.takeIn() } }
     }
@@ -53,7 +54,7 @@ public final class PredictivePrefetcher: Sendable {
     /// - Parameter options: how these images will be asked for, until they are announced again with the same processor; by default
     ///   as the manager's options say. What is not announced is fetched as the first image with its processor was asked for.
     public func announce(_ resources: [AnnouncedResource], options: ImageOptions? = nil) {
-        inbox.put(.announced(resources, ForesightRecipe(options ?? self.options), time: clock.now))
+        inbox.put(.announced(resources, ForesightRecipe(options, defaults: self.options), time: clock.now))
         Task { [forecaster] in await forecaster.takeIn() }
     }
 
@@ -151,7 +152,9 @@ public final class PredictivePrefetcher: Sendable {
 }
 
 extension PredictivePrefetcher: RequestObserver {
-    package func requested(_ resource: Resource, _ options: ImageOptions) { inbox.want(resource, options) }
+    package func requested(_ resource: Resource, _ options: ImageOptions?) {
+        inbox.want(resource, options, defaults: self.options)
+    }
 
     package func accessed(_ access: RecordedAccess) {
         if inbox.put(.accessed(access)) { waitForPause() }

@@ -83,9 +83,10 @@ struct HitBenchmark {
             await cache.store(image, forKey: key, toDisk: false, options: options)
         }
         let (keys, resources, plain, context, callbacks) = (keys, resources, plain, options.context, now)
-        let thumbnails = ImageOptions(processor: DownsamplingImageProcessor(size: PixelSize(width: 200, height: 200)))
+        let processor = DownsamplingImageProcessor(size: PixelSize(width: 200, height: 200))
+        let thumbnails = ImageOptions(processor: processor)
         var variants = options
-        variants.processorIdentifier = thumbnails.processor.identifier
+        variants.processorIdentifier = processor.identifier
         for (key, image) in zip(keys, images) {
             await cache.store(image, forKey: key, toDisk: false, options: variants)
             composed.store(image, cost: image.cacheCost, forKey: "\(key)@\(variants.processorIdentifier)")
@@ -94,7 +95,7 @@ struct HitBenchmark {
             Subject("dictionary, Mutex") { mutexed.value(forKey: keys[$0]) != nil },
             Subject("dictionary, NSLock") { locked.value(forKey: keys[$0]) != nil },
             Subject("dictionary, keys composed") {
-                composed.value(forKey: "\(keys[$0])@\(thumbnails.processor.identifier)") != nil
+                composed.value(forKey: "\(keys[$0])@\(processor.identifier)") != nil
             },
             Subject("MemoryStorage.value") { memory.value(forKey: keys[$0], context: context) != nil },
             Subject("ImageCache.imageInMemory") { cache.imageInMemory(forKey: keys[$0], options: options) != nil },

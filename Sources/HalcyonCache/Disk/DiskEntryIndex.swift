@@ -21,6 +21,7 @@ struct DiskEntryIndex: ~Copyable {
     var prints = Fingerprints()
     private var lengths: [Int] = []
     private var accessed: [Int64] = []
+    private var origins: [EntryOrigin] = []
     /// The loads before the end of the listing. The policy receives them afterwards.
     var earlyLoads: [(name: String, time: Int64, extending: ExpirationExtending, context: AccessContext)] = []
     /// The files whose times on the disk are out of date.
@@ -48,7 +49,8 @@ struct DiskEntryIndex: ~Copyable {
         var removals = takeRemovals()
         if let entry {
             if wasThere { prints.remove(entry) }
-            note(entry, name, length: status.length, accessed: now, print: print)
+            note(
+                entry, name, length: status.length, accessed: now, print: print, origin: context.origin ?? .unknown)
             untouched.remove(name)
             undeleted.remove(name)
             // The file of this name was replaced. It must not be removed, whatever the reason for the old value's
@@ -72,7 +74,8 @@ struct DiskEntryIndex: ~Copyable {
             return false
         }
         if wasThere { prints.remove(entry) }
-        note(entry, row.name, length: row.length, accessed: row.accessed, print: row.fingerprint)
+        note(
+            entry, row.name, length: row.length, accessed: row.accessed, print: row.fingerprint, origin: row.origin)
         unindexed.remove(row.name)
         return true
     }
@@ -96,6 +99,13 @@ struct DiskEntryIndex: ~Copyable {
         (row.size, row.length) = (status.size, status.length)
         _ = adopt(row)
         unindexed.insert(name)
+    }
+
+    /// Removes the entries whose origin satisfies a condition. O(numbers).
+    mutating func remove(where holds: (EntryOrigin) -> Bool) {
+        for entry in entries.residents(where: { entry, _ in holds(origins[Int(entry)]) }) {
+            entries.remove(entry, reason: .removed)
+        }
     }
 
     /// The sizes of all entries. O(n).
@@ -171,14 +181,19 @@ struct DiskEntryIndex: ~Copyable {
             name: entries.key(of: entry), size: entries.cost(of: entry), length: lengths[Int(entry)],
             accessed: accessed[Int(entry)], expires: entries.deadline(of: entry),
             renewal: entries.renewal(of: entry).span,
-            fingerprint: prints.fingerprint(of: entry), categories: entries.categories(of: entry))
+            fingerprint: prints.fingerprint(of: entry), categories: entries.categories(of: entry),
+            origin: origins[Int(entry)])
     }
 
-    private mutating func note(_ entry: EntryID, _ name: String, length: Int, accessed time: Int64, print: UInt64) {
+    private mutating func note(
+        _ entry: EntryID, _ name: String, length: Int, accessed time: Int64, print: UInt64, origin: EntryOrigin
+    ) {
         while lengths.count <= Int(entry) {
             lengths.append(0)
             accessed.append(0)
+            origins.append(.unknown)
         }
+        origins[Int(entry)] = origin
         lengths[Int(entry)] = length
         accessed[Int(entry)] = time
         prints.insert(print, for: entry)

@@ -153,6 +153,11 @@ public final class DiskStorage<Value: DataTransformable & Sendable>: Sendable {
         files.change { state, _ in state.entries.remove(category: category, reason: .removed) }
     }
 
+    /// Removes the values whose origin satisfies a condition. O(values).
+    func remove(where holds: (EntryOrigin) -> Bool) {
+        files.change { state, _ in state.remove(where: holds) }
+    }
+
     /// Removes all values. O(values).
     public func removeAll() {
         files.change { state, _ in

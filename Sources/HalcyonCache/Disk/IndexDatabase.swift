@@ -20,9 +20,10 @@ final class IndexDatabase: Sendable {
         var renewal: Int64
         var fingerprint: UInt64
         var categories: [String]
+        var origin = EntryOrigin.unknown
     }
 
-    private static let version = 1
+    private static let version = 2
     private let queue: DatabaseQueue
     private let identity: FileIdentity?
 
@@ -75,7 +76,14 @@ final class IndexDatabase: Sendable {
         let queue = try DatabaseQueue(path: path, configuration: configuration)
         try queue.write { database in
             let found = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
-            if found != version {
+            if found == 1 {
+                try database.execute(
+                    sql: """
+                        ALTER TABLE entry ADD COLUMN source INTEGER NOT NULL DEFAULT 0;
+                        ALTER TABLE entry ADD COLUMN owner INTEGER NOT NULL DEFAULT 0;
+                        PRAGMA user_version = \(version);
+                        """)
+            } else if found != version {
                 // A database of another version is deleted: the files contain what is essential.
                 try database.execute(
                     sql: """
@@ -83,7 +91,8 @@ final class IndexDatabase: Sendable {
                         CREATE TABLE entry (
                             name TEXT PRIMARY KEY NOT NULL, size INTEGER NOT NULL, length INTEGER NOT NULL,
                             accessed INTEGER NOT NULL, expires INTEGER NOT NULL, renewal INTEGER NOT NULL,
-                            fingerprint INTEGER NOT NULL, categories TEXT NOT NULL
+                            fingerprint INTEGER NOT NULL, categories TEXT NOT NULL,
+                            source INTEGER NOT NULL, owner INTEGER NOT NULL
                         ) WITHOUT ROWID;
                         PRAGMA user_version = \(version);
                         """)
@@ -101,11 +110,12 @@ final class IndexDatabase: Sendable {
     func update(_ rows: [Row], removing names: [String]) throws {
         try queue.write { database in
             let insert = try database.cachedStatement(
-                sql: "INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
+                sql: "INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
             for row in rows {
                 try insert.execute(arguments: [
                     row.name, row.size, row.length, row.accessed, row.expires, row.renewal,
                     Int64(bitPattern: row.fingerprint), Self.text(row.categories),
+                    Int64(bitPattern: row.origin.source), Int64(bitPattern: row.origin.owner),
                 ])
             }
             let delete = try database.cachedStatement(sql: "DELETE FROM entry WHERE name = ?")
@@ -129,18 +139,23 @@ extension [IndexDatabase.Row] {
     fileprivate init(fetching database: Database) throws {
         let cursor = try GRDB.Row.fetchCursor(
             database,
-            sql: "SELECT name, size, length, accessed, expires, renewal, fingerprint, categories FROM entry")
+            sql:
+                "SELECT name, size, length, accessed, expires, renewal, fingerprint, categories, source, owner FROM entry"
+        )
         self = []
         while let row = try cursor.next() {
             guard let name = String.fromDatabaseValue(row[0]), let size = Int.fromDatabaseValue(row[1]),
                 let length = Int.fromDatabaseValue(row[2]), let accessed = Int64.fromDatabaseValue(row[3]),
                 let expires = Int64.fromDatabaseValue(row[4]), let renewal = Int64.fromDatabaseValue(row[5]),
-                let fingerprint = Int64.fromDatabaseValue(row[6]), let categories = String.fromDatabaseValue(row[7])
+                let fingerprint = Int64.fromDatabaseValue(row[6]), let categories = String.fromDatabaseValue(row[7]),
+                let source = Int64.fromDatabaseValue(row[8]), let owner = Int64.fromDatabaseValue(row[9])
             else { throw DatabaseError(resultCode: .SQLITE_CORRUPT) }
             append(
                 IndexDatabase.Row(
                     name: name, size: size, length: length, accessed: accessed, expires: expires, renewal: renewal,
-                    fingerprint: UInt64(bitPattern: fingerprint), categories: IndexDatabase.categories(categories)))
+                    fingerprint: UInt64(bitPattern: fingerprint), categories: IndexDatabase.categories(categories),
+                    origin: EntryOrigin(
+                        source: UInt64(bitPattern: source), owner: UInt64(bitPattern: owner))))
         }
     }
 }

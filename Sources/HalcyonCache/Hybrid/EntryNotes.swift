@@ -27,6 +27,13 @@ package final class EntryNotes: Sendable {
         self.clock = clock
     }
 
+    /// Whether there can be any note: a look-up is not worth a hop to the disk's queue otherwise.
+    package var mayHaveAny: Bool {
+        if state.withLock({ $0.storage }) != nil { return true }
+        guard let folder = Self.folder(of: disk) else { return false }
+        return FileManager.default.fileExists(atPath: folder.path)
+    }
+
     /// Returns the note of a computed key; `nil` if there is none.
     package func note(of computed: String) -> Data? {
         // A look-up opens the storage only if it exists.
@@ -45,10 +52,13 @@ package final class EntryNotes: Sendable {
     /// Removes all notes.
     func removeAll() { storage(makesOne: false)?.removeAll() }
 
+    /// The folder of the notes, among the cache's hidden files, so that no other cache can have it; `nil` without a disk.
+    private static func folder(of disk: DiskOwner) -> URL? {
+        disk.storage?.files.folder.hidden.appendingPathComponent("freshness", isDirectory: true)
+    }
+
     private func storage(makesOne: Bool) -> DiskStorage<Data>? {
-        guard let beside = disk.storage?.directoryURL else { return nil }
-        let folder = beside.deletingLastPathComponent()
-            .appendingPathComponent(beside.lastPathComponent + ".freshness", isDirectory: true)
+        guard let folder = Self.folder(of: disk) else { return nil }
         let now = clock.now
         return state.withLock { state in
             if let storage = state.storage { return storage }

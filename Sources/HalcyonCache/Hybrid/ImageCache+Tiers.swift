@@ -54,6 +54,7 @@ extension ImageCache {
         hub.send(.store(key: computed, categories: options.context.categories))
         var options = options
         options.context.isPrefetch = options.isPrefetch
+        options.context.origin = EntryOrigin(key: key)
         // The memory storage counts the requests that it stores.
         options.context.requestNumber = memoryStorage.nextRequest(counting: !toMemory && !options.isPrefetch)
         guard toDisk else {
@@ -248,11 +249,14 @@ extension ImageCache {
         done: @escaping @Sendable () -> Void
     ) {
         hub.send(.store(key: key, categories: options.context.categories))
-        disk.store(.store(key)) {
+        var options = options
+        options.context.origin = EntryOrigin(key: key)
+        disk.store(options.forcedExtension == nil ? .store(key) : .change(key)) {
             data
-        } write: { storage, data in
+        } write: { [options] storage, data in
             let isKept = try storage.store(
-                value: data, forKey: key, expiration: options.diskCacheExpiration, context: options.context)
+                value: data, forKey: key, expiration: options.diskCacheExpiration,
+                forcedExtension: options.forcedExtension, context: options.context)
             if isKept { kept() }
         } done: { [hub] result in
             if case .failure(let error) = result { hub.failed(error) }
@@ -266,15 +270,19 @@ extension ImageCache {
     package func original(forKey key: String, options: CacheOptions) async -> Data? {
         await onDisk(.read(key)) { storage in
             try? storage.value(
-                forKey: key, extendingExpiration: options.diskCacheAccessExtendingExpiration, context: options.context)
+                forKey: key, forcedExtension: options.forcedExtension,
+                extendingExpiration: options.diskCacheAccessExtendingExpiration, context: options.context)
         } ?? nil
     }
 
     /// Returns whether a computed key is in memory or on disk. This is not an access, and the caller's thread does
     /// not wait for the disk.
-    package func isThere(_ computed: String) async -> CacheType {
+    package func isThere(_ computed: String, forcedExtension: String? = nil) async -> CacheType {
         if memoryStorage.isCached(forKey: computed) { return .memory }
-        return await onDisk(.read(computed)) { $0.isCached(forKey: computed) } == true ? .disk : .none
+        let isOnDisk = await onDisk(.read(computed)) {
+            $0.isCached(forKey: computed, forcedExtension: forcedExtension)
+        }
+        return isOnDisk == true ? .disk : .none
     }
 
     /// Promotes a value from disk to memory before it is requested.
@@ -285,7 +293,9 @@ extension ImageCache {
         var options = options
         options.context.isPrefetch = true
         let isKept = await onDisk(.read(computed)) { [self, options] storage in
-            let data = try? storage.value(forKey: computed, extendingExpiration: .none, context: options.context)
+            let data = try? storage.value(
+                forKey: computed, forcedExtension: options.forcedExtension, extendingExpiration: .none,
+                context: options.context)
             guard let value = data.flatMap({ (other ?? serializer).value(with: $0) }) else { return false }
             prefetches.mark(computed)
             keepInMemory(value, computed, options, endOf: ticket)
@@ -295,17 +305,23 @@ extension ImageCache {
     }
 
     /// Returns whether a computed key has bytes on disk that satisfy `isExpected`. This is not an access.
-    package func holds(_ computed: String, where isExpected: @escaping @Sendable (Data) -> Bool) async -> Bool {
+    package func holds(
+        _ computed: String, forcedExtension: String? = nil, where isExpected: @escaping @Sendable (Data) -> Bool
+    ) async -> Bool {
         await onDisk(.read(computed)) { storage in
-            storage.isCached(forKey: computed)
-                && (try? Data(contentsOf: storage.cacheFileURL(forKey: computed))).map(isExpected) == true
+            let file = storage.cacheFileURL(forKey: computed, forcedExtension: forcedExtension)
+            return storage.isCached(forKey: computed, forcedExtension: forcedExtension)
+                && (try? Data(contentsOf: file)).map(isExpected) == true
         } == true
     }
 
     /// Extends the expiration of a value on disk. For the disk's policy this is an access.
-    package func extend(_ computed: String, _ extending: ExpirationExtending) async {
+    package func extend(
+        _ computed: String, forcedExtension: String? = nil, _ extending: ExpirationExtending
+    ) async {
         _ = await onDisk(.read(computed)) { storage in
-            _ = try? storage.value(forKey: computed, extendingExpiration: extending)
+            _ = try? storage.value(
+                forKey: computed, forcedExtension: forcedExtension, extendingExpiration: extending)
         }
     }
 }

@@ -310,21 +310,35 @@ extension ImageCache where Value: DataTransformable {
         throw CacheError.diskUnavailable(underlying: error)
     }
 
-    /// The default cache for this type of values. It is created at the first access.
+    /// The default cache for this type of values. By default a cache in the user's caches directory, created when this is first read.
+    ///
+    /// Set it when the app starts, to configure it; those who have read it before keep the cache that they have.
     public static var `default`: ImageCache<Value> {
-        DefaultCaches.caches.withLock { caches in
-            if let known = caches[ObjectIdentifier(Value.self)] as? ImageCache<Value> { return known }
-            let kind = String(reflecting: Value.self).filter { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == ".") }
-            let cache = ImageCache<Value>(name: "default.\(kind)")
-            caches[ObjectIdentifier(Value.self)] = cache
-            return cache
+        get {
+            let kind = ObjectIdentifier(Value.self)
+            func known() -> ImageCache<Value>? {
+                DefaultCaches.caches.withLock { $0[kind] } as? ImageCache<Value>
+            }
+            if let cache = known() { return cache }
+            // One thread creates it, because its directory has one owner.
+            return DefaultCaches.creation.withLock { _ in
+                if let cache = known() { return cache }
+                let name = String(reflecting: Value.self).filter {
+                    $0.isASCII && ($0.isLetter || $0.isNumber || $0 == ".")
+                }
+                let cache = ImageCache<Value>(name: "default.\(name)")
+                DefaultCaches.caches.withLock { $0[kind] = cache }
+                return cache
+            }
         }
+        set { DefaultCaches.caches.withLock { $0[ObjectIdentifier(Value.self)] = newValue } }
     }
 }
 
 /// The default caches by the type of their values, because a generic type cannot have stored static properties.
 private enum DefaultCaches {
     static let caches = Mutex<[ObjectIdentifier: any Sendable]>([:])
+    static let creation = Mutex(())
 }
 
 /// The behavior of a throwing initializer of ``ImageCache`` if another cache uses the directory.
@@ -374,6 +388,40 @@ extension ImageCache {
                 continuation.resume()
             }
             memoryStorage.remove(category: category)
+        }
+    }
+
+    /// Removes the value of a key and all its variants (``CacheOptions/processorIdentifier``), whoever owns them, from memory and disk.
+    /// O(values).
+    ///
+    /// A file whose row in the index database was lost is not known as a variant and stays, as in ``remove(category:)``; so does a
+    /// variant that an earlier version has stored. In memory, a value is removed, too, whose own key is `key` with `@` and more.
+    public func removeVariants(ofKey key: String) async {
+        let origin = EntryOrigin(key: key).source
+        await withCheckedContinuation { continuation in
+            // The disk is first, as in `remove(category:)`.
+            disk.perform(.changeAll) { storage in
+                storage.remove(forKey: key)
+                storage.remove { $0.source == origin }
+            } done: { _ in
+                continuation.resume()
+            }
+            memoryStorage.remove { EntryOrigin.isKey($0, ofSource: key) }
+        }
+    }
+
+    /// Removes the values that are private to a user from memory and disk. O(values).
+    ///
+    /// A file whose row in the index database was lost has no known owner and stays until it expires or is evicted.
+    package func removePrivate(ofUser user: String) async {
+        let owner = Fingerprints.fingerprint(user)
+        await withCheckedContinuation { continuation in
+            disk.perform(.changeAll) { storage in
+                storage.remove { $0.owner == owner }
+            } done: { _ in
+                continuation.resume()
+            }
+            memoryStorage.remove { EntryOrigin.isKey($0, ofOwner: user) }
         }
     }
 

@@ -186,6 +186,16 @@ public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendabl
         }
     }
 
+    /// Removes the values whose keys satisfy a condition. O(values).
+    func remove(where holds: (String) -> Bool) {
+        core.change { state, _ in
+            state.reads.voidAll()
+            for entry in state.entries.residents(where: { _, _ in true }) where holds(state.entries.key(of: entry)) {
+                state.entries.remove(entry, reason: .removed)
+            }
+        }
+    }
+
     /// Removes all values. O(values).
     public func removeAll() {
         core.change { state, _ in

@@ -1,3 +1,4 @@
+import Foundation
 import Synchronization
 
 /// The properties of a request beside its key: policies learn from them, and rules refer to them.
@@ -14,11 +15,58 @@ public struct AccessContext: Sendable, Equatable {
     /// Whether the store comes from an ``ImageCache``. A value that memory does not keep then counts as a request,
     /// too, so that both tiers count alike.
     var isTiered = false
+    /// The source of a stored value, if the key alone does not tell it.
+    var origin: EntryOrigin?
 
     /// Creates a context, by default without categories and user.
     public init(categories: [String] = [], user: String? = nil) {
         self.categories = categories
         self.user = user
+    }
+}
+
+/// The source and the owner of an entry, as fingerprints: a source's variants and a user's private entries are removed by them.
+package struct EntryOrigin: Sendable, Equatable {
+    /// Stands between a key and the user who owns the entry. No URL contains it.
+    private static let mark = "\u{1F}"
+
+    /// The fingerprint of the source's key; ``Fingerprints/unknown`` if it is not known.
+    var source = Fingerprints.unknown
+    /// The fingerprint of the owner; ``Fingerprints/unknown`` for an entry of all users.
+    var owner = Fingerprints.unknown
+
+    /// The origin of an entry whose source is not known.
+    static let unknown = EntryOrigin(source: Fingerprints.unknown, owner: Fingerprints.unknown)
+
+    init(source: UInt64, owner: UInt64) { (self.source, self.owner) = (source, owner) }
+
+    /// Creates the origin of a key without a processor. O(length).
+    init(key: String) {
+        let (source, owner) = Self.parts(key)
+        self.source = Fingerprints.fingerprint(String(source))
+        self.owner = owner.map { Fingerprints.fingerprint(String($0)) } ?? Fingerprints.unknown
+    }
+
+    /// Returns the key of the entry that is private to a user.
+    package static func privateKey(_ key: String, of user: String) -> String { key + mark + user }
+
+    /// Whether a computed key is a source's, or that of one of its variants, whoever owns it. A source whose key is the other's with
+    /// `@` and more behind it cannot be told from a variant.
+    static func isKey(_ computed: String, ofSource key: String) -> Bool {
+        guard computed.hasPrefix(key) else { return false }
+        let rest = computed.dropFirst(key.count)
+        return rest.isEmpty || rest.hasPrefix("@") || rest.hasPrefix(mark)
+    }
+
+    /// Whether a computed key is that of an entry which is private to a user.
+    static func isKey(_ computed: String, ofOwner user: String) -> Bool {
+        guard let owner = parts(computed).owner else { return false }
+        return owner == user || owner.hasPrefix(user + "@")
+    }
+
+    private static func parts(_ key: String) -> (source: Substring, owner: Substring?) {
+        guard let place = key.range(of: mark, options: .backwards) else { return (key[...], nil) }
+        return (key[..<place.lowerBound], key[place.upperBound...])
     }
 }
 

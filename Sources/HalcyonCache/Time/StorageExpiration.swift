@@ -19,7 +19,7 @@ public enum StorageExpiration: Sendable, Equatable {
 
     /// Returns the expiration of a value that is stored or read at `time`, in microseconds since 1970; `Int64.max` if
     /// never.
-    func deadline(from time: Int64) -> Int64 {
+    package func deadline(from time: Int64) -> Int64 {
         switch self {
         case .never: .max
         case .seconds(let seconds): Self.sum(time, Self.microseconds(seconds))

@@ -151,9 +151,10 @@ package struct Loader: Sendable {
         if let reason = check.refusal(of: head, body: body) {
             throw NetworkError.responseRefused(url: head.url, reason: reason)
         }
+        var freshness = Freshness(head, requested: answer.requested, received: clock.now / 1_000_000)
+        freshness.isPrivate = Freshness.isPrivate(head, for: request)
         return LoadedBody(
-            data: body, head: head, metrics: answer.response.metrics, redirects: redirects,
-            freshness: Freshness(head, requested: answer.requested, received: clock.now / 1_000_000))
+            data: body, head: head, metrics: answer.response.metrics, redirects: redirects, freshness: freshness)
     }
 }
 

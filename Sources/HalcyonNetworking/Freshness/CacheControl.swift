@@ -10,6 +10,10 @@ public struct CacheControl: Sendable, Hashable {
     public var mustRevalidate = false
     /// It does not change as long as it is fresh.
     public var isImmutable = false
+    /// Whether the response is for one user.
+    public var isPrivate = false
+    /// Whether the response is for all users, also with credentials in the request.
+    public var isPublic = false
     /// How many seconds after it was fresh it may be used while a fresh one is fetched.
     public var staleWhileRevalidate: Int64?
     /// How many seconds after it was fresh it may be used where the server fails.
@@ -39,6 +43,8 @@ public struct CacheControl: Sendable, Hashable {
         case "no-cache": noCache = argument == nil
         case "must-revalidate": mustRevalidate = true
         case "immutable": isImmutable = true
+        case "private": isPrivate = true
+        case "public": isPublic = true
         case "stale-while-revalidate": staleWhileRevalidate = Self.seconds(argument)
         case "stale-if-error": staleIfError = Self.seconds(argument)
         default: break

@@ -14,6 +14,9 @@ public struct Freshness: Sendable, Hashable, Codable {
     public var mustRevalidate: Bool
     /// What to ask by.
     public var validators: Validators
+    /// Whether the response may be served to its user only: it is `private`, authorised, or varies with what the request says of
+    /// its sender; see ``isPrivate(_:for:)``. Default: `false`.
+    public var isPrivate = false
 
     /// What an answer says.
     ///
@@ -44,7 +47,9 @@ public struct Freshness: Sendable, Hashable, Codable {
         // 3.2: fields that the answer does not have stay as they were.
         if head.headers["ETag"] == nil { head.headers["ETag"] = validators.etag }
         if head.headers["Last-Modified"] == nil { head.headers["Last-Modified"] = validators.lastModified }
-        return Freshness(head, requested: requested, received: received, heuristic: heuristic)
+        var refreshed = Freshness(head, requested: requested, received: received, heuristic: heuristic)
+        refreshed.isPrivate = isPrivate || CacheControl(head.headers).isPrivate
+        return refreshed
     }
 
     /// How long an answer is fresh, from when it was sent.
@@ -61,5 +66,21 @@ public struct Freshness: Sendable, Hashable, Codable {
             changed < sent
         else { return 0 }
         return min(Int64(Double(sent - changed) * min(heuristic, 1)), 86_400)
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case isStorable, freshUntil, staleWhileRevalidateUntil, staleIfErrorUntil, mustRevalidate, validators, isPrivate
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        isStorable = try container.decode(Bool.self, forKey: .isStorable)
+        freshUntil = try container.decode(Int64.self, forKey: .freshUntil)
+        staleWhileRevalidateUntil = try container.decode(Int64.self, forKey: .staleWhileRevalidateUntil)
+        staleIfErrorUntil = try container.decode(Int64.self, forKey: .staleIfErrorUntil)
+        mustRevalidate = try container.decode(Bool.self, forKey: .mustRevalidate)
+        validators = try container.decode(Validators.self, forKey: .validators)
+        // Absent in what earlier versions have kept.
+        isPrivate = try container.decodeIfPresent(Bool.self, forKey: .isPrivate) ?? false
     }
 }

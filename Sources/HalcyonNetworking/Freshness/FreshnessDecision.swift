@@ -23,9 +23,11 @@ public struct FreshnessPolicy: Sendable, Hashable {
         self.staleWhileRevalidate = staleWhileRevalidate
     }
 
-    /// What is done with an entry at a time, in seconds since 1970; `nil` is an entry of which nothing is known.
+    /// Returns what to do with an entry at a time, in seconds since 1970. An entry without a record (`nil`), which may have been lost,
+    /// is revalidated.
     public func decision(for freshness: Freshness?, at now: Int64) -> FreshnessDecision {
-        guard honoursServer, let freshness else { return .use }
+        guard honoursServer else { return .use }
+        guard let freshness else { return .revalidate }
         if now < freshness.freshUntil { return .use }
         if freshness.mustRevalidate { return .revalidate }
         let allowed =
@@ -36,7 +38,7 @@ public struct FreshnessPolicy: Sendable, Hashable {
         return now < max(freshness.staleWhileRevalidateUntil, allowed) ? .useAndRevalidate : .revalidate
     }
 
-    /// Whether a stale entry may stand in for a server that failed.
+    /// Returns whether a stale entry may be used where the server fails; an entry without a record may.
     public func mayServeAfterError(_ freshness: Freshness?, at now: Int64) -> Bool {
         guard honoursServer, let freshness else { return true }
         return now < max(freshness.freshUntil, freshness.staleIfErrorUntil)

@@ -22,6 +22,7 @@ package final class MergeKey: Hashable, Sendable {
     private let httpVersion: HTTPVersionChoice
     private let acceptsCompression: Bool
     private let allowedSchemes: Set<String>
+    private let partition: String?
 
     package init(_ request: TransportRequest) {
         let text = request.url.absoluteString
@@ -37,6 +38,7 @@ package final class MergeKey: Hashable, Sendable {
         httpVersion = request.httpVersion
         acceptsCompression = request.acceptsCompression
         allowedSchemes = request.allowedSchemes
+        partition = request.mergePartition
     }
 
     package static func == (one: MergeKey, other: MergeKey) -> Bool {
@@ -46,6 +48,7 @@ package final class MergeKey: Hashable, Sendable {
                 && one.credential == other.credential && one.limits == other.limits && one.tls == other.tls
                 && one.proxy == other.proxy && one.httpVersion == other.httpVersion
                 && one.acceptsCompression == other.acceptsCompression && one.allowedSchemes == other.allowedSchemes
+                && one.partition == other.partition
     }
 
     /// Two keys are told apart by what usually differs.

@@ -30,6 +30,8 @@ public struct TransportRequest: Sendable, Hashable {
     /// Whether the server may compress what it sends (gzip, deflate, Brotli, zstd, as libcurl was built); it arrives as it
     /// was before.
     public var acceptsCompression = true
+    /// Requests with different values share no transfer, though all else is equal.
+    package var mergePartition: String?
     /// The schemes that are served at all.
     public var allowedSchemes = Self.webSchemes
 

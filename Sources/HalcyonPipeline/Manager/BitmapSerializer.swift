@@ -65,6 +65,26 @@ public struct BitmapSerializer: CacheSerializer {
     }
 }
 
+extension BitmapSerializer {
+    /// A serializer with the standard registry; see ``init(format:prefersOriginal:decoder:)``.
+    public init(format: Format = .asOriginal, prefersOriginal: Bool? = nil) {
+        self.init(format: format, prefersOriginal: prefersOriginal, decoder: ImageDecoder())
+    }
+
+    /// The picture as JPEG, whatever it came in.
+    public static func jpeg(quality: Int = 90) -> BitmapSerializer {
+        BitmapSerializer(format: .always(ImageEncoder.jpeg(quality: quality)))
+    }
+
+    /// The picture as PNG, whatever it came in.
+    public static var png: BitmapSerializer { BitmapSerializer(format: .always(ImageEncoder.png())) }
+
+    /// The picture as WebP, whatever it came in.
+    public static func webp(quality: Double = 90) -> BitmapSerializer {
+        BitmapSerializer(format: .always(ImageEncoder.webp(quality: quality)))
+    }
+}
+
 /// Bounds the threads that decode for a cache at the same time. Serializers are called on the cache's own threads, which may wait;
 /// asynchronous loads take their turns before they get here.
 final class DecodingGate: Sendable {
@@ -84,4 +104,24 @@ final class DecodingGate: Sendable {
 extension Bitmap: CacheCostCalculable {
     /// The bytes of the pixels.
     public var cacheCost: Int { pixels.count }
+}
+
+extension Bitmap: DataTransformable {
+    public static let keepsOriginalData = true
+
+    /// The picture in the format that it came in; see ``BitmapSerializer/Format/asOriginal``.
+    public func toData() throws -> Data { try toData(original: nil) }
+
+    /// The original bytes for a picture that no processor has changed, else the picture in the format that it came in.
+    public func toData(original: Data?) throws -> Data {
+        guard let data = BitmapSerializer().data(with: self, original: original) else {
+            throw ImageError.cannotEncode(
+                provenance?.format ?? .png, reason: "it is incomplete, or the encoder refuses it")
+        }
+        return data
+    }
+
+    public static func fromData(_ data: Data) throws -> Bitmap {
+        try DecodingGate.shared.run { try ImageDecoder().decode(data) }
+    }
 }

@@ -1,125 +1,181 @@
+import Crypto
 import Foundation
 import HalcyonCache
 import HalcyonImages
 import HalcyonNetworking
 
-// What is cached and what servers say of it, for loads that heed that.
+/// What a server says of cached bytes: how long they may be used and how to revalidate them, with a digest of the bytes.
+struct FreshnessRecord: Codable, Sendable {
+    var freshness: Freshness
+    /// Whether the bytes are the response to a load without a user, and private to whom it was for: no user may see them.
+    private(set) var isPrivate: Bool
+    /// The SHA-256 of the bytes on disk.
+    private let digest: Data
+
+    /// Creates a record of some bytes. O(bytes).
+    init(_ freshness: Freshness, of bytes: Data, isPrivate: Bool = false) {
+        self.freshness = freshness
+        self.isPrivate = isPrivate
+        digest = Data(SHA256.hash(data: bytes))
+    }
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        freshness = try container.decode(Freshness.self, forKey: .freshness)
+        isPrivate = try container.decodeIfPresent(Bool.self, forKey: .isPrivate) ?? false
+        digest = try container.decode(Data.self, forKey: .digest)
+    }
+
+    /// Whether it describes these bytes. O(bytes).
+    func isOf(_ bytes: Data) -> Bool { Data(SHA256.hash(data: bytes)) == digest }
+
+    /// Reads a record from a cache's note; `nil` if there is none or it is damaged.
+    init?(note: Data?) {
+        guard let note, let record = try? JSONDecoder().decode(FreshnessRecord.self, from: note) else { return nil }
+        self = record
+    }
+
+    /// The record as a cache's note.
+    var note: Data? { try? JSONEncoder().encode(self) }
+}
+
+// Cached images and their freshness, for loads that heed the server.
 extension HalcyonManager {
-    /// What the cache has of an image.
+    /// The result of a look-up that heeds freshness.
     enum CacheAnswer {
         case found(ImageResult)
-        /// It is there, or was, and its server has to be asked.
-        case stale(FreshnessRecord, FreshnessPolicy)
+        /// It is cached, or was, and has to be revalidated; without a record, which may have been lost, it is loaded again.
+        case stale(FreshnessRecord?, FreshnessPolicy)
         case missing
     }
 
-    /// Looks an image up, as far as it may be used. What may be used while its server is asked is, and that happens later.
+    /// Looks an image up, as far as it may be used. An image that may be used while it is revalidated is revalidated later.
     func lookUpFresh(_ load: ImageLoad) async -> CacheAnswer {
-        guard let policy = load.options.freshness, policy.honoursServer else {
-            return await lookUp(load).map(CacheAnswer.found) ?? .missing
+        let record = await record(of: load)
+        guard let policy = load.options.freshness, policy.honoursServer, load.source.url != nil else {
+            return await lookUp(load, record).map(CacheAnswer.found) ?? .missing
         }
-        let record = await record(cache, load.computedKey)
-        let decision = policy.decision(for: record?.freshness, at: seconds)
-        if decision == .revalidate, let record, !load.options.onlyFromCache {
-            if await cache.isThere(load.computedKey).cached { return .stale(record, policy) }
-            _ = cache.missed(load.computedKey, load.cacheOptions)
+        let decision = policy.decision(for: record?.freshness, at: seconds(load))
+        if decision == .revalidate, !load.options.onlyFromCache {
+            if await isThere(load), load.maySee(record) { return .stale(record, policy) }
+            _ = load.options.cache.missed(load.computedKey, load.cacheOptions)
             return .missing
         }
-        guard let found = await lookUp(load) else { return .missing }
-        if decision == .useAndRevalidate, let record, !load.options.onlyFromCache { renewLater(load, record, policy) }
+        guard let found = await lookUp(load, record) else { return .missing }
+        if decision == .useAndRevalidate, let record, !load.options.onlyFromCache { renewLater(load, record) }
         return .found(found)
     }
 
-    /// Asks the server of a stale image: what has not changed is used and expires later, what has is loaded. Where the server
-    /// fails, what is there may stand in as far as was allowed.
+    /// Revalidates a stale image: an unchanged one is used and expires later, a changed one is loaded. Where the server fails, the
+    /// cached image is used as far as that is allowed.
     func renewed(
-        _ load: ImageLoad, _ record: FreshnessRecord, _ policy: FreshnessPolicy, _ task: DownloadTask?
+        _ load: ImageLoad, _ record: FreshnessRecord?, _ policy: FreshnessPolicy, _ task: DownloadTask?
     ) async throws -> ImageResult {
         do {
-            guard let url = load.source.url, !record.freshness.validators.isEmpty,
-                await cache.holds(load.computedKey, where: record.isOf)
+            guard let url = load.source.url, let record, !record.freshness.validators.isEmpty,
+                await holds(load, record)
             else { return try await loaded(load, task) }
-            switch try await downloader.revalidate(
+            switch try await load.options.downloader.revalidate(
                 url, record.freshness, processor: processor(load), options: limited(load.options).download)
             {
             case .modified(let new):
                 return await result(load, new.value, new.originalData, new.freshness)
             case .notModified(let freshness):
-                // It may have gone meanwhile.
+                // It may have been removed meanwhile.
                 guard let found = await confirmed(load, record, freshness) else { return try await loaded(load, task) }
                 return found
             }
         } catch  where !error.isCancellation {
-            guard policy.mayServeAfterError(record.freshness, at: seconds), let found = await lookUp(load) else {
-                throw error
-            }
+            guard policy.mayServeAfterError(record?.freshness, at: seconds(load)),
+                let found = await lookUp(load, record)
+            else { throw error }
             return found
         }
     }
 
-    /// Whether an original that is kept may be used without asking its server, and what was noted of it, which may be of other bytes.
+    /// Returns whether a cached original may be used without asking its server, and its record, which may be of other bytes.
     func freshnessOfOriginal(_ load: ImageLoad) async -> (isUsable: Bool, noted: FreshnessRecord?) {
-        guard let policy = load.options.freshness, policy.honoursServer else { return (true, nil) }
-        let record = await record(originalCache, load.key)
-        let mayUse = load.options.onlyFromCache || policy.decision(for: record?.freshness, at: seconds) == .use
+        let record = await record(load.options.originalCache, load.key)
+        guard load.maySee(record) else { return (false, record) }
+        guard let policy = load.options.freshness, policy.honoursServer, load.source.url != nil else {
+            return (true, record)
+        }
+        let mayUse = load.options.onlyFromCache || policy.decision(for: record?.freshness, at: seconds(load)) == .use
         return (mayUse, record)
+    }
+
+    /// Returns the record of a load's entry; `nil` if there is none.
+    func record(of load: ImageLoad) async -> FreshnessRecord? {
+        await record(load.options.cache, load.computedKey)
     }
 
     // MARK: - Inside
 
-    private var seconds: Int64 { cache.clock.now / 1_000_000 }
+    private func seconds(_ load: ImageLoad) -> Int64 { load.options.cache.clock.now / 1_000_000 }
 
     private func record(_ cache: ImageCache<Bitmap>, _ computed: String) async -> FreshnessRecord? {
-        await cache.onDisk(.read(computed)) { [notes = cache.notes] _ in FreshnessRecord(note: notes.note(of: computed))
-        } ?? nil
+        let notes = cache.notes
+        guard notes.mayHaveAny else { return nil }
+        return await cache.onDisk(.read(computed)) { _ in FreshnessRecord(note: notes.note(of: computed)) } ?? nil
     }
 
-    /// Uses what has not changed: it expires later, and what is known of it is what the server says now.
+    private func isThere(_ load: ImageLoad) async -> Bool {
+        await load.options.cache.isThere(load.computedKey, forcedExtension: load.options.forcedExtension).cached
+    }
+
+    private func holds(_ load: ImageLoad, _ record: FreshnessRecord) async -> Bool {
+        await load.options.cache.holds(
+            load.computedKey, forcedExtension: load.options.forcedExtension, where: record.isOf)
+    }
+
+    /// Uses an image that has not changed: it expires later, and its record is what the server says now.
     private func confirmed(_ load: ImageLoad, _ record: FreshnessRecord, _ freshness: Freshness) async -> ImageResult? {
         var extended = load
         extended.options.memoryCacheAccessExtendingExpiration = .restarting(load.options.memoryCacheExpiration)
         extended.options.diskCacheAccessExtendingExpiration = .restarting(load.options.diskCacheExpiration)
-        guard let found = await lookUp(extended) else { return nil }
+        guard let found = await lookUp(extended, record) else { return nil }
         await confirm(load, record, freshness, extendsDisk: found.cacheType == .memory)
         return found
     }
 
-    /// Notes what the server says now of what has not changed.
+    /// Notes what the server says now of an image that has not changed.
     private func confirm(
         _ load: ImageLoad, _ record: FreshnessRecord, _ freshness: Freshness, extendsDisk: Bool
     ) async {
         var record = record
         record.freshness = freshness
+        let cache = load.options.cache
         let (confirmed, computed, notes) = (record.note, load.computedKey, cache.notes)
         _ = await cache.onDisk(.change(computed)) { _ in notes.set(confirmed, of: computed) }
-        if extendsDisk { await cache.extend(computed, .restarting(load.options.diskCacheExpiration)) }
+        if extendsDisk {
+            await cache.extend(
+                computed, forcedExtension: load.options.forcedExtension, .restarting(load.options.diskCacheExpiration))
+        }
     }
 
-    /// Asks the server of an image that is used meanwhile; once at a time for each. What has changed is kept, and a failure
-    /// leaves everything as it is.
-    private func renewLater(_ load: ImageLoad, _ record: FreshnessRecord, _ policy: FreshnessPolicy) {
-        guard revalidating.withLock({ $0.insert(load.computedKey).inserted }) else { return }
+    /// Revalidates an image that is used meanwhile; once at a time for each entry. A changed image is kept, and a failure changes
+    /// nothing.
+    private func renewLater(_ load: ImageLoad, _ record: FreshnessRecord) {
+        let entry = load.entry
+        guard revalidating.withLock({ $0.insert(entry).inserted }) else { return }
         var later = load
-        // No load waits for it, and it is no access.
+        // No request waits for it, and it is no access.
         (later.isPrefetch, later.options.onProgress, later.options.priority) = (true, nil, .low)
         Task.detached { [self, later] in
-            defer { revalidating.withLock { _ = $0.remove(later.computedKey) } }
+            defer { revalidating.withLock { _ = $0.remove(entry) } }
             _ = try? await renewedUnseen(later, record)
         }
     }
 
-    /// Revalidates a cached image without an access, for a background revalidation or a prefetch. If it has not changed, it expires
-    /// later.
+    /// Revalidates a cached image without a look-up, as in the background or for a prefetch. An unchanged image expires later.
     ///
-    /// - Returns: whether it has changed and was loaded.
+    /// - Returns: whether it has changed, and was loaded.
     private func renewedUnseen(_ load: ImageLoad, _ record: FreshnessRecord) async throws -> Bool {
-        guard let url = load.source.url, !record.freshness.validators.isEmpty,
-            await cache.holds(load.computedKey, where: record.isOf)
-        else {
+        guard let url = load.source.url, !record.freshness.validators.isEmpty, await holds(load, record) else {
             _ = try await loaded(load, nil)
             return true
         }
-        switch try await downloader.revalidate(
+        switch try await load.options.downloader.revalidate(
             url, record.freshness, processor: processor(load), options: limited(load.options).download)
         {
         case .modified(let new):
@@ -131,25 +187,29 @@ extension HalcyonManager {
         }
     }
 
-    /// Revalidates a cached, stale image for a prefetch, if the options request freshness. If the server fails, the image stays as
-    /// long as the policy allows.
+    /// Prefetches a cached and stale image, if freshness counts. Where the server fails, the cached image stays as far as that is
+    /// allowed.
     ///
     /// - Returns: whether it was loaded.
     func prefetchedStale(_ load: ImageLoad) async throws -> Bool {
         guard let policy = load.options.freshness, policy.honoursServer, !load.options.onlyFromCache,
-            let record = await record(cache, load.computedKey),
-            policy.decision(for: record.freshness, at: seconds) != .use
+            load.source.url != nil
         else { return false }
+        guard let record = await record(of: load) else {
+            _ = try await loaded(load, nil)
+            return true
+        }
+        guard policy.decision(for: record.freshness, at: seconds(load)) != .use else { return false }
         do {
             return try await renewedUnseen(load, record)
-        } catch  where !error.isCancellation && policy.mayServeAfterError(record.freshness, at: seconds) {
+        } catch  where !error.isCancellation && policy.mayServeAfterError(record.freshness, at: seconds(load)) {
             return false
         }
     }
 }
 
 extension ExpirationExtending {
-    /// As if it were stored now, for the time that is asked for or else the one that it was stored for.
+    /// As if the entry were stored now, for the given time or else the one that it was stored for.
     fileprivate static func restarting(_ expiration: StorageExpiration?) -> ExpirationExtending {
         expiration.map { .expirationTime($0) } ?? .cacheTime
     }

@@ -5,56 +5,68 @@ import HalcyonImages
 import HalcyonNetworking
 import Synchronization
 
-/// Loads images from the cache or, if they are not cached, from their source; then processes and caches them.
+/// Loads images: from the cache if it has them, else from their sources, processed and cached.
 ///
 /// ```swift
 /// let manager = HalcyonManager()
 /// let shoe = Resource(url, categories: ["shoes"], user: "u7")
-/// // A thumbnail of at most 200 pixels per side.
 /// let thumbnail = DownsamplingImageProcessor(size: PixelSize(width: 200, height: 200))
-///
 /// let result = try await manager.image(for: shoe, options: ImageOptions(processor: thumbnail))
 /// show(result.image)
 /// ```
 ///
-/// It looks for the processed image in memory and on disk, and then for a cached original. If there is none, it loads the
-/// source, unless ``ImageOptions/onlyFromCache`` is set.
-///
-/// Loads of the same URL share one transfer, and loads of the same provider share its bytes. If they have the same processor,
-/// they also share the processed image, which is stored once. A cancelled load throws `CancellationError` immediately, and a
-/// transfer stops when its last waiter is cancelled.
-///
-/// ``retrieveImage(with:options:completionHandler:)`` is the equivalent with callbacks. See <doc:Manager>.
+/// It looks for the processed image in memory and on disk, then for an original of which it can be made, then it loads. Loads of the
+/// same URL share one transfer, loads of the same provider its bytes, and loads with the same processor the processor's work. A
+/// cancelled load ends with a `CancellationError` at once; a transfer stops with the last load that waits for it. With callbacks in
+/// place of `await`: ``retrieveImage(with:options:completionHandler:)``. See <doc:Manager>.
 public final class HalcyonManager: Sendable {
-    /// The default manager, with the default cache and the default downloader.
-    public static let shared = HalcyonManager()
+    private static let sharedManager = Mutex<HalcyonManager?>(nil)
 
-    /// Where images are kept.
+    /// The manager that is used where none is given: by default over `ImageCache.default` and `ImageDownloader.default`, made when it
+    /// is first read.
+    ///
+    /// Set it when the app starts, to configure it; those who have read it before keep the manager that they have. Reading takes a
+    /// lock: keep the manager where every nanosecond of a hit counts.
+    public static var shared: HalcyonManager {
+        get {
+            if let manager = sharedManager.withLock({ $0 }) { return manager }
+            // Not within the lock, because the caches are opened.
+            let made = HalcyonManager()
+            return sharedManager.withLock { shared in
+                let manager = shared ?? made
+                shared = manager
+                return manager
+            }
+        }
+        set { sharedManager.withLock { $0 = newValue } }
+    }
+
+    /// The cache of images.
     public let cache: ImageCache<Bitmap>
-    /// Where originals are kept for further processors.
+    /// The cache of originals, of which further processors make images.
     public let originalCache: ImageCache<Bitmap>
-    /// Loads from servers.
+    /// The downloader.
     public let downloader: ImageDownloader
-    /// Reads what was loaded.
+    /// Decodes loaded bytes.
     public let decoder: ImageDecoder
-    /// What holds for loads that do not say otherwise.
+    /// The values of options that a call leaves `nil`.
     public let defaultOptions: ImageOptions
-    /// Merges loads from whatever is no server.
-    let providers = ProviderMerger()
-    /// The computed keys of images that are being revalidated in the background.
-    let revalidating = Mutex<Set<String>>([])
     /// Bounds how many loads decode and process at the same time.
     public let decodeLimiter: DecodeLimiter
-    /// Merges look-ups on disk, so that one file is read and decoded once for all that want it at the same time.
-    let lookUps = SharedWork<String, ImageCacheResult<Bitmap>>()
-    /// Merges the making of variants of kept originals.
+    /// Merges loads from providers.
+    let providers = ProviderMerger()
+    /// The entries that are being revalidated in the background.
+    let revalidating = Mutex<Set<EntryKey>>([])
+    /// Merges look-ups on disk, so that one file is read and decoded once for all loads that want it at the same time.
+    let lookUps = SharedWork<EntryKey, ImageCacheResult<Bitmap>>()
+    /// Merges the making of variants of cached originals.
     let variants = SharedWork<VariantKey, Variant>()
 
-    /// A manager.
+    /// Creates a manager.
     ///
     /// - Parameters:
-    ///   - originalCache: keeps originals; by default the same cache as the images made of them.
-    ///   - decodeLimiter: bounds how many loads decode at the same time, by default for all managers together.
+    ///   - originalCache: keeps originals; by default `cache`.
+    ///   - decodeLimiter: bounds how many loads decode at the same time; by default one limiter for all managers.
     public init(
         cache: ImageCache<Bitmap> = .default, originalCache: ImageCache<Bitmap>? = nil,
         downloader: ImageDownloader = .default, decoder: ImageDecoder = ImageDecoder(),
@@ -68,22 +80,21 @@ public final class HalcyonManager: Sendable {
         self.decodeLimiter = decodeLimiter
     }
 
-    /// The image of a resource.
+    // MARK: - Loading
+
+    /// Returns the image of a resource.
     ///
-    /// - Parameter options: by default ``defaultOptions``.
-    /// - Throws: ``ManagerError``, `NetworkError`, `ImageError`, or what a processor or provider of one's own throws;
+    /// - Parameter options: override ``defaultOptions``.
+    /// - Throws: ``ManagerError``, `NetworkError`, `ImageError`, or the error of a user's processor or provider;
     ///   with alternative sources ``ManagerError/allSourcesFailed(_:)``. `CancellationError`, at once, if the task is cancelled.
     public func image(for resource: Resource, options: ImageOptions? = nil) async throws -> ImageResult {
-        if let options {
-            if let found = inMemory(resource, options) { return found }
-        } else if let found = inMemory(resource, defaultOptions) {
-            return found
+        if let found = inMemory(resource, options) { return found }
+        return try await FirstAnswer.of { [self] in
+            try await image(for: resource, LoadOptions(options, of: self), nil)
         }
-        let options = options ?? defaultOptions
-        return try await FirstAnswer.of { [self] in try await image(for: resource, options, nil) }
     }
 
-    /// The image of a source.
+    /// Returns the image of a source.
     ///
     /// - Throws: as ``image(for:options:)``.
     public func image(
@@ -92,7 +103,7 @@ public final class HalcyonManager: Sendable {
         try await image(for: Resource(source, categories: categories, user: user), options: options)
     }
 
-    /// The image of a URL.
+    /// Returns the image of a URL, also a file's.
     ///
     /// - Throws: as ``image(for:options:)``.
     public func image(
@@ -103,62 +114,140 @@ public final class HalcyonManager: Sendable {
 
     /// Returns the image of a resource that is in memory, without waiting; `nil` if ``image(for:options:)`` has to be awaited.
     ///
-    /// A hit is an access, as one by ``image(for:options:)``; for what is absent nothing is counted. Options that memory alone
-    /// cannot satisfy (a refresh, original data, freshness) return `nil`.
+    /// A hit is an access, as one by ``image(for:options:)``; a miss is not counted. Options that memory alone cannot satisfy (a
+    /// refresh, original data, freshness) return `nil`.
     ///
-    /// - Parameter options: how it is loaded.
-    public func imageInMemory(for resource: Resource, options: ImageOptions) -> ImageResult? {
+    /// - Parameter options: override ``defaultOptions``.
+    public func imageInMemory(for resource: Resource, options: ImageOptions? = nil) -> ImageResult? {
         inMemory(resource, options)
     }
 
-    /// The same with ``defaultOptions``.
-    public func imageInMemory(for resource: Resource) -> ImageResult? { inMemory(resource, defaultOptions) }
+    /// Loads the image of a resource; see ``image(for:options:)``. The completion is called once, on
+    /// ``ImageOptions/callbackQueue``.
+    ///
+    /// - Returns: a task that cancels the load, which ends with a `CancellationError`, and changes its priority. It is valid through
+    ///   retries and alternative sources.
+    @discardableResult
+    public func retrieveImage(
+        with resource: Resource, options: ImageOptions? = nil,
+        completionHandler: (@Sendable (Result<ImageResult, any Error>) -> Void)? = nil
+    ) -> DownloadTask {
+        let task = DownloadTask()
+        let queue = options?.callbackQueue ?? defaultOptions.callbackQueue ?? .mainCurrentOrAsync
+        if let found = inMemory(resource, options) {
+            if let completionHandler { queue.execute { completionHandler(.success(found)) } }
+            return task
+        }
+        let work = Task.detached { [self] in
+            let result: Result<ImageResult, any Error>
+            do {
+                let options = LoadOptions(options, of: self)
+                result = .success(try await FirstAnswer.of { [self] in try await image(for: resource, options, task) })
+            } catch {
+                result = .failure(error)
+            }
+            if let completionHandler { queue.execute { completionHandler(result) } }
+        }
+        task.whenCancelled { work.cancel() }
+        return task
+    }
+
+    /// Loads the image of a URL; see ``retrieveImage(with:options:completionHandler:)``.
+    @discardableResult
+    public func retrieveImage(
+        with url: URL, categories: [String] = [], options: ImageOptions? = nil,
+        completionHandler: (@Sendable (Result<ImageResult, any Error>) -> Void)? = nil
+    ) -> DownloadTask {
+        retrieveImage(
+            with: Resource(url, categories: categories), options: options, completionHandler: completionHandler)
+    }
+
+    // MARK: - The cache
+
+    /// Returns the tier that has the image of a resource, as the resource's user sees it. This is no access, and the disk is not asked
+    /// on the caller's thread.
+    ///
+    /// - Parameter options: override ``defaultOptions``; the processor, the cache and the extension count.
+    public func imageCachedType(for resource: Resource, options: ImageOptions? = nil) async -> CacheType {
+        let load = ImageLoad(resource.source, of: resource, LoadOptions(options, of: self))
+        for view in load.views {
+            let type = await view.options.cache.isThere(view.computedKey, forcedExtension: view.options.forcedExtension)
+            if type.cached, await view.maySee(record(of: view)) { return type }
+        }
+        return .none
+    }
+
+    /// Removes the original of a URL and all variants that processors have made of it, from memory and disk, for all users. O(entries).
+    ///
+    /// An entry on disk whose row in the index was lost, which a killed process can cause within a second of the store, is not
+    /// recognised as a variant and stays until it expires or is evicted.
+    public func remove(_ url: URL) async { await remove(Source(url).cacheKey) }
+
+    /// Removes the original of a cache key and all its variants; see ``remove(_:)``.
+    public func remove(_ cacheKey: String) async {
+        await cache.removeVariants(ofKey: cacheKey)
+        if originalCache !== cache { await originalCache.removeVariants(ofKey: cacheKey) }
+    }
 
     // MARK: - Inside
 
-    /// What memory has, where nothing else has to be asked.
-    func inMemory(_ resource: Resource, _ options: ImageOptions) -> ImageResult? {
+    /// Returns the image in memory, where nothing else has to be asked.
+    func inMemory(_ resource: Resource, _ options: ImageOptions?) -> ImageResult? {
+        let defaults = defaultOptions
+        let cache = options?.cache ?? defaults.cache ?? cache
         if cache.observation.isOn, let observer = cache.observation.observer as? any RequestObserver {
             observer.requested(resource, options)
         }
-        guard !options.forceRefresh, options.freshness?.honoursServer != true, !options.wantsOriginalData else {
-            return nil
-        }
+        guard !(options?.forceRefresh ?? defaults.forceRefresh ?? false),
+            !(options?.wantsOriginalData ?? defaults.wantsOriginalData ?? false),
+            (options?.freshness ?? defaults.freshness)?.honoursServer != true
+        else { return nil }
+        let extending = options?.memoryExtending ?? defaults.memoryExtending ?? .cacheTime
         // A miss is counted by the load that follows it.
-        func found(_ computed: String) -> Bitmap? {
-            cache.fromMemory(
-                computed, options.memoryCacheAccessExtendingExpiration, categories: resource.categories,
+        func found(_ key: String) -> Bitmap? {
+            let variant = (options?.processor ?? defaults.processor)?.identifier ?? ""
+            return cache.fromMemory(
+                variant.isEmpty ? key : key.computedKey(with: variant), extending, categories: resource.categories,
                 user: resource.user, kind: .probe)
         }
-        let variant = options.processor.identifier
-        let image = variant.isEmpty ? found(resource.cacheKey) : found(resource.cacheKey.computedKey(with: variant))
+        var image = found(resource.cacheKey)
+        if let user = resource.user, image?.isPrivate ?? true {
+            image = found(EntryOrigin.privateKey(resource.cacheKey, of: user))
+        }
         guard let image else { return nil }
-        return ImageResult(image: image, cacheType: .memory, source: resource.source)
+        let modifier = options?.imageModifier ?? defaults.imageModifier
+        return ImageResult(
+            image: modifier.map { $0.modified(image) } ?? image, cacheType: .memory, source: resource.source,
+            originalSource: resource.source)
     }
 
-    /// The image of the first source that has it.
-    func image(for resource: Resource, _ options: ImageOptions, _ task: DownloadTask?) async throws -> ImageResult {
-        try await inTurn(resource, options) { [self] source in
-            let load = ImageLoad(source, of: resource, options)
+    /// Returns the image of the first source that has it.
+    func image(for resource: Resource, _ options: LoadOptions, _ task: DownloadTask?) async throws -> ImageResult {
+        var result = try await inTurn(resource, options) { [self] load in
             do {
                 return try await image(load, task)
             } catch  where !error.isCancellation {
-                cache.recordMiss(forKey: load.key, options: load.cacheOptions)
+                load.options.cache.recordMiss(forKey: load.key, options: load.cacheOptions)
                 throw error
             }
         }
+        if let modifier = options.imageModifier { result.image = modifier.modified(result.image) }
+        return result
     }
 
-    /// What the first source gives that does not fail.
+    /// Returns the result of the first source that does not fail.
     ///
     /// - Throws: the error of the only source, or those of all.
     func inTurn<Value>(
-        _ resource: Resource, _ options: ImageOptions, _ work: (Source) async throws -> Value
+        _ resource: Resource, _ options: LoadOptions, _ work: (ImageLoad) async throws -> Value
     ) async throws -> Value {
         var failures: [SourceFailure] = []
-        for source in [resource.source] + options.alternativeSources {
+        for (number, source) in ([resource.source] + options.alternativeSources).enumerated() {
             do {
-                return try await work(source)
+                var load = ImageLoad(source, of: resource, options)
+                // It takes the place of the resource's source only.
+                if number > 0 { load.options.lowDataSource = nil }
+                return try await work(load)
             } catch  where !error.isCancellation {
                 failures.append(SourceFailure(source: source, error: error))
             }
@@ -166,4 +255,41 @@ public final class HalcyonManager: Sendable {
         if failures.count == 1, let only = failures.first { throw only.error }
         throw ManagerError.allSourcesFailed(failures)
     }
+}
+
+/// An observer of a cache that also receives each request to the managers over it.
+package protocol RequestObserver: CacheObserver {
+    /// Handles a request. Called on the caller's path.
+    ///
+    /// - Parameter options: those of the call, not merged with the manager's defaults.
+    func requested(_ resource: Resource, _ options: ImageOptions?)
+}
+
+/// Why a manager has no image, beside `NetworkError`, `ImageError` and the errors of a user's provider. A cancelled load ends with
+/// a `CancellationError`.
+public enum ManagerError: Error, PermanentFailure, CustomStringConvertible {
+    /// The image is not cached, and the load may take it from the cache only.
+    case notCached(key: String)
+    /// A file cannot be read.
+    case cannotReadFile(URL, underlying: any Error)
+    /// The source and all alternative ones have failed, in this order.
+    case allSourcesFailed([SourceFailure])
+
+    /// One sentence that says what is wrong.
+    public var description: String {
+        switch self {
+        case .notCached(let key): "'\(key)' is not cached, and was to be taken from the cache only."
+        case .cannotReadFile(let url, let underlying): "\(url.path) cannot be read: \(underlying)."
+        case .allSourcesFailed(let failures):
+            "No source has the image. " + failures.map { "\($0.source.cacheKey): \($0.error)" }.joined(separator: " ")
+        }
+    }
+}
+
+/// Why one of several sources has no image.
+public struct SourceFailure: Sendable {
+    /// The source.
+    public let source: Source
+    /// The error.
+    public let error: any Error
 }

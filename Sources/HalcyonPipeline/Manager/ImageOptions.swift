@@ -4,78 +4,189 @@ import HalcyonImages
 import HalcyonNetworking
 import HalcyonSupport
 
-/// What can be said about one load by a ``HalcyonManager``; by default, an image as it is, from the cache if it is there.
+/// The options of one load by a ``HalcyonManager``.
+///
+/// A property that is `nil` takes the value of the manager's ``HalcyonManager/defaultOptions``, and where that is `nil`, too, the
+/// default that is stated here. So the options of a call add to those of the manager:
+///
+/// ```swift
+/// let manager = HalcyonManager(defaultOptions: ImageOptions { $0.retryStrategy = DelayRetryStrategy(maxRetryCount: 2) })
+/// // This load is tried again, too.
+/// let result = try await manager.image(for: url, options: ImageOptions { $0.processor = thumbnail })
+/// ```
 public struct ImageOptions: Sendable {
-    // MARK: What is wanted
+    // MARK: What is loaded
 
-    /// Makes the image of what was loaded. What it makes is kept as an entry of its own.
-    public var processor: any ImageProcessor = DefaultImageProcessor()
-    /// What tells bytes on disk and images; `nil`: the cache's.
+    /// Makes the image of the loaded bytes. Its result is cached as an entry of its own. Default: `DefaultImageProcessor`, the image
+    /// as it is.
+    public var processor: (any ImageProcessor)?
+    /// Changes each image before it is returned, also one from the cache. The cache keeps the unchanged image. Default: none.
+    public var imageModifier: (any ImageModifier)?
+    /// Converts between images and bytes on disk. Default: the cache's serializer.
     public var serializer: (any CacheSerializer<Bitmap>)?
-    /// Whether the result has the bytes that the image was made from. By default `false`.
+    /// Whether the result has the bytes that the image was made of, from whichever tier the image comes. Default: `false`.
     ///
-    /// The load stores them on disk (as with ``cacheOriginalImage``). Every hit, also one in memory, reads them from there. A hit has no
-    /// bytes if the image was stored by a load without this option, by a serializer that encodes it, or with ``cacheMemoryOnly``.
-    public var wantsOriginalData = false
+    /// The load keeps the bytes on disk (as with ``cacheOriginalImage``), from where a later hit reads them, also a hit in memory. A hit
+    /// has none where the image was stored by a load without this option, by a serializer that encodes, or with ``cacheMemoryOnly``.
+    public var wantsOriginalData: Bool?
 
     // MARK: Where it may come from
 
-    /// Whether it is loaded whatever the cache has.
-    public var forceRefresh = false
-    /// Whether nothing is loaded: what is not cached is ``ManagerError/notCached(key:)``.
-    public var onlyFromCache = false
-    /// Whether an image that is not in memory is loaded again, without a lookup on disk. By default `false`.
-    public var fromMemoryCacheOrRefresh = false
-    /// What is tried in turn after the resource's source has failed; each is cached under its own key.
-    public var alternativeSources: [Source] = []
-    /// What is loaded in place of a URL where the network is to be spared; it is cached under its own key.
+    /// Whether the image is loaded whatever the cache has. Default: `false`.
+    public var forceRefresh: Bool?
+    /// Whether nothing is loaded: an image that is not cached is ``ManagerError/notCached(key:)``. Default: `false`.
+    public var onlyFromCache: Bool?
+    /// Whether an image that is not in memory is loaded again, without a look-up on disk. Default: `false`.
+    public var fromMemoryCacheOrRefresh: Bool?
+    /// The sources that are tried in turn after the resource's source has failed; each is cached under its own key. Default: none.
+    public var alternativeSources: [Source]?
+    /// The source that takes the place of the resource's source in Low Data Mode; it is cached under its own key. When it fails, the
+    /// alternative sources are tried. Default: none.
     public var lowDataSource: Source?
-    /// Whether a URL may be loaded where the network is to be spared.
-    public var allowsConstrainedNetwork = true
-    /// Whether, and how far, what servers say of freshness counts; `nil`: what is cached is used until it expires there.
+    /// Whether a URL may be loaded in Low Data Mode. Default: `true`.
+    public var allowsConstrainedNetwork: Bool?
+    /// How far the server's statements on freshness count. Default: not at all; a cached image is used until it expires in the cache.
     public var freshness: FreshnessPolicy?
+    /// The cache of this load. Default: the manager's.
+    public var cache: ImageCache<Bitmap>?
+    /// The cache of this load's originals. Default: ``cache`` where that is given, else the manager's.
+    public var originalCache: ImageCache<Bitmap>?
+    /// The downloader of this load. Default: the manager's.
+    public var downloader: ImageDownloader?
 
     // MARK: How it is kept
 
-    /// Whether what was loaded is kept on disk beside what the processor made of it, so that another processor needs no load.
-    public var cacheOriginalImage = false
-    /// Whether it is kept in memory alone.
-    public var cacheMemoryOnly = false
-    /// Whether the result waits until the disk has it, or has failed to.
-    public var waitForCache = false
-    /// When it expires in memory; `nil`: as its category's rule or the configuration says.
+    /// Whether the loaded bytes are kept on disk beside the processor's result, so that another processor needs no load. Default:
+    /// `false`.
+    public var cacheOriginalImage: Bool?
+    /// Whether the image is kept in memory alone. Default: `false`.
+    public var cacheMemoryOnly: Bool?
+    /// Whether the result waits until the image is on disk, or could not be written. Default: `false`.
+    public var waitForCache: Bool?
+    /// When the image expires in memory. Default: by its category's rule or the cache's configuration. Of loads that share a
+    /// transfer, the latest expiration holds.
     public var memoryCacheExpiration: StorageExpiration?
-    /// What a hit does to the expiration in memory.
-    public var memoryCacheAccessExtendingExpiration = ExpirationExtending.cacheTime
-    /// When it, and an original, expires on disk; `nil`: as its category's rule or the configuration says.
+    /// The effect of a hit on the expiration in memory. Default: `.cacheTime`. Not optional, because `.none` would be ambiguous; a value
+    /// that was never set takes that of the manager's defaults.
+    public var memoryCacheAccessExtendingExpiration: ExpirationExtending {
+        get { memoryExtending ?? .cacheTime }
+        set { memoryExtending = newValue }
+    }
+    /// When the image and its original expire on disk. Default: by its category's rule or the cache's configuration. Of loads that
+    /// share a transfer, the latest expiration holds.
     public var diskCacheExpiration: StorageExpiration?
-    /// What a hit does to the expiration on disk.
-    public var diskCacheAccessExtendingExpiration = ExpirationExtending.cacheTime
-    /// Whether it stays in memory when the app goes to the background; `nil`: as configured.
+    /// The effect of a hit on the expiration on disk, as ``memoryCacheAccessExtendingExpiration``. Default: `.cacheTime`.
+    public var diskCacheAccessExtendingExpiration: ExpirationExtending {
+        get { diskExtending ?? .cacheTime }
+        set { diskExtending = newValue }
+    }
+    /// Whether the image stays in memory when the app goes to the background. Default: as the cache is configured.
     public var keepInBackground: Bool?
+    /// The extension of the image's file, in place of the configured one: 1 to 20 letters and digits. An original that is kept beside
+    /// a processor's result has the configured one. Default: none.
+    public var forcedExtension: String?
 
     // MARK: How it is loaded
 
-    /// How urgent it is. A load that joins a transfer raises it.
-    public var priority = TransferPriority.normal
-    /// Whether a transfer that failed, or a provider, is tried again; `nil` does not.
+    /// The priority. A load that joins a transfer raises it. Default: `.normal`, of an ``ImagePrefetcher`` `.low`.
+    public var priority: TransferPriority?
+    /// Decides whether a failed transfer or provider is tried again. Default: not.
     public var retryStrategy: (any RetryStrategy)?
-    /// Changes requests before they are sent.
+    /// Changes requests before they are sent. Default: none.
     public var requestModifier: (any AsyncImageDownloadRequestModifier)?
-    /// Where processors work.
-    public var processingQueue = CallbackQueue.dispatch(DispatchQueue.global(qos: .userInitiated))
-    /// The queue of ``onProgress`` and of completions.
-    public var callbackQueue = CallbackQueue.mainCurrentOrAsync
-    /// Receives the progress of a transfer, on ``callbackQueue``.
+    /// The queue of processors. Default: a global queue, whose quality of service is utility for prefetches, else user-initiated.
+    public var processingQueue: CallbackQueue?
+    /// The queue of progress and completions. Default: `.mainCurrentOrAsync`.
+    public var callbackQueue: CallbackQueue?
+    /// Receives the progress of a transfer. Default: none.
     public var onProgress: (@Sendable (DownloadProgress) -> Void)?
 
-    /// The defaults.
+    var memoryExtending: ExpirationExtending?
+    var diskExtending: ExpirationExtending?
+
+    /// Creates options that take every value from the manager's defaults.
     public init() {}
 
-    /// The defaults with a processor.
+    /// Creates options with a processor.
     public init(processor: any ImageProcessor) { self.processor = processor }
 
-    /// The options of the download.
+    /// Creates options and sets some of them.
+    public init(_ set: (inout ImageOptions) -> Void) { set(&self) }
+}
+
+/// The options of one load, each with a value: that of the call, else that of the manager's defaults, else the default.
+package struct LoadOptions: Sendable {
+    package var processor: any ImageProcessor
+    var imageModifier: (any ImageModifier)?
+    var serializer: (any CacheSerializer<Bitmap>)?
+    var wantsOriginalData: Bool
+    var forceRefresh: Bool
+    var onlyFromCache: Bool
+    var fromMemoryCacheOrRefresh: Bool
+    var alternativeSources: [Source]
+    var lowDataSource: Source?
+    var allowsConstrainedNetwork: Bool
+    var freshness: FreshnessPolicy?
+    var cache: ImageCache<Bitmap>
+    var originalCache: ImageCache<Bitmap>
+    var downloader: ImageDownloader
+    var cacheOriginalImage: Bool
+    package var cacheMemoryOnly: Bool
+    var waitForCache: Bool
+    var memoryCacheExpiration: StorageExpiration?
+    var memoryCacheAccessExtendingExpiration: ExpirationExtending
+    var diskCacheExpiration: StorageExpiration?
+    var diskCacheAccessExtendingExpiration: ExpirationExtending
+    var keepInBackground: Bool?
+    var forcedExtension: String?
+    var priority: TransferPriority
+    var retryStrategy: (any RetryStrategy)?
+    var requestModifier: (any AsyncImageDownloadRequestModifier)?
+    var processingQueue: CallbackQueue
+    var callbackQueue: CallbackQueue
+    var onProgress: (@Sendable (DownloadProgress) -> Void)?
+
+    /// Returns the options of a call to a manager.
+    ///
+    /// - Parameter isPrefetch: whether the load is a prefetch, whose default priority is low.
+    init(_ call: ImageOptions?, of manager: HalcyonManager, isPrefetch: Bool = false) {
+        let call = call ?? ImageOptions()
+        let base = manager.defaultOptions
+        processor = call.processor ?? base.processor ?? DefaultImageProcessor()
+        imageModifier = call.imageModifier ?? base.imageModifier
+        serializer = call.serializer ?? base.serializer
+        wantsOriginalData = call.wantsOriginalData ?? base.wantsOriginalData ?? false
+        forceRefresh = call.forceRefresh ?? base.forceRefresh ?? false
+        onlyFromCache = call.onlyFromCache ?? base.onlyFromCache ?? false
+        fromMemoryCacheOrRefresh = call.fromMemoryCacheOrRefresh ?? base.fromMemoryCacheOrRefresh ?? false
+        alternativeSources = call.alternativeSources ?? base.alternativeSources ?? []
+        lowDataSource = call.lowDataSource ?? base.lowDataSource
+        allowsConstrainedNetwork = call.allowsConstrainedNetwork ?? base.allowsConstrainedNetwork ?? true
+        freshness = call.freshness ?? base.freshness
+        let target = call.cache ?? base.cache
+        cache = target ?? manager.cache
+        originalCache = call.originalCache ?? call.cache ?? base.originalCache ?? target ?? manager.originalCache
+        downloader = call.downloader ?? base.downloader ?? manager.downloader
+        cacheOriginalImage = call.cacheOriginalImage ?? base.cacheOriginalImage ?? false
+        cacheMemoryOnly = call.cacheMemoryOnly ?? base.cacheMemoryOnly ?? false
+        waitForCache = call.waitForCache ?? base.waitForCache ?? false
+        memoryCacheExpiration = call.memoryCacheExpiration ?? base.memoryCacheExpiration
+        memoryCacheAccessExtendingExpiration = call.memoryExtending ?? base.memoryExtending ?? .cacheTime
+        diskCacheExpiration = call.diskCacheExpiration ?? base.diskCacheExpiration
+        diskCacheAccessExtendingExpiration = call.diskExtending ?? base.diskExtending ?? .cacheTime
+        keepInBackground = call.keepInBackground ?? base.keepInBackground
+        forcedExtension = call.forcedExtension ?? base.forcedExtension
+        priority = call.priority ?? (isPrefetch ? .low : base.priority ?? .normal)
+        retryStrategy = call.retryStrategy ?? base.retryStrategy
+        requestModifier = call.requestModifier ?? base.requestModifier
+        processingQueue =
+            call.processingQueue ?? base.processingQueue
+            ?? .dispatch(DispatchQueue.global(qos: isPrefetch ? .utility : .userInitiated))
+        callbackQueue = call.callbackQueue ?? base.callbackQueue ?? .mainCurrentOrAsync
+        onProgress = call.onProgress ?? base.onProgress
+    }
+
+    /// The options of the downloader.
     var download: DownloadOptions {
         var options = DownloadOptions()
         options.priority = priority
@@ -87,4 +198,38 @@ public struct ImageOptions: Sendable {
         options.allowsConstrainedNetwork = allowsConstrainedNetwork
         return options
     }
+}
+
+/// Changes an image that a load returns, without changing the cached one. A processor, in contrast, makes an entry of its own.
+///
+/// It runs on the caller's path for a hit in memory, and must be short.
+public protocol ImageModifier: Sendable {
+    /// Returns the changed image.
+    func modified(_ image: Bitmap) -> Bitmap
+}
+
+/// An image modifier that is a closure.
+public struct AnyImageModifier: ImageModifier {
+    private let modify: @Sendable (Bitmap) -> Bitmap
+
+    /// Creates a modifier.
+    public init(_ modify: @escaping @Sendable (Bitmap) -> Bitmap) { self.modify = modify }
+
+    public func modified(_ image: Bitmap) -> Bitmap { modify(image) }
+}
+
+/// An image, and where it was found.
+public struct ImageResult: Sendable {
+    /// The image, processed and modified.
+    public var image: Bitmap
+    /// The tier that had the image; `CacheType.none` for an image that was loaded, or made of a cached original.
+    public var cacheType: CacheType
+    /// Whether the image was made of a cached original, without a load.
+    public var isFromOriginal = false
+    /// The source of the image: the resource's source, an alternative or the source for Low Data Mode.
+    public var source: Source
+    /// The source of the resource that was requested; differs from ``source`` where another one took its place.
+    public var originalSource: Source
+    /// The bytes that the image was made of, if they were requested (``ImageOptions/wantsOriginalData``) and are known.
+    public var originalData: Data?
 }

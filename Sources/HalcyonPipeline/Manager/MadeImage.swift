@@ -1,13 +1,15 @@
 import Foundation
+import HalcyonCache
 import HalcyonImages
+import HalcyonNetworking
 import Synchronization
 
-/// Makes images of what was loaded.
+/// Makes images of loaded bytes.
 package struct ImageMaker: Sendable {
     package let processor: any ImageProcessor
     package let decoder: ImageDecoder
 
-    /// What makes the same of the same has the same.
+    /// The identifier; equal for makers that make the same image of the same bytes.
     package var identifier: String { "\(processor.identifier)#\(decoder.identifier)" }
 
     package func image(of data: Data) throws -> MadeImage {
@@ -15,12 +17,11 @@ package struct ImageMaker: Sendable {
     }
 }
 
-/// An image that was made from loaded bytes. It is shared by all loads that waited for both. The first load claims work that must
-/// be done once.
+/// An image that was made of loaded bytes, shared by all loads that have joined. Each place is written once: by the first load that
+/// keeps the image there, and again by a load whose entry expires later.
 package final class MadeImage: Sendable {
-    /// Something that is kept of a load.
-    package struct Claim: Hashable {
-        /// Where.
+    /// A place where the image is kept.
+    package struct Place: Hashable {
         package enum Tier { case memory, disk, original }
 
         package let cache: ObjectIdentifier
@@ -28,11 +29,136 @@ package final class MadeImage: Sendable {
         package let tier: Tier
     }
 
+    private struct Keeping {
+        var deadline: Int64
+        var writing = 0
+        var waiters: [@Sendable () -> Void] = []
+    }
+
+    private struct State {
+        var places: [Place: Keeping] = [:]
+        var isForbidden = false
+        /// The time at which expirations are compared, in microseconds.
+        var start: Int64?
+        /// The user of the first load, for a response that is private to a user.
+        var owner: String??
+    }
+
     package let image: Bitmap
-    private let claims = Mutex<Set<Claim>>([])
+    private let state = Mutex(State())
 
     package init(_ image: Bitmap) { self.image = image }
 
-    /// Whether this is the first to claim it.
-    package func claim(_ claim: Claim) -> Bool { claims.withLock { $0.insert(claim).inserted } }
+    /// Returns whether the caller writes the image to a place, and must call ``written(_:)`` afterwards.
+    ///
+    /// - Parameter deadline: returns when the entry would expire if it were stored at a time; both in microseconds since 1970.
+    func claim(_ place: Place, now: Int64, until deadline: (Int64) -> Int64) -> Bool {
+        state.withLock { state in
+            if state.isForbidden { return false }
+            let start = state.start ?? now
+            state.start = start
+            let deadline = deadline(start)
+            if let known = state.places[place], known.deadline >= deadline { return false }
+            state.places[place, default: Keeping(deadline: deadline)].deadline = deadline
+            state.places[place]?.writing += 1
+            return true
+        }
+    }
+
+    /// Notes that a write has ended.
+    func written(_ place: Place) {
+        let waiters = state.withLock { state -> [@Sendable () -> Void] in
+            state.places[place]?.writing -= 1
+            guard state.places[place]?.writing == 0 else { return [] }
+            defer { state.places[place]?.waiters = [] }
+            return state.places[place]?.waiters ?? []
+        }
+        for waiter in waiters { waiter() }
+    }
+
+    /// Returns when no write to a place is pending, whichever load has begun it.
+    func settle(_ place: Place) async {
+        await withCheckedContinuation { continuation in
+            let isWaiting = state.withLock { state in
+                guard state.places[place]?.writing ?? 0 > 0 else { return false }
+                state.places[place]?.waiters.append { continuation.resume() }
+                return true
+            }
+            if !isWaiting { continuation.resume() }
+        }
+    }
+
+    /// Refuses all further claims, as for a response that must not be stored. Returns whether another load has kept the image.
+    func forbid() -> Bool {
+        state.withLock { state in
+            state.isForbidden = true
+            return !state.places.isEmpty
+        }
+    }
+
+    /// Returns whether a response that is private to one user belongs to `user`: to the user of the first load that calls this.
+    func belongs(to user: String?) -> Bool {
+        state.withLock { state in
+            if let owner = state.owner { return owner == user }
+            state.owner = .some(user)
+            return true
+        }
+    }
+}
+
+/// Identifies a provider for merging.
+struct ProviderKey: Hashable, Sendable {
+    private let kind: ObjectIdentifier
+    private let cacheKey: String
+
+    init(_ provider: any ImageDataProvider) {
+        kind = ObjectIdentifier(type(of: provider))
+        cacheKey = provider.cacheKey
+    }
+}
+
+/// Merges loads from providers, as those from servers are: the bytes are requested once.
+typealias ProviderMerger = LoadMerger<ProviderKey, Data>
+
+extension ProviderMerger {
+    /// A provider's bytes, and the image made of them.
+    struct Provided: Sendable {
+        let made: MadeImage
+        let data: Data
+    }
+
+    /// Joins the load of a provider and returns its image. The retry strategy decides about errors of the provider, not about bytes
+    /// of which no image can be made.
+    func load(
+        _ provider: any ImageDataProvider, _ maker: ImageMaker, _ options: LoadOptions, _ attempts: Attempts
+    ) async throws -> Provided {
+        let answer = try await attempts.of(provider.cacheKey) {
+            let waiter = LoadWaiter(self)
+            join(
+                waiter.token, ProviderKey(provider), options.priority,
+                ProcessorKey(maker.identifier, Provided.self), onProgress: nil,
+                load: { { _, _ in try await provider.data() } },
+                job: {
+                    Job(queue: options.processingQueue) { data in
+                        LoadOutcome { Provided(made: try maker.image(of: data), data: data) }
+                    }
+                }, complete: waiter.complete)
+            let answer = await waiter.answer()
+            if case .failure(let error) = answer { throw error }
+            return answer
+        } isFailure: { _ in
+            true
+        }
+        return try answer.value(Provided.self)
+    }
+}
+
+extension DownloadProcessor where Value == Bitmap {
+    /// Decodes and processes images, for a downloader that is used without a manager.
+    public static func image(
+        _ processor: any ImageProcessor = DefaultImageProcessor(), decoder: ImageDecoder = ImageDecoder()
+    ) -> Self {
+        let maker = ImageMaker(processor: processor, decoder: decoder)
+        return Self(identifier: maker.identifier) { data, _ in try maker.image(of: data).image }
+    }
 }

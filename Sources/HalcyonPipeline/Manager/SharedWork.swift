@@ -68,3 +68,73 @@ final class SharedWork<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         task?.cancel()
     }
 }
+
+/// The result of some work, or its cancellation, whichever comes first.
+///
+/// A cancelled load cannot end all its work at once: a file is read, a processor runs, a user's provider ignores cancellation. The
+/// caller does not wait for these.
+final class FirstAnswer<Value: Sendable>: Sendable {
+    private struct State {
+        var continuation: CheckedContinuation<Value, any Error>?
+        var work: Task<Void, Never>?
+        var isCancelled = false
+    }
+
+    private let state = Mutex(State())
+
+    private init() {}
+
+    /// Returns the value of some work, which is cancelled with the task that waits for it.
+    ///
+    /// - Throws: what the work throws; `CancellationError`, at once, if the task is cancelled.
+    static func of(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
+        let answer = FirstAnswer()
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                answer.wait(continuation)
+                answer.run(
+                    Task {
+                        let result: Result<Value, any Error>
+                        do {
+                            try Task.checkCancellation()
+                            result = .success(try await work())
+                        } catch {
+                            result = .failure(error.isCancellation ? CancellationError() : error)
+                        }
+                        answer.give(result)
+                    })
+            }
+        } onCancel: {
+            answer.cancel()
+        }
+    }
+
+    private func wait(_ continuation: CheckedContinuation<Value, any Error>) {
+        let isCancelled = state.withLock { state in
+            if !state.isCancelled { state.continuation = continuation }
+            return state.isCancelled
+        }
+        if isCancelled { continuation.resume(throwing: CancellationError()) }
+    }
+
+    private func run(_ work: Task<Void, Never>) {
+        let isCancelled = state.withLock { state in
+            state.work = work
+            return state.isCancelled
+        }
+        if isCancelled { work.cancel() }
+    }
+
+    private func give(_ result: Result<Value, any Error>) {
+        state.withLock { $0.continuation.take() }?.resume(with: result)
+    }
+
+    private func cancel() {
+        let (continuation, work) = state.withLock { state in
+            state.isCancelled = true
+            return (state.continuation.take(), state.work)
+        }
+        continuation?.resume(throwing: CancellationError())
+        work?.cancel()
+    }
+}

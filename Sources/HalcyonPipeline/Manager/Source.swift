@@ -1,24 +1,37 @@
 import Foundation
+import HalcyonNetworking
+import HalcyonSupport
 
 /// Where an image comes from.
 public enum Source: Sendable {
-    /// A server; kept under `cacheKey`, by default the URL as it is written.
+    /// A server. The image is cached under `cacheKey`, by default the URL as it is written.
     case network(URL, cacheKey: String? = nil)
-    /// A provider of its bytes.
+    /// A provider of the image's bytes.
     case provider(any ImageDataProvider)
 
-    /// A file of this machine; kept under `cacheKey`, by default its URL. What changes at the same path is not noticed: give
-    /// each version a key of its own, or refresh (``ImageOptions/forceRefresh``).
-    public static func file(_ url: URL, cacheKey: String? = nil) -> Source {
-        .provider(LocalFileProvider(url, cacheKey: cacheKey))
+    /// Creates the source of a URL: a file's provider for a file URL, else a server.
+    ///
+    /// - Parameter cacheKey: the key in the cache; by default the URL as it is written.
+    public init(_ url: URL, cacheKey: String? = nil) {
+        self = url.isFileURL ? .file(url, cacheKey: cacheKey) : .network(url, cacheKey: cacheKey)
     }
 
-    /// Bytes that are here already.
+    /// A file of this machine, cached under `cacheKey`, by default its URL. A change of the file is not noticed: give each version a
+    /// key of its own, or refresh (``ImageOptions/forceRefresh``).
+    ///
+    /// - Parameter queue: where the file is read; by default a global queue.
+    public static func file(
+        _ url: URL, cacheKey: String? = nil, queue: CallbackQueue = .dispatch(.global(qos: .userInitiated))
+    ) -> Source {
+        .provider(LocalFileProvider(url, cacheKey: cacheKey, queue: queue))
+    }
+
+    /// Bytes in memory.
     public static func data(_ data: Data, cacheKey: String) -> Source {
         .provider(DataProvider(data, cacheKey: cacheKey))
     }
 
-    /// What its image is kept under.
+    /// The key of the image in the cache.
     public var cacheKey: String {
         switch self {
         case .network(let url, let cacheKey): cacheKey ?? url.absoluteString
@@ -26,9 +39,97 @@ public enum Source: Sendable {
         }
     }
 
-    /// Where it is on a server; `nil` for what does not come from one.
+    /// The URL on a server; `nil` for a source that is none.
     public var url: URL? {
         if case .network(let url, _) = self { return url }
         return nil
+    }
+
+    /// The same source, as a file's provider if its URL is a file's.
+    var resolved: Source {
+        if case .network(let url, let cacheKey) = self, url.isFileURL { return .file(url, cacheKey: cacheKey) }
+        return self
+    }
+}
+
+/// An image that an app requests: its source, and what the policies and rules of a cache use.
+public struct Resource: Sendable {
+    /// The source of the image.
+    public var source: Source {
+        didSet { cacheKey = source.cacheKey }
+    }
+    /// The key of the image in the cache.
+    public private(set) var cacheKey: String
+    /// The categories of the image; the first one decides where only one can.
+    public var categories: [String]
+    /// The user or profile that requests the image. Responses that are private to a user are cached for that user alone; see
+    /// <doc:Manager>.
+    public var user: String?
+
+    /// Creates a resource of a source.
+    public init(_ source: Source, categories: [String] = [], user: String? = nil) {
+        self.source = source
+        cacheKey = source.cacheKey
+        self.categories = categories
+        self.user = user
+    }
+
+    /// Creates a resource of a URL, also a file's, cached under `cacheKey`, by default the URL.
+    public init(_ url: URL, cacheKey: String? = nil, categories: [String] = [], user: String? = nil) {
+        self.init(Source(url, cacheKey: cacheKey), categories: categories, user: user)
+    }
+}
+
+/// Has the bytes of an image, or gets them: from a file, an archive, a database, a generator.
+///
+/// Loads from providers of one type with one key share one call of ``data()``. Its errors are given to the
+/// ``ImageOptions/retryStrategy``, as those of a transfer are.
+public protocol ImageDataProvider: Sendable {
+    /// The key of the image in the cache; two providers with the same key have the same image.
+    var cacheKey: String { get }
+    /// Returns the bytes of a file in a known format. Called off the caller's thread, and cancelled with the last load that waits.
+    func data() async throws -> Data
+}
+
+/// A file of this machine.
+struct LocalFileProvider: ImageDataProvider {
+    let url: URL
+    let cacheKey: String
+    private let queue: CallbackQueue
+
+    init(_ url: URL, cacheKey: String?, queue: CallbackQueue) {
+        self.url = url
+        self.cacheKey = cacheKey ?? url.absoluteString
+        self.queue = queue
+    }
+
+    func data() async throws -> Data {
+        do {
+            return try await queue.result { [url] in try Data(contentsOf: url) }
+        } catch {
+            throw ManagerError.cannotReadFile(url, underlying: error)
+        }
+    }
+}
+
+/// Bytes in memory.
+struct DataProvider: ImageDataProvider {
+    private let bytes: Data
+    let cacheKey: String
+
+    init(_ bytes: Data, cacheKey: String) {
+        self.bytes = bytes
+        self.cacheKey = cacheKey
+    }
+
+    func data() async throws -> Data { bytes }
+}
+
+extension CallbackQueue {
+    /// Returns the result of a block that may take long and is executed on the queue.
+    func result<Value: Sendable>(_ block: @escaping @Sendable () throws -> Value) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            execute { continuation.resume(with: Result(catching: block)) }
+        }
     }
 }

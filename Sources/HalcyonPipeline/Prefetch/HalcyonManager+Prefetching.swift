@@ -1,14 +1,13 @@
 extension HalcyonManager {
     /// Prefetches an image into the cache, with the same sources, retries and originals as ``image(for:options:)``.
     ///
-    /// An image that is already cached is not loaded, unless the options request freshness and it is stale. With `toMemory` it is
-    /// promoted to memory.
-    ///
-    /// - Returns: the loaded or processed image; `nil` if it was already cached.
-    package func prefetch(_ resource: Resource, _ options: ImageOptions, toMemory: Bool) async throws -> Prefetched? {
-        try await FirstAnswer.of { [self] in
-            try await inTurn(resource, options) { source in
-                var load = ImageLoad(source, of: resource, options)
+    /// - Returns: what was loaded or made; `nil` for an image that is cached already. That is left as it is, unless it is stale and
+    ///   freshness counts, but taken into memory where `toMemory` asks for it.
+    package func prefetch(_ resource: Resource, _ options: ImageOptions?, toMemory: Bool) async throws -> Prefetched? {
+        let options = LoadOptions(options, of: self, isPrefetch: true)
+        return try await FirstAnswer.of { [self] in
+            try await inTurn(resource, options) { load in
+                var load = load
                 (load.isPrefetch, load.keepsInMemory) = (true, toMemory || options.cacheMemoryOnly)
                 return try await prefetch(load)
             }
@@ -17,32 +16,35 @@ extension HalcyonManager {
 
     private func prefetch(_ load: ImageLoad) async throws -> Prefetched? {
         if load.options.forceRefresh { return Prefetched(try await loaded(load, nil)) }
-        let found = await cache.isThere(load.computedKey)
+        let cache = load.options.cache
+        let view = await view(of: load)
+        var found = await cache.isThere(view.computedKey, forcedExtension: view.options.forcedExtension)
+        let record = found.cached ? await record(of: view) : nil
+        if !view.maySee(record) { found = .none }
         if found == .memory || found == .disk && !load.options.fromMemoryCacheOrRefresh {
-            var renewed = load
-            // An image that is already in memory is replaced there, too.
+            var renewed = view
+            // An image that is in memory already is replaced there, too.
             renewed.keepsInMemory = load.keepsInMemory || found == .memory
             if try await prefetchedStale(renewed) { return .renewed }
             if found == .disk, load.keepsInMemory {
-                await cache.promote(load.computedKey, serializer: load.serializer, options: load.cacheOptions)
+                await cache.promote(view.computedKey, serializer: view.serializer(record), options: view.cacheOptions)
             }
             return nil
         }
-        if let made = try await madeOfOriginal(load) { return Prefetched(made) }
+        if let made = try await madeOfOriginal(view) { return Prefetched(made) }
         if load.options.onlyFromCache { throw ManagerError.notCached(key: load.computedKey) }
         return Prefetched(try await loaded(load, nil))
     }
 }
 
-/// A prefetched image.
+/// An image that was prefetched.
 package struct Prefetched: Sendable {
-    /// Its size in memory, in bytes.
+    /// Its bytes in memory.
     package let cost: Int
-    /// The number of bytes that were loaded, if the options request original data. 0 for an image that was made from a cached
-    /// original, or that comes from a provider.
+    /// The loaded bytes, where the result has them; 0 for an image of a cached original or a provider.
     package let bytes: Int
 
-    /// A stale image that was loaded again. Its size is not recorded.
+    /// An image that was cached and loaded again; its size is not known.
     package static let renewed = Prefetched(cost: 0, bytes: 0)
 
     private init(cost: Int, bytes: Int) { (self.cost, self.bytes) = (cost, bytes) }

@@ -1,7 +1,8 @@
 import Foundation
+import HalcyonSupport
 import Synchronization
 
-/// Prefetches images into the cache.
+/// Loads images into the cache before they are requested.
 ///
 /// ```swift
 /// let prefetcher = ImagePrefetcher(resources: nextPage, maxConcurrent: 4)
@@ -9,10 +10,10 @@ import Synchronization
 /// print(report.completed.count, report.skipped.count, report.failed.count)
 /// ```
 ///
-/// A limited number of images is loaded concurrently, in the given order, with a low priority by default
-/// (``ImageOptions/priority``). A load of one of these images joins its transfer and raises the priority. Retries and
-/// alternative sources work as for any load. Prefetching is no access: policies and the log record one when the image is
-/// requested.
+/// At most `maxConcurrent` images are loaded at a time, in the given order, at a low priority unless the options of the call state
+/// another (``ImageOptions/priority``), and processed on a queue of the quality of service utility. A load that wants one of them
+/// meanwhile joins its transfer and raises the priority. Retries and alternative sources are as for any load. A prefetch is no
+/// access: policies and the log receive a prefetched image when it is requested.
 public final class ImagePrefetcher: Sendable {
     private struct State {
         var work: Task<PrefetchReport, Never>?
@@ -21,7 +22,8 @@ public final class ImagePrefetcher: Sendable {
 
     private let manager: HalcyonManager
     private let resources: [Resource]
-    private let options: ImageOptions
+    private let options: ImageOptions?
+    private let callbackQueue: CallbackQueue
     private let maxConcurrent: Int
     private let toMemory: Bool
     private let onProgress: (@Sendable (PrefetchReport) -> Void)?
@@ -30,26 +32,24 @@ public final class ImagePrefetcher: Sendable {
     /// Creates a prefetcher of some resources.
     ///
     /// - Parameters:
-    ///   - options: the options of the loads; by default those of the manager, with a low priority.
-    ///   - maxConcurrent: the maximum number of concurrent loads, at least 1.
-    ///   - toMemory: whether images are also stored in memory, including those that are already on disk.
-    ///   - onProgress: receives a report of all resources so far after each resource, in order, on the options' queue.
+    ///   - options: override the manager's defaults, but for the priority, whose default is low.
+    ///   - maxConcurrent: the number of loads at a time, at least 1.
+    ///   - toMemory: whether the images are taken into memory, too, also those that are on disk already.
+    ///   - onProgress: receives the report so far after each resource, in order, on the options' queue.
     public init(
         resources: [Resource], manager: HalcyonManager = .shared, options: ImageOptions? = nil, maxConcurrent: Int = 5,
         toMemory: Bool = false, onProgress: (@Sendable (PrefetchReport) -> Void)? = nil
     ) {
-        var low = manager.defaultOptions
-        low.priority = .low
         self.manager = manager
         self.resources = resources
-        self.options = options ?? low
+        self.options = options
+        callbackQueue = options?.callbackQueue ?? manager.defaultOptions.callbackQueue ?? .mainCurrentOrAsync
         self.maxConcurrent = max(maxConcurrent, 1)
         self.toMemory = toMemory
         self.onProgress = onProgress
     }
 
-    /// Prefetches the resources and returns a report. A second call waits for the same report. Cancelling the waiting task stops
-    /// prefetching.
+    /// Prefetches, and returns the report. A second call waits for the same work. Cancelling the waiting task stops it.
     public func run() async -> PrefetchReport {
         let work = begin()
         return await withTaskCancellationHandler {
@@ -59,16 +59,16 @@ public final class ImagePrefetcher: Sendable {
         }
     }
 
-    /// Prefetches the resources, and calls a completion once on the options' queue.
+    /// Prefetches; the completion is called once, on the options' queue.
     public func start(completionHandler: (@Sendable (PrefetchReport) -> Void)? = nil) {
         let work = begin()
-        Task.detached { [options] in
+        Task.detached { [callbackQueue] in
             let report = await work.value
-            if let completionHandler { options.callbackQueue.execute { completionHandler(report) } }
+            if let completionHandler { callbackQueue.execute { completionHandler(report) } }
         }
     }
 
-    /// Cancels the loads in flight, except those with other waiters, and starts no more.
+    /// Cancels the running loads that no other request waits for, and starts no more.
     public func stop() {
         let work = state.withLock { state in
             state.isStopped = true
@@ -82,8 +82,9 @@ public final class ImagePrefetcher: Sendable {
     private func begin() -> Task<PrefetchReport, Never> {
         state.withLock { state in
             if let work = state.work { return work }
-            // The task does not capture this instance, so that its deallocation does not wait for the loads.
-            let work = Task.detached { [manager, resources, options, maxConcurrent, toMemory, onProgress] in
+            // Not this instance, so that letting go of it does not wait for the loads.
+            let work = Task.detached {
+                [manager, resources, options, callbackQueue, maxConcurrent, toMemory, onProgress] in
                 var queue = PrefetchQueue(count: resources.count, limit: maxConcurrent)
                 var report = PrefetchReport()
                 await withTaskGroup(of: (Int, Result<Bool, any Error>).self) { group in
@@ -99,7 +100,7 @@ public final class ImagePrefetcher: Sendable {
                         report.add(resources[number], result)
                         start(queue.ended(isStopped: Task.isCancelled))
                         if let onProgress {
-                            options.callbackQueue.execute { [report] in onProgress(report) }
+                            callbackQueue.execute { [report] in onProgress(report) }
                         }
                     }
                 }
@@ -113,7 +114,7 @@ public final class ImagePrefetcher: Sendable {
     }
 
     private static func load(
-        _ resource: Resource, _ manager: HalcyonManager, _ options: ImageOptions, _ toMemory: Bool
+        _ resource: Resource, _ manager: HalcyonManager, _ options: ImageOptions?, _ toMemory: Bool
     ) async -> Result<Bool, any Error> {
         do {
             return .success(try await manager.prefetch(resource, options, toMemory: toMemory) != nil)
@@ -132,5 +133,59 @@ extension PrefetchReport {
         case .failure(let error) where error.isCancellation: stopped.append(resource)
         case .failure(let error): failed.append(Failure(resource: resource, error: error))
         }
+    }
+}
+
+/// The results of prefetching. Each resource is in one of the lists, once.
+public struct PrefetchReport: Sendable {
+    /// A resource that could not be prefetched.
+    public struct Failure: Sendable {
+        /// The resource.
+        public let resource: Resource
+        /// The error.
+        public let error: any Error
+    }
+
+    /// The resources that were cached already.
+    public internal(set) var skipped: [Resource] = []
+    /// The resources that no source has.
+    public internal(set) var failed: [Failure] = []
+    /// The resources that are cached now.
+    public internal(set) var completed: [Resource] = []
+    /// The resources that were not started, or not done, when the prefetcher was stopped; empty before the end.
+    public internal(set) var stopped: [Resource] = []
+
+    /// The number of resources that have ended.
+    public var count: Int { skipped.count + failed.count + completed.count + stopped.count }
+}
+
+/// Decides which of a list of resources is started when, so that at most `limit` run. It does no work itself.
+struct PrefetchQueue {
+    private let count: Int
+    private let limit: Int
+    /// The first that was not started.
+    private(set) var next = 0
+    /// The number that run.
+    private(set) var running = 0
+
+    init(count: Int, limit: Int) {
+        self.count = count
+        self.limit = limit
+    }
+
+    /// Returns the first to start.
+    mutating func begin() -> [Int] { fill() }
+
+    /// Notes that one has ended. Returns those to start now: none once the prefetcher is stopped.
+    mutating func ended(isStopped: Bool) -> [Int] {
+        running -= 1
+        return isStopped ? [] : fill()
+    }
+
+    private mutating func fill() -> [Int] {
+        let numbers = next..<min(count, next + limit - running)
+        next = numbers.upperBound
+        running += numbers.count
+        return Array(numbers)
     }
 }

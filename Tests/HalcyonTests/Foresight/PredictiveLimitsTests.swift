@@ -200,7 +200,7 @@ struct PredictiveLimitsTests: PredictiveTests {
                 return .loaded(bytes: 1, cost: 1)
             })
         let inbox = ForesightInbox()
-        let recipe = ForesightRecipe(ImageOptions())
+        let recipe = ForesightRecipe(nil, defaults: ImageOptions())
         let forecaster = Forecaster(
             prediction { $0.budget = .unlimited }, surroundings, inbox, usual: recipe, after: nil)
         inbox.put(.announced(["a", "b", "c"].map { AnnouncedResource(resource($0)) }, recipe, time: 0))
@@ -233,7 +233,7 @@ struct PredictiveLimitsTests: PredictiveTests {
         for number in 0..<ForesightInbox.mostProcessors + 9 {
             var options = ImageOptions()
             options.processor = Numbered(identifier: "\(number)")
-            for _ in 0..<2 { inbox.want(resource("a"), options) }
+            for _ in 0..<2 { inbox.want(resource("a"), options, defaults: ImageOptions()) }
         }
         let told = inbox.take().events.count { if case .recipe = $0 { true } else { false } }
         #expect(told == ForesightInbox.mostProcessors)

@@ -66,7 +66,7 @@ struct ManagerLoadTests {
             #expect(try await load.value == expected)
         }
         #expect(transport.calls == [.start("a", .normal)])
-        for key in ["x", "y", "x@\(mono.processor.identifier)", "y@\(mono.processor.identifier)"] {
+        for key in ["x", "y", "x@\(mono.processor?.identifier ?? "")", "y@\(mono.processor?.identifier ?? "")"] {
             #expect(fixture.cache.isCached(forKey: key))
         }
     }

@@ -98,26 +98,26 @@ struct VariantTests {
         fixture.cache.clearMemoryCache()
         options.processor = BlackWhiteImageProcessor()
         let variant = try BlackWhiteImageProcessor().process(new.picture)
-        for _ in 0..<2 {
-            #expect(try await fixture.manager.image(for: url, options: options).image == variant)
-            // By the old tag the server would say that nothing has changed.
-            fixture.clock.advance(by: 90)
-        }
+        #expect(try await fixture.manager.image(for: url, options: options).image == variant)
         #expect(versions.log == ["200 -"])
+        // By the old tag the server would say that nothing has changed. Without one the image is loaded.
+        let loaded = try await fixture.manager.image(for: url, options: options)
+        #expect(try loaded.image == BlackWhiteImageProcessor().process(old.picture))
+        #expect(versions.log == ["200 -", "200 -"])
         // Of the same bytes it gets the tag.
         try fixture.cache.diskStorage?.store(value: old.file, forKey: url.absoluteString)
         await fixture.cache.remove(forKey: url.absoluteString)
         options.processor = DefaultImageProcessor()
         _ = try await fixture.manager.image(for: url, options: options)
         options.processor = BlackWhiteImageProcessor()
-        await fixture.cache.remove(forKey: url.absoluteString, processorIdentifier: options.processor.identifier)
+        await fixture.cache.remove(forKey: url.absoluteString, processorIdentifier: options.processor?.identifier ?? "")
         for _ in 0..<2 {
             #expect(
                 try await fixture.manager.image(for: url, options: options).image
                     == BlackWhiteImageProcessor().process(old.picture))
             fixture.clock.advance(by: 90)
         }
-        #expect(versions.log == ["200 -", "200 -", "304 \"1\""])
+        #expect(versions.log == ["200 -", "200 -", "200 -", "304 \"1\""])
     }
 
     @Test("shared work is cancelled with the last that waits for it, and goes on for the others")

@@ -99,7 +99,8 @@ struct FreshnessTests {
         }
         #expect(
             decisions(policy, entry) == [.use, .use, .useAndRevalidate, .useAndRevalidate, .revalidate, .revalidate])
-        #expect(decisions(policy, nil) == Array(repeating: .use, count: 6))
+        // A record may have been lost.
+        #expect(decisions(policy, nil) == Array(repeating: .revalidate, count: 6))
         #expect(decisions(FreshnessPolicy(honoursServer: false), entry) == Array(repeating: .use, count: 6))
         let patient = FreshnessPolicy(staleWhileRevalidate: 300)
         #expect(decisions(patient, entry)[4] == .useAndRevalidate && decisions(patient, entry)[5] == .revalidate)

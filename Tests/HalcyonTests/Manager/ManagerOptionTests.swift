@@ -1,0 +1,285 @@
+import Foundation
+import Halcyon
+import HalcyonTestSupport
+import Synchronization
+import Testing
+
+@testable import HalcyonCache
+@testable import HalcyonNetworking
+@testable import HalcyonPipeline
+
+@Suite("Manager: options of calls and defaults", .timeLimit(.minutes(10)))
+struct ManagerOptionTests {
+    private func manager(_ fixture: ManagerFixture, _ set: (inout ImageOptions) -> Void) -> HalcyonManager {
+        HalcyonManager(cache: fixture.cache, downloader: fixture.downloader, defaultOptions: ImageOptions(set))
+    }
+
+    @Test("the options of a call add to the manager's, and override what both state")
+    func merged() async throws {
+        let sample = try Sample()
+        let fixture = try ManagerFixture(FakeTransport(answerAtOnce: sample.file))
+        let half = DownsamplingImageProcessor(size: PixelSize(width: 4, height: 3))
+        let manager = manager(fixture) {
+            $0.processor = half
+            $0.waitForCache = true
+            $0.cacheMemoryOnly = true
+        }
+        // The processor of the defaults, the tiers of the call.
+        let result = try await manager.image(for: fake("a"), options: ImageOptions { $0.cacheMemoryOnly = false })
+        #expect(result.image.size == PixelSize(width: 4, height: 3))
+        #expect(
+            fixture.cache.diskStorage?.isCached(forKey: fake("a").absoluteString.computedKey(with: half.identifier))
+                == true)
+        // The processor of the call, the tiers of the defaults.
+        let whole = try await manager.image(for: fake("a"), options: ImageOptions(processor: DefaultImageProcessor()))
+        #expect(whole.image == sample.picture)
+        #expect(fixture.cache.diskStorage?.isCached(forKey: fake("a").absoluteString) == false)
+        #expect(manager.imageInMemory(for: Resource(fake("a")))?.image.width == 4)
+    }
+
+    @Test("a load may have a cache, a cache of originals and a downloader of its own")
+    func ownParts() async throws {
+        let (fixture, other) = (
+            try ManagerFixture(FakeTransport(answerAtOnce: try Sample().file)),
+            try ManagerFixture(FakeTransport(answerAtOnce: try Sample.blue.file))
+        )
+        let options = ImageOptions {
+            $0.cache = other.cache
+            $0.downloader = other.downloader
+            $0.waitForCache = true
+        }
+        let result = try await fixture.manager.image(for: fake("a"), options: options)
+        #expect(result.image == (try Sample.blue.picture))
+        let key = fake("a").absoluteString
+        #expect(other.cache.isCached(forKey: key) && !fixture.cache.isCached(forKey: key))
+        #expect(try await fixture.manager.image(for: fake("a"), options: options).cacheType == .memory)
+        #expect(try await fixture.manager.image(for: fake("a")).image == (try Sample().picture))
+        // An original goes to its own cache.
+        let half = DownsamplingImageProcessor(size: PixelSize(width: 4, height: 3))
+        _ = try await fixture.manager.image(
+            for: fake("b"),
+            options: ImageOptions {
+                $0.processor = half
+                $0.originalCache = other.cache
+                $0.cacheOriginalImage = true
+                $0.waitForCache = true
+            })
+        #expect(other.cache.isCached(forKey: fake("b").absoluteString))
+        #expect(fixture.cache.isCached(forKey: fake("b").absoluteString, processorIdentifier: half.identifier))
+    }
+
+    @Test("the shared manager and the default cache can be replaced")
+    func shared() throws {
+        let fixture = try ManagerFixture()
+        let before = HalcyonManager.shared
+        defer { HalcyonManager.shared = before }
+        HalcyonManager.shared = fixture.manager
+        #expect(HalcyonManager.shared === fixture.manager)
+        let cache = ImageCache<Data>.default
+        defer { ImageCache<Data>.default = cache }
+        let other = try ImageCache<Data>(
+            name: "own", cacheDirectoryURL: URL(fileURLWithPath: fixture.folder.path + "/own"))
+        ImageCache<Data>.default = other
+        #expect(ImageCache<Data>.default === other && cache !== other)
+    }
+
+    @Test("a file's URL is read from the file, also as a network source")
+    func fileURL() async throws {
+        let sample = try Sample()
+        let fixture = try ManagerFixture()
+        let url = URL(fileURLWithPath: fixture.folder.path + "/a.png")
+        try sample.file.write(to: url)
+        #expect(try await fixture.manager.image(for: url).image == sample.picture)
+        let result = try await fixture.manager.image(for: Source.network(url, cacheKey: "other"))
+        #expect(result.image == sample.picture && result.cacheType == .none)
+        #expect(fixture.cache.isCached(forKey: "other"))
+    }
+
+    @Test("an image modifier changes what is returned, not what is cached")
+    func modifier() async throws {
+        let (sample, blue) = (try Sample(), try Sample.blue)
+        let fixture = try ManagerFixture(FakeTransport(answerAtOnce: sample.file))
+        let options = ImageOptions { $0.imageModifier = AnyImageModifier { _ in blue.picture } }
+        #expect(try await fixture.manager.image(for: fake("a"), options: options).image == blue.picture)
+        #expect(fixture.manager.imageInMemory(for: Resource(fake("a")))?.image == sample.picture)
+        #expect(fixture.manager.imageInMemory(for: Resource(fake("a")), options: options)?.image == blue.picture)
+    }
+
+    @Test("the result names the source that was requested beside the one that had the image")
+    func originalSource() async throws {
+        let transport = FakeTransport()
+        transport.fail("a", .cannotConnect("no"))
+        transport.answer("b", try Sample().file)
+        let fixture = try ManagerFixture(transport)
+        let options = ImageOptions { $0.alternativeSources = [.network(fake("b"))] }
+        let result = try await fixture.manager.image(for: fake("a"), options: options)
+        #expect(result.source.url == fake("b") && result.originalSource.url == fake("a"))
+    }
+
+    @Test("in Low Data Mode the source for it takes the place of the resource's, and the alternatives follow")
+    func lowDataThenAlternatives() async throws {
+        let transport = FakeTransport()
+        transport.fail("low", .cannotConnect("no"))
+        transport.fail("low", .cannotConnect("no"))
+        transport.answer("b", try Sample().file)
+        let fixture = try ManagerFixture(transport, constrained: true)
+        let options = ImageOptions {
+            $0.lowDataSource = .network(fake("low"))
+            $0.alternativeSources = [.network(fake("b"))]
+        }
+        let result = try await fixture.manager.image(for: fake("a"), options: options)
+        #expect(result.source.url == fake("b"))
+        #expect(transport.calls.map(\.name) == ["low", "b"])
+    }
+
+    @Test("the file has the extension of the load, in every look-up, removal and refresh")
+    func forcedExtension() async throws {
+        let sample = try Sample()
+        let fixture = try ManagerFixture(FakeTransport(answerAtOnce: sample.file))
+        let (manager, cache) = (fixture.manager, fixture.cache)
+        let options = ImageOptions {
+            $0.forcedExtension = "webp"
+            $0.waitForCache = true
+            $0.wantsOriginalData = true
+        }
+        _ = try await manager.image(for: fake("a"), options: options)
+        let key = fake("a").absoluteString
+        #expect(cache.imageCachedType(forKey: key, forcedExtension: "webp") == .memory)
+        cache.clearMemoryCache()
+        #expect(await manager.imageCachedType(for: Resource(fake("a")), options: options) == .disk)
+        #expect(await manager.imageCachedType(for: Resource(fake("a"))) == .none)
+        let again = try await manager.image(for: fake("a"), options: options)
+        #expect(again.cacheType == .disk && again.originalData == sample.file)
+        cache.clearMemoryCache()
+        let prefetched = await ImagePrefetcher(
+            resources: [Resource(fake("a"))], manager: manager, options: options, toMemory: true
+        ).run()
+        #expect(prefetched.skipped.count == 1 && cache.memoryStorage.isCached(forKey: key))
+        await manager.remove(fake("a"))
+        #expect(await manager.imageCachedType(for: Resource(fake("a")), options: options) == .none)
+    }
+
+    @Test("joined loads each wait until the disk has the image, and the entry expires with the later of them")
+    func joinedLoads() async throws {
+        let transport = FakeTransport()
+        let fixture = try ManagerFixture(transport)
+        let key = fake("a").absoluteString
+        let loads = (0..<40).map { number in
+            Task {
+                let result = try await fixture.manager.image(
+                    for: fake("a"),
+                    options: ImageOptions {
+                        $0.waitForCache = true
+                        $0.diskCacheExpiration = .seconds(Double(number + 1))
+                        $0.memoryCacheExpiration = .seconds(Double(number + 1))
+                    })
+                return (result.cacheType, fixture.cache.diskStorage?.isCached(forKey: key))
+            }
+        }
+        await fixture.downloader.waitForWaiters(40)
+        transport.answer("a", try Sample().file)
+        for load in loads {
+            let (type, isOnDisk) = try await load.value
+            #expect(type == CacheType.none && isOnDisk == true)
+        }
+        await fixture.settle()
+        fixture.clock.advance(by: 39)
+        #expect(fixture.cache.memoryStorage.isCached(forKey: key))
+        #expect(fixture.cache.diskStorage?.isCached(forKey: key) == true)
+        fixture.clock.advance(by: 2)
+        #expect(!fixture.cache.memoryStorage.isCached(forKey: key))
+        #expect(fixture.cache.diskStorage?.isCached(forKey: key) == false)
+    }
+
+    @Test("a joined load in memory alone leaves the disk to the others")
+    func joinedTiers() async throws {
+        let transport = FakeTransport()
+        let fixture = try ManagerFixture(transport)
+        let inMemory = Task {
+            try await fixture.manager.image(for: fake("a"), options: ImageOptions { $0.cacheMemoryOnly = true })
+        }
+        await fixture.downloader.waitForWaiters(1)
+        let onDisk = Task {
+            try await fixture.manager.image(for: fake("a"), options: ImageOptions { $0.waitForCache = true })
+        }
+        await fixture.downloader.waitForWaiters(2)
+        transport.answer("a", try Sample().file)
+        _ = try await (inMemory.value, onDisk.value)
+        #expect(fixture.cache.diskStorage?.isCached(forKey: fake("a").absoluteString) == true)
+    }
+
+    @Test("a prefetcher's loads have a low priority unless the call states another, whatever other options it has")
+    func prefetchPriority() async throws {
+        let transport = FakeTransport(answerAtOnce: try Sample().file)
+        let fixture = try ManagerFixture(transport)
+        let options = ImageOptions(processor: DownsamplingImageProcessor(size: PixelSize(width: 4, height: 3)))
+        _ = await ImagePrefetcher(resources: [Resource(fake("a"))], manager: fixture.manager, options: options).run()
+        let high = ImageOptions { $0.priority = .high }
+        _ = await ImagePrefetcher(resources: [Resource(fake("b"))], manager: fixture.manager, options: high).run()
+        #expect(transport.calls.prefix(2) == [.start("a", .low), .start("b", .high)])
+    }
+
+    @Test("all variants of a URL are removed, from memory and disk, and nothing else")
+    func removeVariants() async throws {
+        let folder = try TemporaryFolder()
+        let key = fake("a").absoluteString
+        let half = DownsamplingImageProcessor(size: PixelSize(width: 4, height: 3))
+        do {
+            let fixture = try ManagerFixture(FakeTransport(answerAtOnce: try Sample().file), folder: folder)
+            for name in ["a", "ab"] {
+                for processor in [DefaultImageProcessor(), half] as [any ImageProcessor] {
+                    _ = try await fixture.manager.image(
+                        for: fake(name),
+                        options: ImageOptions {
+                            $0.processor = processor
+                            $0.waitForCache = true
+                        })
+                }
+            }
+            await fixture.cache.close()
+        }
+        // Another start knows the variants by the index database alone.
+        let fixture = try ManagerFixture(FakeTransport(), folder: folder)
+        let isCached = { (name: String, variant: String) in
+            fixture.cache.isCached(forKey: fake(name).absoluteString, processorIdentifier: variant)
+        }
+        #expect(isCached("a", "") && isCached("a", half.identifier))
+        var variant = CacheOptions()
+        variant.processorIdentifier = half.identifier
+        _ = try await fixture.cache.image(forKey: key, options: variant)
+        await fixture.manager.remove(fake("a"))
+        #expect(!isCached("a", "") && !isCached("a", half.identifier))
+        #expect(isCached("ab", "") && isCached("ab", half.identifier))
+    }
+
+    @Test("a ready-made processor makes images for a downloader without a manager")
+    func downloadProcessor() async throws {
+        let sample = try Sample()
+        let downloader = ImageDownloader.test(FakeTransport(answerAtOnce: sample.file))
+        #expect(try await downloader.download(fake("a"), processor: .image()).value == sample.picture)
+        let half = DownsamplingImageProcessor(size: PixelSize(width: 4, height: 3))
+        #expect(try await downloader.download(fake("a"), processor: .image(half)).value.width == 4)
+    }
+
+    @Test("a cache named as another's folder of notes does not meet it")
+    func notesFolder() async throws {
+        let sample = try Sample()
+        let fixture = try ManagerFixture()
+        let other = try ImageCache<Bitmap>(
+            disk: DiskStorageConfig(name: "test.freshness", directory: URL(fileURLWithPath: fixture.folder.path)),
+            memoryPolicyNamed: "lru")
+        await other.store(sample.picture, forKey: "a")
+        fixture.cache.notes.set(Data([1]), of: "a")
+        #expect(fixture.cache.notes.note(of: "a") == Data([1]))
+        #expect(other.isCached(forKey: "a"))
+        await other.close()
+    }
+}
+
+extension FakeTransport.Call {
+    fileprivate var name: String {
+        switch self {
+        case .start(let name, _), .cancel(let name), .priority(let name, _): name
+        }
+    }
+}

@@ -1,0 +1,231 @@
+import Foundation
+import Halcyon
+import HalcyonTestSupport
+import Synchronization
+import Testing
+
+@testable import HalcyonCache
+@testable import HalcyonNetworking
+@testable import HalcyonPipeline
+
+/// Responses that are private to a user are never served to another one.
+@Suite("Manager: private content", .timeLimit(.minutes(10)))
+struct PrivateContentTests {
+    /// A server whose answers tell the user that `X-User` names by their colour.
+    private struct Server {
+        static let colors = ["u1": Sample.red, "u2": Sample.green]
+        let server: HostileServer
+
+        init(_ fields: [String]) throws {
+            let files = try Self.colors.mapValues { try $0().file }
+            let other = try Sample.blue.file
+            server = try HostileServer { visit in
+                let user = visit.headers["x-user"] ?? visit.headers["authorization"] ?? ""
+                visit.answer(Array(files[user] ?? other), status: "200 OK", headers: fields)
+            }
+        }
+
+        var url: URL { server.url("/a") }
+    }
+
+    private struct Naming: ImageDownloadRequestModifier {
+        let field: String
+        let value: String
+
+        func modified(for request: TransportRequest) -> TransportRequest? {
+            var request = request
+            request.headers[field] = value
+            return request
+        }
+    }
+
+    private func load(
+        _ fixture: ManagerFixture, _ url: URL, _ user: String?, by field: String?,
+        _ change: (inout ImageOptions) -> Void = { _ in }
+    ) async throws -> ImageResult {
+        let options = ImageOptions {
+            $0.waitForCache = true
+            if let field, let user { $0.requestModifier = Naming(field: field, value: user) }
+            change(&$0)
+        }
+        return try await fixture.manager.image(for: Resource(url, user: user), options: options)
+    }
+
+    @Test(
+        "a private, authorised or varying response is cached for its user alone, in both tiers and across restarts",
+        arguments: [
+            (fields: ["Cache-Control: private, max-age=60"], by: "X-User"),
+            (fields: ["Cache-Control: max-age=60"], by: "Authorization"),
+            (fields: ["Cache-Control: max-age=60", "Vary: Accept-Encoding, X-User"], by: "X-User"),
+        ])
+    func partition(fields: [String], by field: String) async throws {
+        let server = try Server(fields)
+        let folder = try TemporaryFolder()
+        do {
+            let fixture = try ManagerFixture(folder: folder)
+            for user in ["u1", "u2", "u1", "u2"] {
+                #expect(try await load(fixture, server.url, user, by: field).image == Server.colors[user]?().picture)
+            }
+            #expect(server.server.count("/a") == 2)
+            fixture.cache.clearMemoryCache()
+            for user in ["u2", "u1"] {
+                let found = try await load(fixture, server.url, user, by: field)
+                let expected = try Server.colors[user]?().picture
+                #expect(found.cacheType == .disk && found.image == expected)
+                #expect(fixture.manager.imageInMemory(for: Resource(server.url, user: user))?.image == found.image)
+            }
+            #expect(fixture.manager.imageInMemory(for: Resource(server.url, user: "u3")) == nil)
+            #expect(!fixture.cache.isCached(forKey: server.url.absoluteString))
+            await fixture.cache.close()
+        }
+        let fixture = try ManagerFixture(folder: folder)
+        #expect(try await load(fixture, server.url, "u1", by: field).cacheType == .disk)
+        let only: (inout ImageOptions) -> Void = { $0.onlyFromCache = true }
+        #expect(await failure { try await load(fixture, server.url, "u3", by: field, only) } is ManagerError)
+        #expect(server.server.count("/a") == 2)
+    }
+
+    @Test("a public response, and one that varies alike for everyone, is shared")
+    func shared() async throws {
+        let server = try Server(["Cache-Control: public, max-age=60", "Vary: Accept, Accept-Encoding"])
+        let fixture = try ManagerFixture()
+        for user in ["u1", "u2", nil] { _ = try await load(fixture, server.url, user, by: nil) }
+        #expect(server.server.count("/a") == 1)
+        #expect(fixture.cache.isCached(forKey: server.url.absoluteString))
+    }
+
+    @Test("a private response to a load without a user is not served to a user, from no tier, nor a variant of it")
+    func withoutUser() async throws {
+        let server = try Server(["Cache-Control: private, max-age=60"])
+        let folder = try TemporaryFolder()
+        let half = DownsamplingImageProcessor(size: PixelSize(width: 4, height: 3))
+        let fixture = try ManagerFixture(folder: folder)
+        let keeping: (inout ImageOptions) -> Void = { $0.cacheOriginalImage = true }
+        let variant: (inout ImageOptions) -> Void = {
+            $0.processor = half
+            $0.cacheOriginalImage = true
+        }
+        let only: (inout ImageOptions) -> Void = { $0.onlyFromCache = true }
+        let onlyVariant: (inout ImageOptions) -> Void = {
+            variant(&$0)
+            $0.onlyFromCache = true
+        }
+        _ = try await load(fixture, server.url, nil, by: nil, keeping)
+        _ = try await load(fixture, server.url, nil, by: nil, variant)
+        // In memory, on disk alone, and promoted again by the app itself.
+        for round in 0..<3 {
+            #expect(await failure { try await load(fixture, server.url, "u1", by: "X-User", only) } is ManagerError)
+            #expect(
+                await failure { try await load(fixture, server.url, "u1", by: "X-User", onlyVariant) } is ManagerError)
+            #expect(fixture.manager.imageInMemory(for: Resource(server.url, user: "u1")) == nil)
+            #expect(await fixture.manager.imageCachedType(for: Resource(server.url, user: "u1")) == .none)
+            if round == 0 { fixture.cache.clearMemoryCache() }
+            if round == 1 { #expect(try await load(fixture, server.url, nil, by: nil, only).cacheType == .disk) }
+        }
+        #expect(fixture.cache.isCached(forKey: server.url.absoluteString))
+        #expect(try await load(fixture, server.url, "u1", by: "X-User").image == (try Sample.red().picture))
+        #expect(try await load(fixture, server.url, nil, by: nil, only).image == (try Sample.blue.picture))
+    }
+
+    @Test("users whose equal requests share a transfer do not share its private response")
+    func joined() async throws {
+        let file = try Sample().file
+        let gate = DispatchSemaphore(value: 0)
+        let server = try HostileServer { visit in
+            if visit.path == "/a" { gate.wait() }
+            visit.answer(Array(file), status: "200 OK", headers: ["Cache-Control: private, max-age=60"])
+        }
+        let fixture = try ManagerFixture()
+        let loads = ["u1", "u2", "u1"].map { user in
+            Task { try await load(fixture, server.url("/a"), user, by: nil) }
+        }
+        await fixture.downloader.waitForWaiters(3)
+        for _ in 0..<3 { gate.signal() }
+        for load in loads { _ = try await load.value }
+        #expect(server.count("/a") == 2)
+    }
+
+    @Test("a user is forgotten: the private entries are removed, those of others stay")
+    func forget() async throws {
+        let server = try Server(["Cache-Control: private, max-age=60"])
+        let fixture = try ManagerFixture()
+        for user in ["u1", "u2"] { _ = try await load(fixture, server.url, user, by: "X-User") }
+        await fixture.cache.removePrivate(ofUser: "u1")
+        #expect(await fixture.manager.imageCachedType(for: Resource(server.url, user: "u1")) == .none)
+        #expect(await fixture.manager.imageCachedType(for: Resource(server.url, user: "u2")) == .memory)
+        fixture.cache.clearMemoryCache()
+        #expect(await fixture.manager.imageCachedType(for: Resource(server.url, user: "u1")) == .none)
+        #expect(await fixture.manager.imageCachedType(for: Resource(server.url, user: "u2")) == .disk)
+        await fixture.manager.remove(server.url)
+        #expect(await fixture.manager.imageCachedType(for: Resource(server.url, user: "u2")) == .none)
+    }
+
+    @Test("a response that must not be stored is not kept by a joined load that does not heed the server")
+    func noStore() async throws {
+        let file = try Sample().file
+        let gate = DispatchSemaphore(value: 0)
+        let server = try HostileServer { visit in
+            gate.wait()
+            visit.answer(Array(file), status: "200 OK", headers: ["Cache-Control: no-store"])
+        }
+        let fixture = try ManagerFixture()
+        let url = server.url("/a")
+        let loads = (0..<8).map { number in
+            Task {
+                try await fixture.manager.image(
+                    for: url, options: ImageOptions { if number % 2 == 1 { $0.freshness = FreshnessPolicy() } })
+            }
+        }
+        await fixture.downloader.waitForWaiters(8)
+        gate.signal()
+        for load in loads { _ = try await load.value }
+        await fixture.settle()
+        #expect(!fixture.cache.isCached(forKey: url.absoluteString))
+    }
+
+    @Test("an entry without a record is loaded again where freshness counts, and used where the server fails")
+    func withoutRecord() async throws {
+        let (old, new) = (try Sample(), try Sample.blue)
+        let versions = Versions("\"1\"", new.file, "max-age=60")
+        let server = try versions.start()
+        let fixture = try ManagerFixture()
+        let url = server.url("/a")
+        await fixture.cache.store(old.picture, original: old.file, forKey: url.absoluteString)
+        let fresh = ImageOptions { $0.freshness = FreshnessPolicy() }
+        versions.version.withLock { $0.fails = true }
+        #expect(try await fixture.manager.image(for: url, options: fresh).image == old.picture)
+        versions.version.withLock { $0.fails = false }
+        #expect(try await fixture.manager.image(for: url, options: fresh).image == new.picture)
+        #expect(versions.log.last == "200 -")
+    }
+
+    @Test("a variant of a kept original has the validators of the original's bytes only")
+    func variantsRecord() async throws {
+        let (old, new) = (try Sample(), try Sample.blue)
+        let versions = Versions("\"1\"", old.file, "max-age=60")
+        let server = try versions.start()
+        let (fixture, url) = (try ManagerFixture(), server.url("/a"))
+        let half = DownsamplingImageProcessor(size: PixelSize(width: 4, height: 3))
+        let options = ImageOptions {
+            $0.freshness = FreshnessPolicy()
+            $0.cacheOriginalImage = true
+            $0.waitForCache = true
+        }
+        _ = try await fixture.manager.image(for: url, options: options)
+        // The original's bytes are replaced by those of another version; its record stays behind.
+        let disk = try #require(fixture.cache.diskStorage)
+        try disk.store(value: new.file, forKey: url.absoluteString)
+        fixture.cache.clearMemoryCache()
+        var variant = options
+        variant.processor = half
+        _ = try await fixture.manager.image(for: url, options: variant)
+        await fixture.settle()
+        let key = url.absoluteString.computedKey(with: half.identifier)
+        #expect(FreshnessRecord(note: fixture.cache.notes.note(of: key))?.freshness.validators.etag != "\"1\"")
+    }
+}
+
+extension Sample {
+    fileprivate static func red() throws -> Sample { try Sample(PixelColor(red: 250, green: 10, blue: 10)) }
+    fileprivate static func green() throws -> Sample { try Sample(PixelColor(red: 10, green: 250, blue: 10)) }
+}
