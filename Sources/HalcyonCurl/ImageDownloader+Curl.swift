@@ -1,6 +1,8 @@
 import HalcyonNetworking
 import HalcyonSupport
 
+// The platforms whose default transport this is: see Package.swift.
+#if HALCYON_CURL
 extension ImageDownloader {
     /// The default downloader, whose transport is ``CurlTransport/shared``.
     public static let `default` = ImageDownloader(name: "default")
@@ -16,3 +18,4 @@ extension ImageDownloader {
         self.init(name: name, configuration: configuration, transport: CurlTransport.shared, clock: clock)
     }
 }
+#endif

@@ -4,7 +4,7 @@ import Foundation
 /// be accepted from it. Their priorities and limits of time may differ; so may header fields that only trace a request.
 ///
 /// What carries credentials is part of it: `Authorization`, `Cookie` and every other field, a name and a password, the TLS
-/// settings and the proxy. Two users never share a transfer.
+/// settings, the proxy and the peer filter. Two users never share a transfer.
 ///
 /// An object, since it is large and handed around with every event.
 package final class MergeKey: Hashable, Sendable {
@@ -22,6 +22,7 @@ package final class MergeKey: Hashable, Sendable {
     private let httpVersion: HTTPVersionChoice
     private let acceptsCompression: Bool
     private let allowedSchemes: Set<String>
+    private let peerFilter: PeerFilter
 
     package init(_ request: TransportRequest) {
         let text = request.url.absoluteString
@@ -37,6 +38,7 @@ package final class MergeKey: Hashable, Sendable {
         httpVersion = request.httpVersion
         acceptsCompression = request.acceptsCompression
         allowedSchemes = request.allowedSchemes
+        peerFilter = request.peerFilter
     }
 
     package static func == (one: MergeKey, other: MergeKey) -> Bool {
@@ -46,6 +48,7 @@ package final class MergeKey: Hashable, Sendable {
                 && one.credential == other.credential && one.limits == other.limits && one.tls == other.tls
                 && one.proxy == other.proxy && one.httpVersion == other.httpVersion
                 && one.acceptsCompression == other.acceptsCompression && one.allowedSchemes == other.allowedSchemes
+                && one.peerFilter == other.peerFilter
     }
 
     /// Two keys are told apart by what usually differs.
