@@ -161,17 +161,21 @@ final class SessionTransfers: NSObject, URLSessionDataDelegate, Sendable {
 
     /// Checks the deadline of a transfer when it comes, and again as long as there was progress meanwhile.
     private func scheduleCheck(_ id: UInt64) {
-        guard let (instant, checks) = state.withLock({ state in
-            state.running[id].map { ($0.deadline.instant, $0.checks) }
-        }) else { return }
+        guard
+            let (instant, checks) = state.withLock({ state in
+                state.running[id].map { ($0.deadline.instant, $0.checks) }
+            })
+        else { return }
         let pause = max(ContinuousClock.now.duration(to: instant), .zero) + .milliseconds(1)
         queue.asyncAfter(deadline: .now() + pause.seconds) { [weak self] in self?.check(id, checks) }
     }
 
     private func check(_ id: UInt64, _ checks: Int) {
-        guard let (deadline, current) = state.withLock({ state in
-            state.running[id].map { ($0.deadline, $0.checks) }
-        }), current == checks else { return }
+        guard
+            let (deadline, current) = state.withLock({ state in
+                state.running[id].map { ($0.deadline, $0.checks) }
+            }), current == checks
+        else { return }
         if deadline.instant <= .now { end(id, .timedOut(deadline.reason)) } else { scheduleCheck(id) }
     }
 

@@ -52,7 +52,8 @@ public final class URLSessionTransport: Transport {
         static let capabilities: Set<TransportCapability> = []
     #else
         static let capabilities: Set<TransportCapability> = [
-            .pausing, .preciseErrors, .phaseTimings, .peerAddress, .wireByteCounts, .connectionReuse, .httpVersionReport,
+            .pausing, .preciseErrors, .phaseTimings, .peerAddress, .wireByteCounts, .connectionReuse,
+            .httpVersionReport,
         ]
     #endif
 

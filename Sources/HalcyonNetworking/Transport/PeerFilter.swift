@@ -22,7 +22,8 @@ public struct PeerFilter: Sendable, Hashable {
     /// - Parameters:
     ///   - identifier: distinguishes the filter from others. Loads whose filters have equal identifiers may share a transfer.
     ///   - accepts: returns whether to connect. It runs on the transport's thread: it must be short, and must not block.
-    public static func custom(_ identifier: String, _ accepts: @escaping @Sendable (PeerAddress) -> Bool) -> PeerFilter {
+    public static func custom(_ identifier: String, _ accepts: @escaping @Sendable (PeerAddress) -> Bool) -> PeerFilter
+    {
         PeerFilter(identifier: "custom:" + identifier, accepts: accepts)
     }
 
@@ -72,7 +73,9 @@ public struct PeerAddress: Sendable, Hashable, CustomStringConvertible {
     /// The address without the port, in its usual notation.
     public var description: String {
         var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
-        guard inet_ntop(bytes.count == 4 ? AF_INET : AF_INET6, bytes, &text, socklen_t(text.count)) != nil else { return "" }
+        guard inet_ntop(bytes.count == 4 ? AF_INET : AF_INET6, bytes, &text, socklen_t(text.count)) != nil else {
+            return ""
+        }
         return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
