@@ -210,7 +210,7 @@ let package = Package(
             swiftSettings: strict + [.define("TESTABLE", .when(configuration: .debug))]),
         .target(name: "CChildProcess", path: "Tests/CChildProcess"),
         .executableTarget(
-            name: "NetworkLoadProcess", dependencies: ["Halcyon", "HalcyonTestSupport", "CHeapUse"],
+            name: "NetworkLoadProcess", dependencies: ["Halcyon", "HalcyonCurl", "HalcyonTestSupport", "CHeapUse"],
             path: "Tests/NetworkLoadProcess", swiftSettings: strict),
         .testTarget(
             name: "HalcyonTests",
@@ -243,7 +243,7 @@ let package = Package(
             dependencies: ["Halcyon", "HalcyonAccessLog", "HalcyonExperiments", "HalcyonSimulation", "HalcyonTrace"],
             path: "Experiments/Examples/RecordAndReplay", swiftSettings: strict),
         .executableTarget(
-            name: "NetworkBenchmark", dependencies: ["Halcyon", "HalcyonTestSupport"],
+            name: "NetworkBenchmark", dependencies: ["Halcyon", "HalcyonCurl", "HalcyonTestSupport"],
             path: "Experiments/Benchmarks/Network", swiftSettings: strict),
         .executableTarget(
             name: "Gallery", dependencies: ["Halcyon"], path: "Experiments/Examples/Gallery", swiftSettings: strict),

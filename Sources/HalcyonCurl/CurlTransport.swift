@@ -135,9 +135,9 @@ final class CurlInbox: Sendable {
 
 /// Wakes a thread that waits in `curl_multi_poll`.
 ///
-/// Sendable without the compiler's proof: `curl_multi_wakeup` is the one function of libcurl that may be called with a multi
-/// handle from any thread (its manual says so), nothing else is done with the handle here, and the inbox lets go of the waker,
-/// under its lock, before the handle is cleaned up.
+/// Sendable without the compiler's proof. `curl_multi_wakeup` may be called with a multi handle from any thread, as its manual
+/// says, and nothing else is done with the handle here. The inbox releases the waker under its lock before the handle is cleaned
+/// up.
 struct CurlWaker: @unchecked Sendable {
     private let multi: UnsafeMutableRawPointer
 

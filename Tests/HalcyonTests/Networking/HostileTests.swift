@@ -37,7 +37,7 @@ struct HostileTests {
         }
         #expect(await error("/short") == .truncatedBody(received: 400, expected: 1_000))
         #expect(await error("/chunk") == .truncatedBody(received: 3, expected: nil))
-        let counter = Counter()
+        let counter = CountingReceiver()
         counter.whenPast(399) { hasArrived.signal() }
         _ = transport.start(kind.request(server.url("/reset")), receiver: counter)
         #expect(await counter.end() == .failure(.truncatedBody(received: 400, expected: 1_000)))
@@ -95,7 +95,7 @@ struct HostileTests {
         }
         let transport = kind.transport(connectionsPerHost: 1)
         let silent = kind.request(server.url("/silent")) { $0.timeouts.idle = .milliseconds(100) }
-        let counters = [Counter(), Counter(), Counter()]
+        let counters = [CountingReceiver(), CountingReceiver(), CountingReceiver()]
         for (request, counter) in zip([silent, silent, kind.request(server.url("/good"))], counters) {
             _ = transport.start(request, receiver: counter)
         }
@@ -225,9 +225,9 @@ struct HostileTests {
             visit.answer([UInt8](repeating: 7, count: 8 << 20))
         }
         let transport = kind.transport(connectionsPerHost: 1)
-        let counter = Counter()
+        let counter = CountingReceiver()
         let request = kind.request(server.url("/")) { $0.timeouts.idle = .seconds(5) }
-        let busy = transport.start(kind.request(server.url("/busy")), receiver: Counter())
+        let busy = transport.start(kind.request(server.url("/busy")), receiver: CountingReceiver())
         let transfer = transport.start(request, receiver: counter)
         transfer.pause()
         busy.cancel()
@@ -256,7 +256,7 @@ struct HostileTests {
             if kind.has(.connectTimeout) { request.timeouts.connect = .seconds(600) }
         }
         let transport = kind.transport()
-        let counters = [Counter(), Counter()]
+        let counters = [CountingReceiver(), CountingReceiver()]
         let transfers = counters.map { transport.start(request, receiver: $0) }
         await waitUntil { server.connections > 0 }
         for transfer in transfers {
@@ -288,7 +288,7 @@ struct HostileTests {
         }
         let silent = try HostileServer { visit in _ = visit.waitForClose() }
         var short: (any Transport)? = kind.transport()
-        let counter = Counter()
+        let counter = CountingReceiver()
         _ = short?.start(kind.request(silent.url("/")), receiver: counter)
         short = nil
         #expect(await counter.end() == .failure(.transportClosed))

@@ -51,7 +51,7 @@ struct TransportKind: Sendable, CustomTestStringConvertible {
 }
 
 /// A receiver that counts the bytes, keeps the end, and checks the order of the calls.
-final class Counter: TransferReceiver {
+final class CountingReceiver: TransferReceiver {
     private struct State {
         var count = 0
         var heads = 0

@@ -259,7 +259,7 @@ struct TransportTests {
         let nginx = try Nginx.server()
         try nginx.file("order.bin", pattern(300_000))
         let transport = kind.transport()
-        let counters = (0..<60).map { _ in Counter() }
+        let counters = (0..<60).map { _ in CountingReceiver() }
         for (index, counter) in counters.enumerated() {
             let request = kind.request(nginx.url("/order.bin")) { request in
                 if index % 3 == 1 { request.limits.responseBytes = 200_000 }
