@@ -213,6 +213,7 @@ products: dependencies
 	@for product in Tests/Products/Sources/*; do \
 	    Experiments/CustomPolicy/.build/debug/$$(basename $$product) && echo "$$(basename $$product) runs" || exit 1; done
 	@Tests/Products/check-links Experiments/CustomPolicy/.build/debug
+	@Tests/Products/check-libcurl-version
 
 # The public interface beside that of the last tag.
 api: dependencies
@@ -221,7 +222,7 @@ api: dependencies
 docs: dependencies
 	HALCYON_DOCS=1 swift package --allow-writing-to-directory .build/docs generate-documentation \
 	    --target HalcyonSimulation --target HalcyonExperiments --target HalcyonEviction --target HalcyonTrace \
-	    --target HalcyonLearning --target HalcyonPrefetch --target Halcyon --target HalcyonCache --target HalcyonNetworking --target HalcyonCurl \
+	    --target HalcyonLearning --target HalcyonPrefetch --target Halcyon --target HalcyonCache --target HalcyonNetworking --target HalcyonCurl --target HalcyonURLSession \
 	    --target HalcyonImages --target HalcyonPipeline --target HalcyonPrediction --target HalcyonServiceLifecycle --target HalcyonAVIF --target HalcyonCodecs \
 	    --target HalcyonAccessLog --target HalcyonAccessLogReading \
 	    --enable-experimental-combined-documentation \

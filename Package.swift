@@ -21,6 +21,16 @@ let avifTests: [Target] =
             swiftSettings: strict)
     ]
 
+/// The platforms on which libcurl is the default transport; elsewhere it is URLSession. Apple's platforms have no public libcurl.
+let curlPlatforms: [Platform] = [.linux]
+let urlSessionPlatforms: [Platform] = [.macOS, .macCatalyst, .iOS, .tvOS, .watchOS, .visionOS]
+let defaultTransport: [Target.Dependency] = [
+    .target(name: "HalcyonCurl", condition: .when(platforms: curlPlatforms)),
+    .target(name: "HalcyonURLSession", condition: .when(platforms: urlSessionPlatforms)),
+]
+/// Sources ask for this name, not for `canImport`, which depends on what was built before.
+let curlIsDefault = SwiftSetting.define("HALCYON_CURL", .when(platforms: curlPlatforms))
+
 let package = Package(
     name: "Halcyon",
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
@@ -30,6 +40,7 @@ let package = Package(
         .library(name: "HalcyonCache", targets: ["HalcyonCache"]),
         .library(name: "HalcyonNetworking", targets: ["HalcyonNetworking"]),
         .library(name: "HalcyonCurl", targets: ["HalcyonCurl"]),
+        .library(name: "HalcyonURLSession", targets: ["HalcyonURLSession"]),
         .library(name: "HalcyonCodecs", targets: ["HalcyonCodecs"]),
         .library(name: "HalcyonImages", targets: ["HalcyonImages"]),
         .library(name: "HalcyonPipeline", targets: ["HalcyonPipeline"]),
@@ -114,16 +125,20 @@ let package = Package(
             swiftSettings: strict),
         .target(name: "HalcyonNetworking", dependencies: ["HalcyonSupport"], swiftSettings: strict),
         .target(
-            name: "HalcyonCurl", dependencies: ["HalcyonNetworking", "HalcyonSupport", "CCurl"], swiftSettings: strict),
+            name: "HalcyonCurl", dependencies: ["HalcyonNetworking", "HalcyonSupport", "CCurl"],
+            swiftSettings: strict + [curlIsDefault]),
+        .target(
+            name: "HalcyonURLSession", dependencies: ["HalcyonNetworking", "HalcyonSupport"],
+            swiftSettings: strict + [curlIsDefault]),
         .target(name: "HalcyonImages", swiftSettings: strict),
         .target(name: "HalcyonCodecs", dependencies: ["HalcyonImages", "CImageCodecs"], swiftSettings: strict),
         .target(
             name: "HalcyonPipeline",
             dependencies: [
-                "HalcyonCache", "HalcyonNetworking", "HalcyonCurl", "HalcyonImages", "HalcyonCodecs", "HalcyonSupport",
+                "HalcyonCache", "HalcyonNetworking", "HalcyonImages", "HalcyonCodecs", "HalcyonSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            swiftSettings: strict),
+            ] + defaultTransport,
+            swiftSettings: strict + [curlIsDefault]),
         .target(
             name: "HalcyonPrediction",
             dependencies: [
@@ -134,10 +149,10 @@ let package = Package(
         .target(
             name: "Halcyon",
             dependencies: [
-                "HalcyonCache", "HalcyonNetworking", "HalcyonCurl", "HalcyonImages", "HalcyonCodecs",
+                "HalcyonCache", "HalcyonNetworking", "HalcyonImages", "HalcyonCodecs",
                 "HalcyonPipeline", "HalcyonPrediction", "HalcyonAccessLog",
-            ],
-            swiftSettings: strict),
+            ] + defaultTransport,
+            swiftSettings: strict + [curlIsDefault]),
         .target(
             name: "HalcyonServiceLifecycle",
             dependencies: ["HalcyonCache", .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")],
@@ -195,12 +210,13 @@ let package = Package(
             swiftSettings: strict + [.define("TESTABLE", .when(configuration: .debug))]),
         .target(name: "CChildProcess", path: "Tests/CChildProcess"),
         .executableTarget(
-            name: "NetworkLoadProcess", dependencies: ["Halcyon", "HalcyonTestSupport", "CHeapUse"],
+            name: "NetworkLoadProcess", dependencies: ["Halcyon", "HalcyonCurl", "HalcyonTestSupport", "CHeapUse"],
             path: "Tests/NetworkLoadProcess", swiftSettings: strict),
         .testTarget(
             name: "HalcyonTests",
             dependencies: [
-                "Halcyon", "HalcyonAccessLog", "HalcyonTestProcess", "NetworkLoadProcess", "HalcyonLearning",
+                "Halcyon", "HalcyonCurl", "HalcyonURLSession", "CCurl",
+                "HalcyonAccessLog", "HalcyonTestProcess", "NetworkLoadProcess", "HalcyonLearning",
                 "HalcyonPrefetch", "HalcyonSimulation", "HalcyonExperiments", "HalcyonTrace", "HalcyonTestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
@@ -227,7 +243,7 @@ let package = Package(
             dependencies: ["Halcyon", "HalcyonAccessLog", "HalcyonExperiments", "HalcyonSimulation", "HalcyonTrace"],
             path: "Experiments/Examples/RecordAndReplay", swiftSettings: strict),
         .executableTarget(
-            name: "NetworkBenchmark", dependencies: ["Halcyon", "HalcyonTestSupport"],
+            name: "NetworkBenchmark", dependencies: ["Halcyon", "HalcyonCurl", "HalcyonTestSupport"],
             path: "Experiments/Benchmarks/Network", swiftSettings: strict),
         .executableTarget(
             name: "Gallery", dependencies: ["Halcyon"], path: "Experiments/Examples/Gallery", swiftSettings: strict),

@@ -1,5 +1,10 @@
 #include "CCurl.h"
 
+#include <netinet/in.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+
 CURLcode ccurl_set_long(CURL *handle, CURLoption option, long value) {
     return curl_easy_setopt(handle, option, value);
 }
@@ -42,6 +47,47 @@ CURLcode ccurl_on_connected(CURL *handle, ccurl_connected_callback callback, voi
     CURLcode code = curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, callback);
     if (code != CURLE_OK) return code;
     return curl_easy_setopt(handle, CURLOPT_PREREQDATA, context);
+}
+
+CURLcode ccurl_on_open_socket(CURL *handle, curl_opensocket_callback callback, void *context) {
+    CURLcode code = curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, callback);
+    if (code != CURLE_OK) return code;
+    return curl_easy_setopt(handle, CURLOPT_OPENSOCKETDATA, context);
+}
+
+curl_socket_t ccurl_open_socket(const struct curl_sockaddr *address) {
+#ifdef SOCK_CLOEXEC
+    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+#else
+    return socket(address->family, address->socktype, address->protocol);
+#endif
+}
+
+int ccurl_address_bytes(const struct curl_sockaddr *address, unsigned char bytes[16], int *port) {
+    if (address->family == AF_INET) {
+        struct sockaddr_in four;
+        memcpy(&four, &address->addr, sizeof four);
+        memcpy(bytes, &four.sin_addr, 4);
+        *port = ntohs(four.sin_port);
+        return 4;
+    }
+    if (address->family == AF_INET6) {
+        // libcurl allocates the address with its full length behind the structure's beginning.
+        struct sockaddr_in6 six;
+        memcpy(&six, (const char *)address + offsetof(struct curl_sockaddr, addr), sizeof six);
+        memcpy(bytes, &six.sin6_addr, 16);
+        *port = ntohs(six.sin6_port);
+        return 16;
+    }
+    return 0;
+}
+
+CURLcode ccurl_on_progress(CURL *handle, curl_xferinfo_callback callback, void *context) {
+    CURLcode code = curl_easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, callback);
+    if (code != CURLE_OK) return code;
+    code = curl_easy_setopt(handle, CURLOPT_XFERINFODATA, context);
+    if (code != CURLE_OK) return code;
+    return curl_easy_setopt(handle, CURLOPT_NOPROGRESS, 0L);
 }
 
 long ccurl_get_long(CURL *handle, CURLINFO info) {

@@ -2,7 +2,6 @@
 @_exported public import HalcyonAccessLog
 @_exported public import HalcyonCache
 @_exported public import HalcyonCodecs
-@_exported public import HalcyonCurl
 @_exported public import HalcyonEviction
 @_exported public import HalcyonImages
 @_exported public import HalcyonLearning
@@ -10,3 +9,10 @@
 @_exported public import HalcyonPipeline
 @_exported public import HalcyonPrediction
 @_exported public import HalcyonPrefetch
+
+// The default transport: see Package.swift.
+#if HALCYON_CURL
+    @_exported public import HalcyonCurl
+#else
+    @_exported public import HalcyonURLSession
+#endif

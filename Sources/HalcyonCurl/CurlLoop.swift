@@ -2,39 +2,37 @@ import CCurl
 import Foundation
 import HalcyonNetworking
 
-/// The thread of transfers: takes commands, lets libcurl work, and waits until there is something to do.
-///
-/// Everything here is used by that one thread.
+/// The thread of transfers: processes commands, runs libcurl, and waits for the next event. Only this thread uses the loop.
 final class CurlLoop {
     private let inbox: CurlInbox
     private let configuration: CurlTransport.Configuration
     private let multi: UnsafeMutableRawPointer
     private let share: UnsafeMutableRawPointer?
-    /// The limit of all transfers.
+    /// The speed limit of all transfers.
     private let speed: SpeedLimit?
     private var waiting = TransferQueue<TransferOrder>()
-    /// Those that were paused before their turn.
+    /// The orders that were paused while queued.
     private var held: [UInt64: TransferOrder] = [:]
-    /// By the number of the transfer.
+    /// The running transfers by their id.
     private var active: [UInt64: CurlTransfer] = [:]
-    /// By the address of the handle.
+    /// The running transfers by their handle.
     private var byHandle: [UnsafeMutableRawPointer: CurlTransfer] = [:]
     private var perOrigin: [String: Int] = [:]
-    /// Whether one has ended since transfers were begun last.
+    /// Whether a transfer has ended since queued transfers were started last.
     private var madeRoom = false
-    /// Origins that answered over HTTP/2.
+    /// The origins that responded over HTTP/2.
     private var multiplexed: Set<String> = []
-    /// Handles that were used, for the next transfers.
+    /// Used handles, for the next transfers.
     private var spareHandles: [UnsafeMutableRawPointer] = []
 
     /// Serves an inbox until it is closed.
     static func serve(_ inbox: CurlInbox, _ configuration: CurlTransport.Configuration) {
-        // A connection that breaks while TLS is written to raises SIGPIPE on this thread; it says no more than the error.
+        // A connection that breaks while TLS writes to it raises SIGPIPE on this thread. The error reports it as well.
         var signals = sigset_t()
         sigemptyset(&signals)
         sigaddset(&signals, SIGPIPE)
         pthread_sigmask(SIG_BLOCK, &signals, nil)
-        guard curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK, let multi = curl_multi_init() else {
+        guard curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK, let multi = makeMulti(configuration) else {
             inbox.close()
             for case .start(let order) in inbox.take().commands {
                 order.receiver.finished(.failure(.transport(code: 27, "libcurl cannot be started")))
@@ -44,6 +42,31 @@ final class CurlLoop {
         CurlLoop(inbox, configuration, multi).run()
     }
 
+    /// Creates a multi handle with the limits of the configuration; `nil` if libcurl cannot, or refuses a limit.
+    private static func makeMulti(_ configuration: CurlTransport.Configuration) -> UnsafeMutableRawPointer? {
+        guard let multi = curl_multi_init() else { return nil }
+        let limits = [
+            (CURLMOPT_MAXCONNECTS, configuration.keptConnections),
+            (CURLMOPT_MAX_HOST_CONNECTIONS, configuration.maximumConnectionsPerHost),
+            (CURLMOPT_MAX_CONCURRENT_STREAMS, configuration.maximumStreamsPerHost),
+        ]
+        guard limits.allSatisfy({ ccurl_multi_set_long(multi, $0.0, $0.1) == CURLM_OK }) else {
+            curl_multi_cleanup(multi)
+            return nil
+        }
+        return multi
+    }
+
+    /// Creates what lets handles share TLS sessions; `nil` if libcurl cannot, which only costs handshakes.
+    private static func makeShare() -> UnsafeMutableRawPointer? {
+        guard let share = curl_share_init() else { return nil }
+        guard ccurl_share_data(share, CURL_LOCK_DATA_SSL_SESSION) == CURLSHE_OK else {
+            curl_share_cleanup(share)
+            return nil
+        }
+        return share
+    }
+
     private init(
         _ inbox: CurlInbox, _ configuration: CurlTransport.Configuration, _ multi: UnsafeMutableRawPointer
     ) {
@@ -51,12 +74,7 @@ final class CurlLoop {
         self.configuration = configuration
         self.multi = multi
         speed = SpeedLimit(bytesPerSecond: configuration.bytesPerSecond)
-        // Handles come and go; what was agreed with a server is worth keeping.
-        share = curl_share_init()
-        if let share { ccurl_share_data(share, CURL_LOCK_DATA_SSL_SESSION) }
-        ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, configuration.keptConnections)
-        ccurl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, configuration.maximumConnectionsPerHost)
-        ccurl_multi_set_long(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, configuration.maximumStreamsPerHost)
+        share = Self.makeShare()
         inbox.setWaker(CurlWaker(multi))
     }
 
@@ -69,32 +87,43 @@ final class CurlLoop {
 
     private func run() {
         while true {
-            guard obeyAll() else { return end() }
-            admit()
+            guard processCommands() else { return end() }
+            startQueued()
             var running: Int32 = 0
-            curl_multi_perform(multi, &running)
+            check(curl_multi_perform(multi, &running))
             finishEnded()
             let nearest = [endOverdue(), resumeSlowed()].compactMap { $0 }.min()
-            // Who ended, however that came, made room: somebody may be waiting for it.
+            // A transfer that has ended made room for a queued one.
             if madeRoom, waiting.count > 0 { continue }
-            // libcurl 7.88 at times leaves a stream of a shared HTTP/2 connection with nothing that would end the wait: look again.
+            // libcurl 7.88 at times leaves a stream of a shared HTTP/2 connection without an event. The wait is therefore short.
             let longest = active.isEmpty ? 60_000 : 1_000
             let pause = nearest.map { (ContinuousClock.now.duration(to: $0)).milliseconds + 1 } ?? longest
-            curl_multi_poll(multi, nil, 0, Int32(min(max(pause, 0), longest)), nil)
+            if !check(curl_multi_poll(multi, nil, 0, Int32(min(max(pause, 0), longest)), nil)) {
+                // The loop would otherwise spin while polling fails.
+                Thread.sleep(forTimeInterval: 0.01)
+            }
         }
+    }
+
+    /// Ends every transfer if libcurl has failed as a whole. Returns whether it has not.
+    @discardableResult
+    private func check(_ code: CURLMcode) -> Bool {
+        guard let error = CurlFailure.error(code) else { return true }
+        for transfer in active.values { end(transfer, error) }
+        return false
     }
 
     // MARK: - Commands
 
-    /// Does what was asked for. Returns whether more may come. Nothing of it is held while the thread waits: an order leads to the
-    /// transport, whose end is what would wake it.
-    private func obeyAll() -> Bool {
+    /// Processes the commands. Returns whether more may follow. The thread keeps none of them while it waits: a command refers to
+    /// a receiver that may keep the transport, whose release wakes the thread.
+    private func processCommands() -> Bool {
         let (commands, isOpen) = inbox.take()
-        for command in commands { obey(command) }
+        for command in commands { process(command) }
         return isOpen
     }
 
-    private func obey(_ command: CurlCommand) {
+    private func process(_ command: CurlCommand) {
         switch command {
         case .start(let order): enqueue(order)
         case .cancel(let id):
@@ -114,7 +143,7 @@ final class CurlLoop {
     private func pause(_ id: UInt64, _ isPaused: Bool) {
         if let transfer = active[id] {
             transfer.isPaused = isPaused
-            if !isPaused { goOn(transfer) }
+            if !isPaused { resume(transfer) }
         } else if isPaused {
             held[id] = waiting.remove(id)
         } else if let order = held.removeValue(forKey: id) {
@@ -122,10 +151,10 @@ final class CurlLoop {
         }
     }
 
-    /// Lets libcurl hand on what it kept, and take more.
-    private func goOn(_ transfer: CurlTransfer) {
+    /// Makes libcurl deliver what it holds back, and read more.
+    private func resume(_ transfer: CurlTransfer) {
         transfer.resumesAt = nil
-        // What has no connection yet would be refused.
+        // libcurl refuses this without a connection.
         guard transfer.isHeld else { return }
         transfer.isHeld = false
         let code = curl_easy_pause(transfer.handle, CURLPAUSE_CONT)
@@ -141,21 +170,21 @@ final class CurlLoop {
         }
     }
 
-    /// Ends everything.
+    /// Ends all transfers, queued and running.
     private func end() {
         for order in waiting.removeAll() + held.values { order.receiver.finished(.failure(.transportClosed)) }
         for transfer in active.values { end(transfer, .transportClosed) }
     }
 
-    // MARK: - Beginning
+    // MARK: - Start
 
-    /// Begins those whose turn it is, as many as there is room for.
-    private func admit() {
+    /// Starts queued transfers, as many as the limits allow.
+    private func startQueued() {
         madeRoom = false
         while active.count < configuration.maximumTransfers,
             let order = waiting.next(mayHaveAnother: { (perOrigin[$0] ?? 0) < limit(of: $0) })
         {
-            begin(order)
+            start(order)
         }
     }
 
@@ -163,9 +192,9 @@ final class CurlLoop {
         multiplexed.contains(origin) ? configuration.maximumStreamsPerHost : configuration.maximumConnectionsPerHost
     }
 
-    private func begin(_ order: TransferOrder) {
+    private func start(_ order: TransferOrder) {
         guard let handle = spareHandles.popLast() ?? curl_easy_init() else {
-            order.receiver.finished(.failure(.transport(code: 27, "libcurl cannot begin a transfer")))
+            order.receiver.finished(.failure(.transport(code: 27, "libcurl cannot start a transfer")))
             return
         }
         let transfer = CurlTransfer(order, handle: handle, speed: speed)
@@ -176,16 +205,17 @@ final class CurlLoop {
             order.receiver.finished(.failure(error))
             return
         }
+        // If libcurl refuses this, the transfer only needs a TLS handshake more.
         if let share { _ = ccurl_set_pointer(handle, CURLOPT_SHARE, share) }
         active[order.id] = transfer
         byHandle[handle] = transfer
         perOrigin[transfer.origin, default: 0] += 1
-        curl_multi_add_handle(multi, handle)
+        if let error = CurlFailure.error(configuration.addHandle(multi, handle)) { end(transfer, error) }
     }
 
-    // MARK: - Ending
+    // MARK: - End
 
-    /// Finishes those that libcurl is done with.
+    /// Finishes the transfers that libcurl has ended.
     private func finishEnded() {
         var code = CURLE_OK
         while let handle = ccurl_multi_next_ended(multi, &code) {
@@ -193,7 +223,7 @@ final class CurlLoop {
         }
     }
 
-    /// Ends those that have taken too long. Returns when the next will have.
+    /// Ends the transfers whose time is over. Returns the next deadline.
     private func endOverdue() -> ContinuousClock.Instant? {
         let now = ContinuousClock.now
         var nearest: ContinuousClock.Instant?
@@ -208,14 +238,14 @@ final class CurlLoop {
         return nearest
     }
 
-    /// Lets those go on that were too fast. Returns when the next may.
+    /// Resumes transfers that waited for their speed limit. Returns the time of the next.
     private func resumeSlowed() -> ContinuousClock.Instant? {
         let now = ContinuousClock.now
-        for transfer in active.values where transfer.resumesAt.map({ $0 <= now }) ?? false { goOn(transfer) }
+        for transfer in active.values where transfer.resumesAt.map({ $0 <= now }) ?? false { resume(transfer) }
         return active.values.compactMap(\.resumesAt).min()
     }
 
-    /// Ends one that libcurl is not done with.
+    /// Ends a transfer that libcurl has not ended.
     private func end(_ transfer: CurlTransfer, _ reason: NetworkError) {
         transfer.failure = reason
         finish(transfer, CURLE_OK)
@@ -231,15 +261,15 @@ final class CurlLoop {
             if multiplexed.count >= 1_024 { multiplexed = [] }
             multiplexed.insert(transfer.origin)
         }
-        // Closes the connection of a transfer that is not done.
-        curl_multi_remove_handle(multi, transfer.handle)
+        // Closes the connection of a transfer that has not ended. A handle that libcurl does not release is not used again.
+        let isReleased = curl_multi_remove_handle(multi, transfer.handle) == CURLM_OK
         transfer.finish(code)
-        recycle(transfer.handle)
+        if isReleased { recycle(transfer.handle) } else { curl_easy_cleanup(transfer.handle) }
     }
 
     private func recycle(_ handle: UnsafeMutableRawPointer) {
         curl_easy_reset(handle)
-        // One that shared its connection with others keeps its buffer in libcurl 7.88, whose size cannot be set then.
+        // In libcurl 7.88 a handle that shared its connection keeps its buffer, whose size cannot be set then.
         let isBare = ccurl_set_long(handle, CURLOPT_BUFFERSIZE, CurlTransfer.usualBufferSize) == CURLE_OK
         guard isBare, spareHandles.count < configuration.maximumTransfers else { return curl_easy_cleanup(handle) }
         spareHandles.append(handle)

@@ -2,45 +2,52 @@ import CCurl
 import Foundation
 import HalcyonNetworking
 
-/// One transfer under way: what has arrived of it, and when. It lives on the thread of transfers and nowhere else.
+/// A running transfer: what has arrived, and when. Only the thread of transfers uses it.
 final class CurlTransfer {
     let order: TransferOrder
     let handle: UnsafeMutableRawPointer
     let origin: String
     let began = ContinuousClock.now
-    /// The header lines that are sent; libcurl needs them until the transfer has ended.
+    /// The header lines to send; libcurl needs them until the transfer has ended.
     var sentHeaders: UnsafeMutablePointer<curl_slist>?
-    /// Where libcurl writes what went wrong.
+    /// The buffer for libcurl's error message.
     let message = UnsafeMutableBufferPointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
 
-    /// Why it is being ended from here; goes before whatever libcurl says.
+    /// The reason why the transfer is ended from here. It precedes libcurl's error.
     var failure: NetworkError?
-    /// How many bytes libcurl reads at once.
+    /// The number of bytes that libcurl reads at once.
     let bufferSize: Int
     static let usualBufferSize = 65_536
-    /// This transfer's limit of speed, and that of all.
+    /// The speed limits of this transfer and of all transfers.
     private let speeds: [SpeedLimit]
-    /// Until when nothing is taken, to keep below the limits of speed.
+    /// The time until which nothing is read, because of a speed limit.
     var resumesAt: ContinuousClock.Instant?
-    var isPaused = false { didSet { lastArrival = .now } }
-    /// Whether libcurl keeps bytes that it was told to.
+    var isPaused = false { didSet { lastProgress = .now } }
+    /// Whether libcurl holds bytes back.
     var isHeld = false
     private(set) var isConnected = false
-    private(set) var lastArrival = ContinuousClock.now
-    /// How many bytes of the body have arrived, decompressed.
+    /// The time of the last byte that was sent or received.
+    private(set) var lastProgress = ContinuousClock.now
+    /// The first address that the request's filter refused, until another one is accepted.
+    private(set) var refusedPeer: String?
+    private var hasAcceptedPeer = false
+    private var bytesSent: Int64 = 0
+    /// The number of bytes of the body that have arrived, decompressed.
     private(set) var received: Int64 = 0
     private(set) var head: ResponseHead?
     private var parser = HeadParser()
     private var headerBytes = 0
     private var request: TransportRequest { order.request }
 
-    /// - Parameter speed: the limit of all transfers.
+    /// Creates a transfer.
+    ///
+    /// - Parameter speed: the speed limit of all transfers.
     init(_ order: TransferOrder, handle: UnsafeMutableRawPointer, speed: SpeedLimit?) {
         self.order = order
         self.handle = handle
         origin = order.request.origin
         speeds = [SpeedLimit(bytesPerSecond: order.request.limits.bytesPerSecond), speed].compactMap { $0 }
-        // Not much more than a quarter of a second's bytes is taken at once.
+        // At most about the bytes of a quarter of a second are read at once.
         bufferSize =
             speeds.map(\.bytesPerSecond).min().map { min(max($0 / 4, 1_024), Self.usualBufferSize) }
             ?? Self.usualBufferSize
@@ -52,43 +59,83 @@ final class CurlTransfer {
         message.deallocate()
     }
 
-    // MARK: - What arrives
+    // MARK: - The connection
 
-    /// The connection is there.
-    func connected() {
-        isConnected = true
-        lastArrival = .now
+    /// Opens the socket for an address, unless the filter refuses the address.
+    func openSocket(_ address: UnsafeMutablePointer<curl_sockaddr>) -> curl_socket_t {
+        if request.peerFilter != .any {
+            var bytes = [UInt8](repeating: 0, count: 16)
+            var port: Int32 = 0
+            let count = Int(ccurl_address_bytes(address, &bytes, &port))
+            let peer = PeerAddress(bytes: bytes.prefix(count), port: Int(port))
+            guard accepts(peer) else {
+                // Another address may have been accepted, whose connection is still being made.
+                if !hasAcceptedPeer, refusedPeer == nil { refuse(peer) }
+                return CURL_SOCKET_BAD
+            }
+            (hasAcceptedPeer, refusedPeer) = (true, nil)
+        }
+        return ccurl_open_socket(address)
     }
 
-    /// A header line has arrived. Returns whether to go on.
+    /// Notes that there is a connection, new or kept. Returns whether to send the request over it: a kept connection may lead
+    /// to a peer that this request's filter refuses.
+    func connected(to address: String, port: Int) -> Bool {
+        isConnected = true
+        lastProgress = .now
+        guard request.peerFilter != .any, request.url.scheme?.lowercased() != "file" else { return true }
+        let peer = PeerAddress(address, port: port)
+        if accepts(peer) {
+            refusedPeer = nil
+            return true
+        }
+        refuse(peer)
+        return false
+    }
+
+    /// Evaluates the filter. An address of an unknown kind is refused.
+    private func accepts(_ peer: PeerAddress?) -> Bool { peer.map(request.peerFilter.accepts) ?? false }
+
+    private func refuse(_ peer: PeerAddress?) { refusedPeer = peer?.description ?? "unknown" }
+
+    /// Notes how many bytes of the body have been sent.
+    func sent(_ count: Int64) {
+        guard count > bytesSent else { return }
+        bytesSent = count
+        lastProgress = .now
+    }
+
+    // MARK: - The response
+
+    /// Receives a header line. Returns whether to continue.
     func received(header line: UnsafeRawBufferPointer) -> Bool {
-        lastArrival = .now
+        lastProgress = .now
         headerBytes += line.count
         if headerBytes > request.limits.headerBytes {
             return fail(.headersTooLarge(limit: request.limits.headerBytes))
         }
-        // What follows the body is not part of the head.
+        // Trailers are not part of the head.
         guard head == nil else { return true }
         parser.add(line)
         let isEmpty = line.allSatisfy { $0 == 13 || $0 == 10 }
         return isEmpty && isFinal ? deliverHead() : true
     }
 
-    /// Whether no other head can follow this one: it is no interim answer, nor one that libcurl may answer by itself.
+    /// Whether no other head can follow: this is no interim response, nor a challenge that libcurl may answer.
     private var isFinal: Bool {
         let isChallenge = parser.status == 401 || parser.status == 407
         return parser.status >= 200 && !(isChallenge && request.credential != nil)
     }
 
-    /// A piece of the body has arrived. Returns what libcurl is to be told: the number of bytes taken, or to keep them.
+    /// Receives a piece of the body. Returns the number of bytes accepted, or the value that makes libcurl hold them back.
     func received(body bytes: UnsafeRawBufferPointer) -> Int {
         if isPaused { return hold() }
-        lastArrival = .now
-        if let free = speeds.map(\.freeAt).max(), free > lastArrival {
+        lastProgress = .now
+        if let free = speeds.map(\.freeAt).max(), free > lastProgress {
             resumesAt = free
             return hold()
         }
-        for speed in speeds { speed.take(bytes.count, at: lastArrival) }
+        for speed in speeds { speed.take(bytes.count, at: lastProgress) }
         guard deliverHead() else { return 0 }
         received += Int64(bytes.count)
         if received > request.limits.responseBytes {
@@ -104,7 +151,7 @@ final class CurlTransfer {
         return Int(CURL_WRITEFUNC_PAUSE)
     }
 
-    /// Hands the head on, when no other can follow: as soon as it is there, or with the body's first byte, or at the end.
+    /// Delivers the head once no other can follow: when it is complete, with the first byte of the body, or at the end.
     private func deliverHead() -> Bool {
         if head != nil { return true }
         let head = parser.head(url: request.url)
@@ -123,15 +170,15 @@ final class CurlTransfer {
 
     // MARK: - The end
 
-    /// When it has to be ended if nothing more arrives, and why.
+    /// The time at which the transfer ends unless there is progress, and the limit that ends it.
     var deadline: (instant: ContinuousClock.Instant, reason: NetworkError.Timeout) {
         let whole = began.advanced(by: request.timeouts.whole)
         guard isConnected, !isPaused, resumesAt == nil else { return (whole, .whole) }
-        let idle = lastArrival.advanced(by: request.timeouts.idle)
+        let idle = lastProgress.advanced(by: request.timeouts.idle)
         return idle < whole ? (idle, .idle) : (whole, .whole)
     }
 
-    /// Tells the receiver how it ended.
+    /// Delivers the end.
     func finish(_ code: CURLcode) {
         if let failure {
             order.receiver.finished(.failure(failure))
@@ -144,5 +191,53 @@ final class CurlTransfer {
         } else {
             order.receiver.finished(.failure(CurlFailure.error(code, self)))
         }
+    }
+}
+
+/// Parses header lines. A status line begins a new head, so that the last of several counts (after `100 Continue`, or after a
+/// challenge that libcurl answers).
+package struct HeadParser {
+    private(set) var status = 0
+    private var headers = HeaderFields()
+
+    /// Creates a parser without a head.
+    package init() {}
+
+    /// Parses one line, with or without its end.
+    package mutating func add(_ line: UnsafeRawBufferPointer) {
+        // RFC 9112 leaves bytes beyond ASCII undefined; here they are UTF-8 or replaced.
+        let text = String(decoding: line, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        if text.hasPrefix("HTTP/") {
+            let parts = text.split(separator: " ", maxSplits: 2)
+            status = parts.count > 1 ? Int(parts[1]) ?? 0 : 0
+            headers = HeaderFields()
+        } else if let colon = text.firstIndex(of: ":") {
+            let value = text[text.index(after: colon)...].trimmingCharacters(in: .whitespaces)
+            headers.add(text[..<colon].trimmingCharacters(in: .whitespaces), value)
+        }
+    }
+
+    /// Returns the head of the lines so far.
+    package func head(url: URL) -> ResponseHead { ResponseHead(url: url, status: status, headers: headers) }
+}
+
+/// A limit of bytes per second: after each piece nothing is read for as long as the piece should have taken.
+///
+/// libcurl has a limit of its own, which passes some megabytes before it takes effect.
+final class SpeedLimit {
+    /// The limit in bytes per second.
+    let bytesPerSecond: Int
+    /// The time at which the next piece may be read.
+    private(set) var freeAt = ContinuousClock.now
+
+    /// Creates a limit; `nil` for 0, which is no limit.
+    init?(bytesPerSecond: Int) {
+        guard bytesPerSecond > 0 else { return nil }
+        self.bytesPerSecond = bytesPerSecond
+    }
+
+    /// Counts a piece.
+    func take(_ count: Int, at now: ContinuousClock.Instant) {
+        freeAt = max(freeAt, now).advanced(by: .seconds(Double(count) / Double(bytesPerSecond)))
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Halcyon
+import HalcyonCurl
 import HalcyonEviction
 import HalcyonTestSupport
 import Synchronization

@@ -6,7 +6,7 @@ let products = [
     "Halcyon", "HalcyonAccessLog", "HalcyonCache", "HalcyonCodecs", "HalcyonCurl", "HalcyonEviction",
     "HalcyonExperiments",
     "HalcyonImages", "HalcyonLearning", "HalcyonModel", "HalcyonNetworking", "HalcyonPipeline", "HalcyonPrediction",
-    "HalcyonPrefetch", "HalcyonServiceLifecycle", "HalcyonSimulation", "HalcyonTrace",
+    "HalcyonPrefetch", "HalcyonServiceLifecycle", "HalcyonSimulation", "HalcyonTrace", "HalcyonURLSession",
 ]
 
 let package = Package(

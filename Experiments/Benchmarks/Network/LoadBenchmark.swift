@@ -1,5 +1,6 @@
 import Foundation
 import Halcyon
+import HalcyonCurl
 import HalcyonTestSupport
 
 #if canImport(FoundationNetworking)

@@ -4,7 +4,7 @@ import Foundation
 /// be accepted from it. Their priorities and limits of time may differ; so may header fields that only trace a request.
 ///
 /// What carries credentials is part of it: `Authorization`, `Cookie` and every other field, a name and a password, the TLS
-/// settings and the proxy. Two users never share a transfer.
+/// settings, the proxy and the peer filter. Two users never share a transfer.
 ///
 /// An object, since it is large and handed around with every event.
 package final class MergeKey: Hashable, Sendable {
@@ -23,6 +23,7 @@ package final class MergeKey: Hashable, Sendable {
     private let acceptsCompression: Bool
     private let allowedSchemes: Set<String>
     private let partition: String?
+    private let peerFilter: PeerFilter
 
     package init(_ request: TransportRequest) {
         let text = request.url.absoluteString
@@ -39,6 +40,7 @@ package final class MergeKey: Hashable, Sendable {
         acceptsCompression = request.acceptsCompression
         allowedSchemes = request.allowedSchemes
         partition = request.mergePartition
+        peerFilter = request.peerFilter
     }
 
     package static func == (one: MergeKey, other: MergeKey) -> Bool {
@@ -49,6 +51,7 @@ package final class MergeKey: Hashable, Sendable {
                 && one.proxy == other.proxy && one.httpVersion == other.httpVersion
                 && one.acceptsCompression == other.acceptsCompression && one.allowedSchemes == other.allowedSchemes
                 && one.partition == other.partition
+                && one.peerFilter == other.peerFilter
     }
 
     /// Two keys are told apart by what usually differs.

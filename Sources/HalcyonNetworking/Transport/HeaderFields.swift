@@ -1,13 +1,13 @@
-/// The header fields of a request or a response, in their order; names are compared without regard to case.
+/// The header fields of a request or a response, in their order. Names are compared without regard to case.
 public struct HeaderFields: Sendable, Hashable {
     /// One field.
     public struct Field: Sendable, Hashable {
-        /// Its name, as it was written.
+        /// The name, as it was written.
         public var name: String
-        /// Its value, without spaces around it.
+        /// The value, without spaces around it.
         public var value: String
 
-        /// A field.
+        /// Creates a field.
         public init(name: String, value: String) {
             self.name = name
             self.value = value
@@ -17,7 +17,7 @@ public struct HeaderFields: Sendable, Hashable {
     /// All fields.
     public private(set) var fields: [Field] = []
 
-    /// No fields.
+    /// Creates an empty list.
     public init() {}
 
     /// The value of the first field of a name. Setting replaces all of that name; `nil` removes them.
@@ -29,15 +29,15 @@ public struct HeaderFields: Sendable, Hashable {
         }
     }
 
-    /// The values of all fields of a name, in their order.
+    /// Returns the values of all fields of a name, in their order.
     public func values(_ name: String) -> [String] {
         fields.filter { Self.equal($0.name, name) }.map(\.value)
     }
 
-    /// Adds a field behind the others, beside those of its name.
+    /// Appends a field, and keeps others of the same name.
     public mutating func add(_ name: String, _ value: String) { fields.append(Field(name: name, value: value)) }
 
-    /// Whether a name is one that a request may carry: the letters of RFC 9110's token, at least one.
+    /// Returns whether a name may be sent: a token of RFC 9110, not empty.
     static func isName(_ name: String) -> Bool {
         !name.isEmpty
             && name.utf8.allSatisfy { byte in
@@ -50,12 +50,12 @@ public struct HeaderFields: Sendable, Hashable {
             }
     }
 
-    /// Whether a value is one that a request may carry: no control characters but tabs, so that it stays one line.
+    /// Returns whether a value may be sent: no control characters besides tabs, so that it stays one line.
     static func isValue(_ value: String) -> Bool {
         value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f || $0 == 0x09 }
     }
 
-    /// Whether two names are the same, without regard to the case of ASCII letters.
+    /// Returns whether two names are equal, without regard to the case of ASCII letters.
     static func equal(_ one: String, _ other: String) -> Bool {
         one.utf8.count == other.utf8.count && zip(one.utf8, other.utf8).allSatisfy { folded($0) == folded($1) }
     }

@@ -1,77 +1,84 @@
 import Foundation
 
-/// Why a load from the network failed.
+/// The reason why a load from the network failed.
 public enum NetworkError: Error, Sendable, Equatable {
     /// A limit of time; see ``TransferTimeouts``.
     public enum Timeout: Sendable, Equatable {
         /// There was no connection in time.
         case connect
-        /// Nothing arrived for too long.
+        /// No byte was sent or received for too long.
         case idle
-        /// All of it took too long.
+        /// The transfer took too long.
         case whole
     }
 
-    /// The request modifier gave no request.
+    /// The request modifier returned no request.
     case emptyRequest
     /// The URL is empty or names no server.
     case invalidURL(String)
     /// The URL's scheme is not among those that are allowed.
     case unsupportedScheme(String)
-    /// A header field would not stay one line, or a method is none.
+    /// A header field would not stay one line, or the method is not valid.
     case invalidHeader(String)
-    /// Whoever asked does not want it any more.
+    /// The request needs a capability that the transport lacks; see ``Transport/capabilities``.
+    case unsupported(TransportCapability)
+    /// The ``TransportRequest/peerFilter`` accepts no address of the server; `address` is the first that it refused.
+    case peerRefused(address: String)
+    /// The load was cancelled.
     case cancelled
-    /// The transport was given up before the transfer ended.
+    /// The transport was released before the transfer ended.
     case transportClosed
-    /// The server's answer has a status that is no success.
+    /// The response's status is not a success.
     case invalidStatusCode(Int, url: URL)
-    /// What was asked for has not changed since; only a conditional request is answered so.
+    /// The resource has not changed. Only a conditional request ends so.
     case notModified(ResponseHead)
-    /// The response check refused the answer.
+    /// The response check refused the response.
     case responseRefused(url: URL, reason: String)
     /// The connection ended before the body did; `expected` is its announced length, if there was one.
     case truncatedBody(received: Int64, expected: Int64?)
-    /// The body is longer than it may be.
+    /// The body is longer than the limit.
     case responseTooLarge(limit: Int)
-    /// The header lines are longer than they may be.
+    /// The header lines are longer than the limit.
     case headersTooLarge(limit: Int)
-    /// What arrived is no answer.
+    /// The bytes received are not a valid response.
     case invalidResponse(String)
-    /// The server sent the load elsewhere too often.
+    /// The load was redirected too often.
     case tooManyRedirects(limit: Int)
-    /// The server sent the load to what is no URL that may be loaded.
+    /// The target of a redirect is not a URL that may be loaded.
     case invalidRedirect(String)
     /// A limit of time has passed.
     case timedOut(Timeout)
-    /// The name of the server (or the proxy) has no address.
+    /// The name of the server or the proxy has no address.
     case cannotFindHost(String)
-    /// Nobody took the connection.
+    /// No connection could be made.
     case cannotConnect(String)
     /// The connection broke.
     case connectionLost(String)
-    /// The server could not prove who it is, or TLS could not be agreed on.
+    /// The server's certificate is not trusted, or the TLS handshake failed.
     case tls(String)
-    /// The server asked for a name and a password, and there was none, or not the right one.
+    /// The server asks for credentials, and there were none, or not the right ones.
     case authenticationRefused(url: URL)
-    /// The network is to be spared, and the request says that it is not for then.
+    /// The load is blocked by Low Data Mode.
     case constrainedNetwork
-    /// Anything else, with libcurl's number.
+    /// Any other failure, with the number that libcurl or Foundation gives it.
     case transport(code: Int, String)
 }
 
 extension NetworkError: CustomStringConvertible {
-    /// One sentence that says what is wrong.
+    /// One sentence that says what went wrong.
     public var description: String {
         switch self {
-        case .emptyRequest: "The request modifier gave no request."
+        case .emptyRequest: "The request modifier returned no request."
         case .invalidURL(let text): "'\(text)' is no URL that can be loaded: it needs a scheme and a host."
         case .unsupportedScheme(let scheme):
             "The scheme '\(scheme)' is not allowed; http and https are, unless the request says otherwise."
         case .invalidHeader(let name):
             "'\(name)' cannot be sent: a name is of letters, digits and -, a value has no line breaks or control characters."
+        case .unsupported(let capability):
+            "The transport does not support \(capability.summary), which the request needs (\(capability.rawValue))."
+        case .peerRefused(let address): "The request's filter refuses the server's address \(address)."
         case .cancelled: "The load was cancelled."
-        case .transportClosed: "The transport was given up before the load ended."
+        case .transportClosed: "The transport was released before the load ended."
         case .invalidStatusCode(let status, let url): "\(url.absoluteString) answered with status \(status)."
         case .notModified(let head): "\(head.url.absoluteString) has not changed."
         case .responseRefused(let url, let reason): "The answer of \(url.absoluteString) was refused: \(reason)."
@@ -80,23 +87,23 @@ extension NetworkError: CustomStringConvertible {
                 ?? "The connection ended within the body, after \(received) bytes."
         case .responseTooLarge(let limit): "The body is longer than the \(limit) bytes that are accepted."
         case .headersTooLarge(let limit): "The header is longer than the \(limit) bytes that are accepted."
-        case .invalidResponse(let reason): "What arrived is no answer: \(reason)."
-        case .tooManyRedirects(let limit): "The load was sent elsewhere more than \(limit) times."
-        case .invalidRedirect(let target): "The load was sent to '\(target)', which cannot be loaded."
+        case .invalidResponse(let reason): "The bytes received are no valid response: \(reason)."
+        case .tooManyRedirects(let limit): "The load was redirected more than \(limit) times."
+        case .invalidRedirect(let target): "The load was redirected to '\(target)', which cannot be loaded."
         case .timedOut(.connect): "There was no connection in time."
-        case .timedOut(.idle): "Nothing arrived for too long."
+        case .timedOut(.idle): "No byte was sent or received for too long."
         case .timedOut(.whole): "The load took too long."
         case .cannotFindHost(let reason), .cannotConnect(let reason), .connectionLost(let reason):
             "\(reason)."
         case .tls(let reason): "There is no trusted connection: \(reason)."
         case .authenticationRefused(let url): "\(url.absoluteString) asks for a name and a password that are not known."
-        case .constrainedNetwork: "The network is to be spared, and this load is not for then."
-        case .transport(let code, let reason): "\(reason) (libcurl's error \(code))."
+        case .constrainedNetwork: "The load is blocked by Low Data Mode."
+        case .transport(let code, let reason): "\(reason) (the transport's error \(code))."
         }
     }
 }
 
 extension Error {
-    /// Whether the error says that a load was cancelled.
+    /// Whether the error reports a cancelled load.
     package var isCancellation: Bool { self is CancellationError || self as? NetworkError == .cancelled }
 }

@@ -1,31 +1,74 @@
-/// Takes requests to servers, and brings back what they answer. `CurlTransport` is the one that Halcyon has; a test, or
-/// an app with a network layer of its own, has another.
+/// Sends requests to servers and delivers their responses.
+///
+/// Halcyon has two: `CurlTransport` (module `HalcyonCurl`) and `URLSessionTransport` (module `HalcyonURLSession`). A test, or an
+/// app with its own network layer, implements another.
 public protocol Transport: Sendable {
+    /// What this transport can do; every ``TransportCapability`` unless it states fewer.
+    ///
+    /// A request whose ``TransportRequest/neededCapabilities`` are not all here ends with ``NetworkError/unsupported(_:)`` before
+    /// anything is sent.
+    var capabilities: Set<TransportCapability> { get }
+
     /// Starts an exchange and returns at once.
     ///
-    /// - Parameter receiver: is told what arrives: the head once, then the body in pieces, then the end, exactly once. A
-    ///   transfer that fails may end without a head.
+    /// - Parameter receiver: receives the head once, then the body in pieces, then the end, exactly once. A transfer that fails
+    ///   may end without a head.
     func start(_ request: TransportRequest, receiver: any TransferReceiver) -> any Transfer
 }
 
-/// A transfer that was started. All of it does nothing once the transfer has ended.
+extension Transport {
+    public var capabilities: Set<TransportCapability> { Set(TransportCapability.allCases) }
+}
+
+/// A started transfer. Its methods do nothing once the transfer has ended.
 public protocol Transfer: Sendable {
-    /// Ends it with ``NetworkError/cancelled``; its connection, if nothing else is on it, is closed at once.
+    /// Ends the transfer with ``NetworkError/cancelled``. Its connection is closed at once if no other transfer uses it.
     func cancel()
-    /// Takes nothing more from the server until ``resume()``; what is under way may still arrive.
+    /// Delivers nothing more until ``resume()``; a piece that is being delivered may still arrive.
+    ///
+    /// A transport with ``TransportCapability/pausing`` also stops reading from the server.
     func pause()
-    /// Goes on after ``pause()``.
+    /// Continues after ``pause()``.
     func resume()
-    /// Makes it more or less urgent.
+    /// Changes the priority.
     func setPriority(_ priority: TransferPriority)
 }
 
-/// Whoever a transfer is for. It is called on the transport's thread, which serves every transfer: each call must be short.
+/// The destination of a transfer. Its methods are called on the transport's thread, which serves every transfer: each call must
+/// be short.
 public protocol TransferReceiver: Sendable {
-    /// The head has arrived.
+    /// Receives the head.
     func received(_ head: ResponseHead)
-    /// A piece of the body has arrived. The bytes are there during the call only.
+    /// Receives a piece of the body. The bytes are valid during the call only.
     func received(_ bytes: UnsafeRawBufferPointer)
-    /// The transfer has ended.
+    /// Receives the end.
     func finished(_ result: Result<TransferMetrics, NetworkError>)
+}
+
+/// The priority of a transfer. A queued transfer starts before all queued transfers of lower priority. An HTTP/2 server
+/// receives the priority as the weight of the stream (``TransportCapability/streamWeights``).
+public enum TransferPriority: Int, Sendable, Hashable, Comparable, CaseIterable {
+    /// No load waits for the result.
+    case veryLow
+    /// The result may be needed soon, as that of a prefetch.
+    case low
+    /// A load waits for the result.
+    case normal
+    /// A user is looking at the place of the image.
+    case high
+    /// Before everything else.
+    case veryHigh
+
+    public static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
+
+    /// The weight among the streams of one HTTP/2 connection: 1 to 256.
+    package var streamWeight: Int {
+        switch self {
+        case .veryLow: 1
+        case .low: 8
+        case .normal: 32
+        case .high: 128
+        case .veryHigh: 256
+        }
+    }
 }

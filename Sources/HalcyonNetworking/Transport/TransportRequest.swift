@@ -1,67 +1,89 @@
 import Foundation
 
-/// One exchange with a server: what is sent, and how far the answer is waited for.
+/// One exchange with a server: what is sent, and the limits of the response.
 ///
-/// A redirect, an answer that asks for a name and a password, and a second attempt are exchanges of their own:
-/// ``ImageDownloader`` makes them of the answers.
+/// A redirect, a response that asks for credentials, and another attempt are exchanges of their own, which ``ImageDownloader``
+/// makes of the responses.
 public struct TransportRequest: Sendable, Hashable {
-    /// What is asked for. A fragment is not sent.
+    /// The URL. Its fragment is not sent.
     public var url: URL
-    /// The method, in capitals.
+    /// The method, in capitals. Default: `GET`.
     public var method = "GET"
-    /// What is sent besides what the transport adds itself: `Host`, `Accept-Encoding`, the length of a body.
+    /// The header fields, besides those that the transport adds: `Host`, `Accept-Encoding`, `User-Agent`, the length of the body.
     public var headers = HeaderFields()
-    /// What is sent to the server.
+    /// The body of the request. Default: none.
     public var body: Data?
-    /// Who goes first where not all can go.
+    /// The priority in the queue of the transport. Default: normal.
     public var priority = TransferPriority.normal
-    /// The name and the password for a server that asks for them.
+    /// The credential for a server that asks for one. Default: none.
     public var credential: Credential?
-    /// How much is taken from the server.
+    /// The limits of the response.
     public var limits = TransferLimits()
-    /// How long the server is waited for.
+    /// The limits of time.
     public var timeouts = TransferTimeouts()
-    /// What proves that the server is who it says.
+    /// The requirements of the server's certificate.
     public var tls = TLSSettings()
-    /// What stands between.
+    /// The proxy configuration. Default: the environment's.
     public var proxy = Proxy.system
-    /// The versions of HTTP to speak.
+    /// The HTTP versions to use. Default: HTTP/2 over TLS, otherwise HTTP/1.1.
     public var httpVersion = HTTPVersionChoice.http2OverTLS
-    /// Whether the server may compress what it sends (gzip, deflate, Brotli, zstd, as libcurl was built); it arrives as it
-    /// was before.
+    /// Whether the server may compress the body (gzip, deflate, Brotli, zstd, as libcurl was built). The transport decompresses
+    /// it. Default: `true`.
     public var acceptsCompression = true
     /// Requests with different values share no transfer, though all else is equal.
     package var mergePartition: String?
-    /// The schemes that are served at all.
+    /// The schemes that may be loaded. Default: http and https.
     public var allowedSchemes = Self.webSchemes
+    /// The addresses that the transport may connect to. Default: any. See ``PeerFilter`` for servers that load URLs of others.
+    public var peerFilter = PeerFilter.any
 
     /// One set for all requests, so that comparing two is comparing two references.
-    private static let webSchemes: Set<String> = ["http", "https"]
+    static let webSchemes: Set<String> = ["http", "https"]
 
-    /// A GET of a URL.
+    /// Creates a GET of a URL.
     public init(_ url: URL) { self.url = url }
+
+    /// Checks that the request can be sent.
+    ///
+    /// - Throws: ``NetworkError/invalidURL(_:)``, ``NetworkError/unsupportedScheme(_:)``, ``NetworkError/invalidHeader(_:)``.
+    package func check() throws(NetworkError) {
+        guard let scheme = url.scheme?.lowercased(), !scheme.isEmpty else {
+            throw .invalidURL(url.absoluteString)
+        }
+        guard allowedSchemes.contains(scheme) else { throw .unsupportedScheme(scheme) }
+        guard scheme == "file" || url.host?.isEmpty == false else { throw .invalidURL(url.absoluteString) }
+        guard HeaderFields.isName(method) else { throw .invalidHeader(method) }
+        for field in headers.fields where !HeaderFields.isName(field.name) || !HeaderFields.isValue(field.value) {
+            throw .invalidHeader(field.name)
+        }
+    }
+
+    /// The scheme, host and port. Transfers with equal origins can share connections.
+    package var origin: String {
+        "\(url.scheme?.lowercased() ?? "")://\(url.host?.lowercased() ?? ""):\(url.port ?? -1)"
+    }
 }
 
-/// A name and a password.
+/// A user name and a password.
 public struct Credential: Sendable, Hashable {
-    /// How a server wants them.
+    /// How the credential is sent.
     public enum Scheme: Sendable, Hashable {
-        /// As they are, which only TLS hides. They are sent with the first request.
+        /// In clear text, which only TLS hides, with the first request.
         case basic
-        /// As a proof that does not show the password.
+        /// As a proof that does not contain the password.
         case digest
         /// As the server asks, which takes another request.
         case any
     }
 
-    /// Who asks.
+    /// The user name.
     public var user: String
-    /// What proves it.
+    /// The password.
     public var password: String
-    /// How they are sent.
+    /// How the credential is sent. Default: any.
     public var scheme: Scheme
 
-    /// A name and a password.
+    /// Creates a credential.
     public init(user: String, password: String, scheme: Scheme = .any) {
         self.user = user
         self.password = password
@@ -69,63 +91,63 @@ public struct Credential: Sendable, Hashable {
     }
 }
 
-/// How much is taken from a server.
+/// The limits of a response.
 public struct TransferLimits: Sendable, Hashable {
-    /// The highest number of bytes of a body, after decompression.
+    /// The largest body in bytes, decompressed. Default: 100 MB.
     public var responseBytes = 100 << 20
-    /// The highest number of bytes of all header lines.
+    /// The largest total of all header lines in bytes. Default: 256 kB.
     public var headerBytes = 256 << 10
-    /// How often one load may be sent elsewhere.
+    /// The largest number of redirects of one load. Default: 10.
     public var redirects = 10
-    /// The highest number of bytes a second of this transfer; 0 is no limit.
+    /// The highest rate of this transfer in bytes per second. Default: 0, which is no limit.
     public var bytesPerSecond = 0
 
-    /// The defaults.
+    /// Creates the defaults.
     public init() {}
 }
 
-/// How long a server is waited for. Each limit that passes is an error of its own (``NetworkError/timedOut(_:)``).
+/// The limits of a transfer's time. Each has its own error (``NetworkError/timedOut(_:)``).
 public struct TransferTimeouts: Sendable, Hashable {
-    /// Until there is a connection: the name looked up, connected, TLS agreed.
+    /// The longest time until there is a connection: name look-up, connection, TLS. Default: 10 s.
     public var connect = Duration.seconds(10)
-    /// With nothing arriving on a connection.
+    /// The longest time in which no byte is sent or received on a connection. Default: 15 s.
     public var idle = Duration.seconds(15)
-    /// From the first step until the last byte. The time that a transfer waits for its turn does not count.
+    /// The longest time from the first phase to the last byte, without the time in the queue. Default: 300 s.
     public var whole = Duration.seconds(300)
 
-    /// The defaults.
+    /// Creates the defaults.
     public init() {}
 }
 
-/// What proves that a server is who it says.
+/// The requirements of a server's certificate.
 public struct TLSSettings: Sendable, Hashable {
-    /// Whether its certificate is verified. Without, anyone on the way can read and change everything.
+    /// Whether the certificate is verified. Without, everyone between can read and change everything. Default: `true`.
     public var isVerified = true
-    /// A file of certificates, in PEM, of the authorities that are trusted in place of the system's.
+    /// A PEM file with the certificates of the trusted authorities. Default: those of the system.
     public var authorities: URL?
-    /// The server's public key: `sha256//` and its SHA-256 in base64, several with `;` between; `nil` takes any.
+    /// The server's public key: `sha256//` and its SHA-256 in base64, several with `;` between. Default: any key.
     public var pinnedPublicKey: String?
 
-    /// The defaults.
+    /// Creates the defaults.
     public init() {}
 }
 
-/// What stands between here and a server.
+/// The proxy configuration.
 public enum Proxy: Sendable, Hashable {
-    /// What the environment says: `https_proxy`, `http_proxy`, `no_proxy`.
+    /// The environment's: `https_proxy`, `http_proxy`, `no_proxy`. On Apple's platforms: the system's.
     case system
-    /// Nothing.
+    /// No proxy.
     case none
     /// A proxy: `http://host:port`, `socks5://host:port`.
     case url(String)
 }
 
-/// The versions of HTTP to speak.
+/// The HTTP versions to use.
 public enum HTTPVersionChoice: Sendable, Hashable {
     /// HTTP/1.1.
     case http1
-    /// HTTP/2 where TLS is spoken and the server knows it, otherwise HTTP/1.1.
+    /// HTTP/2 over TLS if the server supports it, otherwise HTTP/1.1.
     case http2OverTLS
-    /// HTTP/2 at once, to a server that is known to speak it.
+    /// HTTP/2 at once, for a server that is known to support it.
     case http2Only
 }

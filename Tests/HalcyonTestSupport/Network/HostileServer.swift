@@ -63,7 +63,9 @@ public final class HostileServer: Sendable {
                 buffer += piece[..<count]
             }
             guard let end = buffer.firstRange(of: [13, 10, 13, 10]) else { return }
-            let visit = Visit(socket: socket, head: String(decoding: buffer[..<end.lowerBound], as: UTF8.self))
+            let visit = Visit(
+                socket: socket, head: String(decoding: buffer[..<end.lowerBound], as: UTF8.self),
+                bodyBytesRead: buffer.count - end.upperBound)
             buffer.removeSubrange(..<end.upperBound)
             log.note(visit)
             answer(visit)

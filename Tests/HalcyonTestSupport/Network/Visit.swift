@@ -9,9 +9,12 @@ public struct Visit: Sendable {
     public let path: String
     /// The header fields by their names in lower case.
     public let headers: [String: String]
+    /// The number of bytes of the body that were read with the head.
+    public let bodyBytesRead: Int
 
-    init(socket: Int32, head: String) {
+    init(socket: Int32, head: String, bodyBytesRead: Int) {
         self.socket = socket
+        self.bodyBytesRead = bodyBytesRead
         let lines = head.split(separator: "\r\n")
         let first = lines.first.map { $0.split(separator: " ") } ?? []
         method = first.first.map(String.init) ?? ""
@@ -48,6 +51,18 @@ public struct Visit: Sendable {
     public func answer(_ body: [UInt8], status: String = "200 OK", headers: [String] = []) {
         let head = (["HTTP/1.1 \(status)", "Content-Length: \(body.count)"] + headers).joined(separator: "\r\n")
         send(Array(head.utf8) + [13, 10, 13, 10] + body)
+    }
+
+    /// Limits the bytes that the system receives before they are read.
+    public func limitReceiveBuffer(to bytes: Int) {
+        var size = Int32(bytes)
+        setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+    }
+
+    /// Reads bytes of the body and drops them. Returns their number; 0 or less at the end of the connection.
+    public func read(upTo count: Int) -> Int {
+        var piece = [UInt8](repeating: 0, count: count)
+        return recv(socket, &piece, count, 0)
     }
 
     /// Ends the connection in order.

@@ -3,7 +3,7 @@ import Foundation
 import HalcyonNetworking
 
 extension CurlTransfer {
-    /// Sets the handle up for the request.
+    /// Sets the options of the handle for the request.
     ///
     /// - Throws: `NetworkError.transport(code:_:)` if libcurl refuses something.
     func configure(_ configuration: CurlTransport.Configuration) throws(NetworkError) {
@@ -12,7 +12,7 @@ extension CurlTransfer {
         options.string(CURLOPT_URL, request.url.absoluteString)
         options.string(CURLOPT_PROTOCOLS_STR, request.allowedSchemes.sorted().joined(separator: ","))
         options.pointer(CURLOPT_ERRORBUFFER, message.baseAddress)
-        // Without signals, and without waiting for a name's look-up when a transfer is cancelled.
+        // No signals, and no wait for a name look-up when a transfer is cancelled.
         options.long(CURLOPT_NOSIGNAL, 1)
         options.long(CURLOPT_QUICK_EXIT, 1)
         options.long(CURLOPT_FOLLOWLOCATION, 0)
@@ -28,20 +28,20 @@ extension CurlTransfer {
         }
     }
 
-    /// Tells the server how urgent the stream is.
+    /// Sends the priority to an HTTP/2 server. A libcurl without HTTP/2 refuses the option, which changes nothing.
     func setWeight(_ priority: TransferPriority) {
         _ = ccurl_set_long(handle, CURLOPT_STREAM_WEIGHT, priority.streamWeight)
     }
 
     private func setProtocol(_ request: TransportRequest, _ options: inout CurlOptions) {
-        // Without TLS nothing is agreed on: waiting for a connection that can be shared would be in vain.
+        // Without TLS there is no HTTP/2 to wait for.
         let isAgreed = request.httpVersion == .http2OverTLS && request.url.scheme?.lowercased() == "https"
         if request.httpVersion == .http2Only {
             options.long(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE))
         } else {
             options.long(CURLOPT_HTTP_VERSION, Int(isAgreed ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1))
         }
-        // Rather wait for a connection that can be shared than open another.
+        // Waits for a connection that can be shared before it opens another.
         if isAgreed || request.httpVersion == .http2Only { options.long(CURLOPT_PIPEWAIT, 1) }
         options.long(CURLOPT_STREAM_WEIGHT, request.priority.streamWeight)
         switch request.proxy {
@@ -60,14 +60,18 @@ extension CurlTransfer {
             if let body = request.body { options.body(body) }
             if request.method != "GET" || request.body != nil { options.string(CURLOPT_CUSTOMREQUEST, request.method) }
         }
-        // A part of something is a part of what is stored, not of its compressed form.
+        // A range is a part of the stored representation, not of its compressed form.
         if request.acceptsCompression, request.headers["Range"] == nil {
             options.string(CURLOPT_ACCEPT_ENCODING, "")
         }
         for field in request.headers.fields {
-            // An empty value is said to libcurl by a semicolon.
+            // A semicolon stands for an empty value.
             let line = field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)"
-            sentHeaders = curl_slist_append(sentHeaders, line)
+            guard let extended = curl_slist_append(sentHeaders, line) else {
+                options.check(CURLE_OUT_OF_MEMORY)
+                return
+            }
+            sentHeaders = extended
         }
         if request.headers["User-Agent"] == nil, !configuration.userAgent.isEmpty {
             options.string(CURLOPT_USERAGENT, configuration.userAgent)
@@ -93,7 +97,7 @@ extension CurlTransfer {
     }
 
     private func setCallbacks(_ options: inout CurlOptions) {
-        // The loop keeps the transfer until the handle has left libcurl.
+        // The loop keeps the transfer until libcurl has released the handle.
         let context = Unmanaged.passUnretained(self).toOpaque()
         options.check(
             ccurl_on_header(
@@ -116,15 +120,32 @@ extension CurlTransfer {
         options.check(
             ccurl_on_connected(
                 handle,
-                { context, _, _, _, _ in
+                { context, address, _, port, _ in
+                    guard let context else { return CURL_PREREQFUNC_ABORT }
+                    let transfer = Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue()
+                    let text = address.map { String(cString: $0) } ?? ""
+                    return transfer.connected(to: text, port: Int(port)) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+                }, context))
+        options.check(
+            ccurl_on_open_socket(
+                handle,
+                { context, _, address in
+                    guard let context, let address else { return CURL_SOCKET_BAD }
+                    return Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue().openSocket(address)
+                }, context))
+        guard order.request.body != nil else { return }
+        options.check(
+            ccurl_on_progress(
+                handle,
+                { context, _, _, _, sent in
                     guard let context else { return 1 }
-                    Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue().connected()
+                    Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue().sent(Int64(sent))
                     return 0
                 }, context))
     }
 }
 
-/// Sets options of a handle and remembers the first that was refused.
+/// Sets options of a handle and keeps the first error.
 private struct CurlOptions {
     let handle: UnsafeMutableRawPointer
     private(set) var refused: CURLcode?

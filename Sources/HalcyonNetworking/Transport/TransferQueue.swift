@@ -1,17 +1,14 @@
-import HalcyonNetworking
-
-/// Transfers that wait for their turn: the most urgent first, among equals the first that came, and never more of a host
-/// than it may have.
+/// The queue of a transport: the highest priority first, among equals the first that was inserted, with a limit for each host.
 ///
-/// Waiting and leaving take O(log n) comparisons and move at most n small values; the next one is found in O(hosts).
-struct TransferQueue<Element> {
+/// Inserting and removing take O(log n) comparisons and move at most n small values; finding the next takes O(hosts).
+package struct TransferQueue<Element> {
     private struct Entry {
         let id: UInt64
         let sequence: Int
         var priority: TransferPriority
         let element: Element
 
-        /// Whether this one goes after another.
+        /// Returns whether this entry starts after another.
         func goesAfter(_ other: (priority: TransferPriority, sequence: Int)) -> Bool {
             priority != other.priority ? priority < other.priority : sequence > other.sequence
         }
@@ -23,32 +20,35 @@ struct TransferQueue<Element> {
         let priority: TransferPriority
     }
 
-    /// For each host the entries in the opposite order of their turns, so that the next one is the last.
+    /// The entries of each host in the reverse order of their starts, so that the next one is the last.
     private var hosts: [String: [Entry]] = [:]
     private var places: [UInt64: Place] = [:]
     private var sequence = 0
 
-    /// How many wait.
-    var count: Int { places.count }
+    /// The number of queued elements.
+    package var count: Int { places.count }
 
-    /// Lets one wait. Its id must not be waiting already.
-    mutating func insert(_ element: Element, id: UInt64, host: String, priority: TransferPriority) {
+    /// Creates an empty queue.
+    package init() {}
+
+    /// Inserts an element. Its id must not be in the queue.
+    package mutating func insert(_ element: Element, id: UInt64, host: String, priority: TransferPriority) {
         sequence += 1
         insert(Entry(id: id, sequence: sequence, priority: priority, element: element), host)
     }
 
-    /// Takes one out before its turn; `nil` if it does not wait.
-    mutating func remove(_ id: UInt64) -> Element? { take(id)?.element }
+    /// Removes an element before its turn. Returns `nil` if it is not in the queue.
+    package mutating func remove(_ id: UInt64) -> Element? { take(id)?.element }
 
-    /// Changes how urgent one is; among those it joins it goes by when it came.
-    mutating func setPriority(_ id: UInt64, _ priority: TransferPriority) {
+    /// Changes the priority of an element. Among equals, the order of insertion still counts.
+    package mutating func setPriority(_ id: UInt64, _ priority: TransferPriority) {
         guard let host = places[id]?.host, var entry = take(id) else { return }
         entry.priority = priority
         insert(entry, host)
     }
 
-    /// Takes out the one whose turn it is, among the hosts that may have another.
-    mutating func next(mayHaveAnother: (String) -> Bool) -> Element? {
+    /// Removes and returns the next element among the hosts that may start another.
+    package mutating func next(mayHaveAnother: (String) -> Bool) -> Element? {
         var best: (host: String, entry: Entry)?
         for (host, entries) in hosts {
             guard let entry = entries.last, mayHaveAnother(host) else { continue }
@@ -59,8 +59,8 @@ struct TransferQueue<Element> {
         return take(best.entry.id)?.element
     }
 
-    /// Takes out all.
-    mutating func removeAll() -> [Element] {
+    /// Removes and returns all elements, in the order of their insertion.
+    package mutating func removeAll() -> [Element] {
         defer { (hosts, places) = ([:], [:]) }
         return hosts.values.flatMap { $0 }.sorted { $0.sequence < $1.sequence }.map(\.element)
     }
@@ -79,7 +79,7 @@ struct TransferQueue<Element> {
         return entry
     }
 
-    /// Where an entry of this place is or would be.
+    /// Returns the index at which an entry is, or would be inserted.
     private func index(in host: String, _ priority: TransferPriority, _ sequence: Int) -> Int {
         guard let entries = hosts[host] else { return 0 }
         var (low, high) = (0, entries.count)

@@ -1,0 +1,95 @@
+import Foundation
+import HalcyonNetworking
+import HalcyonSupport
+import Synchronization
+
+/// A transport on Foundation's `URLSession`: the default one on Apple's platforms.
+///
+/// ```swift
+/// let transport = URLSessionTransport()
+/// let response = try await transport.response(to: TransportRequest(url))
+/// print(response.head.status, response.body.count)
+/// ```
+///
+/// It keeps no cookies, no credentials and no cache, and follows no redirects: those are the downloader's. A transfer is queued
+/// while as many run as are allowed. The highest priority starts first, and among equals the first that was started. The limits of
+/// idle and whole time and of the body's bytes are its own.
+///
+/// It lacks some capabilities: see ``capabilities``. On Linux, Foundation itself uses libcurl, connects to proxies of the
+/// environment, and adds the field `Accept-Language`. The memory for header lines is not limited.
+///
+/// When the transport is released, its transfers end with `NetworkError.transportClosed`.
+public final class URLSessionTransport: Transport {
+    /// The limits of transfers and connections.
+    public struct Configuration: Sendable {
+        /// The number of running transfers over all hosts. Default: 64.
+        public var maximumTransfers = 64
+        /// The number of running transfers and connections per scheme, host and port. Default: 6.
+        public var maximumConnectionsPerHost = 6
+        /// The `User-Agent` of requests that have none. Default: `Halcyon`.
+        public var userAgent = "Halcyon"
+
+        /// Creates the defaults.
+        public init() {}
+    }
+
+    /// The transport of downloaders that are given no other, where this is the default one.
+    public static let shared = URLSessionTransport()
+
+    private let transfers: SessionTransfers
+    private let nextID = Atomic<UInt64>(0)
+
+    /// Creates a transport with its session.
+    public init(_ configuration: Configuration = Configuration()) { transfers = SessionTransfers(configuration) }
+
+    deinit { transfers.close() }
+
+    /// What `URLSession` can do on this platform. On Linux it measures nothing, cannot pause a transfer, and reports most failures
+    /// by one number.
+    public var capabilities: Set<TransportCapability> { Self.capabilities }
+
+    #if canImport(FoundationNetworking)
+        static let capabilities: Set<TransportCapability> = []
+    #else
+        static let capabilities: Set<TransportCapability> = [
+            .pausing, .preciseErrors, .phaseTimings, .peerAddress, .wireByteCounts, .connectionReuse,
+            .httpVersionReport,
+        ]
+    #endif
+
+    public func start(_ request: TransportRequest, receiver: any TransferReceiver) -> any Transfer {
+        let id = nextID.wrappingAdd(1, ordering: .relaxed).newValue
+        transfers.start(SessionOrder(id: id, request: request, receiver: receiver))
+        return SessionTransferHandle(id: id, transfers: transfers)
+    }
+}
+
+// The platforms whose default transport this is: see Package.swift.
+#if !HALCYON_CURL
+    extension ImageDownloader {
+        /// The default downloader, whose transport is ``URLSessionTransport/shared``.
+        public static let `default` = ImageDownloader(name: "default")
+
+        /// Creates a downloader whose transport is ``URLSessionTransport/shared``.
+        ///
+        /// - Parameters:
+        ///   - name: the name of the downloader.
+        ///   - clock: the clock for retries and freshness.
+        public convenience init(
+            name: String, configuration: Configuration = Configuration(), clock: any CacheClock = SystemClock()
+        ) {
+            self.init(name: name, configuration: configuration, transport: URLSessionTransport.shared, clock: clock)
+        }
+    }
+#endif
+
+/// The transfer as the caller of `start` sees it.
+private struct SessionTransferHandle: Transfer {
+    let id: UInt64
+    let transfers: SessionTransfers
+
+    func cancel() { transfers.cancel(id) }
+    func pause() { transfers.setPaused(id, true) }
+    func resume() { transfers.setPaused(id, false) }
+    func setPriority(_ priority: TransferPriority) { transfers.setPriority(id, priority) }
+}
