@@ -251,9 +251,11 @@ struct CleaningTests {
         @Test("when the watched file ends, as with a removed control group, the use of the limit is watched")
         func endedWatch() throws {
             // A terminal whose other side is closed reports POLLERR and POLLHUP, as a pressure file of a removed group does.
-            let terminal = posix_openpt(O_RDWR | O_NOCTTY)
-            try #require(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0)
-            let name = try #require(ptsname(terminal).map { String(cString: $0) })
+            let terminal = open("/dev/ptmx", O_RDWR | O_NOCTTY)
+            var (unlocked, number) = (CInt(0), CInt(0))
+            // TIOCSPTLCK and TIOCGPTN, which Swift does not import.
+            try #require(terminal >= 0 && ioctl(terminal, 0x4004_5431, &unlocked) == 0)
+            try #require(ioctl(terminal, 0x8004_5430, &number) == 0)
             let folder = try DiskFixture().folder
             for path in ["/proc/self", "/sys/fs/cgroup/g"] {
                 try FileManager.default.createDirectory(
@@ -263,7 +265,7 @@ struct CleaningTests {
             _ = try folder.file("sys/fs/cgroup/g/memory.current", "990\n")
             _ = try folder.file("sys/fs/cgroup/g/memory.max", "1000\n")
             let stalls = folder.path + "/sys/fs/cgroup/g/memory.pressure"
-            try FileManager.default.createSymbolicLink(atPath: stalls, withDestinationPath: name)
+            try FileManager.default.createSymbolicLink(atPath: stalls, withDestinationPath: "/dev/pts/\(number)")
             let trigger = MemoryPressureTrigger(root: folder.path, interval: 1_000)
             #expect(trigger.source == .stalls(path: stalls))
             let heard = DispatchSemaphore(value: 0)
