@@ -24,8 +24,8 @@ public enum NetworkError: Error, Sendable, Equatable {
     case cancelled
     /// The transport was given up before the transfer ended.
     case transportClosed
-    /// The server's answer has a status that is no success.
-    case invalidStatusCode(Int, url: URL)
+    /// The answer has a status that is no success. The head has its URL and header fields, as `Retry-After`; the body was not downloaded.
+    case invalidStatusCode(ResponseHead)
     /// What was asked for has not changed since; only a conditional request is answered so.
     case notModified(ResponseHead)
     /// The response check refused the answer.
@@ -42,6 +42,8 @@ public enum NetworkError: Error, Sendable, Equatable {
     case tooManyRedirects(limit: Int)
     /// The server sent the load to what is no URL that may be loaded.
     case invalidRedirect(String)
+    /// The server redirected from https to this URL of http; see ``ImageDownloader/Configuration/allowsInsecureRedirects``.
+    case insecureRedirect(URL)
     /// A limit of time has passed.
     case timedOut(Timeout)
     /// The name of the server (or the proxy) has no address.
@@ -72,7 +74,7 @@ extension NetworkError: CustomStringConvertible {
             "'\(name)' cannot be sent: a name is of letters, digits and -, a value has no line breaks or control characters."
         case .cancelled: "The load was cancelled."
         case .transportClosed: "The transport was given up before the load ended."
-        case .invalidStatusCode(let status, let url): "\(url.absoluteString) answered with status \(status)."
+        case .invalidStatusCode(let head): "\(head.url.absoluteString) answered with status \(head.status)."
         case .notModified(let head): "\(head.url.absoluteString) has not changed."
         case .responseRefused(let url, let reason): "The answer of \(url.absoluteString) was refused: \(reason)."
         case .truncatedBody(let received, let expected):
@@ -83,6 +85,8 @@ extension NetworkError: CustomStringConvertible {
         case .invalidResponse(let reason): "What arrived is no answer: \(reason)."
         case .tooManyRedirects(let limit): "The load was sent elsewhere more than \(limit) times."
         case .invalidRedirect(let target): "The load was sent to '\(target)', which cannot be loaded."
+        case .insecureRedirect(let url):
+            "The server redirected from https to \(url.absoluteString), which is not encrypted."
         case .timedOut(.connect): "There was no connection in time."
         case .timedOut(.idle): "Nothing arrived for too long."
         case .timedOut(.whole): "The load took too long."
@@ -97,6 +101,9 @@ extension NetworkError: CustomStringConvertible {
 }
 
 extension Error {
-    /// Whether the error says that a load was cancelled.
-    package var isCancellation: Bool { self is CancellationError || self as? NetworkError == .cancelled }
+    /// Whether the error says that a load was cancelled: `CancellationError`, ``NetworkError/cancelled`` or `URLError.cancelled`.
+    public var isCancellation: Bool {
+        if self is CancellationError || self as? NetworkError == .cancelled { return true }
+        return (self as? URLError)?.code == .cancelled
+    }
 }

@@ -123,8 +123,7 @@ extension HalcyonManager {
                 return try await lowData(load, other, task)
             }
             let options = limited(load.options).download
-            let request = try downloader.request(for: url, options)
-            let result = try await downloader.download(request, processor(load), options, task)
+            let result = try await downloader.download(url, processor(load), options, task)
             return await self.result(load, result.value, result.originalData, result.freshness)
         }
     }
