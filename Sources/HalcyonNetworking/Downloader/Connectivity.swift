@@ -76,8 +76,8 @@ public struct ConnectivityRetryStrategy: RetryStrategy {
 /// The network state of the system.
 ///
 /// On Apple's platforms it is that of `NWPathMonitor`. On Linux there is a network if an interface other than loopback is up and running
-/// and has an address that is not link-local. The state is read again when the kernel reports a change of links, addresses or
-/// routes over a netlink socket; if there is none, as in some sandboxes, every 2 seconds.
+/// and has an address that is not link-local. A netlink socket reports changes of links, addresses and routes, upon which the state is
+/// read again. Without that socket, as in some sandboxes, the state is read every 2 seconds.
 public final class SystemConnectivityMonitor: ConnectivityMonitor {
     /// The monitor of the process.
     public static let shared = SystemConnectivityMonitor()

@@ -20,6 +20,8 @@ final class Exchange: TransferReceiver {
         var phase = Phase.undecided
         var head: ResponseHead?
         var body = Data()
+        /// The lengths of the body after each piece that arrived before the load has decided.
+        var lengths: [Int] = []
         var drained = 0
         var isPaused = false
         var transfer: (any Transfer)?
@@ -72,9 +74,9 @@ final class Exchange: TransferReceiver {
         let paused = state.withLock { state -> (any Transfer)? in
             state.phase = .accepted
             state.onLength = onLength
-            let hasArrived = !state.body.isEmpty
             if let start { state.body = start + state.body }
-            if hasArrived { onLength(state.body.count) }
+            for length in state.lengths { onLength(length + (start?.count ?? 0)) }
+            state.lengths = []
             defer { state.isPaused = false }
             return state.isPaused ? state.transfer : nil
         }
@@ -103,7 +105,7 @@ final class Exchange: TransferReceiver {
             guard state.phase == .undecided else { return (nil, false) }
             state.phase = .refused
             state.drained = state.body.count
-            state.body = Data()
+            (state.body, state.lengths) = (Data(), [])
             guard state.result == nil else { return (nil, false) }
             return (state.transfer, state.isPaused || max(announced(state.head), state.drained) > Self.drainedBytes)
         }
@@ -150,6 +152,7 @@ final class Exchange: TransferReceiver {
             switch state.phase {
             case .undecided:
                 append(bytes, to: &state)
+                state.lengths.append(state.body.count)
                 guard state.body.count > Self.undecidedBytes, !state.isPaused, state.transfer != nil else { break }
                 state.isPaused = true
                 return (.pause, state.transfer)

@@ -98,8 +98,8 @@ public final class ImageDownloader: Sendable {
         merger.cancelAll { _ in true }
     }
 
-    /// Ends every load of a URL with ``NetworkError/cancelled``: those that were asked for it, and those whose request was sent to it
-    /// because a modifier, the configuration or Low Data Mode changed the URL.
+    /// Ends every load of a URL with ``NetworkError/cancelled``. If a modifier, the configuration or Low Data Mode has changed the URL of
+    /// a load, the old and the new one match.
     public func cancel(url: URL) {
         let text = url.withoutFragment
         ongoing.cancel { $0.contains(text) }

@@ -38,8 +38,8 @@ struct PartialBody: Sendable {
         return request
     }
 
-    /// Whether an answer carries the rest, or its first part: it has the same strong validator (RFC 9110, 15.3.7.3), its range
-    /// begins where this ends, and its lengths agree with each other and with what is known of the whole.
+    /// Whether an answer carries the rest, or its first part. It must have the same strong validator (RFC 9110, 15.3.7.3). Its range must
+    /// begin where this ends, and its lengths must agree with each other and with what is known of the whole.
     func isContinued(by head: ResponseHead) -> Bool {
         guard head.status == 206, !head.isCompressed, validator.isCarried(by: head),
             let range = ContentRange(head.headers["Content-Range"]), range.first == Int64(data.count)

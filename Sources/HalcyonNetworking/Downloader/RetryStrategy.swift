@@ -154,8 +154,8 @@ extension RetryContext {
 }
 
 extension NetworkError {
-    /// Whether the same request may succeed at another time: the connection failed, a timeout passed, or the server answered that it
-    /// is temporarily unable (408, 425, 429, 500, 502, 503, 504).
+    /// Whether the same request may succeed at another time. That is so if the connection failed, a timeout passed, or the server
+    /// answered that it is temporarily unable (408, 425, 429, 500, 502, 503, 504).
     public var isWorthRetrying: Bool {
         switch self {
         case .truncatedBody, .timedOut, .cannotFindHost, .cannotConnect, .connectionLost, .transport: true
