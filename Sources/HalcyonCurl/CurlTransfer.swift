@@ -156,10 +156,11 @@ final class CurlTransfer {
         if head != nil { return true }
         let head = parser.head(url: request.url)
         self.head = head
+        // The receiver gets the head first, so that it can judge the status of an answer that is too long.
+        order.receiver.received(head)
         if request.method != "HEAD", let length = head.contentLength, length > request.limits.responseBytes {
             return fail(.responseTooLarge(limit: request.limits.responseBytes))
         }
-        order.receiver.received(head)
         return true
     }
 

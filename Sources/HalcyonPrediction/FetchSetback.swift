@@ -58,7 +58,7 @@ extension Error {
         }
         guard let error = self as? NetworkError else { return false }
         switch error {
-        case .invalidStatusCode(let status, _): return (400..<500).contains(status) && !error.isWorthRetrying
+        case .invalidStatusCode(let head): return (400..<500).contains(head.status) && !error.isWorthRetrying
         case .authenticationRefused: return true
         default: return false
         }

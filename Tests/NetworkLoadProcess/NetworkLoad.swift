@@ -76,7 +76,7 @@ struct NetworkLoad {
             case .cancelled: return isCancelled ? "cancelled" : "cancelled by nobody"
             case .truncatedBody: return "truncated"
             case .connectionLost: return "lost"
-            case .invalidStatusCode(500, _): return "status"
+            case .invalidStatusCode(let head) where head.status == 500: return "status"
             case .invalidResponse: return "garbage"
             case .timedOut(.idle): return "timed out"
             default: return "\(error)"

@@ -1,17 +1,17 @@
 import Foundation
 
-/// A server asks for a name and a password.
+/// A server's request for a name and a password.
 public struct AuthenticationChallenge: Sendable, Hashable {
-    /// What was asked for.
+    /// The URL that was requested.
     public var url: URL
-    /// What the server calls the place; empty if it does not say.
+    /// The server's name for the protected area; empty if it states none.
     public var realm: String
-    /// How it wants them: `Basic` or `Digest`.
+    /// The authentication scheme: `Basic` or `Digest`.
     public var scheme: Credential.Scheme
-    /// How many were refused before this one, in the same load.
+    /// The number of credentials that were refused before, in the same load.
     public var failures: Int
 
-    /// The challenge of an answer; `nil` if it is none, or none of a scheme that is known.
+    /// The challenge of an answer; `nil` if it has none of a known scheme.
     init?(_ head: ResponseHead, failures: Int) {
         guard head.status == 401 else { return nil }
         let offers = head.headers.values("WWW-Authenticate")
@@ -32,15 +32,15 @@ public struct AuthenticationChallenge: Sendable, Hashable {
     }
 }
 
-/// Knows names and passwords.
+/// Provides names and passwords.
 public protocol AuthenticationChallengeResponder: Sendable {
-    /// The name and the password; `nil` gives up with ``NetworkError/authenticationRefused(url:)``.
+    /// The name and the password; `nil` fails the load with ``NetworkError/authenticationRefused(url:)``.
     func credential(for challenge: AuthenticationChallenge) async -> Credential?
 }
 
-/// Knows none.
+/// A responder without credentials.
 public struct NoCredentials: AuthenticationChallengeResponder {
-    /// The responder.
+    /// Creates the responder.
     public init() {}
 
     public func credential(for challenge: AuthenticationChallenge) async -> Credential? { nil }

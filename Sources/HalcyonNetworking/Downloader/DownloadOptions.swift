@@ -1,50 +1,57 @@
 import Foundation
 import HalcyonSupport
 
-/// What can be said about one load by an ``ImageDownloader``.
+/// The options of one load by an ``ImageDownloader``.
 public struct DownloadOptions: Sendable {
-    /// How urgent it is. A load that joins a transfer raises it.
+    /// The priority. A load that joins a transfer raises that of the transfer.
     public var priority = TransferPriority.normal
     /// Changes the request before it is sent.
     public var requestModifier: (any AsyncImageDownloadRequestModifier)?
-    /// Decides whether it is tried again after a failure; `nil` does not.
+    /// Decides whether to retry after a failure; `nil`, the default, does not.
     public var retryStrategy: (any RetryStrategy)?
-    /// Where the processor works. Of loads that share a processor, the first one's counts.
+    /// Decides which redirects are followed; `nil`, the default, leaves it to the downloader. Loads share a transfer if their handlers
+    /// are the same object. A handler that is a value cannot be compared: its load shares no transfer.
+    public var redirectHandler: (any ImageDownloadRedirectHandler)?
+    /// Whether a redirect from https to http is followed; `nil`, the default, leaves it to the downloader.
+    public var allowsInsecureRedirects: Bool?
+    /// The queue of the processor. Of loads that share a processor, the first one's is used.
     public var processingQueue = Self.processing
-    /// Where progress is told, and the completion of ``ImageDownloader/download(_:processor:options:completionHandler:)``
-    /// is called.
+    /// The queue of ``onProgress``, and of the completion of ``ImageDownloader/download(_:processor:options:completionHandler:)``.
     public var callbackQueue = CallbackQueue.mainCurrentOrAsync
-    /// Is told how much has arrived, after each piece.
+    /// Called after each piece of the body with the number of bytes so far.
     public var onProgress: (@Sendable (DownloadProgress) -> Void)?
-    /// What is loaded in place of the URL where the network is to be spared.
+    /// The URL that is loaded instead in Low Data Mode (``ImageDownloader/Configuration/isNetworkConstrained``).
     public var lowDataURL: URL?
-    /// Whether it may be loaded where the network is to be spared; a ``lowDataURL`` may in any case.
+    /// Whether to load in Low Data Mode, if there is no ``lowDataURL``.
     public var allowsConstrainedNetwork = true
+
+    /// Loads with different values share no transfer, though their requests are equal.
+    package var mergePartition: String?
 
     private static let processing = CallbackQueue.dispatch(DispatchQueue.global(qos: .userInitiated))
 
-    /// The defaults.
+    /// Creates the default options.
     public init() {}
 }
 
-/// How much of a body has arrived.
+/// The number of bytes of a body that have arrived.
 public struct DownloadProgress: Sendable, Hashable {
     /// The bytes so far, decompressed.
     public var received: Int
-    /// The bytes of the whole; `nil` if the server did not say, or compresses.
+    /// The bytes of the whole; `nil` if the server does not state them, or compresses.
     public var expected: Int?
 }
 
-/// What turns what was loaded into what was wanted. Loads that share a transfer and whose processors have the same identifier
-/// and value share its work.
+/// Makes a value of the data of a load. Loads that share a transfer and whose processors have the same identifier and type of value
+/// share its work.
 public struct DownloadProcessor<Value: Sendable>: Sendable {
-    /// Tells it from others.
+    /// The identifier, which distinguishes it from others.
     public let identifier: String
     package let process: @Sendable (Data, ResponseHead) throws -> Value
 
-    /// A processor.
+    /// Creates a processor.
     ///
-    /// - Parameter process: makes the value; what it throws is why the load fails.
+    /// - Parameter process: makes the value. If it throws, the load fails with its error.
     public init(identifier: String, process: @escaping @Sendable (Data, ResponseHead) throws -> Value) {
         self.identifier = identifier
         self.process = process
@@ -52,22 +59,51 @@ public struct DownloadProcessor<Value: Sendable>: Sendable {
 }
 
 extension DownloadProcessor where Value == Data {
-    /// Leaves what was loaded as it is.
+    /// A processor that returns the data unchanged.
     public static var data: Self { Self(identifier: "") { data, _ in data } }
 }
 
-/// What a load has brought.
+/// The result of a load.
 public struct DownloadResult<Value: Sendable>: Sendable {
-    /// What the processor made.
+    /// The value that the processor made.
     public var value: Value
-    /// What was loaded.
+    /// The data that was loaded.
     public var originalData: Data
-    /// The server's answer: its address after all redirects, status and header fields.
+    /// The head of the answer: its URL after all redirects, its status and its header fields.
     public var response: ResponseHead
-    /// What the last transfer took.
+    /// The metrics of the last transfer.
     public var metrics: TransferMetrics
-    /// How often the load was sent elsewhere.
+    /// The number of redirects.
     public var redirects: Int
-    /// Until when it may be used, as the server said.
+    /// The freshness of the data, as the server stated it.
     public var freshness: Freshness
+}
+
+/// Changes requests before they are sent, as to add a header field. Loads share a transfer if the changed requests are the same.
+public protocol AsyncImageDownloadRequestModifier: Sendable {
+    /// The request to send; `nil` sends none, and the load fails with ``NetworkError/emptyRequest``.
+    func modified(for request: TransportRequest) async -> TransportRequest?
+}
+
+/// A modifier that does not wait.
+public protocol ImageDownloadRequestModifier: AsyncImageDownloadRequestModifier {
+    /// The request to send; `nil` sends none, and the load fails with ``NetworkError/emptyRequest``.
+    func modified(for request: TransportRequest) -> TransportRequest?
+}
+
+extension ImageDownloadRequestModifier {
+    public func modified(for request: TransportRequest) async -> TransportRequest? {
+        let modify: (TransportRequest) -> TransportRequest? = modified(for:)
+        return modify(request)
+    }
+}
+
+/// A modifier that calls a closure.
+public struct AnyModifier: ImageDownloadRequestModifier {
+    private let modify: @Sendable (TransportRequest) -> TransportRequest?
+
+    /// Creates a modifier of the closure.
+    public init(modify: @escaping @Sendable (TransportRequest) -> TransportRequest?) { self.modify = modify }
+
+    public func modified(for request: TransportRequest) -> TransportRequest? { modify(request) }
 }

@@ -2,7 +2,7 @@ import Foundation
 import HalcyonSupport
 import Synchronization
 
-/// Loads from the network, each thing once however many want it.
+/// Loads from the network, with one transfer for all loads of the same request.
 ///
 /// ```swift
 /// let downloader = ImageDownloader(name: "images")
@@ -13,42 +13,51 @@ import Synchronization
 /// ```
 ///
 /// Loads of the same request (see ``TransportRequest``; priorities and limits of time may differ) join one transfer. Each has
-/// its own processor, queue and priority, and is cancelled for itself; the transfer stops when the last one is, at once. A
-/// failure reaches all and is not remembered. With a ``RetryStrategy`` a load joins anew after each failure.
+/// its own processor, queue and priority, and is cancelled by itself. The transfer is cancelled with its last load. A failure
+/// reaches all loads and is not remembered. With a ``RetryStrategy`` a load joins again after each failure.
+///
+/// No cookies are kept: a `Set-Cookie` of an answer, also of a redirect, is not sent with any later request. To send a cookie, set
+/// the header field `Cookie` in ``Configuration/request`` or in a request modifier. Loads with different cookies share no transfer.
 ///
 /// Without `await` there is ``download(_:processor:options:completionHandler:)``.
 public final class ImageDownloader: Sendable {
-    /// What a downloader is made of.
+    /// The parts of a downloader.
     public struct Configuration: Sendable {
-        /// What every request begins as, with the URL to load in it: limits, limits of time, header fields, TLS, proxy.
+        /// Makes the request for a URL: limits, timeouts, header fields, TLS, proxy.
         public var request: @Sendable (URL) -> TransportRequest = { TransportRequest($0) }
-        /// Decides where to go when sent elsewhere.
+        /// Decides which redirects are followed, unless ``DownloadOptions/redirectHandler`` does.
         public var redirectHandler: any ImageDownloadRedirectHandler = FollowingRedirectHandler()
-        /// Knows names and passwords.
+        /// Whether a redirect from https to http is followed, unless ``DownloadOptions/allowsInsecureRedirects`` says otherwise; `false`
+        /// by default, so that it fails with ``NetworkError/insecureRedirect(_:)``.
+        public var allowsInsecureRedirects = false
+        /// Provides names and passwords.
         public var authenticationResponder: any AuthenticationChallengeResponder = NoCredentials()
-        /// Decides which answers are taken.
+        /// Decides which answers are accepted.
         public var responseCheck: any ImageDownloadResponseCheck = StatusCheck()
-        /// The bytes of broken transfers that are kept in memory, to load only the rest next time; 0 keeps none.
+        /// Observes transfers, and may cancel them or change their data; `nil` by default.
+        public var hooks: (any DownloadHooks)?
+        /// The bytes of interrupted transfers that are kept in memory, so that the next load requests only the rest; 0 keeps none.
         public var resumableBytes = 16 << 20
-        /// Whether the network is to be spared now; asked before each load.
+        /// Whether Low Data Mode, or something like it, is on; called before each load.
         public var isNetworkConstrained: @Sendable () -> Bool = { false }
 
-        /// The defaults.
+        /// Creates the default configuration.
         public init() {}
     }
 
-    /// What it is called.
+    /// The name of the downloader.
     public let name: String
     package let configuration: Configuration
     package let clock: any CacheClock
     let loader: Loader
     let merger = DownloadMerger()
+    private let ongoing = OngoingLoads()
 
-    /// A downloader.
+    /// Creates a downloader.
     ///
     /// - Parameters:
-    ///   - transport: takes the requests to the servers.
-    ///   - clock: is what retries wait by, and freshness is counted from.
+    ///   - transport: sends the requests to the servers.
+    ///   - clock: the clock for retries and freshness.
     public init(
         name: String, configuration: Configuration = Configuration(), transport: any Transport,
         clock: any CacheClock = SystemClock()
@@ -57,104 +66,244 @@ public final class ImageDownloader: Sendable {
         self.configuration = configuration
         self.clock = clock
         loader = Loader(
-            transport: transport, redirectHandler: configuration.redirectHandler,
+            transport: transport,
+            redirects: RedirectRules(
+                handler: configuration.redirectHandler, allowsInsecure: configuration.allowsInsecureRedirects),
             responder: configuration.authenticationResponder, check: configuration.responseCheck,
-            partials: PartialBodies(limit: configuration.resumableBytes), clock: clock)
+            hooks: configuration.hooks, partials: PartialBodies(limit: configuration.resumableBytes), clock: clock)
     }
 
-    /// Loads, and turns what came into a value.
+    /// Loads a URL, and makes a value of its data.
     ///
-    /// - Throws: ``NetworkError``, or what the processor throws; ``NetworkError/cancelled`` if the task is cancelled.
+    /// - Throws: ``NetworkError``, or the error of the processor; ``NetworkError/cancelled`` if the task is cancelled.
     public func download<Value>(
         _ url: URL, processor: DownloadProcessor<Value>, options: DownloadOptions = DownloadOptions()
     ) async throws -> DownloadResult<Value> {
-        guard options.joinsAtOnce else {
-            return try await download(request(for: url, options), processor, options, nil)
-        }
+        guard options.joinsAtOnce else { return try await download(url, processor, options, nil) }
         return try await join(url, processor, options).answer().value()
     }
 
-    /// Loads the bytes.
+    /// Loads the data of a URL.
     ///
     /// - Throws: as ``download(_:processor:options:)``.
     public func download(_ url: URL, options: DownloadOptions = DownloadOptions()) async throws -> DownloadResult<Data>
     {
-        guard options.joinsAtOnce else { return try await download(request(for: url, options), .data, options, nil) }
+        guard options.joinsAtOnce else { return try await download(url, .data, options, nil) }
         return try await join(url, .data, options).answer().value()
     }
 
-    /// Ends every load with ``NetworkError/cancelled``.
-    public func cancelAll() { merger.cancelAll { _ in true } }
-
-    /// Ends every load of a URL with ``NetworkError/cancelled``.
-    public func cancel(url: URL) {
-        let text = MergeKey(TransportRequest(url)).url
-        merger.cancelAll { $0.url == text }
+    /// Ends every load with ``NetworkError/cancelled``, also those that wait for a request modifier, for a responder or to retry.
+    public func cancelAll() {
+        ongoing.cancel { _ in true }
+        merger.cancelAll { _ in true }
     }
 
-    /// How many transfers there are: loading, or with something that processes what was loaded.
+    /// Ends every load of a URL with ``NetworkError/cancelled``. If a modifier, the configuration or Low Data Mode has changed the URL of
+    /// a load, the old and the new one match.
+    public func cancel(url: URL) {
+        let text = url.withoutFragment
+        ongoing.cancel { $0.contains(text) }
+        merger.cancelAll(where: { $0.url == text }, orAlias: text)
+    }
+
+    /// The number of transfers that load, or whose data is being processed.
     public var transferCount: Int { merger.transferCount }
 
-    /// How many loads wait for them.
+    /// The number of loads that wait for transfers.
     public var waiterCount: Int { merger.waiterCount }
 
-    /// How many bytes of broken transfers are kept in memory.
+    /// The bytes of interrupted transfers that are kept in memory.
     public var resumableBytes: Int { loader.partials.bytes }
 
     // MARK: - One load
 
-    /// The request for a URL as this network allows it.
+    /// The request for a URL as the network allows it.
     package func request(for url: URL, _ options: DownloadOptions) throws -> TransportRequest {
-        guard configuration.isNetworkConstrained() else { return configuration.request(url) }
-        if let lowDataURL = options.lowDataURL { return configuration.request(lowDataURL) }
-        guard options.allowsConstrainedNetwork else { throw NetworkError.constrainedNetwork }
-        return configuration.request(url)
+        var url = url
+        if configuration.isNetworkConstrained() {
+            if let lowDataURL = options.lowDataURL {
+                url = lowDataURL
+            } else if !options.allowsConstrainedNetwork {
+                throw NetworkError.constrainedNetwork
+            }
+        }
+        var request = configuration.request(url)
+        request.mergePartition = options.mergePartition
+        return request
     }
 
-    /// Joins the transfer of a URL. What it joins with is gone when this returns: whoever waits then takes little memory for that.
+    /// Joins the transfer of a URL. The arguments are released when this returns, so that waiting takes little memory.
     private func join<Value>(
         _ url: URL, _ processor: DownloadProcessor<Value>, _ options: DownloadOptions
     ) throws -> LoadWaiter<MergeKey, LoadedBody> {
-        merger.join(try request(for: url, options), options.priority, processor, options, nil, by: loader)
+        merger.join(try request(for: url, options), for: url, options.priority, processor, options, nil, by: loader)
     }
 
-    /// Modifies the request, loads, and tries again where that is wanted.
+    /// Loads a URL on behalf of a task.
     package func download<Value>(
-        _ request: TransportRequest, _ processor: DownloadProcessor<Value>, _ options: DownloadOptions,
+        _ url: URL, _ processor: DownloadProcessor<Value>, _ options: DownloadOptions, _ task: DownloadTask?
+    ) async throws -> DownloadResult<Value> {
+        try await download(request(for: url, options), for: url, processor, options, task)
+    }
+
+    /// Modifies the request, loads, and retries as the options say.
+    fileprivate func download<Value>(
+        _ request: TransportRequest, for url: URL, _ processor: DownloadProcessor<Value>, _ options: DownloadOptions,
         _ task: DownloadTask?
     ) async throws -> DownloadResult<Value> {
         if options.joinsAtOnce {
-            return try await merger.join(request, options.priority, processor, options, task, by: loader).answer()
-                .value()
+            return try await merger.join(request, for: url, options.priority, processor, options, task, by: loader)
+                .answer().value()
         }
-        var request = request
-        request.priority = options.priority
-        if let modifier = options.requestModifier {
-            guard let modified = await modifier.modified(for: request) else { throw NetworkError.emptyRequest }
-            request = modified
-        }
-        do {
-            return try await Attempts(strategy: options.retryStrategy, clock: clock).of(request.url.absoluteString) {
-                try await merger.join(request, request.priority, processor, options, task, by: loader).answer().value()
+        return try await ongoing.run([url.withoutFragment, request.url.withoutFragment]) { [self] id in
+            var request = request
+            request.priority = options.priority
+            if let modifier = options.requestModifier {
+                guard let modified = await modifier.modified(for: request) else { throw NetworkError.emptyRequest }
+                try Task.checkCancellation()
+                request = modified
+                ongoing.add(request.url.withoutFragment, to: id)
+            }
+            let attempts = Attempts(strategy: options.retryStrategy, clock: clock)
+            return try await attempts.of(request.url.absoluteString) { [request] in
+                try await merger.join(request, for: url, request.priority, processor, options, task, by: loader)
+                    .answer().value()
             } isFailure: {
-                // That nothing has changed is an answer, and what a processor throws is no fault of the network.
+                // A 304 is an answer, and an error of the processor is no failure of the network.
                 if case .notModified? = $0 as? NetworkError { false } else { $0 is NetworkError }
             }
-        } catch is CancellationError {
-            throw NetworkError.cancelled
+        }
+    }
+}
+
+/// The answer of a server about something that was loaded before.
+public enum Revalidation<Value: Sendable>: Sendable {
+    /// It has not changed, and may be used as this says.
+    case notModified(Freshness)
+    /// It has changed, to this.
+    case modified(DownloadResult<Value>)
+}
+
+extension ImageDownloader {
+    /// Asks whether something has changed, and loads it if it has.
+    ///
+    /// - Parameter freshness: the freshness that came with it. Without validators it is loaded again.
+    /// - Throws: as ``download(_:processor:options:)``.
+    public func revalidate<Value>(
+        _ url: URL, _ freshness: Freshness, processor: DownloadProcessor<Value>,
+        options: DownloadOptions = DownloadOptions()
+    ) async throws -> Revalidation<Value> {
+        var request = try request(for: url, options)
+        freshness.validators.apply(to: &request)
+        let requested = clock.now / 1_000_000
+        do {
+            return .modified(try await download(request, for: url, processor, options, nil))
+        } catch NetworkError.notModified(let head) {
+            return .notModified(freshness.refreshed(by: head, requested: requested, received: clock.now / 1_000_000))
         }
     }
 }
 
 extension DownloadOptions {
-    /// Whether nothing has to be waited for before a load joins its transfer, nor after a failure.
+    /// Whether a load joins its transfer without waiting before, and does not retry.
     var joinsAtOnce: Bool { requestModifier == nil && retryStrategy == nil }
 }
 
-extension Duration {
-    /// Whole microseconds, at most those of a century.
-    var microseconds: Int64 {
-        let (seconds, attoseconds) = components
-        return min(max(seconds, 0), 3_155_760_000) * 1_000_000 + max(attoseconds, 0) / 1_000_000_000_000
+extension URL {
+    /// The URL as it is sent: without its fragment.
+    var withoutFragment: String { MergeKey.sent(self) }
+}
+
+/// The loads that may wait outside a transfer: for a request modifier, for a retry strategy, or in a pause.
+private final class OngoingLoads: Sendable {
+    private struct Entry {
+        var urls: Set<String>
+        let cancel: @Sendable () -> Void
+    }
+
+    private struct State {
+        var lastID = 0
+        var entries: [Int: Entry] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    /// Runs a load that ``cancel(where:)`` reaches.
+    ///
+    /// - Parameter work: receives the number of the load.
+    /// - Throws: the error of the work; ``NetworkError/cancelled`` as soon as the load or the task is cancelled, even if the work does
+    ///   not end.
+    func run<Value: Sendable>(
+        _ urls: Set<String>, _ work: @escaping @Sendable (_ id: Int) async throws -> Value
+    ) async throws -> Value {
+        let load = OngoingLoad<Value>()
+        let id = state.withLock { state in
+            state.lastID += 1
+            state.entries[state.lastID] = Entry(urls: urls) { load.cancel() }
+            return state.lastID
+        }
+        // The entry is destroyed outside the lock.
+        defer { _ = state.withLock { $0.entries.removeValue(forKey: id) } }
+        return try await load.value { try await work(id) }
+    }
+
+    /// Notes another URL of a load.
+    func add(_ url: String, to id: Int) { state.withLock { _ = $0.entries[id]?.urls.insert(url) } }
+
+    /// Cancels the loads whose URLs are picked.
+    func cancel(where picks: (Set<String>) -> Bool) {
+        let loads = state.withLock { state in state.entries.sorted { $0.key < $1.key }.map(\.value) }
+        for load in loads where picks(load.urls) { load.cancel() }
+    }
+}
+
+/// The result of one load, or its cancellation, whichever comes first.
+private final class OngoingLoad<Value: Sendable>: Sendable {
+    private struct State {
+        var continuation: CheckedContinuation<Value, any Error>?
+        var work: Task<Void, Never>?
+        var isCancelled = false
+    }
+
+    private let state = Mutex(State())
+
+    func value(of work: @escaping @Sendable () async throws -> Value) async throws -> Value {
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let isCancelled = state.withLock { state in
+                    if !state.isCancelled { state.continuation = continuation }
+                    return state.isCancelled
+                }
+                if isCancelled { return continuation.resume(throwing: NetworkError.cancelled) }
+                let task = Task {
+                    do {
+                        finish(.success(try await work()))
+                    } catch {
+                        finish(.failure(error is CancellationError ? NetworkError.cancelled : error))
+                    }
+                }
+                let isLate = state.withLock { state in
+                    state.work = task
+                    return state.isCancelled
+                }
+                if isLate { task.cancel() }
+            }
+        } onCancel: {
+            cancel()
+        }
+    }
+
+    func cancel() {
+        let (continuation, work) = state.withLock { state in
+            state.isCancelled = true
+            return (state.continuation.take(), state.work)
+        }
+        continuation?.resume(throwing: NetworkError.cancelled)
+        // Cancellation handlers of a modifier or a strategy run within this call.
+        if let work { DispatchQueue.global(qos: .userInitiated).async { work.cancel() } }
+    }
+
+    private func finish(_ result: Result<Value, any Error>) {
+        state.withLock { $0.continuation.take() }?.resume(with: result)
     }
 }

@@ -1,122 +1,110 @@
 import Foundation
 import HalcyonSupport
 
-/// Loads one request: follows redirects, answers challenges, resumes what broke off, and judges the answer.
+/// Loads one request: follows redirects, answers challenges, resumes interrupted bodies, and accepts or refuses the answer.
 package struct Loader: Sendable {
     let transport: any Transport
-    let redirectHandler: any ImageDownloadRedirectHandler
+    let redirects: RedirectRules
     let responder: any AuthenticationChallengeResponder
     let check: any ImageDownloadResponseCheck
+    let hooks: (any DownloadHooks)?
     let partials: PartialBodies
     let clock: any CacheClock
 
-    /// What one transfer of a load brought.
+    /// An answer whose head has arrived.
     private struct Answer {
-        var response: TransportResponse
-        var requested: Int64
-        /// How many bytes of the body were there before.
-        var resumed: Int
+        let exchange: Exchange
+        let head: ResponseHead
+        /// The beginning of the body that the answer continues.
+        let partial: PartialBody?
+        /// The time of the request, in seconds since 1970.
+        let requested: Int64
     }
 
-    /// Loads.
+    /// Loads a request.
     ///
     /// - Parameters:
-    ///   - control: ends it, and says how urgent it is.
-    ///   - onProgress: is told how much there is after each piece, on the transport's thread.
+    ///   - rules: of redirects.
+    ///   - control: cancels the load and changes its priority.
+    ///   - onProgress: called after each piece of the body. It must only enqueue.
     /// - Throws: ``NetworkError``.
     func load(
-        _ original: TransportRequest, control: TransferControl,
+        _ request: TransportRequest, _ rules: RedirectRules, control: TransferControl,
         onProgress: @escaping @Sendable (DownloadProgress) -> Void
+    ) async throws -> LoadedBody {
+        guard let hooks else { return try await loaded(request, rules, control, onProgress) }
+        await hooks.willDownload(request)
+        do {
+            let body = try await loaded(request, rules, control, onProgress)
+            await hooks.didFinish(request, with: .success(body.head))
+            return body
+        } catch {
+            await hooks.didFinish(request, with: .failure(error))
+            throw error
+        }
+    }
+
+    private func loaded(
+        _ original: TransportRequest, _ rules: RedirectRules, _ control: TransferControl,
+        _ onProgress: @escaping @Sendable (DownloadProgress) -> Void
     ) async throws -> LoadedBody {
         var request = original
         var (redirects, failures) = (0, 0)
         while true {
             request.priority = control.priority
-            let answer = try await answer(to: request, control, onProgress)
-            let head = answer.response.head
-            if let next = try await redirected(request, head) {
+            let answer = try await answer(to: request, control)
+            defer { answer.exchange.refuse() }
+            if let next = try await rules.next(after: request, answer.head) {
                 redirects += 1
                 guard redirects <= original.limits.redirects else {
                     throw NetworkError.tooManyRedirects(limit: original.limits.redirects)
                 }
                 request = next
-            } else if let next = try await authenticated(request, head, failures) {
+            } else if let next = try await authenticated(request, answer.head, failures) {
                 failures += 1
                 request = next
             } else {
-                return try judged(request, answer, redirects)
+                try await accept(answer, request)
+                return try await body(of: answer, request, redirects, onProgress)
             }
         }
     }
 
-    // MARK: - One transfer
+    // MARK: - The head
 
-    /// The answer to one request, resumed where a broken transfer left something.
-    private func answer(
-        to request: TransportRequest, _ control: TransferControl,
-        _ onProgress: @escaping @Sendable (DownloadProgress) -> Void
-    ) async throws -> Answer {
-        guard request.isResumable else { return try await transfer(request, nil, control, onProgress) }
-        let key = MergeKey(request)
-        guard let partial = partials.take(key) else { return try await transfer(request, nil, control, onProgress) }
-        let answer = try await transfer(request, partial, control, onProgress)
-        let head = answer.response.head
-        // It cannot be resumed after all, or the server's part is another than was asked for: from the start, then.
-        let isMismatched = head.status == 206 && !partial.isContinued(by: head)
-        return head.status == 416 || isMismatched ? try await transfer(request, nil, control, onProgress) : answer
+    /// Waits for the head of an answer. A request is resumed if an interrupted transfer has left a beginning that the server continues.
+    private func answer(to request: TransportRequest, _ control: TransferControl) async throws -> Answer {
+        let key = request.isResumable ? MergeKey(request) : nil
+        let partial = key.flatMap(partials.take)
+        let first = try await start(partial?.request(for: request) ?? request, control) {
+            if let partial, let key { partials.keep(partial, for: key) }
+        }
+        guard let partial, let key else { return first }
+        let head = first.head
+        if partial.isContinued(by: head) {
+            return Answer(exchange: first.exchange, head: head, partial: partial, requested: first.requested)
+        }
+        // Another version, another part, or none: from the first byte, then.
+        if head.status == 206 || head.status == 416 {
+            first.exchange.refuse()
+            return try await start(request, control) {}
+        }
+        // The server did not come to the question whether the rest still belongs to it.
+        if !(200..<300).contains(head.status) { partials.keep(partial, for: key) }
+        return first
     }
 
-    private func transfer(
-        _ request: TransportRequest, _ partial: PartialBody?, _ control: TransferControl,
-        _ onProgress: @escaping @Sendable (DownloadProgress) -> Void
+    private func start(
+        _ request: TransportRequest, _ control: TransferControl, onFailure: () -> Void
     ) async throws -> Answer {
-        let collector = BodyCollector { head in
-            partial.flatMap { $0.isContinued(by: head) ? $0.data : nil } ?? Data()
-        } onBytes: { head, count in
-            guard check.isValidStatusCode(head.status, for: head) else { return }
-            let total = ContentRange(head.headers["Content-Range"])?.total ?? head.contentLength
-            onProgress(
-                DownloadProgress(received: count, expected: head.isCompressed ? nil : total.map(Int.init(clamping:))))
-        }
         let requested = clock.now / 1_000_000
+        let exchange = Exchange(request, over: transport, control)
         do {
-            let response = try await transport.response(
-                to: partial?.request(for: request) ?? request, collector: collector, control: control)
-            return Answer(
-                response: response, requested: requested,
-                resumed: partial.map { $0.isContinued(by: response.head) ? $0.data.count : 0 } ?? 0)
+            return Answer(exchange: exchange, head: try await exchange.head(), partial: nil, requested: requested)
         } catch {
-            throw failed(error, request, partial, collector)
+            onFailure()
+            throw error
         }
-    }
-
-    /// Keeps what a broken transfer has brought. Returns why the load fails: by the status, if that was none to go on with.
-    private func failed(
-        _ error: any Error, _ request: TransportRequest, _ partial: PartialBody?, _ collector: BodyCollector
-    ) -> any Error {
-        let (head, body) = collector.arrived
-        guard let head else {
-            // Nothing has arrived: what was there before is still good.
-            if let partial { partials.keep(partial, for: MergeKey(request)) }
-            return error
-        }
-        if !check.isValidStatusCode(head.status, for: head) {
-            switch error as? NetworkError {
-            case .responseTooLarge, .truncatedBody: return NetworkError.invalidStatusCode(head.status, url: head.url)
-            default: return error
-            }
-        }
-        // What is too large now is so next time.
-        if case .responseTooLarge = error as? NetworkError { return error }
-        if request.isResumable, let kept = PartialBody(head, body) { partials.keep(kept, for: MergeKey(request)) }
-        return error
-    }
-
-    // MARK: - Elsewhere, and who asks
-
-    private func redirected(_ request: TransportRequest, _ head: ResponseHead) async throws -> TransportRequest? {
-        guard let next = try Redirection.next(after: request, head) else { return nil }
-        return await redirectHandler.handleHTTPRedirection(for: head, newRequest: next)
     }
 
     private func authenticated(
@@ -133,28 +121,85 @@ package struct Loader: Sendable {
         return next
     }
 
-    // MARK: - The verdict
-
-    private func judged(_ request: TransportRequest, _ answer: Answer, _ redirects: Int) throws -> LoadedBody {
-        let (head, body) = (answer.response.head, answer.response.body)
+    /// Decides by the head whether the body is downloaded.
+    private func accept(_ answer: Answer, _ request: TransportRequest) async throws {
+        let head = answer.head
         if head.status == 304, request.isConditional { throw NetworkError.notModified(head) }
-        guard check.isValidStatusCode(head.status, for: head) else {
-            throw NetworkError.invalidStatusCode(head.status, url: head.url)
+        guard check.isValidStatusCode(head.status, for: head) else { throw NetworkError.invalidStatusCode(head) }
+        if head.status == 206, answer.partial == nil, request.headers["Range"] == nil,
+            ContentRange(head.headers["Content-Range"])?.isWhole != true
+        {
+            throw NetworkError.invalidResponse("it is a part that was not requested")
         }
-        if answer.resumed > 0, let total = ContentRange(head.headers["Content-Range"])?.total, total != body.count {
-            throw NetworkError.truncatedBody(received: Int64(body.count), expected: total)
+        if let hooks, await hooks.didReceive(head, for: request) == .cancel {
+            throw NetworkError.responseRefused(url: head.url, reason: "a hook cancelled it")
         }
-        // A transfer that was resumed has counted its own bytes only.
-        guard body.count <= request.limits.responseBytes else {
-            throw NetworkError.responseTooLarge(limit: request.limits.responseBytes)
+    }
+
+    // MARK: - The body
+
+    private func body(
+        of answer: Answer, _ request: TransportRequest, _ redirects: Int,
+        _ onProgress: @escaping @Sendable (DownloadProgress) -> Void
+    ) async throws -> LoadedBody {
+        let (head, range) = (answer.head, ContentRange(answer.head.headers["Content-Range"]))
+        let total = head.isCompressed ? nil : (range?.total ?? answer.partial?.total ?? head.contentLength)
+        let expected = total.map { Int(clamping: $0) }
+        answer.exchange.accept(after: answer.partial?.data) {
+            onProgress(DownloadProgress(received: $0, expected: expected))
         }
-        if let reason = check.refusal(of: head, body: body) {
+        let (data, metrics): (Data, TransferMetrics)
+        do {
+            (data, metrics) = try await answer.exchange.body()
+            try verify(data, answer, range, request)
+        } catch {
+            keepBeginning(answer, request, error)
+            throw error
+        }
+        if let reason = check.refusal(of: head, body: data) {
             throw NetworkError.responseRefused(url: head.url, reason: reason)
         }
         var freshness = Freshness(head, requested: answer.requested, received: clock.now / 1_000_000)
         freshness.isPrivate = Freshness.isPrivate(head, for: request)
         return LoadedBody(
-            data: body, head: head, metrics: answer.response.metrics, redirects: redirects, freshness: freshness)
+            data: try await changed(data, head, request), head: head, metrics: metrics, redirects: redirects,
+            freshness: freshness)
+    }
+
+    /// Verifies that a body is as long as its head says, where the transport has not.
+    private func verify(
+        _ data: Data, _ answer: Answer, _ range: ContentRange?, _ request: TransportRequest
+    ) throws {
+        // A resumed transfer has counted its own bytes only.
+        guard data.count <= request.limits.responseBytes else {
+            throw NetworkError.responseTooLarge(limit: request.limits.responseBytes)
+        }
+        guard answer.head.status == 206, request.headers["Range"] == nil, let range else { return }
+        let (received, end) = (Int64(data.count), range.last + 1)
+        guard received <= end else { throw NetworkError.invalidResponse("it is longer than its Content-Range") }
+        let total = range.total ?? answer.partial?.total ?? end
+        guard received == total else { throw NetworkError.truncatedBody(received: received, expected: total) }
+    }
+
+    /// Keeps the beginning of a body that ended early.
+    private func keepBeginning(_ answer: Answer, _ request: TransportRequest, _ error: any Error) {
+        switch error as? NetworkError {
+        // The same would happen the next time.
+        case .responseTooLarge, .invalidResponse: return
+        default: break
+        }
+        guard request.isResumable,
+            let kept = PartialBody(answer.head, answer.exchange.arrived, continuing: answer.partial)
+        else { return }
+        partials.keep(kept, for: MergeKey(request))
+    }
+
+    private func changed(_ data: Data, _ head: ResponseHead, _ request: TransportRequest) async throws -> Data {
+        guard let hooks else { return data }
+        guard let changed = await hooks.didDownload(data, from: head, for: request) else {
+            throw NetworkError.responseRefused(url: head.url, reason: "a hook gave no data")
+        }
+        return changed
     }
 }
 
@@ -164,8 +209,75 @@ extension TransportRequest {
         headers["If-None-Match"] != nil || headers["If-Modified-Since"] != nil
     }
 
-    /// Whether the rest of its answer could be asked for, if it broke off.
+    /// Whether the rest of its answer could be requested, if that is interrupted.
     fileprivate var isResumable: Bool {
         method == "GET" && body == nil && headers["Range"] == nil && !isConditional
+    }
+}
+
+/// The result of a whole load, through redirects and challenges. An object, since all waiters of the load hold it.
+package final class LoadedBody: Sendable {
+    package let data: Data
+    package let head: ResponseHead
+    package let metrics: TransferMetrics
+    package let redirects: Int
+    package let freshness: Freshness
+
+    package init(data: Data, head: ResponseHead, metrics: TransferMetrics, redirects: Int, freshness: Freshness) {
+        self.data = data
+        self.head = head
+        self.metrics = metrics
+        self.redirects = redirects
+        self.freshness = freshness
+    }
+}
+
+/// Merges loads from servers.
+package typealias DownloadMerger = LoadMerger<MergeKey, LoadedBody>
+
+extension DownloadMerger {
+    /// Joins the transfer of a request. The waiter gets a ``DownloadResult`` of the processor's type of value.
+    ///
+    /// - Parameter url: the URL that was asked for, which ``ImageDownloader/cancel(url:)`` matches besides the request's.
+    package func join<Value>(
+        _ request: TransportRequest, for url: URL, _ priority: TransferPriority,
+        _ processor: DownloadProcessor<Value>, _ options: DownloadOptions, _ task: DownloadTask?, by loader: Loader
+    ) -> LoadWaiter<MergeKey, LoadedBody> {
+        let waiter = LoadWaiter(self)
+        let callbacks =
+            options.onProgress.map {
+                Callbacks(waiter, CallbackLane(options.callbackQueue, isOrdered: true), onProgress: $0)
+            } ?? Callbacks(waiter)
+        load(waiter.token, request, for: url, priority, processor, options, callbacks, by: loader)
+        task?.follow(self, waiter.token, leaves: false)
+        return waiter
+    }
+
+    /// Joins the transfer of a request.
+    package func load<Value>(
+        _ token: State.Token, _ request: TransportRequest, for url: URL, _ priority: TransferPriority,
+        _ processor: DownloadProcessor<Value>, _ options: DownloadOptions, _ callbacks: Callbacks, by loader: Loader
+    ) {
+        join(
+            token, MergeKey(request, RedirectRules.Identity(options)), priority,
+            ProcessorKey(processor.identifier, Value.self),
+            alias: request.url == url ? nil : url.withoutFragment, callbacks,
+            load: {
+                let rules = loader.redirects.with(options)
+                return { try await loader.load(request, rules, control: $0, onProgress: $1) }
+            },
+            job: {
+                Job(queue: options.processingQueue) { body in
+                    LoadOutcome { DownloadResult(try processor.process(body.data, body.head), body) }
+                }
+            })
+    }
+}
+
+extension DownloadResult {
+    fileprivate init(_ value: Value, _ body: LoadedBody) {
+        self.init(
+            value: value, originalData: body.data, response: body.head, metrics: body.metrics,
+            redirects: body.redirects, freshness: body.freshness)
     }
 }

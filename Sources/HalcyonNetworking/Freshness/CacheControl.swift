@@ -1,4 +1,4 @@
-/// What `Cache-Control` says to a cache of one user (RFC 9111, 5.2.2; RFC 5861; RFC 8246).
+/// The directives of `Cache-Control` for a cache of one user (RFC 9111, 5.2.2; RFC 5861; RFC 8246).
 public struct CacheControl: Sendable, Hashable {
     /// How many seconds the answer is fresh.
     public var maxAge: Int64?

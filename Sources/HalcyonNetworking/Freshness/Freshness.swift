@@ -1,37 +1,37 @@
-/// Until when an answer may be used, and how; kept with what was answered (RFC 9111, 4.2).
+/// The freshness of an answer, which is kept with its data (RFC 9111, 4.2).
 ///
 /// All times are seconds since 1970 on this machine's clock.
 public struct Freshness: Sendable, Hashable, Codable {
-    /// Whether it may be kept at all.
+    /// Whether it may be stored.
     public var isStorable: Bool
-    /// Until when it may be used without asking.
+    /// The time until which it may be used without asking the server.
     public var freshUntil: Int64
-    /// Until when it may be used while a fresh one is fetched.
+    /// The time until which it may be used while a fresh one is loaded.
     public var staleWhileRevalidateUntil: Int64
-    /// Until when it may be used where the server fails.
+    /// The time until which it may be used if the server fails.
     public var staleIfErrorUntil: Int64
-    /// Whether it may not be used at all, once stale, without asking.
+    /// Whether it must not be used, once stale, without asking the server.
     public var mustRevalidate: Bool
-    /// What to ask by.
+    /// The validators by which to ask the server.
     public var validators: Validators
     /// Whether the response may be served to its user only: it is `private`, authorised, or varies with what the request says of
     /// its sender; see ``isPrivate(_:for:)``. Default: `false`.
     public var isPrivate = false
 
-    /// What an answer says.
+    /// Creates the freshness that an answer states.
     ///
     /// - Parameters:
     ///   - requested: when the request was sent.
     ///   - received: when the answer came.
-    ///   - heuristic: for answers that do not say how long they are fresh: which part of the time since they were changed
-    ///     (RFC 9111, 4.2.2 names a tenth), at most a day. 0, the default, takes them for stale at once.
+    ///   - heuristic: the lifetime of answers that state none, as a fraction of the time since their last change, at most a day.
+    ///     RFC 9111, 4.2.2, names a tenth. 0, the default, makes them stale at once.
     public init(_ head: ResponseHead, requested: Int64, received: Int64, heuristic: Double = 0) {
         let control = CacheControl(head.headers)
         validators = Validators(head)
         isStorable = !control.noStore && head.headers["Vary"]?.contains("*") != true
         mustRevalidate = control.mustRevalidate || control.noCache
         let lifetime = control.noCache ? 0 : Self.lifetime(head, control, received, heuristic)
-        // How old it was when it came: as the caches on the way say, or as the clocks differ (4.2.3).
+        // Its age on arrival: as caches on the way state, or as the clocks differ (4.2.3).
         let sent = HTTPDate.seconds(head.headers["Date"], now: received) ?? received
         let aged = head.headers["Age"].flatMap { Int64($0) }.map { min(max($0, 0), 2_147_483_648) } ?? 0
         let age = max(max(received - sent, 0), aged + max(received - requested, 0))
@@ -40,7 +40,7 @@ public struct Freshness: Sendable, Hashable, Codable {
         staleIfErrorUntil = mustRevalidate ? freshUntil : freshUntil + (control.staleIfError ?? 0)
     }
 
-    /// What is known after a `304 Not Modified`: what that answer says, and what it is silent about as before.
+    /// Returns the freshness after a `304 Not Modified`: as that answer states, with fields that it lacks as before.
     public func refreshed(by head: ResponseHead, requested: Int64, received: Int64, heuristic: Double = 0) -> Freshness
     {
         var head = head
@@ -52,14 +52,14 @@ public struct Freshness: Sendable, Hashable, Codable {
         return refreshed
     }
 
-    /// How long an answer is fresh, from when it was sent.
+    /// The seconds from its sending for which an answer is fresh.
     private static func lifetime(
         _ head: ResponseHead, _ control: CacheControl, _ received: Int64, _ heuristic: Double
     ) -> Int64 {
         if let maxAge = control.maxAge { return maxAge }
         let sent = HTTPDate.seconds(head.headers["Date"], now: received) ?? received
         if let expires = head.headers["Expires"] {
-            // What is no date, as 0, has passed (5.3).
+            // An invalid date, as 0, has passed (5.3).
             return max((HTTPDate.seconds(expires, now: received) ?? sent) - sent, 0)
         }
         guard heuristic > 0, let changed = HTTPDate.seconds(head.headers["Last-Modified"], now: received),

@@ -1,23 +1,22 @@
-/// What a cache does with an entry that it has.
+/// The decision about a cached entry.
 public enum FreshnessDecision: Sendable, Hashable {
     /// Use it.
     case use
-    /// Use it, and ask the server meanwhile.
+    /// Use it, and ask the server in the background.
     case useAndRevalidate
-    /// Ask the server, by the validators if there are any, and use it if nothing has changed.
+    /// Ask the server first, by the validators if there are any, and use it if nothing has changed.
     case revalidate
 }
 
-/// How much a cache heeds what servers say of freshness.
+/// The degree to which a cache follows the freshness that servers state.
 public struct FreshnessPolicy: Sendable, Hashable {
-    /// Whether it heeds it at all. Without, as image caches usually do, what is there is used until it expires by the cache's
-    /// own rules.
+    /// Whether it follows it at all. If not, as in most image caches, an entry is used until it expires by the cache's own rules.
     public var honoursServer: Bool
-    /// Whether a stale entry is used while a fresh one is fetched, for so many seconds beyond what the server allows itself;
-    /// `nil` leaves it to the server.
+    /// The seconds for which a stale entry is used while a fresh one is loaded, if that is more than the server allows; `nil` leaves it
+    /// to the server.
     public var staleWhileRevalidate: Int64?
 
-    /// A policy.
+    /// Creates a policy.
     public init(honoursServer: Bool = true, staleWhileRevalidate: Int64? = nil) {
         self.honoursServer = honoursServer
         self.staleWhileRevalidate = staleWhileRevalidate

@@ -1,43 +1,64 @@
-/// What a server can be asked by, whether what it sent is still so.
+/// The validators of an answer, by which a server can be asked whether the answer is still current.
 public struct Validators: Sendable, Hashable, Codable {
     /// The entity tag, with its quotes and, if it is a weak one, `W/` before them.
     public var etag: String?
-    /// When it was changed last, as the server wrote it.
+    /// The time of the last change, as the server wrote it.
     public var lastModified: String?
-    /// When the answer was sent, as the server wrote it.
+    /// The time at which the answer was sent, as the server wrote it.
     var date: String?
 
-    /// Validators as they are.
+    /// Creates validators of these values.
     public init(etag: String? = nil, lastModified: String? = nil) {
         self.etag = etag
         self.lastModified = lastModified
     }
 
-    /// Those of an answer.
+    /// Creates the validators of an answer; malformed ones are ignored.
     public init(_ head: ResponseHead) {
         etag = head.headers["ETag"].flatMap { Self.isTag($0) ? $0 : nil }
         lastModified = head.headers["Last-Modified"].flatMap { HTTPDate.seconds($0) == nil ? nil : $0 }
         date = head.headers["Date"]
     }
 
-    /// Whether there are none, so that a server cannot be asked.
+    /// Whether there are none, so that the server cannot be asked.
     public var isEmpty: Bool { etag == nil && lastModified == nil }
 
-    /// Adds to a request that it need not be answered if nothing has changed.
+    /// Makes a request conditional: the server answers `304 Not Modified` if nothing has changed.
     public func apply(to request: inout TransportRequest) {
         request.headers["If-None-Match"] = etag
-        // RFC 9110, 13.1.3: it is ignored beside a tag; one that is there serves older caches on the way.
+        // RFC 9110, 13.1.3: ignored beside a tag, but older caches between here and the server use it.
         request.headers["If-Modified-Since"] = lastModified
     }
 
-    /// What `If-Range` may carry: a strong tag, or a date of change at least a second before that of the answer (RFC 9110,
-    /// 8.8.2.2: within a second there may have been two changes).
-    var ifRange: String? {
-        if let etag { return etag.hasPrefix("W/") ? nil : etag }
-        guard let changed = HTTPDate.seconds(lastModified), let sent = HTTPDate.seconds(date), sent > changed else {
-            return nil
+    /// A strong validator: two answers that have the same one have the same bytes.
+    enum Strong: Sendable, Hashable {
+        case etag(String)
+        case lastModified(String)
+
+        /// The value for `If-Range`.
+        var text: String {
+            switch self {
+            case .etag(let text), .lastModified(let text): text
+            }
         }
-        return lastModified
+
+        /// Whether an answer has the same validator.
+        func isCarried(by head: ResponseHead) -> Bool {
+            switch self {
+            case .etag(let tag): head.headers["ETag"] == tag
+            case .lastModified(let date): head.headers["Last-Modified"] == date
+            }
+        }
+    }
+
+    /// The strong validator that `If-Range` may carry: a strong tag. If there is no tag, a date of change at least a second before
+    /// the answer's date (RFC 9110, 8.8.2.2), since within one second there may have been two changes.
+    var strong: Strong? {
+        if let etag { return etag.hasPrefix("W/") ? nil : .etag(etag) }
+        guard let lastModified, let changed = HTTPDate.seconds(lastModified), let sent = HTTPDate.seconds(date),
+            sent > changed
+        else { return nil }
+        return .lastModified(lastModified)
     }
 
     private static func isTag(_ text: String) -> Bool {

@@ -2,19 +2,23 @@ import Foundation
 import HalcyonSupport
 import Synchronization
 
-/// Does what ``MergingState`` says: starts and ends loads, lets processors work, answers who waits. What is loaded, from wherever it
-/// is, is a `Body`.
+/// Performs the actions of ``MergingState``: starts and cancels loads, runs processors, answers waiters. A load, from whatever
+/// source, produces a `Body`.
 ///
-/// Events come from any thread. What is to be done for them waits in a list that one thread at a time works off, in order,
-/// without the lock: so that a load is never cancelled before it is started, and whoever is called may call back.
+/// Events come from any thread. Their actions wait in a list that one thread at a time works off in order, without the lock, so
+/// that a load is never cancelled before it is started.
+///
+/// No code of a caller runs in that loop or in the lock. Completions, progress listeners and processors run on their queues, which
+/// the loop only enqueues to (see ``CallbackLane``). A callback may therefore block, cancel loads or wait for another load without
+/// delaying other loads.
 package final class LoadMerger<Key: Hashable & Sendable, Body: Sendable>: Sendable {
     package typealias State = MergingState<Key, ProcessorKey>
 
-    /// Brings the body; tells of its progress, and can be told how urgent it is.
+    /// Produces the body, reports progress, and takes changes of its priority from its control.
     package typealias Load =
         @Sendable (TransferControl, @escaping @Sendable (DownloadProgress) -> Void) async throws -> Body
 
-    /// What a processor does, and where.
+    /// The work of a processor, and its queue.
     package struct Job: Sendable {
         package let queue: CallbackQueue
         package let process: @Sendable (Body) -> any LoadOutcomeOfAnyKind
@@ -25,19 +29,66 @@ package final class LoadMerger<Key: Hashable & Sendable, Body: Sendable>: Sendab
         }
     }
 
+    /// What a waiter is called with.
+    package struct Callbacks: Sendable {
+        private let progressLane: CallbackLane?
+        private let completionLane: CallbackLane?
+        private let onProgress: (@Sendable (DownloadProgress) -> Void)?
+        private let complete: @Sendable (LoadAnswer) -> Void
+
+        /// The callbacks of a user, both on one lane. `complete` is called once, after all progress.
+        package init(
+            _ lane: CallbackLane, onProgress: (@Sendable (DownloadProgress) -> Void)? = nil,
+            complete: @escaping @Sendable (LoadAnswer) -> Void
+        ) {
+            (progressLane, completionLane) = (lane, lane)
+            self.onProgress = onProgress
+            self.complete = complete
+        }
+
+        /// The callbacks of a waiter that waits in a task. It is resumed within the loop, except that progress which goes through a
+        /// queue of its own lane comes before.
+        package init(
+            _ waiter: LoadWaiter<Key, Body>, _ lane: CallbackLane? = nil,
+            onProgress: (@Sendable (DownloadProgress) -> Void)? = nil
+        ) {
+            progressLane = lane
+            completionLane = lane?.isIndirect == true ? lane : nil
+            self.onProgress = onProgress
+            complete = waiter.complete
+        }
+
+        fileprivate var listener: Listener? {
+            guard let progressLane, let onProgress else { return nil }
+            return Listener(lane: progressLane, call: onProgress)
+        }
+
+        fileprivate func answer(_ answer: LoadAnswer) {
+            guard let completionLane else { return complete(answer) }
+            completionLane.execute { [complete] in complete(answer) }
+        }
+    }
+
     private struct Waiter {
-        let complete: @Sendable (LoadAnswer) -> Void
-        /// The transfer whose progress it is told of.
+        let callbacks: Callbacks
+        /// A name besides the key, by which its load can be cancelled.
+        let alias: String?
+        /// The transfer whose progress the waiter receives.
         let listensTo: State.TransferID?
     }
 
-    /// One load and what comes of it.
+    fileprivate struct Listener {
+        let lane: CallbackLane
+        let call: @Sendable (DownloadProgress) -> Void
+    }
+
+    /// One load and its results.
     private struct Run {
         let load: Load
         let control: TransferControl
         var task: Task<Void, Never>?
         var jobs: [ProcessorKey: Job] = [:]
-        var listeners: [State.Token: @Sendable (DownloadProgress) -> Void] = [:]
+        var listeners: [State.Token: Listener] = [:]
         var loaded: Result<Body, any Error>?
         var outcomes: [ProcessorKey: any LoadOutcomeOfAnyKind] = [:]
     }
@@ -65,18 +116,18 @@ package final class LoadMerger<Key: Hashable & Sendable, Body: Sendable>: Sendab
 
     // MARK: - Events
 
-    /// A number for a waiter to come.
+    /// A number for a new waiter.
     package func newToken() -> State.Token { lastToken.wrappingAdd(1, ordering: .relaxed).newValue }
 
-    /// A waiter comes; `complete` is called once.
+    /// Adds a waiter, which is answered once.
     ///
     /// - Parameters:
-    ///   - load: brings the body, asked for if this is the first waiter of the key.
-    ///   - job: what the processor does, asked for if it is the first of its kind for the load.
+    ///   - alias: a name besides the key, for ``cancelAll(where:orAlias:)``.
+    ///   - load: makes the load if this is the first waiter of the key. It is called in the lock and must not call code of a user.
+    ///   - job: makes the processor's work if it is the first of its kind for the load, under the same rule.
     package func join(
         _ token: State.Token, _ key: Key, _ priority: TransferPriority, _ processor: ProcessorKey,
-        onProgress: (@Sendable (DownloadProgress) -> Void)?, load: () -> Load, job: () -> Job,
-        complete: @escaping @Sendable (LoadAnswer) -> Void
+        alias: String? = nil, _ callbacks: Callbacks, load: () -> Load, job: () -> Job
     ) {
         take { core in
             guard let joined = core.merging.join(token, key, processor, priority) else { return [] }
@@ -85,23 +136,31 @@ package final class LoadMerger<Key: Hashable & Sendable, Body: Sendable>: Sendab
                 core.runs[id] = Run(load: load(), control: TransferControl(priority: priority))
             }
             if joined.isNewProcessor { core.runs[id]?.jobs[processor] = job() }
-            if let onProgress { core.runs[id]?.listeners[token] = onProgress }
-            core.waiters[token] = Waiter(complete: complete, listensTo: onProgress == nil ? nil : id)
+            let listener = callbacks.listener
+            if let listener { core.runs[id]?.listeners[token] = listener }
+            core.waiters[token] = Waiter(callbacks: callbacks, alias: alias, listensTo: listener == nil ? nil : id)
             return joined.actions
         }
     }
 
-    /// A waiter leaves; nothing, if it is not there.
+    /// Removes a waiter, if it is there.
     package func leave(_ token: State.Token) { take { $0.merging.handle(.leave(token)) } }
 
-    /// A waiter is more or less urgent.
+    /// Changes the priority of a waiter.
     package func setPriority(_ token: State.Token, _ priority: TransferPriority) {
         take { $0.merging.handle(.setPriority(token, priority)) }
     }
 
-    /// All waiters of the keys that are picked leave.
-    package func cancelAll(where picks: (Key) -> Bool) {
-        take { core in core.merging.tokens(where: picks).flatMap { core.merging.handle(.leave($0)) } }
+    /// Removes all waiters whose keys are picked, or that have this alias. O(waiters).
+    package func cancelAll(where picks: (Key) -> Bool, orAlias alias: String? = nil) {
+        take { core in
+            var tokens = core.merging.tokens(where: picks)
+            if let alias {
+                let named = core.waiters.filter { $0.value.alias == alias }.keys
+                tokens = Set(tokens).union(named).sorted()
+            }
+            return tokens.flatMap { core.merging.handle(.leave($0)) }
+        }
     }
 
     private func finished(_ id: State.TransferID, _ result: Result<Body, any Error>) {
@@ -122,12 +181,14 @@ package final class LoadMerger<Key: Hashable & Sendable, Body: Sendable>: Sendab
     }
 
     private func progressed(_ id: State.TransferID, _ progress: DownloadProgress) {
-        for listener in core.withLock({ Array($0.runs[id]?.listeners.values ?? [:].values) }) { listener(progress) }
+        for listener in core.withLock({ Array($0.runs[id]?.listeners.values ?? [:].values) }) {
+            listener.lane.execute { [call = listener.call] in call(progress) }
+        }
     }
 
     // MARK: - Actions
 
-    /// Takes an event in, and works off what is to be done unless another thread does.
+    /// Takes an event in, and works off its actions unless another thread does.
     private func take(_ event: (inout Core) -> [State.Action]) {
         var work = core.withLock { core -> [State.Action] in
             core.pending += event(&core)
@@ -150,10 +211,7 @@ package final class LoadMerger<Key: Hashable & Sendable, Body: Sendable>: Sendab
         case .start(let id, _, _): start(id)
         case .setPriority(let id, let priority):
             core.withLock { $0.runs[id]?.control }?.setPriority(priority)
-        case .cancel(let id):
-            let run = core.withLock { $0.runs.removeValue(forKey: id) }
-            run?.control.cancel()
-            run?.task?.cancel()
+        case .cancel(let id): cancel(id)
         case .process(let id, let processor): process(id, processor)
         case .deliver(let tokens, let id, let processor):
             let outcome = core.withLock { $0.runs[id]?.outcomes[processor] }
@@ -162,7 +220,8 @@ package final class LoadMerger<Key: Hashable & Sendable, Body: Sendable>: Sendab
             guard case .failure(let error)? = core.withLock({ $0.runs[id]?.loaded }) else { return }
             answer(tokens, .failure(error))
         case .cancelled(let token): answer([token], .failure(NetworkError.cancelled))
-        case .forget(let id): core.withLock { _ = $0.runs.removeValue(forKey: id) }
+        // What a run holds is destroyed outside the lock, since that may call code of a user.
+        case .forget(let id): _ = core.withLock { $0.runs.removeValue(forKey: id) }
         }
     }
 
@@ -180,10 +239,17 @@ package final class LoadMerger<Key: Hashable & Sendable, Body: Sendable>: Sendab
         core.withLock { $0.runs[id]?.task = task }
     }
 
+    private func cancel(_ id: State.TransferID) {
+        guard let run = core.withLock({ $0.runs.removeValue(forKey: id) }) else { return }
+        run.control.cancel()
+        // The cancellation handlers of a provider or a delegate run within this call.
+        if let task = run.task { DispatchQueue.global(qos: .userInitiated).async { task.cancel() } }
+    }
+
     private func process(_ id: State.TransferID, _ processor: ProcessorKey) {
         guard let job = core.withLock({ $0.runs[id]?.jobs[processor] }) else { return }
-        job.queue.execute { [self] in
-            // Nobody waits any more, if it is gone.
+        CallbackLane(job.queue, isOrdered: false).execute { [self] in
+            // The run is gone if no waiter is left.
             guard case .success(let body)? = core.withLock({ $0.runs[id]?.loaded }) else { return }
             processed(id, processor, job.process(body))
         }
@@ -197,6 +263,42 @@ package final class LoadMerger<Key: Hashable & Sendable, Body: Sendable>: Sendab
                 return waiter
             }
         }
-        for waiter in waiters { waiter.complete(answer) }
+        for waiter in waiters { waiter.callbacks.answer(answer) }
+    }
+}
+
+/// A queue for callbacks to which a block can be handed without running it, or any other code of a user, in the call.
+///
+/// Blocks for a `DispatchQueue` and the main queue go there directly, and so keep their order. Blocks for ``CallbackQueue/untouch``
+/// and ``CallbackQueue/custom(_:)`` go to a global concurrent queue first, one for each waiter, so that one that blocks delays no
+/// other. That queue has a bounded number of threads (64 on most systems): more callbacks than that must not block at once.
+package struct CallbackLane: Sendable {
+    private let queue: DispatchQueue
+    private let execute: (@Sendable (@escaping @Sendable () -> Void) -> Void)?
+    /// Whether blocks go through a queue of this lane before they run.
+    package let isIndirect: Bool
+
+    /// Creates the lane of a queue.
+    ///
+    /// - Parameter isOrdered: whether the blocks of an indirect lane run one after another, in the order of the calls.
+    package init(_ queue: CallbackQueue, isOrdered: Bool) {
+        switch queue {
+        case .mainAsync, .mainCurrentOrAsync: (self.queue, execute, isIndirect) = (.main, nil, false)
+        case .dispatch(let queue): (self.queue, execute, isIndirect) = (queue, nil, false)
+        case .untouch: (self.queue, execute, isIndirect) = (Self.own(isOrdered), nil, true)
+        case .custom(let custom): (self.queue, execute, isIndirect) = (Self.own(isOrdered), custom, true)
+        }
+    }
+
+    private static func own(_ isOrdered: Bool) -> DispatchQueue {
+        isOrdered
+            ? DispatchQueue(label: "halcyon.callbacks", target: .global(qos: .userInitiated))
+            : .global(qos: .userInitiated)
+    }
+
+    /// Hands a block to the queue and returns.
+    package func execute(_ block: @escaping @Sendable () -> Void) {
+        guard let execute else { return queue.async(execute: block) }
+        queue.async { execute(block) }
     }
 }

@@ -1,14 +1,14 @@
 import Synchronization
 
-/// One who has joined a load of a ``LoadMerger`` and is to wait for it in a task.
+/// A waiter of a ``LoadMerger`` that waits in a task.
 ///
-/// It joins before its task suspends, so that nothing of what it joins with has to outlast that; and it is the one object that waiting
-/// takes: the merger's completion, and where the continuation is.
+/// It joins before its task suspends, so that nothing that it joins with has to outlive the suspension. It is the only object that
+/// waiting allocates: it is the merger's completion, and holds the continuation.
 package final class LoadWaiter<Key: Hashable & Sendable, Body: Sendable>: Sendable {
     private enum State {
         case begun
-        /// Unsafe is: resumed twice or never. It is resumed by whoever takes it out of here, which only the one answer does that the
-        /// merger gives each waiter; if that came before, at once, and it is never in here.
+        /// An unsafe continuation must be resumed exactly once. The merger answers each waiter once, and only that answer takes the
+        /// continuation out of the state. An answer that came first resumes it at once, and the state never holds it.
         case waiting(UnsafeContinuation<LoadAnswer, Never>)
         case answered(LoadAnswer)
         case resumed
@@ -23,7 +23,7 @@ package final class LoadWaiter<Key: Hashable & Sendable, Body: Sendable>: Sendab
         token = merger.newToken()
     }
 
-    /// The answer has come.
+    /// Takes the answer.
     package func complete(_ answer: LoadAnswer) {
         let continuation = state.withLock { state -> UnsafeContinuation<LoadAnswer, Never>? in
             switch state {
@@ -38,7 +38,7 @@ package final class LoadWaiter<Key: Hashable & Sendable, Body: Sendable>: Sendab
         continuation?.resume(returning: answer)
     }
 
-    /// Waits for the answer, once; it leaves when the task is cancelled, also if that was before.
+    /// Waits for the answer, once. The waiter leaves when the task is cancelled, or was cancelled before.
     package func answer() async -> LoadAnswer {
         await withTaskCancellationHandler {
             await withUnsafeContinuation { continuation in
@@ -51,6 +51,56 @@ package final class LoadWaiter<Key: Hashable & Sendable, Body: Sendable>: Sendab
             }
         } onCancel: {
             merger.leave(token)
+        }
+    }
+}
+
+/// The key of a processor among those of one load: its identifier and its type of value.
+package struct ProcessorKey: Hashable, Sendable {
+    package let identifier: String
+    package let value: ObjectIdentifier
+
+    package init<Value>(_ identifier: String, _ value: Value.Type) {
+        self.identifier = identifier
+        self.value = ObjectIdentifier(value)
+    }
+}
+
+/// The result of a processor's work, one object for all waiters that share it.
+package final class LoadOutcome<Value: Sendable>: LoadOutcomeOfAnyKind {
+    package let result: Result<Value, any Error>
+
+    /// Runs the work.
+    package init(_ work: () throws -> Value) { result = Result { try work() } }
+
+    package var isSuccess: Bool { if case .success = result { true } else { false } }
+}
+
+/// An outcome whose type of value is known to its waiters only.
+package protocol LoadOutcomeOfAnyKind: AnyObject, Sendable {
+    var isSuccess: Bool { get }
+}
+
+/// The answer to a waiter: a ``LoadOutcome`` of its processor's type of value, or the error of the load.
+package enum LoadAnswer: Sendable {
+    case outcome(any LoadOutcomeOfAnyKind)
+    case failure(any Error)
+
+    /// The result for a waiter of this type of value, which is part of the processor's key.
+    package func result<Value: Sendable>(_: Value.Type = Value.self) -> Result<Value, any Error> {
+        switch self {
+        case .failure(let error): .failure(error)
+        case .outcome(let outcome): (outcome as? LoadOutcome<Value>)?.result ?? .failure(NetworkError.cancelled)
+        }
+    }
+
+    /// Returns the same value, copied once, since it may be large.
+    package func value<Value: Sendable>(_: Value.Type = Value.self) throws -> Value {
+        switch self {
+        case .failure(let error): throw error
+        case .outcome(let outcome):
+            guard let outcome = outcome as? LoadOutcome<Value> else { throw NetworkError.cancelled }
+            return try outcome.result.get()
         }
     }
 }

@@ -1,12 +1,13 @@
 import Foundation
 
-/// What makes two requests the same, so that one transfer serves both: all that a server can see of them or that says what may
-/// be accepted from it. Their priorities and limits of time may differ; so may header fields that only trace a request.
+/// The key of a request: requests with equal keys share one transfer. It contains all that a server can see of a request, what may be
+/// accepted from the server, and the rules of redirects. Priorities and timeouts may differ; so may header fields that only trace a
+/// request.
 ///
 /// What carries credentials is part of it: `Authorization`, `Cookie` and every other field, a name and a password, the TLS
 /// settings, the proxy and the peer filter. Two users never share a transfer.
 ///
-/// An object, since it is large and handed around with every event.
+/// An object, since it is large and passed on with every event.
 package final class MergeKey: Hashable, Sendable {
     /// Fields that differ between requests for the same thing, in lower case.
     package static let tracing: Set<String> = ["traceparent", "tracestate", "x-request-id", "x-correlation-id"]
@@ -24,11 +25,16 @@ package final class MergeKey: Hashable, Sendable {
     private let allowedSchemes: Set<String>
     private let partition: String?
     private let peerFilter: PeerFilter
+    private let sensitiveHeaders: Set<String>
+    private let crossOriginHeaders: Set<String>
+    private let redirects: RedirectRules.Identity
 
-    package init(_ request: TransportRequest) {
-        let text = request.url.absoluteString
-        // A fragment is not sent.
-        url = text.contains(byte: UInt8(ascii: "#")) ? String(text.prefix { $0 != "#" }) : text
+    package convenience init(_ request: TransportRequest) { self.init(request, RedirectRules.Identity()) }
+
+    /// - Parameter redirects: the rules of redirects of the load.
+    init(_ request: TransportRequest, _ redirects: RedirectRules.Identity) {
+        url = Self.sent(request.url)
+        self.redirects = redirects
         method = request.method
         headers = request.headers.fields.isEmpty ? [] : Self.normalized(request.headers)
         body = request.body
@@ -41,6 +47,14 @@ package final class MergeKey: Hashable, Sendable {
         allowedSchemes = request.allowedSchemes
         partition = request.mergePartition
         peerFilter = request.peerFilter
+        sensitiveHeaders = request.sensitiveHeaders
+        crossOriginHeaders = request.crossOriginHeaders
+    }
+
+    /// A URL as it is sent: without its fragment.
+    static func sent(_ url: URL) -> String {
+        let text = url.absoluteString
+        return text.contains(byte: UInt8(ascii: "#")) ? String(text.prefix { $0 != "#" }) : text
     }
 
     package static func == (one: MergeKey, other: MergeKey) -> Bool {
@@ -52,15 +66,17 @@ package final class MergeKey: Hashable, Sendable {
                 && one.acceptsCompression == other.acceptsCompression && one.allowedSchemes == other.allowedSchemes
                 && one.partition == other.partition
                 && one.peerFilter == other.peerFilter
+                && one.sensitiveHeaders == other.sensitiveHeaders && one.redirects == other.redirects
+                && one.crossOriginHeaders == other.crossOriginHeaders
     }
 
-    /// Two keys are told apart by what usually differs.
+    /// Hashes what usually differs.
     package func hash(into hasher: inout Hasher) {
         hasher.combine(url)
         if !headers.isEmpty { hasher.combine(headers) }
     }
 
-    /// The fields by their names in lower case, those of one name in their order.
+    /// The fields in the order of their names in lower case; fields of one name stay in their order.
     private static func normalized(_ headers: HeaderFields) -> [HeaderFields.Field] {
         let fields = headers.fields.map { HeaderFields.Field(name: $0.name.lowercased(), value: $0.value) }
             .filter { !tracing.contains($0.name) }
@@ -71,7 +87,7 @@ package final class MergeKey: Hashable, Sendable {
 }
 
 extension String {
-    /// Whether it has a byte, which `memchr` finds many at a time.
+    /// Whether the text contains a byte. `memchr` compares many bytes at a time.
     fileprivate func contains(byte: UInt8) -> Bool {
         utf8.withContiguousStorageIfAvailable { bytes in
             bytes.baseAddress.map { memchr($0, Int32(byte), bytes.count) != nil } ?? false

@@ -1,87 +1,87 @@
-/// Who waits for which transfer: one transfer a key, any number of waiters, each with a priority and a processor.
+/// The waiters of each transfer: one transfer for each key, any number of waiters, each with a priority and a processor.
 ///
-/// Events go in, actions come out; there are no sockets, threads or locks here, and what was loaded is not kept here either.
-/// A waiter, once joined, is answered exactly once: by `deliver`, `fail` or `cancelled`.
+/// Events go in, actions come out. There are no sockets, threads or locks here, and no loaded data.
+/// A waiter that has joined is answered exactly once: by `deliver`, `fail` or `cancelled`.
 ///
-/// - A waiter joins the transfer of its key, whether that is loading or its result is being processed; else one starts.
-/// - A transfer is as urgent as its most urgent waiter.
-/// - Each processor that is waited for runs once a transfer, when the transfer has succeeded.
-/// - When the last waiter leaves, the transfer is cancelled. One that has failed is forgotten: who joins later starts anew.
+/// - A waiter joins the transfer of its key, whether that is loading or its result is being processed; otherwise one starts.
+/// - The priority of a transfer is the highest of its waiters.
+/// - Each processor that has waiters runs once for a transfer, when the transfer has succeeded.
+/// - When the last waiter leaves, the transfer is cancelled. A failed transfer is forgotten: a later waiter starts another one.
 ///
-/// Joining and leaving are O(1) in the waiters and O(p) in the processors of the transfer; an answer is O(n log n) in its waiters, who
-/// are told in the order of their tokens.
+/// Joining and leaving are O(1) in the waiters and O(p) in the processors of the transfer. An answer is O(n log n) in its waiters,
+/// which are answered in the order of their tokens.
 package struct MergingState<Key: Hashable, Processor: Hashable> {
     package typealias Token = UInt64
     package typealias TransferID = UInt64
 
     package enum Event {
-        /// A waiter comes. Its token must be new.
+        /// A waiter joins. Its token must be new.
         case join(Token, Key, Processor, TransferPriority)
-        /// A waiter does not wait any more.
+        /// A waiter leaves.
         case leave(Token)
         /// A waiter's priority changes.
         case setPriority(Token, TransferPriority)
-        /// A transfer has ended, well or not.
+        /// A transfer has ended.
         case finished(TransferID, succeeded: Bool)
-        /// A processor is done with a transfer's result, well or not.
+        /// A processor has processed the result of a transfer.
         case processed(TransferID, Processor, succeeded: Bool)
     }
 
     package enum Action: Equatable {
         /// Start the transfer of a key.
         case start(TransferID, Key, TransferPriority)
-        /// A transfer is more or less urgent now.
+        /// The priority of a transfer has changed.
         case setPriority(TransferID, TransferPriority)
-        /// Nobody waits for a transfer: end it, and what processes its result.
+        /// A transfer has no waiters: cancel it, and the processors of its result.
         case cancel(TransferID)
-        /// Let a processor work on what a transfer has brought.
+        /// Run a processor on the result of a transfer.
         case process(TransferID, Processor)
-        /// Give these waiters what a processor has made, or why it has not.
+        /// Give these waiters the outcome of a processor.
         case deliver([Token], TransferID, Processor)
-        /// Tell these waiters why the transfer has failed.
+        /// Give these waiters the error of a transfer.
         case fail([Token], TransferID)
-        /// Tell this waiter that it has left.
+        /// Give this waiter, which has left, a cancellation.
         case cancelled(Token)
-        /// What a transfer has brought is not needed any more.
+        /// Release the result of a transfer.
         case forget(TransferID)
     }
 
-    /// What joining comes to.
+    /// The result of joining.
     package struct Joined {
-        /// The transfer that is waited for, or that has the answer already.
+        /// The transfer that the waiter has joined.
         package let transfer: TransferID
-        /// Whether its processor is the first of its kind there.
+        /// Whether the transfer had no such processor before.
         package var isNewProcessor = false
         package let actions: [Action]
     }
 
     private struct Waiter {
-        /// Where its transfer is, and where in that its processor.
+        /// The places of its transfer, and of its processor in that.
         let slot: Int
         let work: Int
         var priority: TransferPriority
     }
 
     private var waiters: [Token: Waiter] = [:]
-    /// The transfers, in places that are used again: who knows the place need not search.
+    /// The transfers, in places that are reused, so that a waiter finds its transfer without a search.
     private var slots: [MergedTransfer<Key, Processor>?] = []
     private var freeSlots: [Int] = []
     private var slotOfKey: [Key: Int] = [:]
     private var slotOfID: [TransferID: Int] = [:]
     private var lastID: TransferID = 0
 
-    /// How many wait.
+    /// The number of waiters.
     package var waiterCount: Int { waiters.count }
 
-    /// How many transfers there are, loading or being processed.
+    /// The number of transfers that load or whose results are being processed.
     package var transferCount: Int { slotOfID.count }
 
-    /// The waiters of the keys that a test picks, in their order.
+    /// The waiters of the keys that are picked, in their order.
     package func tokens(where picks: (Key) -> Bool) -> [Token] {
         waiters.filter { slots[$0.value.slot].map { picks($0.key) } ?? false }.keys.sorted()
     }
 
-    /// Takes an event in. What comes out is to be done in its order.
+    /// Handles an event. The actions must be performed in their order.
     package mutating func handle(_ event: Event) -> [Action] {
         switch event {
         case .join(let token, let key, let processor, let priority):
@@ -93,7 +93,7 @@ package struct MergingState<Key: Hashable, Processor: Hashable> {
         }
     }
 
-    /// A waiter comes; `nil` if its token is not new.
+    /// Adds a waiter; `nil` if its token is not new.
     package mutating func join(
         _ token: Token, _ key: Key, _ processor: Processor, _ priority: TransferPriority
     ) -> Joined? {
@@ -181,11 +181,88 @@ package struct MergingState<Key: Hashable, Processor: Hashable> {
         return answer + (isRunning ? [.cancel(id)] : [.forget(id)])
     }
 
-    /// Forgets a transfer, so that who joins later starts another.
+    /// Forgets a transfer, so that a later waiter starts another one.
     private mutating func drop(_ slot: Int) {
         guard let transfer = slots[slot] else { return }
         (slotOfKey[transfer.key], slotOfID[transfer.id]) = (nil, nil)
         slots[slot] = nil
         freeSlots.append(slot)
+    }
+}
+
+/// One transfer of ``MergingState``, and the processors of its waiters.
+struct MergedTransfer<Key, Processor: Equatable> {
+    /// One processor.
+    struct Work {
+        /// `idle`: it has not run, or it has failed.
+        enum Phase { case idle, running, done }
+
+        let processor: Processor
+        var phase = Phase.idle
+        /// Its waiters, and some that have left.
+        private(set) var tokens: [UInt64] = []
+        private var departed = 0
+
+        init(_ processor: Processor) { self.processor = processor }
+
+        fileprivate mutating func add(_ token: UInt64) { tokens.append(token) }
+
+        /// A waiter leaves. Waiters that have left are removed when they are half of the list: O(1), amortised.
+        mutating func left(waits: (UInt64) -> Bool) {
+            departed += 1
+            guard departed > 8, departed * 2 > tokens.count else { return }
+            tokens.removeAll { !waits($0) }
+            departed = 0
+        }
+
+        /// Notes the end of the work; a failure is not remembered. Returns the waiters, and empties their list.
+        mutating func answered(_ succeeded: Bool) -> [UInt64] {
+            defer { (tokens, departed) = ([], 0) }
+            phase = succeeded ? .done : .idle
+            return tokens
+        }
+    }
+
+    let id: UInt64
+    let key: Key
+    var isLoading = true
+    var works: [Work]
+    /// The number of waiters of each priority.
+    var counts = [Int](repeating: 0, count: TransferPriority.allCases.count)
+    /// The priority that was last reported.
+    private var priority: TransferPriority
+
+    init(id: UInt64, key: Key, first processor: Processor, priority: TransferPriority) {
+        self.id = id
+        self.key = key
+        works = [Work(processor)]
+        self.priority = priority
+    }
+
+    var isWaitedFor: Bool { counts.contains { $0 > 0 } }
+
+    /// Returns the place of a processor, which is added if it is new. O(processors).
+    mutating func work(of processor: Processor) -> (index: Int, isNew: Bool) {
+        if let index = works.firstIndex(where: { $0.processor == processor }) { return (index, false) }
+        works.append(Work(processor))
+        return (works.count - 1, true)
+    }
+
+    /// Adds a waiter. Returns whether its processor has to start now.
+    mutating func add(_ token: UInt64, to work: Int, _ priority: TransferPriority) -> Bool {
+        works[work].add(token)
+        counts[priority.rawValue] += 1
+        guard !isLoading, works[work].phase == .idle else { return false }
+        works[work].phase = .running
+        return true
+    }
+
+    /// Returns the priority of the transfer if it has changed and the transfer still loads.
+    mutating func changedPriority() -> TransferPriority? {
+        guard isLoading, let highest = counts.lastIndex(where: { $0 > 0 }),
+            let wanted = TransferPriority(rawValue: highest), wanted != priority
+        else { return nil }
+        priority = wanted
+        return wanted
     }
 }

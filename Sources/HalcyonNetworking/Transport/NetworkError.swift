@@ -28,8 +28,9 @@ public enum NetworkError: Error, Sendable, Equatable {
     case cancelled
     /// The transport was released before the transfer ended.
     case transportClosed
-    /// The response's status is not a success.
-    case invalidStatusCode(Int, url: URL)
+    /// The response's status is not a success. The head has its URL and header fields, such as `Retry-After`; the body was not
+    /// downloaded.
+    case invalidStatusCode(ResponseHead)
     /// The resource has not changed. Only a conditional request ends so.
     case notModified(ResponseHead)
     /// The response check refused the response.
@@ -46,6 +47,8 @@ public enum NetworkError: Error, Sendable, Equatable {
     case tooManyRedirects(limit: Int)
     /// The target of a redirect is not a URL that may be loaded.
     case invalidRedirect(String)
+    /// The server redirected from https to this URL of http; see ``ImageDownloader/Configuration/allowsInsecureRedirects``.
+    case insecureRedirect(URL)
     /// A limit of time has passed.
     case timedOut(Timeout)
     /// The name of the server or the proxy has no address.
@@ -79,7 +82,7 @@ extension NetworkError: CustomStringConvertible {
         case .peerRefused(let address): "The request's filter refuses the server's address \(address)."
         case .cancelled: "The load was cancelled."
         case .transportClosed: "The transport was released before the load ended."
-        case .invalidStatusCode(let status, let url): "\(url.absoluteString) answered with status \(status)."
+        case .invalidStatusCode(let head): "\(head.url.absoluteString) answered with status \(head.status)."
         case .notModified(let head): "\(head.url.absoluteString) has not changed."
         case .responseRefused(let url, let reason): "The answer of \(url.absoluteString) was refused: \(reason)."
         case .truncatedBody(let received, let expected):
@@ -90,6 +93,8 @@ extension NetworkError: CustomStringConvertible {
         case .invalidResponse(let reason): "The bytes received are no valid response: \(reason)."
         case .tooManyRedirects(let limit): "The load was redirected more than \(limit) times."
         case .invalidRedirect(let target): "The load was redirected to '\(target)', which cannot be loaded."
+        case .insecureRedirect(let url):
+            "The server redirected from https to \(url.absoluteString), which is not encrypted."
         case .timedOut(.connect): "There was no connection in time."
         case .timedOut(.idle): "No byte was sent or received for too long."
         case .timedOut(.whole): "The load took too long."
@@ -104,6 +109,9 @@ extension NetworkError: CustomStringConvertible {
 }
 
 extension Error {
-    /// Whether the error reports a cancelled load.
-    package var isCancellation: Bool { self is CancellationError || self as? NetworkError == .cancelled }
+    /// Whether the error says that a load was cancelled: `CancellationError`, ``NetworkError/cancelled`` or `URLError.cancelled`.
+    public var isCancellation: Bool {
+        if self is CancellationError || self as? NetworkError == .cancelled { return true }
+        return (self as? URLError)?.code == .cancelled
+    }
 }

@@ -37,6 +37,22 @@ public struct TransportRequest: Sendable, Hashable {
     /// The addresses that the transport may connect to. Default: any. See ``PeerFilter`` for servers that load URLs of others.
     public var peerFilter = PeerFilter.any
 
+    /// Names of header fields that are never sent on by a redirect to another scheme, host or port, whatever
+    /// ``crossOriginHeaders`` says; empty by default. `Authorization`, `Cookie` and `Proxy-Authorization` need not be named.
+    public var sensitiveHeaders: Set<String> = []
+    /// Names of the only header fields that a redirect to another scheme, host or port keeps. By default ``safeHeaders``. Browsers
+    /// remove `Authorization` alone; here a field of one's own, such as `X-Api-Key`, may be a credential, and its name does not say so.
+    public var crossOriginHeaders = Self.safeHeaders
+
+    /// Names of header fields that carry no credentials: those that negotiate content, name the client, or control caches.
+    public static let safeHeaders: Set<String> = [
+        "Accept", "Accept-Charset", "Accept-Encoding", "Accept-Language", "Cache-Control", "Content-Language",
+        "Content-Type",
+        "DNT", "If-Match", "If-Modified-Since", "If-None-Match", "If-Range", "If-Unmodified-Since", "Pragma", "Range",
+        "Save-Data",
+        "User-Agent",
+    ]
+
     /// One set for all requests, so that comparing two is comparing two references.
     static let webSchemes: Set<String> = ["http", "https"]
 

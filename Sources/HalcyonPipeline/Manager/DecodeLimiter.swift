@@ -79,6 +79,18 @@ public final class DecodeLimiter: Sendable {
 }
 
 extension CallbackQueue {
+    /// Executes a user's block that may block, on a thread that is not of the cooperative pool.
+    ///
+    /// - Parameter queue: where `.untouch` and `.custom` begin; by default a global queue.
+    func offPool(
+        on queue: DispatchQueue = .global(qos: .userInitiated), _ block: @escaping @Sendable () -> Void
+    ) {
+        switch self {
+        case .untouch, .custom: queue.async { execute(block) }
+        case .mainCurrentOrAsync, .mainAsync, .dispatch: execute(block)
+        }
+    }
+
     /// The same queue where it executes blocks later; in place of those that execute them at once, within a call that ends another
     /// block, a global one.
     fileprivate var later: CallbackQueue {

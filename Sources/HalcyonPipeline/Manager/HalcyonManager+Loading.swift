@@ -284,12 +284,12 @@ extension HalcyonManager {
                 return try await lowData(load, other, task)
             }
             let options = limited(load.options).download
-            var request = try downloader.request(for: url, options)
-            var result = try await downloader.download(request, processor(load), options, task)
+            var result = try await downloader.download(url, processor(load), options, task)
             if result.freshness.isPrivate, !result.value.belongs(to: load.context.user) {
-                // The transfer was another user's, and what it has brought may be, too.
-                request.mergePartition = load.context.user
-                result = try await downloader.download(request, processor(load), options, task)
+                // The transfer was another user's, and its response may be, too.
+                var own = options
+                own.mergePartition = load.context.user ?? ""
+                result = try await downloader.download(url, processor(load), own, task)
             }
             return await self.result(load, result.value, result.originalData, result.freshness)
         }

@@ -146,7 +146,7 @@ public final class HalcyonManager: Sendable {
             } catch {
                 result = .failure(error)
             }
-            if let completionHandler { queue.execute { completionHandler(result) } }
+            if let completionHandler { queue.offPool { completionHandler(result) } }
         }
         task.whenCancelled { work.cancel() }
         return task

@@ -94,6 +94,10 @@ public struct ImageOptions: Sendable {
     public var retryStrategy: (any RetryStrategy)?
     /// Changes requests before they are sent. Default: none.
     public var requestModifier: (any AsyncImageDownloadRequestModifier)?
+    /// Decides where a load goes that is redirected. Default: the downloader's handler.
+    public var redirectHandler: (any ImageDownloadRedirectHandler)?
+    /// Whether a redirect from https to http is followed. Default: as the downloader is configured.
+    public var allowsInsecureRedirects: Bool?
     /// The queue of processors. Default: a global queue, whose quality of service is utility for prefetches, else user-initiated.
     public var processingQueue: CallbackQueue?
     /// The queue of progress and completions. Default: `.mainCurrentOrAsync`.
@@ -142,6 +146,8 @@ package struct LoadOptions: Sendable {
     var priority: TransferPriority
     var retryStrategy: (any RetryStrategy)?
     var requestModifier: (any AsyncImageDownloadRequestModifier)?
+    var redirectHandler: (any ImageDownloadRedirectHandler)?
+    var allowsInsecureRedirects: Bool?
     var processingQueue: CallbackQueue
     var callbackQueue: CallbackQueue
     var onProgress: (@Sendable (DownloadProgress) -> Void)?
@@ -179,6 +185,8 @@ package struct LoadOptions: Sendable {
         priority = call.priority ?? (isPrefetch ? .low : base.priority ?? .normal)
         retryStrategy = call.retryStrategy ?? base.retryStrategy
         requestModifier = call.requestModifier ?? base.requestModifier
+        redirectHandler = call.redirectHandler ?? base.redirectHandler
+        allowsInsecureRedirects = call.allowsInsecureRedirects ?? base.allowsInsecureRedirects
         processingQueue =
             call.processingQueue ?? base.processingQueue
             ?? .dispatch(DispatchQueue.global(qos: isPrefetch ? .utility : .userInitiated))
@@ -192,6 +200,8 @@ package struct LoadOptions: Sendable {
         options.priority = priority
         options.retryStrategy = retryStrategy
         options.requestModifier = requestModifier
+        options.redirectHandler = redirectHandler
+        options.allowsInsecureRedirects = allowsInsecureRedirects
         options.processingQueue = processingQueue
         options.callbackQueue = callbackQueue
         options.onProgress = onProgress

@@ -136,13 +136,13 @@ extension ProviderMerger {
             let waiter = LoadWaiter(self)
             join(
                 waiter.token, ProviderKey(provider), options.priority,
-                ProcessorKey(maker.identifier, Provided.self), onProgress: nil,
+                ProcessorKey(maker.identifier, Provided.self), Callbacks(waiter),
                 load: { { _, _ in try await provider.data() } },
                 job: {
                     Job(queue: options.processingQueue) { data in
                         LoadOutcome { Provided(made: try maker.image(of: data), data: data) }
                     }
-                }, complete: waiter.complete)
+                })
             let answer = await waiter.answer()
             if case .failure(let error) = answer { throw error }
             return answer

@@ -24,6 +24,8 @@ public final class ImagePrefetcher: Sendable {
     private let resources: [Resource]
     private let options: ImageOptions?
     private let callbackQueue: CallbackQueue
+    /// Keeps the order of callbacks that have no queue of their own.
+    private let callbacks = DispatchQueue(label: "halcyon.prefetcher", qos: .utility)
     private let maxConcurrent: Int
     private let toMemory: Bool
     private let onProgress: (@Sendable (PrefetchReport) -> Void)?
@@ -62,9 +64,9 @@ public final class ImagePrefetcher: Sendable {
     /// Prefetches; the completion is called once, on the options' queue.
     public func start(completionHandler: (@Sendable (PrefetchReport) -> Void)? = nil) {
         let work = begin()
-        Task.detached { [callbackQueue] in
+        Task.detached { [callbackQueue, callbacks] in
             let report = await work.value
-            if let completionHandler { callbackQueue.execute { completionHandler(report) } }
+            if let completionHandler { callbackQueue.offPool(on: callbacks) { completionHandler(report) } }
         }
     }
 
@@ -84,7 +86,7 @@ public final class ImagePrefetcher: Sendable {
             if let work = state.work { return work }
             // Not this instance, so that letting go of it does not wait for the loads.
             let work = Task.detached {
-                [manager, resources, options, callbackQueue, maxConcurrent, toMemory, onProgress] in
+                [manager, resources, options, callbackQueue, callbacks, maxConcurrent, toMemory, onProgress] in
                 var queue = PrefetchQueue(count: resources.count, limit: maxConcurrent)
                 var report = PrefetchReport()
                 await withTaskGroup(of: (Int, Result<Bool, any Error>).self) { group in
@@ -100,7 +102,7 @@ public final class ImagePrefetcher: Sendable {
                         report.add(resources[number], result)
                         start(queue.ended(isStopped: Task.isCancelled))
                         if let onProgress {
-                            callbackQueue.execute { [report] in onProgress(report) }
+                            callbackQueue.offPool(on: callbacks) { [report] in onProgress(report) }
                         }
                     }
                 }

@@ -116,7 +116,7 @@ struct ManagerFreshnessTests {
         #expect(standIn.image == sample.picture && standIn.cacheType == .memory)
         fixture.clock.advance(by: 2)
         let error = await failure { try await fixture.manager.image(for: server.url("/b"), options: options()) }
-        #expect(error as? NetworkError == .invalidStatusCode(500, url: server.url("/b")))
+        #expect((error as? NetworkError)?.bare == .invalidStatusCode(500, url: server.url("/b")))
         var only = options()
         only.onlyFromCache = true
         #expect(try await fixture.manager.image(for: server.url("/b"), options: only).cacheType == .memory)

@@ -101,6 +101,32 @@ final class FakeTransport: Transport {
     }
 }
 
+/// A transport that answers each request at once with what a closure makes of it, and writes down the requests.
+final class ScriptedTransport: Transport {
+    private struct Ended: Transfer {
+        func cancel() {}
+        func pause() {}
+        func resume() {}
+        func setPriority(_ priority: TransferPriority) {}
+    }
+
+    private let sent = Mutex<[TransportRequest]>([])
+    private let answer: @Sendable (TransportRequest) -> (ResponseHead, Data)
+
+    init(_ answer: @escaping @Sendable (TransportRequest) -> (ResponseHead, Data)) { self.answer = answer }
+
+    var requests: [TransportRequest] { sent.withLock { $0 } }
+
+    func start(_ request: TransportRequest, receiver: any TransferReceiver) -> any Transfer {
+        sent.withLock { $0.append(request) }
+        let (head, body) = answer(request)
+        receiver.received(head)
+        body.withUnsafeBytes { if !$0.isEmpty { receiver.received($0) } }
+        receiver.finished(.success(TransferMetrics()))
+        return Ended()
+    }
+}
+
 private struct FakeTransfer: Transfer {
     let number: Int
     let name: String

@@ -52,12 +52,25 @@ func pattern(_ count: Int, seed: UInt8 = 1) -> [UInt8] {
     }
 }
 
-/// The network error that some work throws; `nil` if it throws none.
+extension NetworkError {
+    /// The error of a status, without header fields.
+    static func invalidStatusCode(_ status: Int, url: URL) -> NetworkError {
+        .invalidStatusCode(ResponseHead(url: url, status: status))
+    }
+
+    /// The error without the header fields of the answer, which differ between servers.
+    var bare: NetworkError {
+        guard case .invalidStatusCode(let head) = self else { return self }
+        return .invalidStatusCode(head.status, url: head.url)
+    }
+}
+
+/// The network error that some work throws, without header fields; `nil` if it throws none.
 func networkError(_ work: () async throws -> some Any) async -> NetworkError? {
     do {
         _ = try await work()
         return nil
     } catch {
-        return error as? NetworkError
+        return (error as? NetworkError)?.bare
     }
 }

@@ -134,6 +134,154 @@ struct ResumeTests {
         #expect(server.visits.map { $0.headers["range"] } == [nil, "bytes=600-", nil])
     }
 
+    @Test("a part is joined to a beginning only if its strong validator and its whole Content-Range agree")
+    func validators() throws {
+        var head = ResponseHead(url: fake("a"), status: 200)
+        head.headers = ["ETag": "\"v1\"", "Accept-Ranges": "bytes", "Content-Length": "1000"]
+        let tagged = try #require(PartialBody(head, Data(count: 400)))
+        head.headers = [
+            "Last-Modified": "Tue, 14 Nov 2023 22:11:40 GMT", "Date": "Tue, 14 Nov 2023 22:11:41 GMT",
+            "Accept-Ranges": "bytes",
+        ]
+        let dated = try #require(PartialBody(head, Data(count: 400)))
+        func isContinued(
+            _ partial: PartialBody, _ range: String?, status: Int = 206,
+            _ change: (inout HeaderFields) -> Void = { _ in }
+        ) -> Bool {
+            var part = ResponseHead(url: fake("a"), status: status)
+            part.headers = [
+                "ETag": "\"v1\"", "Last-Modified": "Tue, 14 Nov 2023 22:11:40 GMT", "Content-Length": "600",
+            ]
+            part.headers["Content-Range"] = range
+            change(&part.headers)
+            return partial.isContinued(by: part)
+        }
+        for partial in [tagged, dated] {
+            #expect(isContinued(partial, "bytes 400-999/1000"))
+            #expect(isContinued(partial, "bytes 400-999/1000") { $0["Content-Length"] = nil })
+            #expect(isContinued(partial, "bytes 400-499/1000") { $0["Content-Length"] = "100" })
+            #expect(isContinued(partial, "bytes 400-999/*"))
+            #expect(!isContinued(partial, "bytes 400-999/1000", status: 200))
+            #expect(!isContinued(partial, "bytes 300-999/1000") { $0["Content-Length"] = "700" })
+            #expect(!isContinued(partial, "bytes 400-999/1000") { $0["Content-Length"] = "500" })
+            #expect(!isContinued(partial, "bytes 400-999/1000") { $0["Content-Encoding"] = "gzip" })
+            #expect(!isContinued(partial, nil))
+        }
+        // The whole is known to have a thousand bytes.
+        #expect(!isContinued(tagged, "bytes 400-999/1001"))
+        #expect(!isContinued(tagged, "bytes 400-1099/*") { $0["Content-Length"] = "700" })
+        for tag in [nil, "\"v2\"", "W/\"v1\""] {
+            #expect(!isContinued(tagged, "bytes 400-999/1000") { $0["ETag"] = tag })
+        }
+        for date in [nil, "Tue, 14 Nov 2023 22:11:41 GMT"] {
+            #expect(!isContinued(dated, "bytes 400-999/1000") { $0["Last-Modified"] = date })
+        }
+        // Weak validators leave nothing to continue.
+        head.headers["Date"] = head.headers["Last-Modified"]
+        #expect(PartialBody(head, Data(count: 400)) == nil)
+        head.headers = ["ETag": "W/\"v1\"", "Accept-Ranges": "bytes"]
+        #expect(PartialBody(head, Data(count: 400)) == nil)
+        // A part that was not requested is no beginning.
+        head = ResponseHead(url: fake("a"), status: 206, headers: ["ETag": "\"v1\"", "Accept-Ranges": "bytes"])
+        #expect(PartialBody(head, Data(count: 400)) == nil)
+    }
+
+    @Test("bytes of two versions are never joined: what is another version is loaded from its first byte")
+    func versions() async throws {
+        let (old, new) = (pattern(1_000), pattern(1_000, seed: 2))
+        // It takes If-Range for a promise to have the same version, which it has not.
+        for headers in [["ETag: \"v2\""], ["ETag: W/\"v1\""], []] {
+            let visits = Mutex(0)
+            let server = try HostileServer { visit in
+                let isFirst = visits.withLock { visits in
+                    visits += 1
+                    return visits == 1
+                }
+                if isFirst {
+                    visit.send(
+                        "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\nETag: \"v1\"\r\nAccept-Ranges: bytes\r\n\r\n")
+                    visit.send(old[..<600])
+                    visit.close()
+                } else if visit.headers["range"] != nil {
+                    visit.answer(
+                        Array(new[600...]), status: "206 Partial Content",
+                        headers: headers + ["Content-Range: bytes 600-999/1000"])
+                } else {
+                    visit.answer(new)
+                }
+            }
+            let downloader = ImageDownloader.test()
+            _ = await networkError { try await downloader.download(server.url("/a")) }
+            #expect(try await Array(downloader.download(server.url("/a")).value) == new)
+            #expect(server.visits.map { $0.headers["range"] } == [nil, "bytes=600-", nil])
+        }
+    }
+
+    @Test(
+        "a part that ends before the whole is an error, whose bytes the next load continues; one not requested is an error"
+    )
+    func parts() async throws {
+        let bytes = pattern(1_000)
+        let server = try HostileServer { visit in
+            let common = ["ETag: \"v1\"", "Accept-Ranges: bytes"]
+            if visit.path == "/unasked" {
+                visit.answer(
+                    Array(bytes[500...]), status: "206 Partial Content",
+                    headers: common + ["Content-Range: bytes 500-999/1000"])
+            } else if visit.path == "/whole" {
+                visit.answer(bytes, status: "206 Partial Content", headers: ["Content-Range: bytes 0-999/1000"])
+            } else if let start = visit.headers["range"].flatMap({ Int($0.dropFirst(6).dropLast()) }) {
+                let end = min(start + 300, 1_000)
+                visit.answer(
+                    Array(bytes[start..<end]), status: "206 Partial Content",
+                    headers: common + ["Content-Range: bytes \(start)-\(end - 1)/1000"])
+            } else {
+                visit.send("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\nETag: \"v1\"\r\nAccept-Ranges: bytes\r\n\r\n")
+                visit.send(bytes[..<200])
+                visit.close()
+            }
+        }
+        let downloader = ImageDownloader.test()
+        for received in [200, 500, 800] {
+            #expect(
+                await networkError { try await downloader.download(server.url("/a")) }
+                    == .truncatedBody(received: Int64(received), expected: 1_000))
+        }
+        #expect(try await Array(downloader.download(server.url("/a")).value) == bytes)
+        #expect(
+            await networkError { try await downloader.download(server.url("/unasked")) }
+                == .invalidResponse("it is a part that was not requested"))
+        #expect(try await Array(downloader.download(server.url("/whole")).value) == bytes)
+    }
+
+    @Test("a beginning outlives an answer that says nothing about it, as 503")
+    func unavailable() async throws {
+        let bytes = pattern(1_000)
+        let visits = Mutex(0)
+        let server = try HostileServer { visit in
+            let number = visits.withLock { visits in
+                visits += 1
+                return visits
+            }
+            let common = "ETag: \"v1\"\r\nAccept-Ranges: bytes\r\n"
+            switch number {
+            case 1:
+                visit.send("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\(common)\r\n")
+                visit.send(bytes[..<200])
+                visit.close()
+            case 2: visit.answer([], status: "503 Busy")
+            default:
+                visit.send("HTTP/1.1 206 Partial Content\r\nContent-Length: 800\r\n\(common)")
+                visit.send("Content-Range: bytes 200-999/1000\r\n\r\n")
+                visit.send(bytes[200...])
+            }
+        }
+        let downloader = ImageDownloader.test()
+        for _ in 0..<2 { _ = await networkError { try await downloader.download(server.url("/a")) } }
+        #expect(try await Array(downloader.download(server.url("/a")).value) == bytes)
+        #expect(server.visits.map { $0.headers["range"] } == [nil, "bytes=200-", "bytes=200-"])
+    }
+
     @Test("beginnings are kept up to their limit, the newest of them")
     func bounded() throws {
         let url = try #require(URL(string: "http://a.example/"))
