@@ -103,47 +103,22 @@ final class BodyCollector: TransferReceiver {
     }
 
     private let state = Mutex(State())
-    private let start: (@Sendable (ResponseHead) -> Data)?
-    private let onBytes: (@Sendable (ResponseHead, Int) -> Void)?
-
-    /// Creates a collector.
-    ///
-    /// - Parameters:
-    ///   - start: returns the beginning of the body, which a resumed load has already.
-    ///   - onBytes: receives the length of the body after each piece.
-    init(
-        startingWith start: (@Sendable (ResponseHead) -> Data)? = nil,
-        onBytes: (@Sendable (ResponseHead, Int) -> Void)? = nil
-    ) {
-        self.start = start
-        self.onBytes = onBytes
-    }
-
-    /// The head and the part of the body that have arrived.
-    var arrived: (head: ResponseHead?, body: Data) { state.withLock { ($0.head, $0.body) } }
-
     /// Sets the completion. To be called before the transfer starts.
     func whenFinished(_ completion: @escaping @Sendable (Result<TransportResponse, NetworkError>) -> Void) {
         state.withLock { $0.completion = completion }
     }
 
     func received(_ head: ResponseHead) {
-        let first = start?(head) ?? Data()
         // Up to 1 MB is reserved for an announced length; beyond, memory follows what arrives.
         let expected = Int(min(head.contentLength ?? 0, 1 << 20))
         state.withLock { state in
             state.head = head
-            state.body = first
-            state.body.reserveCapacity(first.count + expected)
+            state.body.reserveCapacity(expected)
         }
     }
 
     func received(_ bytes: UnsafeRawBufferPointer) {
-        let (head, count) = state.withLock { state in
-            state.body.append(contentsOf: bytes)
-            return (state.head, state.body.count)
-        }
-        if let onBytes, let head { onBytes(head, count) }
+        state.withLock { $0.body.append(contentsOf: bytes) }
     }
 
     func finished(_ result: Result<TransferMetrics, NetworkError>) {
