@@ -11,8 +11,6 @@ final class Exchange: TransferReceiver {
     /// The most bytes of a refused body that are received and dropped, so that the connection can be used again. The transfer of a
     /// longer one is cancelled, which closes an HTTP/1 connection.
     static let drainedBytes = 16 << 10
-    /// How long a refused body may take before its transfer is cancelled, in seconds.
-    static let drainSeconds = 2.0
 
     private enum Phase { case undecided, accepted, refused }
 
@@ -43,10 +41,17 @@ final class Exchange: TransferReceiver {
 
     private let request: TransportRequest
     private let control: TransferControl
+    private let refusedBodyTimeout: Duration
     private let state = Mutex(State())
 
     /// Starts the exchange.
-    init(_ request: TransportRequest, over transport: any Transport, _ control: TransferControl) {
+    ///
+    /// - Parameter refusedBodyTimeout: how long a refused body may take before its transfer is cancelled.
+    init(
+        _ request: TransportRequest, over transport: any Transport, _ control: TransferControl,
+        _ refusedBodyTimeout: Duration
+    ) {
+        self.refusedBodyTimeout = refusedBodyTimeout
         self.request = request
         self.control = control
         let transfer = transport.start(request, receiver: self)
@@ -111,7 +116,8 @@ final class Exchange: TransferReceiver {
         }
         guard let transfer else { return }
         if isLong { return transfer.cancel() }
-        DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + Self.drainSeconds) { [weak self] in
+        let delay = DispatchTimeInterval.microseconds(Int(refusedBodyTimeout.microseconds))
+        DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + delay) { [weak self] in
             guard let self, state.withLock({ $0.result == nil }) else { return }
             transfer.cancel()
         }

@@ -38,6 +38,9 @@ public final class ImageDownloader: Sendable {
         public var hooks: (any DownloadHooks)?
         /// The bytes of interrupted transfers that are kept in memory, so that the next load requests only the rest; 0 keeps none.
         public var resumableBytes = 16 << 20
+        /// How long the short body of a refused answer may take to arrive, so that its connection can be used again; then the transfer
+        /// is cancelled. Default: 2 seconds.
+        public var refusedBodyTimeout = Duration.seconds(2)
         /// Whether Low Data Mode, or something like it, is on; called before each load.
         public var isNetworkConstrained: @Sendable () -> Bool = { false }
 
@@ -70,7 +73,8 @@ public final class ImageDownloader: Sendable {
             redirects: RedirectRules(
                 handler: configuration.redirectHandler, allowsInsecure: configuration.allowsInsecureRedirects),
             responder: configuration.authenticationResponder, check: configuration.responseCheck,
-            hooks: configuration.hooks, partials: PartialBodies(limit: configuration.resumableBytes), clock: clock)
+            hooks: configuration.hooks, partials: PartialBodies(limit: configuration.resumableBytes),
+            refusedBodyTimeout: configuration.refusedBodyTimeout, clock: clock)
     }
 
     /// Loads a URL, and makes a value of its data.

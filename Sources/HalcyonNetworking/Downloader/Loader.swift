@@ -9,6 +9,7 @@ package struct Loader: Sendable {
     let check: any ImageDownloadResponseCheck
     let hooks: (any DownloadHooks)?
     let partials: PartialBodies
+    let refusedBodyTimeout: Duration
     let clock: any CacheClock
 
     /// An answer whose head has arrived.
@@ -98,7 +99,7 @@ package struct Loader: Sendable {
         _ request: TransportRequest, _ control: TransferControl, onFailure: () -> Void
     ) async throws -> Answer {
         let requested = clock.now / 1_000_000
-        let exchange = Exchange(request, over: transport, control)
+        let exchange = Exchange(request, over: transport, control, refusedBodyTimeout)
         do {
             return Answer(exchange: exchange, head: try await exchange.head(), partial: nil, requested: requested)
         } catch {

@@ -107,6 +107,8 @@ public final class ImagePrefetcher: Sendable {
                     }
                 }
                 report.stopped += resources[queue.next...]
+                // The callbacks without a queue of their own have run when the report is there.
+                await withCheckedContinuation { continuation in callbacks.async { continuation.resume() } }
                 return report
             }
             state.work = work
