@@ -1,6 +1,8 @@
 import Foundation
 
-/// What a cache reads the time from, so that a test can set it.
+/// The clock of a cache, which a test can replace.
+///
+/// Its unit, microseconds since 1970, is that of the access log and the policies. Configurations use `Duration` and `Date`.
 public protocol CacheClock: Sendable {
     /// The wall time in microseconds since 1970.
     var now: Int64 { get }
@@ -8,6 +10,14 @@ public protocol CacheClock: Sendable {
     ///
     /// - Throws: `CancellationError` if the task is cancelled before.
     func sleep(microseconds: Int64) async throws
+}
+
+extension Duration {
+    /// The whole microseconds, from 0 to those of a century.
+    package var microseconds: Int64 {
+        let (seconds, attoseconds) = components
+        return min(max(seconds, 0), 3_155_760_000) * 1_000_000 + max(attoseconds, 0) / 1_000_000_000_000
+    }
 }
 
 /// The system's clock.

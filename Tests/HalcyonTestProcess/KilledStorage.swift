@@ -17,7 +17,7 @@ struct KilledStorage {
         let passed = Mutex(0)
         let (life, steps) = (life, steps)
         let disk = try DiskStorage<Data>(
-            config: .init(name: "killed", directory: directory, sizeLimit: 400_000), flushDelay: 0.002,
+            config: .init(name: "killed", directory: directory, sizeLimit: 400_000), flushDelay: .seconds(0.002),
             onStep: { step in
                 guard steps == "any" || steps == step.rawValue else { return }
                 let isLast = passed.withLock { passed in

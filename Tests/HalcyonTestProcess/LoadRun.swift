@@ -26,7 +26,7 @@ struct LoadRun {
         func policyNumber(_ number: Int) -> ConfiguredPolicy { policy[(Int(seed % 64) + number) % policy.count] }
         let rules = ["c1": CategoryRule(costLimit: 30_000, priority: 1), "c2": CategoryRule(isProtected: true)]
         let limits = MemoryStorageConfig(
-            totalCostLimit: 100_000, expiration: .never, cleanInterval: 0.01, categoryRules: rules)
+            totalCostLimit: 100_000, expiration: .never, cleanInterval: .seconds(0.01), categoryRules: rules)
         memory = MemoryStorage(config: limits, configured: policyNumber(0), onRemoval: { _ in })
         disk = try DiskStorage(
             config: .init(name: "disk", directory: directory, sizeLimit: 500_000, categoryRules: rules),

@@ -6,7 +6,7 @@ import HalcyonEviction
 struct MemoryBenchmark {
     let residents = keys(isShort ? 1_000 : 20_000)
     let config = MemoryStorage<Picture>.Config(
-        totalCostLimit: 20_000_000, expiration: .seconds(300), cleanInterval: 0)
+        totalCostLimit: 20_000_000, expiration: .seconds(300), cleanInterval: .zero)
 
     private func filled(_ policy: String, _ limit: Int = 20_000_000) throws -> MemoryStorage<Picture> {
         var config = config

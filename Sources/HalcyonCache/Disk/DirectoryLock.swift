@@ -9,21 +9,21 @@ final class DirectoryLock: Sendable {
 
     /// Locks a directory. If a storage that is closing holds the lock, it waits.
     ///
-    /// - Parameter patience: the maximum wait in seconds.
+    /// - Parameter patience: the maximum time to wait.
     /// - Throws: ``CacheError/directoryInUse(_:)`` or ``CacheError/cannotCreateDirectory(_:underlying:)``.
-    init(_ url: URL, patience: Double = 1) throws {
+    init(_ url: URL, patience: Duration = .seconds(1)) throws {
         descriptor = open(url.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         if descriptor < 0 { throw CacheError.cannotCreateDirectory(url, underlying: SystemError.last) }
         var status = stat()
         fstat(descriptor, &status)
         number = (status.st_dev, status.st_ino)
-        var waited = 0.0
+        var waited = Duration.zero
         while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
             let error = SystemError.last
             if error.code == EINTR { continue }
             if error.code == EWOULDBLOCK && waited < patience {
                 Thread.sleep(forTimeInterval: 0.005)
-                waited += 0.005
+                waited += .milliseconds(5)
                 continue
             }
             // All properties are set, so that `deinit` closes the descriptor.

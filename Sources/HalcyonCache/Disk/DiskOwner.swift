@@ -56,7 +56,7 @@ package final class DiskOwner: Sendable {
     }
 
     /// The microseconds between two attempts to open the directory.
-    static let patience: Int64 = 10_000_000
+    static let retryInterval = Duration.seconds(10)
 
     /// The maximum number of operations that write at a time. More would wait for each other in the file system.
     private static let writerLimit = 2
@@ -66,16 +66,16 @@ package final class DiskOwner: Sendable {
     private let state = Mutex(State())
     private let access: Mutex<Access>
     private let clock: any CacheClock
-    private let open: @Sendable (_ patience: Double) throws -> Storage
+    private let open: @Sendable (_ patience: Duration) throws -> Storage
     private let onFailure: @Sendable (any Error) -> Void
 
     /// Opens a directory.
     ///
     /// - Parameters:
-    ///   - open: opens the storage; waits up to `patience` seconds for another storage that uses the directory.
+    ///   - open: opens the storage; waits up to `patience` for another storage that uses the directory.
     ///   - onFailure: called each time that a later attempt fails.
     init(
-        clock: any CacheClock, open: @escaping @Sendable (_ patience: Double) throws -> Storage,
+        clock: any CacheClock, open: @escaping @Sendable (_ patience: Duration) throws -> Storage,
         onFailure: @escaping @Sendable (any Error) -> Void
     ) {
         (self.clock, self.open, self.onFailure) = (clock, open, onFailure)
@@ -114,7 +114,7 @@ package final class DiskOwner: Sendable {
         let now = clock.now
         let isDue = access.withLock { access in
             guard case .failed(let error, let lastTry, false) = access,
-                now - lastTry >= Self.patience || now < lastTry
+                now - lastTry >= Self.retryInterval.microseconds || now < lastTry
             else { return false }
             access = .failed(error, lastTry: now, isTrying: true)
             return true

@@ -31,7 +31,7 @@ public final class DiskStorage<Value: DataTransformable & Sendable>: Sendable {
     /// may wait, throw or never return.
     package convenience init(
         config: Config, configured policy: ConfiguredPolicy = ConfiguredPolicy(LRU.self),
-        clock: any CacheClock = SystemClock(), flushDelay: Double = 1,
+        clock: any CacheClock = SystemClock(), flushDelay: Duration = .seconds(1),
         onStep: @escaping @Sendable (DiskStep) throws -> Void,
         beforeListing: @escaping @Sendable () throws -> Void = {},
         onRemoval: (@Sendable ([Removal]) -> Void)? = nil
@@ -246,7 +246,7 @@ public final class DiskStorage<Value: DataTransformable & Sendable>: Sendable {
             let result = try change(&state.config)
             let isDue =
                 state.config.limits != before.limits || state.config.categoryRules != before.categoryRules
-            return (result, isDue, state.config.cleaningInterval != before.cleaningInterval)
+            return (result, isDue, state.config.cleanInterval != before.cleanInterval)
         }
         if sweeps { files.sweep() }
         if isDue {

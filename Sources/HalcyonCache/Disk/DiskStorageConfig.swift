@@ -12,9 +12,9 @@ public struct DiskStorageConfig: Sendable {
     /// The maximum bytes of all files on the disk; 0 for no limit. The default is ``defaultSizeLimit``. A lower limit
     /// takes effect at once.
     public var sizeLimit: Int
-    /// The seconds between two removals of expired values; 0 for none. The default is 600. A change starts a new
-    /// interval.
-    public var cleaningInterval: TimeInterval
+    /// The time between two removals of expired values; `.zero` for none. The default is 600 seconds. A change starts
+    /// a new interval.
+    public var cleanInterval: Duration
     /// The expiration of values that are stored without one. The default is 7 days after the last access.
     public var expiration: StorageExpiration
     /// The extension of all files; `nil`, the default, for none.
@@ -33,7 +33,7 @@ public struct DiskStorageConfig: Sendable {
     /// Creates a configuration. By default, values expire a week after the last access.
     public init(
         name: String, directory: URL? = nil, sizeLimit: Int = DiskStorageConfig.defaultSizeLimit,
-        cleaningInterval: TimeInterval = 600, expiration: StorageExpiration = .days(7),
+        cleanInterval: Duration = .seconds(600), expiration: StorageExpiration = .days(7),
         pathExtension: String? = nil, usesHashedFileName: Bool = true, autoExtAfterHashedFileName: Bool = false,
         categoryRules: [String: CategoryRule] = [:],
         cachePathBlock: (@Sendable (_ directory: URL, _ name: String) -> URL)? = nil
@@ -41,7 +41,7 @@ public struct DiskStorageConfig: Sendable {
         self.name = name
         self.directory = directory
         self.sizeLimit = sizeLimit
-        self.cleaningInterval = cleaningInterval
+        self.cleanInterval = cleanInterval
         self.expiration = expiration
         self.pathExtension = pathExtension
         self.usesHashedFileName = usesHashedFileName

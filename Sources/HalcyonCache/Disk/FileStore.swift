@@ -18,7 +18,7 @@ package final class FileStore: Sendable {
     let mutation = Mutex(())
     package let folder: CacheFolder
     let clock: any CacheClock
-    let flushDelay: Double
+    let flushDelay: Duration
     let onRemoval: (@Sendable ([Removal]) -> Void)?
     /// The index database. It is `nil` until the next flush if it could not be opened or failed.
     let database = Mutex<IndexDatabase?>(nil)
@@ -35,13 +35,13 @@ package final class FileStore: Sendable {
     /// Opens a folder, and starts to list it in the background.
     ///
     /// - Parameters:
-    ///   - patience: the maximum seconds to wait for another storage that uses the folder.
+    ///   - patience: the maximum time to wait for another storage that uses the folder.
     ///   - beforeListing: called on the background queue before the listing; a test may wait there.
     /// - Throws: ``CacheError``.
     init(
         config: DiskStorageConfig, policy: ConfiguredPolicy, seed: UInt64, clock: any CacheClock,
         users: UserNumbers = UserNumbers(), prefetches: Bool = false,
-        patience: Double = 1, flushDelay: Double = 1, onStep: @escaping @Sendable (DiskStep) throws -> Void = { _ in },
+        patience: Duration = .seconds(1), flushDelay: Duration = .seconds(1), onStep: @escaping @Sendable (DiskStep) throws -> Void = { _ in },
         beforeListing: @escaping @Sendable () throws -> Void = {},
         onRemoval: (@Sendable ([Removal]) -> Void)? = nil
     ) throws {
@@ -72,12 +72,12 @@ package final class FileStore: Sendable {
 
     /// Starts the periodic removal of expired values in the background, or stops it if the interval is 0.
     func sweep() {
-        guard state.withLock({ $0.config.cleaningInterval > 0 && !$0.isClosed }) else { return sweeper.stop() }
+        guard state.withLock({ $0.config.cleanInterval > .zero && !$0.isClosed }) else { return sweeper.stop() }
         sweeper.start(
             clock: clock,
             interval: { [weak self] in
-                let seconds = self?.state.withLock { $0.config.cleaningInterval } ?? 0
-                return seconds > 0 ? Int64(min(seconds, 1e9) * 1e6) : nil
+                let span = self?.state.withLock { $0.config.cleanInterval } ?? .zero
+                return span > .zero ? span.microseconds : nil
             },
             work: { [weak self] in
                 guard let background = self?.background else { return false }
@@ -424,7 +424,7 @@ package final class FileStore: Sendable {
             do {
                 try folder.create()
                 if isMissing {
-                    let fresh = try DirectoryLock(folder.url, patience: 0)
+                    let fresh = try DirectoryLock(folder.url, patience: .zero)
                     lock.withLock { $0 = fresh }
                 }
             } catch CacheError.directoryInUse(let url) {
@@ -506,7 +506,7 @@ package final class FileStore: Sendable {
             return true
         }
         if isDue {
-            background.asyncAfter(deadline: .now() + flushDelay) { [weak self] in self?.flush() }
+            background.asyncAfter(deadline: .now() + .microseconds(Int(flushDelay.microseconds))) { [weak self] in self?.flush() }
         }
     }
 }

@@ -62,12 +62,12 @@ package final class EntryNotes: Sendable {
         let now = clock.now
         return state.withLock { state in
             if let storage = state.storage { return storage }
-            if let failed = state.failed, now >= failed, now - failed < DiskOwner.patience { return nil }
+            if let failed = state.failed, now >= failed, now - failed < DiskOwner.retryInterval.microseconds { return nil }
             guard makesOne || FileManager.default.fileExists(atPath: folder.path) else { return nil }
             let config = DiskStorageConfig(
                 name: "freshness", sizeLimit: 64 << 20, expiration: .days(30), cachePathBlock: { _, _ in folder })
             // Only this cache uses the folder. If another storage has it open, it is about to close.
-            let patience: Double = state.failed == nil ? 1 : 0
+            let patience = state.failed == nil ? Duration.seconds(1) : .zero
             state.storage = try? DiskStorage(
                 files: FileStore(
                     config: config, policy: ConfiguredPolicy(LRU.self), seed: 1, clock: clock, patience: patience))

@@ -56,13 +56,13 @@ final class MemoryCore: Sendable {
             interval: { [weak self] in
                 // While sweeping is off, check every 120 s whether it was turned on.
                 self.map { core in
-                    let seconds = core.state.withLock { $0.config.cleanInterval }
-                    return seconds > 0 ? Int64((min(seconds, 1e9) * 1e6).rounded()) : 120_000_000
+                    let span = core.state.withLock { $0.config.cleanInterval }
+                    return span > .zero ? span.microseconds : 120_000_000
                 }
             },
             work: { [weak self] in
                 guard let self else { return false }
-                if state.withLock({ $0.config.cleanInterval }) > 0 {
+                if state.withLock({ $0.config.cleanInterval }) > .zero {
                     change { state, now in state.entries.removeExpired(at: now) }
                 }
                 return true

@@ -162,10 +162,13 @@ public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendabl
         return core.state.withLock { $0.entries.find(key, at: now) != nil }
     }
 
-    /// Returns the expiration of a value in microseconds since 1970 (`Int64.max`: never); `nil` if there is no value.
-    public func deadline(forKey key: String) -> Int64? {
+    /// Returns when a value expires, `.distantFuture` for never; `nil` if there is no value.
+    public func expirationDate(forKey key: String) -> Date? {
         let now = core.clock.now
-        return core.state.withLock { state in state.entries.find(key, at: now).map { state.entries.deadline(of: $0) } }
+        let deadline = core.state.withLock { state in
+            state.entries.find(key, at: now).map { state.entries.deadline(of: $0) }
+        }
+        return deadline.map { $0 == .max ? .distantFuture : Date(timeIntervalSince1970: Double($0) / 1e6) }
     }
 
     // MARK: - Removing
@@ -305,8 +308,8 @@ public struct MemoryStorageConfig: Sendable, Equatable {
     public var countLimit: Int
     /// The expiration of values that are stored without one. The default is 300 s after the last access.
     public var expiration: StorageExpiration
-    /// The seconds between two removals of expired values; 0 for none. The default is 120.
-    public var cleanInterval: TimeInterval
+    /// The time between two removals of expired values; `.zero` for none. The default is 120 seconds.
+    public var cleanInterval: Duration
     /// Whether values are kept when the app enters the background, unless the store states it. The default is
     /// `false`.
     public var keepWhenEnteringBackground: Bool
@@ -319,7 +322,7 @@ public struct MemoryStorageConfig: Sendable, Equatable {
     /// and the count is unlimited. Values expire 300 s after the last access; expired values are removed every 120 s.
     public init(
         totalCostLimit: Int = MemoryBudget().bytes / 4, countLimit: Int = 0,
-        expiration: StorageExpiration = .seconds(300), cleanInterval: TimeInterval = 120,
+        expiration: StorageExpiration = .seconds(300), cleanInterval: Duration = .seconds(120),
         keepWhenEnteringBackground: Bool = false, categoryRules: [String: CategoryRule] = [:]
     ) {
         self.totalCostLimit = totalCostLimit

@@ -231,11 +231,3 @@ package struct Attempts: Sendable {
         return head.retryAfter(now: clock.now / 1_000_000)
     }
 }
-
-extension Duration {
-    /// Whole microseconds, at most those of a century.
-    var microseconds: Int64 {
-        let (seconds, attoseconds) = components
-        return min(max(seconds, 0), 3_155_760_000) * 1_000_000 + max(attoseconds, 0) / 1_000_000_000_000
-    }
-}

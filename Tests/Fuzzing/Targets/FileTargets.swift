@@ -96,7 +96,7 @@ private func diskValue(_ key: Int) -> Data { Data("value \(key) ".utf8) + Data(r
 private func storage(in path: String) throws -> DiskStorage<Data> {
     try DiskStorage(
         config: .init(
-            name: "fuzz", directory: URL(fileURLWithPath: path), sizeLimit: 50_000, cleaningInterval: 0,
+            name: "fuzz", directory: URL(fileURLWithPath: path), sizeLimit: 50_000, cleanInterval: .zero,
             usesHashedFileName: false))
 }
 

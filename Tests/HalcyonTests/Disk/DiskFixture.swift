@@ -16,13 +16,14 @@ final class DiskFixture {
 
     func config(_ change: (inout DiskStorageConfig) -> Void = { _ in }) -> DiskStorageConfig {
         var config = DiskStorageConfig(name: "test", directory: URL(fileURLWithPath: folder.path))
-        config.cleaningInterval = 0
+        config.cleanInterval = .zero
         change(&config)
         return config
     }
 
     func open(
-        policy: String = "lru", flushDelay: Double = 0.01, _ change: (inout DiskStorageConfig) -> Void = { _ in },
+        policy: String = "lru", flushDelay: Duration = .milliseconds(10),
+        _ change: (inout DiskStorageConfig) -> Void = { _ in },
         onStep: @escaping @Sendable (DiskStep) throws -> Void = { _ in },
         beforeListing: @escaping @Sendable () throws -> Void = {}
     ) throws -> DiskStorage<Data> {
@@ -35,7 +36,7 @@ final class DiskFixture {
     func close(_ disk: inout DiskStorage<Data>?) throws {
         let url = disk?.directoryURL
         disk = nil
-        if let url { _ = try DirectoryLock(url, patience: 60) }
+        if let url { _ = try DirectoryLock(url, patience: .seconds(60)) }
     }
 
     /// The names of the files and what they take, as `stat` says.

@@ -77,7 +77,7 @@ struct DiskFolderTests {
     @Test("what has expired is removed at every interval, by the injected clock alone")
     func sweeping() async throws {
         let fixture = try DiskFixture()
-        let disk = try fixture.open { $0.cleaningInterval = 60 }
+        let disk = try fixture.open { $0.cleanInterval = .seconds(60) }
         try disk.store(value: Data("a".utf8), forKey: "a", expiration: .seconds(30))
         try disk.store(value: Data("b".utf8), forKey: "b", expiration: .days(7))
         #expect(disk.count == 2)
@@ -135,9 +135,9 @@ struct DiskFolderTests {
         var disk: DiskStorage<Data>? = try fixture.open()
         let url = try #require(disk?.directoryURL)
         // A descriptor that is closed twice fails an assertion.
-        for _ in 0..<50 { #expect(throws: CacheError.self) { _ = try DirectoryLock(url, patience: 0) } }
+        for _ in 0..<50 { #expect(throws: CacheError.self) { _ = try DirectoryLock(url, patience: .zero) } }
         try fixture.close(&disk)
-        _ = try DirectoryLock(url, patience: 0)
+        _ = try DirectoryLock(url, patience: .zero)
     }
 }
 

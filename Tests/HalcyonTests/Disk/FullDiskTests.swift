@@ -39,7 +39,7 @@ struct FullDiskTests {
         guard let small = try SmallDisk(kilobytes: 1_000) else { return }
         let fixture = try DiskFixture(on: small)
         // Not in the background: nothing of it is written before the disk is full.
-        var disk: DiskStorage<Data>? = try fixture.open(flushDelay: 3_600)
+        var disk: DiskStorage<Data>? = try fixture.open(flushDelay: .seconds(3_600))
         for number in 0..<40 {
             try disk?.store(
                 value: bytes(4_096), forKey: "k\(number)", context: AccessContext(categories: ["c\(number % 2)"]))

@@ -83,7 +83,7 @@ struct WholeDayTests {
         let cache = ImageCache<Bitmap>(
             memory: .lasting(cost: capacity),
             disk: DiskStorageConfig(
-                name: "day", directory: URL(fileURLWithPath: folder.path), cleaningInterval: 0),
+                name: "day", directory: URL(fileURLWithPath: folder.path), cleanInterval: .zero),
             memoryPolicy: try PolicyCatalogue.standard.livePolicy("learned"), serializer: BitmapSerializer(),
             clock: clock, recorder: recorder)
         var inMemory = ImageOptions()

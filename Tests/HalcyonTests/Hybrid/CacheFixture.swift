@@ -23,7 +23,7 @@ struct CacheFixture {
         folder = try TemporaryFolder(in: smallDisk?.path)
         recorder = Recorder(into: log)
         var disk = DiskStorageConfig(name: "test", directory: URL(fileURLWithPath: folder.path))
-        disk.cleaningInterval = 0
+        disk.cleanInterval = .zero
         change(&disk)
         serializer = BlobSerializer()
         cache = ImageCache(

@@ -163,7 +163,7 @@ struct DiskOwnerTests {
         let gate = DispatchSemaphore(value: 0)
         let owner = DiskOwner(clock: ManualClock()) { _ in
             try DiskStorage(
-                config: .init(name: "x", directory: URL(fileURLWithPath: folder.path), cleaningInterval: 0),
+                config: .init(name: "x", directory: URL(fileURLWithPath: folder.path), cleanInterval: .zero),
                 onStep: { _ in }, beforeListing: { gate.wait() })
         } onFailure: { _ in
         }

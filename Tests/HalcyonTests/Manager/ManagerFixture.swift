@@ -30,7 +30,7 @@ struct ManagerFixture {
             memory: memory,
             disk: DiskStorageConfig(
                 name: "test", directory: URL(fileURLWithPath: self.folder.path), sizeLimit: sizeLimit,
-                cleaningInterval: 0),
+                cleanInterval: .zero),
             serializer: BitmapSerializer(), clock: clock, recorder: recorder,
             triggers: triggers)
         // Time is moved by minutes, in which what is there would long be listed.

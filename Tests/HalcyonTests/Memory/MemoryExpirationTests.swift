@@ -61,7 +61,7 @@ struct MemoryExpirationTests {
 
     @Test("row 19: what has expired is swept every interval, by the injected clock alone")
     func sweeping() async {
-        let memory = storage(.seconds(150), cleanInterval: 120)
+        let memory = storage(.seconds(150), cleanInterval: .seconds(120))
         memory.store(value: Blob(), forKey: "a")
         memory.store(value: Blob(), forKey: "b", expiration: .seconds(119))
         await clock.waitForSleepers(1)
@@ -79,7 +79,7 @@ struct MemoryExpirationTests {
     func sweeperLetsGo() async {
         weak var gone: MemoryStorage<Blob>?
         do {
-            let memory = storage(.seconds(150), cleanInterval: 120)
+            let memory = storage(.seconds(150), cleanInterval: .seconds(120))
             gone = memory
             await clock.waitForSleepers(1)
         }
@@ -94,7 +94,7 @@ struct MemoryExpirationTests {
         #expect(config.totalCostLimit > 0)
         #expect(config.countLimit == 0)
         #expect(config.expiration == .seconds(300))
-        #expect(config.cleanInterval == 120)
+        #expect(config.cleanInterval == .seconds(120))
         #expect(!config.keepWhenEnteringBackground)
     }
 

@@ -15,6 +15,6 @@ struct Blob: CacheCostCalculable, Sendable, Equatable {
 extension MemoryStorageConfig {
     /// Nothing expires and nothing is swept.
     static func lasting(cost: Int, count: Int = 0, rules: [String: CategoryRule] = [:]) -> Self {
-        Self(totalCostLimit: cost, countLimit: count, expiration: .never, cleanInterval: 0, categoryRules: rules)
+        Self(totalCostLimit: cost, countLimit: count, expiration: .never, cleanInterval: .zero, categoryRules: rules)
     }
 }
