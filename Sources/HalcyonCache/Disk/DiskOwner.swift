@@ -80,7 +80,7 @@ package final class DiskOwner: Sendable {
     ) {
         (self.clock, self.open, self.onFailure) = (clock, open, onFailure)
         do {
-            access = Mutex(.open(try open(1)))
+            access = Mutex(.open(try open(.seconds(1))))
         } catch {
             access = Mutex(.failed(error, lastTry: clock.now, isTrying: false))
         }
@@ -120,7 +120,7 @@ package final class DiskOwner: Sendable {
             return true
         }
         if isDue {
-            let result = Result { try open(0) }
+            let result = Result { try open(.zero) }
             access.withLock { access in
                 switch result {
                 case .success(let storage): access = .open(storage)

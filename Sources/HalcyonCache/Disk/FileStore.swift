@@ -41,7 +41,8 @@ package final class FileStore: Sendable {
     init(
         config: DiskStorageConfig, policy: ConfiguredPolicy, seed: UInt64, clock: any CacheClock,
         users: UserNumbers = UserNumbers(), prefetches: Bool = false,
-        patience: Duration = .seconds(1), flushDelay: Duration = .seconds(1), onStep: @escaping @Sendable (DiskStep) throws -> Void = { _ in },
+        patience: Duration = .seconds(1), flushDelay: Duration = .seconds(1),
+        onStep: @escaping @Sendable (DiskStep) throws -> Void = { _ in },
         beforeListing: @escaping @Sendable () throws -> Void = {},
         onRemoval: (@Sendable ([Removal]) -> Void)? = nil
     ) throws {
@@ -506,7 +507,9 @@ package final class FileStore: Sendable {
             return true
         }
         if isDue {
-            background.asyncAfter(deadline: .now() + .microseconds(Int(flushDelay.microseconds))) { [weak self] in self?.flush() }
+            background.asyncAfter(deadline: .now() + .microseconds(Int(flushDelay.microseconds))) { [weak self] in
+                self?.flush()
+            }
         }
     }
 }
