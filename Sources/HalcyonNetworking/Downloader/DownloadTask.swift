@@ -73,7 +73,7 @@ extension ImageDownloader {
     /// Loads a URL, and makes a value of its data. Without a modifier and a retry strategy the load has joined its transfer when
     /// this returns.
     ///
-    /// With ``CallbackQueue/untouch`` callbacks are called on threads of the downloader, each load's by itself: one that blocks, or that
+    /// With `CallbackQueue.untouch` callbacks are called on threads of the downloader, each load's by itself: one that blocks, or that
     /// waits for another load, delays no other.
     ///
     /// - Parameter completionHandler: called once; `nil` ignores the result, as to fill a cache on the way.

@@ -15,7 +15,7 @@ public struct Freshness: Sendable, Hashable, Codable {
     /// The validators by which to ask the server.
     public var validators: Validators
     /// Whether the response may be served to its user only: it is `private`, authorised, or varies with what the request says of
-    /// its sender; see ``isPrivate(_:for:)``. Default: `false`.
+    /// its sender; see the article on loading images, "Private content". Default: `false`.
     public var isPrivate = false
 
     /// Creates the freshness that an answer states.

@@ -9,7 +9,7 @@ import Testing
 struct MemoryExpirationTests {
     let clock = ManualClock()
 
-    func storage(_ expiration: StorageExpiration, cleanInterval: TimeInterval = 0) -> MemoryStorage<Blob> {
+    func storage(_ expiration: StorageExpiration, cleanInterval: Duration = .zero) -> MemoryStorage<Blob> {
         MemoryStorage(
             config: .init(totalCostLimit: 1_000, expiration: expiration, cleanInterval: cleanInterval), clock: clock)
     }
