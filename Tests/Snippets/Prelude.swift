@@ -8,6 +8,7 @@ private func placeholder<Value>() -> Value { fatalError("An example was run.") }
 let url: URL = placeholder()
 let urls: [URL] = placeholder()
 let file: URL = placeholder()
+let mirror: URL = placeholder()
 let folder: URL = placeholder()
 let key: String = placeholder()
 let data: Data = placeholder()
