@@ -207,7 +207,7 @@ report: $(LAB_VENV)/ready
 lint:
 	swift format lint --strict --recursive Package.swift Sources Tests Experiments
 
-# Type-checks the Swift examples of the documents, beside Tests/Snippets/Prelude.swift.
+# Compiles the Swift examples of the documents, beside Tests/Snippets/Prelude.swift.
 snippets: dependencies
 	swift build
 	@.ci/check-snippets
