@@ -15,7 +15,7 @@
 # check-evidence: the tables against the stored results, and some stored cells run again.   confirmatory: the frozen suite.
 # report: the stored results as a page, .build/report/index.html, and its picture.   RESULTS=FOLDERS: other results.
 # peers: libCacheSim's counts behind Experiments/peers.md, some half an hour.   check-peers: a part of them again.
-# lint: format and spelling of the code.   docs: the API documentation.   Missing system packages are installed on the way.
+# lint: format and spelling of the code.   snippets: the Swift examples of the documents compile.   docs: the API documentation.   Missing system packages are installed on the way.
 
 REPLAY := .build/release/replay
 PYTHON := python3
@@ -24,7 +24,7 @@ IMAGES_VENV := .build/venv-images
 LAB_VENV := .build/lab
 PEERS_READY := $(if $(filter Linux-x86_64,$(shell uname -s)-$(shell uname -m)),$(LAB_VENV)/peers)
 
-.PHONY: demo test fuzz nightly kernels bench-kernels soak sanitize check acceptance acceptance-short bench bench-cache bench-log bench-images bench-network notebooks model-exchange test-lab evidence check-evidence peers check-peers confirmatory report lint products api docs release dependencies example clean
+.PHONY: demo test fuzz nightly kernels bench-kernels soak sanitize check acceptance acceptance-short bench bench-cache bench-log bench-images bench-network notebooks model-exchange test-lab evidence check-evidence peers check-peers confirmatory report lint snippets products api docs release dependencies example clean
 
 demo: release
 	@echo
@@ -206,6 +206,11 @@ report: $(LAB_VENV)/ready
 
 lint:
 	swift format lint --strict --recursive Package.swift Sources Tests Experiments
+
+# Compiles the Swift examples of the documents, beside Tests/Snippets/Prelude.swift.
+snippets: dependencies
+	swift build
+	@.ci/check-snippets
 
 # Each product by itself, as another package builds it.
 products: dependencies

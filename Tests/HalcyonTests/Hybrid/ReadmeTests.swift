@@ -10,8 +10,9 @@ struct ReadmeTests {
     func works() async throws {
         let temporary = try TemporaryFolder()
         let folder = URL(fileURLWithPath: temporary.path)
+        let url = try #require(URL(string: "https://shop.example/a.jpg"))
         for shown in [[], [Data("a".utf8)]] {
-            try await serve(folder, "https://shop.example/a.jpg", shown)
+            try await serve(folder, url, shown)
         }
         let trace = try Trace.load("\(temporary.path)/access.sqlite")
         #expect(trace.entries == [0, 0] && trace.distinctSize == 1)
@@ -31,9 +32,9 @@ struct ReadmeTests {
         #expect(printed == compiled && printed.count > 10)
     }
 
-    private func serve(_ folder: URL, _ url: String, _ shown: [Data]) async throws {
+    private func serve(_ folder: URL, _ url: URL, _ shown: [Data]) async throws {
         func show(_ image: Data) { #expect(shown == [image]) }
-        func download(_ url: String) async throws -> Data {
+        func download(_ url: URL) async throws -> Data {
             #expect(shown.isEmpty)
             return Data("a".utf8)
         }
@@ -44,10 +45,10 @@ struct ReadmeTests {
             disk: .init(name: "images", directory: folder, sizeLimit: 500 << 20),
             memoryPolicyNamed: "learned", diskPolicyNamed: "s3-fifo", in: .standard, recorder: log)
         let options = CacheOptions(categories: ["shoes"], user: "u7")
-        if let image = try await cache.image(forKey: url, options: options).image {
+        if let image = try await cache.image(forKey: url.absoluteString, options: options).image {
             show(image)
         } else {
-            await cache.store(try await download(url), forKey: url, options: options)
+            await cache.store(try await download(url), forKey: url.absoluteString, options: options)
         }
         try await log.close()
     }
