@@ -8,7 +8,12 @@ import HalcyonSupport
 ///
 /// Accesses are told to the policy one by one, in their order. It is asked for a plan only once those that came together are
 /// told, because only what is wanted next counts; a new plan takes the place of what the last one left to be fetched.
+///
+/// It runs on a dispatch queue of its own: file locks, files, models and planning would block the threads that all tasks share.
 actor Forecaster {
+    private let executor = QueueExecutor(label: "halcyon.forecaster")
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
     /// Made when the first is told, off the caller's path: a file may have to be read.
     private lazy var policy: any PrefetchPolicy = makePolicy()
     private let prediction: PrefetchPrediction

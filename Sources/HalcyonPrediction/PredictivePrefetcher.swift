@@ -147,8 +147,11 @@ public final class PredictivePrefetcher: Sendable {
         return now < last ? 0 : min(pause, end) - now
     }
 
-    /// Seconds in microseconds: of what is no number or below zero 0, and at most 30 years, whatever an app sets.
-    private static func microseconds(_ seconds: Double) -> Int64 { seconds > 0 ? Int64(min(seconds, 1e9) * 1e6) : 0 }
+    /// Returns a span in microseconds, from 0 to 30 years.
+    private static func microseconds(_ span: Duration) -> Int64 {
+        let (seconds, attoseconds) = min(max(span, .zero), .seconds(1_000_000_000)).components
+        return seconds * 1_000_000 + attoseconds / 1_000_000_000_000
+    }
 }
 
 extension PredictivePrefetcher: RequestObserver {

@@ -37,12 +37,12 @@ public struct PrefetchPrediction: Sendable {
     public var toMemory = true
     /// How many are fetched at a time.
     public var maxConcurrent = 2
-    /// The seconds without an access after which the policy is asked; `.infinity`: only once ``patience`` is at an end. What is below
-    /// zero or no number is 0.
-    public var quiet = 0.05
-    /// The seconds after which it is asked though accesses go on; `.infinity`: only once there is a pause. What is below zero or no
-    /// number is 0.
-    public var patience = 1.0
+    /// The pause in accesses after which the policy plans; by default 50 ms. A negative span counts as zero, and one of more
+    /// than 30 years as 30 years.
+    public var quiet: Duration = .milliseconds(50)
+    /// The time after an access by which the policy plans although there was no pause; by default a second. The bounds are
+    /// those of ``quiet``.
+    public var patience: Duration = .seconds(1)
 
     /// Whether accesses are kept.
     var remembersAccesses: Bool { keepsModel && keepsAccesses }
