@@ -143,7 +143,7 @@ let package = Package(
             name: "HalcyonPrediction",
             dependencies: [
                 "HalcyonPipeline", "HalcyonCache", "HalcyonEviction", "HalcyonLearning", "HalcyonPrefetch",
-                "HalcyonSupport",
+                "HalcyonSupport", .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),
         .target(

@@ -1,43 +1,43 @@
 import HalcyonNetworking
 import HalcyonPipeline
 
-/// What is remembered of an image whose fetches brought nothing, lest it is asked for after each pause again.
+/// The back-off of an image whose fetches failed.
 ///
-/// It is left alone for 30 seconds, and twice as long after each further fetch in vain, up to four hours and a quarter.
+/// The image is not fetched for 30 seconds, and for twice as long after each further failure, up to four hours and a quarter.
 struct FetchSetback: Sendable, Equatable {
     /// What came of the last fetch.
     enum Cause: Sendable, Equatable {
-        /// It failed, and may not another time.
+        /// The fetch failed, and another may not.
         case failed
-        /// The server says that the request is wrong, and would say so again: it is left alone as long as predicting goes on.
+        /// The server rejects the request. The image is not fetched as long as predicting goes on.
         case rejected
-        /// The cache, which can hold so much, did not let the image in, of which it was said that it has so many bytes, or nothing, and
-        /// which has `found`.
+        /// The cache of this capacity refused the image. `said` is the size that was assumed, and `found` the actual one.
         case refused(said: Int?, found: Int, CacheCapacity)
     }
 
-    /// The microseconds that it is left alone after the first time.
+    /// The back-off after the first failure, in microseconds.
     static let shortest: Int64 = 30_000_000
-    /// How often that doubles at most.
+    /// The maximum number of doublings.
     static let doublings = 9
 
     private let cause: Cause
     private let count: Int
-    /// The wall time of the last one.
+    /// The wall time of the last failure.
     private let time: Int64
 
-    /// Another fetch in vain after those of `last`.
+    /// Creates the back-off after another failure than those of `last`.
     init(_ cause: Cause, after last: FetchSetback?, at time: Int64) {
         self.cause = cause
         count = (last?.count ?? 0) + 1
         self.time = time
     }
 
-    /// Whether the cache might not let in what somebody else has loaded either.
+    /// Whether the cache refused the image, and may refuse it after a request, too.
     var isRefusal: Bool { if case .refused = cause { true } else { false } }
 
-    /// Whether the image is to be left alone now, of which it is said that it has so many bytes, or nothing. A clock that was set
-    /// back before the last fetch says nothing of how long that is ago: then it is not.
+    /// Returns whether the image is not to be fetched now. It is `false` if the clock was set back since the last failure.
+    ///
+    /// - Parameter bytes: the known size of the image.
     func isInForce(at now: Int64, bytes: Int?, _ capacity: CacheCapacity) -> Bool {
         switch cause {
         case .failed: break
@@ -50,8 +50,8 @@ struct FetchSetback: Sendable, Equatable {
 }
 
 extension Error {
-    /// Whether a server was reached and would answer the same request alike: with a status of 4xx that does not stand for this
-    /// moment, or by asking for a name and a password; where there are several sources, all of them.
+    /// Whether a server rejects the request and would do so again: with a lasting status of 4xx, or by requiring a password. If
+    /// there are several sources, all of them do.
     var isRejection: Bool {
         if case .allSourcesFailed(let failures) = self as? ManagerError {
             return failures.allSatisfy(\.error.isRejection)

@@ -4,45 +4,50 @@ import HalcyonPipeline
 import HalcyonPrefetch
 import HalcyonSupport
 
-/// Asks a prefetch policy what will be wanted, and fetches it: events in, fetches out, one thing at a time.
+/// Feeds events to a prefetch policy, and fetches what the policy proposes.
 ///
-/// Accesses are told to the policy one by one, in their order. It is asked for a plan only once those that came together are
-/// told, because only what is wanted next counts; a new plan takes the place of what the last one left to be fetched.
+/// The policy receives accesses one by one, in their order. It plans once after all accesses that came together. A new plan replaces
+/// the fetches of the last one that have not started.
+///
+/// It runs on a dispatch queue of its own: file locks, files, models and planning would block the threads that all tasks share.
 actor Forecaster {
-    /// Made when the first is told, off the caller's path: a file may have to be read.
+    private let executor = QueueExecutor(label: "halcyon.forecaster")
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    /// The policy. It is made with the first event, because a file may have to be read.
     private lazy var policy: any PrefetchPolicy = makePolicy()
     private let prediction: PrefetchPrediction
     private let surroundings: ForesightSurroundings
     private let inbox: ForesightInbox
-    /// Ends once the one before has kept what it learnt; the policy is made after that.
+    /// The task that ends once the previous forecaster has saved its state. The policy is made after that.
     private let ending: Task<Void, Never>?
     private var catalogue = ForesightCatalogue()
-    /// How what was asked for is loaded that was not announced, by processor.
+    /// The load templates of objects that were not announced, by processor.
     private var recipes: ForesightRecipes
-    /// The latest accesses, which are kept with what the planner has learnt.
+    /// The latest accesses, which are kept with the planner's model.
     private var memory = AccessMemory()
     private var sizes = FetchSizes()
     private var spending: PrefetchSpending
-    /// What of it is in the file.
+    /// The account that the file contains.
     private var keptAccount: PrefetchAccount?
     private var isPrepared = false
     private var conditions: PrefetchConditions = []
-    /// Whether nothing is to be fetched any more: it was stopped, or nobody is there to fetch through.
+    /// Whether fetching has ended: it was stopped, or the manager no longer exists.
     private var isStopped = false
-    /// The last access, as long as nothing was planned after it.
+    /// The last access, if there was no plan after it.
     private var unplanned: Access?
-    /// Who made the last access.
+    /// The user of the last access.
     private var user = ForesightUser()
-    /// What is to be fetched, in this order, and for whom.
+    /// The objects to fetch, in this order, and their user.
     private var wanted: (objects: ArraySlice<UInt32>, user: ForesightUser) = ([], ForesightUser())
     private var running: [UInt32: RunningFetch] = [:]
-    /// What was fetched and not asked for yet, with its bytes and the number of the fetch.
+    /// The fetched and not yet requested objects, with their bytes and the numbers of their fetches.
     private var fetched: [UInt32: (bytes: Int, fetch: Int)] = [:]
-    /// The same in turns, in which it is looked at again.
+    /// The same in the order in which the policy reconsiders them.
     private var unused = UnusedPrefetches()
-    /// What was fetched in vain, and nobody has had since.
+    /// The back-offs of objects whose last fetch failed.
     private var setbacks: [UInt32: FetchSetback] = [:]
-    /// What the cache can hold, as it was last looked at.
+    /// The capacity of the cache at the last plan.
     private var capacity = CacheCapacity()
     private var counts = PrefetchPredictionStatistics()
     private var waiters: [CheckedContinuation<Void, Never>] = []
@@ -60,7 +65,7 @@ actor Forecaster {
     }
 
     var statistics: PrefetchPredictionStatistics { counts }
-    /// Why what the planner had learnt, or what was spent, could not be kept the last time that this happened.
+    /// The last fault of a file, in one sentence.
     private(set) var modelFault: String?
     var calibration: [CalibrationBin] {
         get async {
@@ -75,7 +80,7 @@ actor Forecaster {
         }
     }
 
-    /// Takes in what has happened, without planning anything. Comes before everything else that asks the policy.
+    /// Processes the pending events without a plan. It precedes all other calls of the policy.
     func takeIn() async {
         await prepare()
         let (events, lost) = inbox.take()
@@ -84,14 +89,14 @@ actor Forecaster {
         for event in events { take(event) }
     }
 
-    /// Plans after the last access, if nothing was planned after it yet, and begins to fetch what comes of that.
+    /// Plans after the last access, if there was no plan after it, and starts fetches.
     func plan() {
         if let access = unplanned { plan(after: access) }
         unplanned = nil
         begin()
     }
 
-    /// Breaks off what is under way, and fetches nothing more; what was heard until now is learnt and kept.
+    /// Cancels the fetches in flight, starts no more, processes the pending events and saves the state.
     func stop() async {
         isStopped = true
         breakOff()
@@ -99,27 +104,58 @@ actor Forecaster {
         save()
     }
 
-    /// Keeps what was spent, the latest accesses, and what the planner has learnt, if it has.
+    /// Writes the spending, the latest accesses, and the planner's model if it has learnt enough.
     func save() {
         keepAccount()
         guard prediction.keepsModel, let folder = surroundings.folder() else { return }
         if prediction.remembersAccesses, memory.count > 0 {
             let file = KeptAccessesFile(folder: folder)
-            do { try file.write { memory.latest($0, in: catalogue) } } catch { note(fault: error) }
+            do { try write(to: file) } catch { note(fault: error) }
         }
         guard let planner = policy as? PrefetchPlanner, let learnt = planner.snapshot(producer: Halcyon.version)
         else { return }
         do { try PlannerFile(folder: folder).write(learnt) } catch { note(fault: error) }
     }
 
-    /// Keeps none of the accesses until now, here or in the file. What was learnt from them goes on being used.
+    /// Removes the accesses until now from memory and file. The policy keeps what it has learnt from them.
     func forgetAccesses() async {
         await takeIn()
         memory.forget()
         do { try surroundings.folder().map(KeptAccessesFile.init)?.remove() } catch { note(fault: error) }
     }
 
-    /// Waits for the one before, and goes on from what was spent and what was asked for.
+    /// Forgets a user: cancels the fetches for it, and removes its accesses here and in the file. Returns when the fetches have ended.
+    ///
+    /// What the policy has learnt from the accesses stays, under a number that no name leads to.
+    func forget(user: String) async throws {
+        await takeIn()
+        guard let name = catalogue.user(user) else { return }
+        if self.user.name == user {
+            self.user = ForesightUser()
+            unplanned = nil
+        }
+        if wanted.user.name == user { wanted = ([], ForesightUser()) }
+        memory.forget(user: name)
+        catalogue.forget(user: name)
+        let fetches = running.values.filter { $0.user.name == user }
+        for fetch in fetches { fetch.task.cancel() }
+        if let file = surroundings.folder().map(KeptAccessesFile.init) {
+            if prediction.remembersAccesses, memory.count > 0 {
+                do { try write(to: file) } catch { try file.remove() }
+            } else {
+                try file.remove()
+            }
+        }
+        for fetch in fetches { await fetch.task.value }
+    }
+
+    /// Writes the latest accesses.
+    private func write(to file: KeptAccessesFile) throws {
+        if !prediction.keepsURLs, catalogue.hashed.key == nil { catalogue.hashed.key = file.readKey() ?? NameHashKey() }
+        try file.write(key: catalogue.hashed.key) { memory.latest($0, in: catalogue) }
+    }
+
+    /// Waits for the previous forecaster, then reads the kept accesses and the spending.
     private func prepare() async {
         await ending?.value
         if isPrepared { return }
@@ -131,7 +167,7 @@ actor Forecaster {
         keptAccount = account
     }
 
-    /// Keeps what was spent, where that has changed.
+    /// Writes the spending, if it has changed.
     private func keepAccount() {
         let account = spending.account
         guard account != keptAccount, counts.accesses > 0, let folder = surroundings.folder() else { return }
@@ -141,12 +177,16 @@ actor Forecaster {
         } catch { note(fault: error) }
     }
 
-    /// Goes on from the accesses that were kept, or sees to it that there are none.
+    /// Reads the kept accesses, or removes their file.
     private func recall() {
         guard let file = surroundings.folder().map(KeptAccessesFile.init) else { return }
         do {
             guard prediction.remembersAccesses else { return try file.remove() }
+            let key = prediction.keepsURLs ? nil : file.readKey() ?? NameHashKey()
+            catalogue.hashed.key = key
             guard let kept = try file.read() else { return }
+            // Names in clear that should not be kept so, hashes of a lost key, and hashes where names are wanted.
+            guard kept.hashKey == key?.identifier else { return try file.remove() }
             memory.recall(
                 kept, into: &catalogue, telling: policy, now: surroundings.now(), fileName: surroundings.fileName)
         } catch { note(fault: error) }
@@ -170,7 +210,7 @@ actor Forecaster {
         modelFault = "\(fault)"
     }
 
-    /// Returns when nothing is under way.
+    /// Returns when no fetch is in flight.
     func waitUntilIdle() async {
         if running.isEmpty { return }
         await withCheckedContinuation { waiters.append($0) }
@@ -197,7 +237,7 @@ actor Forecaster {
         }
     }
 
-    /// The object of a resource; `nil` where there are too many.
+    /// Returns the object of a resource; `nil` if there are too many.
     private func learn(_ resource: Resource, _ processor: String) -> UInt32? {
         let key = resource.cacheKey.computedKey(with: processor)
         guard let object = catalogue.intern(key, fileName: surroundings.fileName) else { return nil }
@@ -230,7 +270,8 @@ actor Forecaster {
             catalogue[object].categories = catalogue.set(of: heard.categories, telling: policy)
         }
         catalogue.set(cost: heard.cost, of: object)
-        user = ForesightUser(number: catalogue.user(heard.user), name: heard.user)
+        let name = catalogue.user(heard.user)
+        user = ForesightUser(number: catalogue.number(ofUser: name), name: heard.user)
         let access = Access(
             entry: object, requestNumber: memory.recalledCount + counts.accesses, time: heard.time,
             size: catalogue.expectedCost(of: object), categories: catalogue[object].categories, user: user.number,
@@ -239,17 +280,17 @@ actor Forecaster {
         spending.begin(request: heard.time)
         let isHit = heard.outcome != .network && heard.outcome != .miss
         if let setback = setbacks[object], heard.outcome != .miss {
-            // Somebody has it: it can be had, but need not be cached.
+            // The image is available, but the cache may have refused it.
             if !setback.isRefusal || surroundings.holds(heard.key) { setbacks[object] = nil }
         }
         if fetched.removeValue(forKey: object) != nil {
-            // Had it left before, that would have been told first: it came while somebody waited for it.
+            // A removal would have been processed first: on a miss, the fetch ended while the request waited for it.
             if isHit { counts.used += 1 } else { counts.usedLate += 1 }
         }
         running[object]?.isWanted = true
         policy.note(access, isHit: isHit)
         if prediction.remembersAccesses {
-            memory.note(access, user: heard.user, cost: catalogue[object].cost, isHit: isHit)
+            memory.note(access, user: name, cost: catalogue[object].cost, isHit: isHit)
         }
         unplanned = access
     }
@@ -277,7 +318,7 @@ actor Forecaster {
     private func plan(after access: Access) {
         wanted = ([], user)
         capacity = surroundings.capacity()
-        // It is asked though nothing may be fetched: it may learn while it plans.
+        // It plans even if nothing may be fetched, because it may learn from that.
         let limit = isPaused ? 0 : spending.objectsLeft
         var (plan, due): (PrefetchPlan, [UInt32]) = (PrefetchPlan(), [])
         let room = surroundings.room()
@@ -293,8 +334,9 @@ actor Forecaster {
         wanted.objects = plan.proposals.prefix(limit).map(\.object)[...]
     }
 
-    /// Whether an object is cached or on its way, comes from nobody knows where or how, is too large for the cache, or was fetched in vain
-    /// not long ago.
+    /// Returns whether an object cannot be fetched now.
+    ///
+    /// It is cached or in flight, it has no known source or load template, it is too large for the cache, or its last fetch has failed.
     private func isOutOfQuestion(_ object: UInt32) -> Bool {
         guard object < catalogue.count, catalogue[object].resource != nil, running[object] == nil else { return true }
         var known = catalogue[object]
@@ -332,9 +374,9 @@ actor Forecaster {
                 self.ended(object, result)
             }
             received.breaksOff(task)
-            running[object] = RunningFetch(task: task, user: wanted.user.number, payment: payment, received: received)
+            running[object] = RunningFetch(task: task, user: wanted.user, payment: payment, received: received)
         }
-        // Whatever becomes of the process, what it may spend now counts as spent.
+        // If the process is killed, what the fetches may take counts as spent.
         if counts.begun > begunBefore { keepAccount() }
     }
 
@@ -346,7 +388,7 @@ actor Forecaster {
             counts.fetched += 1
             counts.bytes += bytes
             let said = catalogue[object].bytes
-            // What was made of what is on this machine says nothing of what it would be over the network.
+            // An image from this machine has no size over the network.
             if bytes > 0 {
                 sizes.note(bytes)
                 catalogue[object].bytes = bytes
@@ -365,7 +407,8 @@ actor Forecaster {
             } else if isHeld {
                 fetched[object] = (bytes, counts.fetched)
                 unused.add(
-                    UnusedPrefetches.Fetch(object: object, user: ended.user, number: counts.fetched), isUnused: isUnused
+                    UnusedPrefetches.Fetch(object: object, user: ended.user.number, number: counts.fetched),
+                    isUnused: isUnused
                 )
             } else {
                 drop(bytes)
@@ -382,7 +425,7 @@ actor Forecaster {
                 counts.failed += 1
                 setBack(object, result == .rejected ? .rejected : .failed)
             }
-            // What has come was paid for, though it is no image.
+            // The received bytes count, though there is no image.
             paid = ended.received.total
             counts.partialBytes += paid
             catalogue[object].partialBytes = ended.received.held
@@ -395,7 +438,7 @@ actor Forecaster {
         waiters = []
     }
 
-    /// Remembers a fetch that brought nothing.
+    /// Sets the back-off of an object after a failed fetch.
     private func setBack(_ object: UInt32, _ cause: FetchSetback.Cause) {
         setbacks[object] = FetchSetback(cause, after: setbacks[object], at: surroundings.now())
     }

@@ -3,30 +3,30 @@ import HalcyonEviction
 import HalcyonPipeline
 import HalcyonPrefetch
 
-/// What is known to exist: computed keys as dense numbers, and for each where it comes from, its categories and its size.
+/// The known objects: computed keys as dense numbers, and for each its source, its categories and its size.
 ///
-/// Bytes an object: some 200 beside its key and source. It grows with what is asked for through managers or announced, up to
-/// a bound; of what comes from nobody knows where it takes in ``mostSourceless``.
+/// Some 200 bytes an object beside its key and source. The number of objects is bounded by ``most``, and of those without a known
+/// source by ``mostSourceless``.
 struct ForesightCatalogue: ~Copyable {
-    /// The most objects that come from nobody knows where: they can never be fetched, and only tell what comes after them.
+    /// The maximum number of objects without a known source. They cannot be fetched, and only have successors.
     static let mostSourceless = 1 << 16
-    /// The most objects of all: what an app announces or asks for beyond them is not foreseen until it is started anew.
+    /// The maximum number of objects. Objects beyond it are not predicted until the next start.
     static let most = 1 << 20
 
     /// An object.
     struct Known {
-        /// Where it comes from; `nil` for what the cache was asked for past any manager, which cannot be fetched.
+        /// The source; `nil` for an object that was requested from the cache past any manager, which cannot be fetched.
         var resource: Resource?
-        /// How it is loaded, as it was last announced; else as the first with its processor was asked for.
+        /// The load template: of the last announcement, otherwise of the first request with the same processor.
         var recipe: ForesightRecipe?
-        /// What makes it, where it is remembered from an earlier start and nobody has said since how it is loaded.
+        /// The processor, if it is known from an earlier start only.
         var processor: String?
         var categories: CategorySetID = 0
-        /// What it takes in memory; 0 if nobody knows. Set by ``ForesightCatalogue/set(cost:of:)``.
+        /// The size in memory; 0 if unknown. Set by ``ForesightCatalogue/set(cost:of:)``.
         var cost = 0
-        /// What comes over the network; `nil` if nobody knows.
+        /// The bytes that come over the network; `nil` if unknown.
         var bytes: Int?
-        /// What a fetch that failed has left of it.
+        /// The bytes that a failed fetch has left.
         var partialBytes = 0
     }
 
@@ -34,19 +34,21 @@ struct ForesightCatalogue: ~Copyable {
     private var keys = KeyTable()
     private var categories = CategoryTable()
     private let users = UserNumbers()
+    /// The names of which only hashes are known.
+    var hashed = HashedNames()
     private var objects: [Known] = []
-    /// How many of them come from nobody knows where.
+    /// The number of objects without a known source.
     private var sourceless = 0
-    /// Of how many it is known what they take in memory, and how much that is together.
+    /// The number of objects of known size in memory, and the sum of these sizes.
     private var costs = (count: 0, sum: 0.0)
     private var files: [String: UInt32] = [:]
-    /// The sets that came up since they were last told to the policy.
+    /// The new sets that the policy has not received yet.
     private(set) var newSets: [(set: CategorySetID, members: [UInt32])] = []
 
-    /// - Parameter most: how many it takes in.
+    /// - Parameter most: the maximum number of objects.
     init(most: Int = most) { self.most = most }
 
-    /// How many there are.
+    /// The number of objects.
     var count: Int { objects.count }
 
     /// An object by its number.
@@ -55,13 +57,15 @@ struct ForesightCatalogue: ~Copyable {
         set { objects[Int(object)] = newValue }
     }
 
-    /// Tells where an object comes from.
+    /// Sets the source of an object.
     mutating func set(_ resource: Resource, of object: UInt32) {
         if objects[Int(object)].resource == nil { sourceless -= 1 }
         objects[Int(object)].resource = resource
+        // A fetch is for the user of its plan.
+        objects[Int(object)].resource?.user = nil
     }
 
-    /// Tells what an object takes in memory, if that is more than nothing.
+    /// Sets the size of an object in memory, if it is positive.
     mutating func set(cost: Int, of object: UInt32) {
         guard cost > 0 else { return }
         let before = objects[Int(object)].cost
@@ -70,23 +74,31 @@ struct ForesightCatalogue: ~Copyable {
         objects[Int(object)].cost = cost
     }
 
-    /// What an object takes in memory; where nobody knows, what the others take on average, at least 1.
+    /// Returns the size of an object in memory; if unknown, the mean of the others, at least 1.
     func expectedCost(of object: UInt32) -> Int {
         let known = objects[Int(object)].cost
         if known > 0 { return known }
         return costs.count > 0 ? max(Int(min(costs.sum / Double(costs.count), 0x1p62)), 1) : 1
     }
 
-    /// The number of a computed key that was asked for, which is given one if it is new; `nil` where too many come from nobody
-    /// knows where.
+    /// Returns the number of a requested computed key, and assigns one to a new key; `nil` if too many have no known source.
     mutating func internAccessed(_ key: String, fileName: (String) -> String?) -> UInt32? {
-        if let known = object(forKey: key) { return known }
-        return sourceless < Self.mostSourceless ? intern(key, fileName: fileName) : nil
+        if let known = find(key, fileName: fileName) { return known }
+        return sourceless < Self.mostSourceless ? add(key, fileName: fileName) : nil
+    }
+
+    /// Returns the number of an object of an earlier start, and assigns one to a new hash; `nil` if there are too many.
+    mutating func intern(hash: String) -> UInt32? {
+        let standIn = HashedNames.standIn(of: hash)
+        if let known = object(forKey: standIn) { return known }
+        guard sourceless < Self.mostSourceless, let object = add(standIn, fileName: { _ in nil }) else { return nil }
+        _ = hashed.add(hash, .key)
+        return object
     }
 
     func key(of object: UInt32) -> String { keys.key(of: object) }
 
-    /// The object of a computed key, if there is one.
+    /// Returns the object of a computed key, if there is one.
     func object(forKey key: String) -> UInt32? {
         let number = keys.number(of: key)
         return number == .none ? nil : number
@@ -95,28 +107,43 @@ struct ForesightCatalogue: ~Copyable {
     /// The object of a file on disk, if there is one.
     func object(inFile name: String) -> UInt32? { files[name] }
 
-    /// The number of a computed key, which is given one if it is new; `nil` where there are too many.
+    /// Returns the number of a computed key, and assigns one to a new key; `nil` if there are too many.
     ///
-    /// - Parameter fileName: the name of its file; asked for once.
+    /// - Parameter fileName: returns the name of its file; called once per key.
     mutating func intern(_ key: String, fileName: (String) -> String?) -> UInt32? {
-        if objects.count >= most { return object(forKey: key) }
+        find(key, fileName: fileName) ?? add(key, fileName: fileName)
+    }
+
+    /// Returns the number of a known computed key. A key that was known by its hash replaces its stand-in.
+    private mutating func find(_ key: String, fileName: (String) -> String?) -> UInt32? {
+        if let known = object(forKey: key) { return known }
+        guard let standIn = hashed.standIn(for: key, .key), let object = object(forKey: standIn) else { return nil }
+        hashed.remove(standIn, .key)
+        // The number that was released last is assigned next.
+        keys.release(object)
+        precondition(keys.intern(key) == object)
+        if let name = fileName(key) { files[name] = object }
+        return object
+    }
+
+    private mutating func add(_ key: String, fileName: (String) -> String?) -> UInt32? {
+        if objects.count >= most { return nil }
         let number = keys.intern(key)
-        if number == objects.count {
-            objects.append(Known())
-            sourceless += 1
-            if let name = fileName(key) { files[name] = number }
-        }
+        objects.append(Known())
+        sourceless += 1
+        if let name = fileName(key) { files[name] = number }
         return number
     }
 
-    /// The number of the set of some categories.
+    /// Returns the number of the set of some categories.
     mutating func set(of names: [String]) -> CategorySetID {
+        let names = names.map { hashed.standIn(for: $0, .category) ?? $0 }
         let (number, isNew) = categories.set(of: names)
         if isNew { newSets.append((number, categories.members[Int(number)])) }
         return number
     }
 
-    /// The same; a policy is told what is new.
+    /// Returns the number of a set, and defines new sets for a policy.
     mutating func set(of names: [String], telling policy: any PrefetchPolicy) -> CategorySetID {
         let set = set(of: names)
         for (set, members) in newSets { policy.define(categorySet: set, members: members) }
@@ -127,5 +154,19 @@ struct ForesightCatalogue: ~Copyable {
     /// The categories of a set.
     func names(of set: CategorySetID) -> [String] { categories.names(ofSet: set) }
 
-    func user(_ name: String?) -> UInt32 { users.number(of: name) }
+    /// Returns the name of a user in this catalogue: the stand-in of a user known by a hash, otherwise the name.
+    func user(_ name: String?) -> String? { name.map { hashed.standIn(for: $0, .user) ?? $0 } }
+
+    /// Returns the number of a user, and assigns one to a new user.
+    ///
+    /// - Parameter user: the name in this catalogue.
+    func number(ofUser user: String?) -> UInt32 { users.number(of: user) }
+
+    /// Forgets the number of a user. If the user comes again, the number is another one.
+    ///
+    /// - Parameter user: the name in this catalogue.
+    mutating func forget(user: String) {
+        users.forget(user)
+        hashed.remove(user, .user)
+    }
 }

@@ -1,34 +1,34 @@
 import HalcyonCache
 import HalcyonPipeline
 
-/// What a ``Forecaster`` is told.
+/// An event for a ``Forecaster``.
 enum ForesightEvent: Sendable {
-    /// How images are loaded that are made by a processor and were not announced; told before the first of them.
+    /// The load template of a processor, for images that were not announced. It comes before the first of them.
     case recipe(ForesightRecipe)
-    /// Somebody asks for a resource, made by a processor.
+    /// A request for a resource with a processor.
     case wanted(Resource, processor: String)
-    /// The app says that resources exist, and how they are loaded.
+    /// The app announces resources and their load template.
     case announced([AnnouncedResource], ForesightRecipe, time: Int64)
-    /// The cache was asked for something.
+    /// An access to the cache.
     case accessed(RecordedAccess)
     /// A value left a tier.
     case removed(CacheType, Removal)
-    /// The app says how the device is.
+    /// The app sets the conditions.
     case conditions(PrefetchConditions)
 }
 
-/// A resource that an app says exists, though nobody may have asked for it yet.
+/// A resource that an app announces, before or after its first request.
 public struct AnnouncedResource: Sendable {
-    /// What it is, and where it is.
+    /// The resource.
     public var resource: Resource
-    /// The bytes to be loaded, if they are known.
+    /// The bytes to load, if they are known.
     public var bytes: Int?
-    /// What it takes in memory, if that is known; for a bitmap four bytes a pixel.
+    /// The size in memory, if it is known; for a bitmap four bytes a pixel.
     public var cost: Int?
-    /// Since when it exists, in microseconds since 1970; `nil`: since now.
+    /// The time of its creation, in microseconds since 1970; `nil` for the time of the announcement.
     public var since: Int64?
 
-    /// A resource of which nothing more is known.
+    /// Creates an announcement.
     public init(_ resource: Resource, bytes: Int? = nil, cost: Int? = nil, since: Int64? = nil) {
         self.resource = resource
         self.bytes = bytes

@@ -1,18 +1,18 @@
 import HalcyonPipeline
 import Synchronization
 
-/// Events on their way from callers, who never wait, to the ``Forecaster``.
+/// The queue of events from callers, which never wait, to the ``Forecaster``.
 ///
-/// What is not taken in time is bounded: beyond ``bound`` events, accesses are lost and counted, and so is where they come from.
-/// A lost access is one to plan after all the same. Removals are lost from half of that on, so that they leave room for accesses.
+/// Beyond ``bound`` pending events, accesses and requests are lost, and lost accesses are counted. A lost access still causes a plan.
+/// Removals are lost from half of the bound on, which leaves room for accesses.
 final class ForesightInbox: Sendable {
-    /// The most events that wait.
+    /// The maximum number of pending events.
     static let bound = 1 << 16
 
-    /// The most processors of which it is told how their images are loaded; what others make is foreseen only where it was announced.
+    /// The maximum number of processors with a load template. Images of others are predicted only if they were announced.
     static let mostProcessors = 1 << 10
 
-    /// What was not taken in.
+    /// The numbers of lost events.
     struct Lost: Equatable {
         var accesses = 0
         var removals = 0
@@ -22,16 +22,16 @@ final class ForesightInbox: Sendable {
         var events: [ForesightEvent] = []
         var recipes: Set<String> = []
         var lost = Lost()
-        /// The first access after which nothing was planned, and the last.
+        /// The times of the first access without a plan, and of the last access.
         var first: Int64?
         var last: Int64 = 0
     }
 
     private let state = Mutex(State())
 
-    /// Takes an event in.
+    /// Adds an event.
     ///
-    /// - Returns: whether it is the first access since ``endWait()``, so that somebody should begin to wait for more.
+    /// - Returns: whether it is the first access since ``endWait()``, after which the caller begins to wait for a pause.
     @discardableResult
     func put(_ event: ForesightEvent) -> Bool {
         state.withLock { state in
@@ -56,7 +56,7 @@ final class ForesightInbox: Sendable {
         }
     }
 
-    /// Somebody asks for a resource; how it is loaded is told with the first of a processor.
+    /// Adds a request for a resource. The first with a processor adds its load template.
     func want(_ resource: Resource, _ options: ImageOptions?, defaults: ImageOptions) {
         let processor = options?.processorIdentifier(defaults) ?? defaults.processor?.identifier ?? ""
         state.withLock { state in
@@ -67,15 +67,15 @@ final class ForesightInbox: Sendable {
         put(.wanted(resource, processor: processor))
     }
 
-    /// The time of the first and the last access since ``endWait()``, whether they were taken or not; `nil` where there are none.
+    /// The times of the first and the last access since ``endWait()``, lost or not; `nil` if there are none.
     var waiting: (first: Int64, last: Int64)? {
         state.withLock { state in state.first.map { ($0, state.last) } }
     }
 
-    /// Somebody takes what waits, and plans: the next access is the first again.
+    /// Handles that a plan begins: the next access is the first again.
     func endWait() { state.withLock { $0.first = nil } }
 
-    /// All that waits, and what was lost since this was asked last.
+    /// Removes and returns all pending events, and the losses since the last call.
     func take() -> (events: [ForesightEvent], lost: Lost) {
         state.withLock { state in
             defer { (state.events, state.lost) = ([], Lost()) }

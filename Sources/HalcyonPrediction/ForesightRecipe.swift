@@ -20,10 +20,11 @@ final class ForesightRecipe: Sendable {
 }
 
 extension ForesightCatalogue.Known {
-    /// Whether a tier might hold it that it goes to, as far as its size is known: what no processor changes takes about as many bytes on
-    /// disk as come over the network, and no fewer in memory.
+    /// Returns whether a tier of its load template can hold the object, as far as its size is known.
     ///
-    /// - Parameter toMemory: whether it goes to memory where it goes to the disk.
+    /// Without a processor, an object takes about as many bytes on disk as over the network, and no fewer in memory.
+    ///
+    /// - Parameter toMemory: whether an object for the disk goes to memory, too.
     func fits(_ capacity: CacheCapacity, toMemory: Bool) -> Bool {
         guard let recipe else { return true }
         let loaded = recipe.processor.isEmpty ? bytes ?? 0 : 0
@@ -36,7 +37,7 @@ extension ImageOptions {
     /// The identifier of the processor that these options and the manager's defaults name.
     func processorIdentifier(_ defaults: ImageOptions) -> String { (processor ?? defaults.processor)?.identifier ?? "" }
 
-    /// The same for a load that nobody waits for.
+    /// The options for a load that no request waits for.
     fileprivate var aheadOfNeed: ImageOptions {
         var options = self
         (options.forceRefresh, options.onlyFromCache, options.fromMemoryCacheOrRefresh) = (false, false, false)

@@ -8,36 +8,36 @@ struct CacheCapacity: Sendable, Equatable {
     var disk = 0
 }
 
-/// What a ``Forecaster`` sees and moves of the world: the cache it fetches for, and the manager that it fetches through.
+/// The environment of a ``Forecaster``: its cache, and the manager that loads images.
 struct ForesightSurroundings: Sendable {
-    /// What came of a fetch.
+    /// The result of a fetch.
     enum Fetched: Sendable, Equatable {
-        /// It is loaded, and came over the network with so many bytes; it costs so much in memory.
+        /// The image was loaded: its bytes over the network, and its size in memory.
         case loaded(bytes: Int, cost: Int)
-        /// It was there already.
+        /// The image was cached already.
         case wasThere
         case failed
-        /// It failed, and would again: the server says that the request is wrong.
+        /// The server rejects the request, and would reject it again.
         case rejected
         case cancelled
-        /// Nobody is there any more to fetch it.
+        /// The manager no longer exists.
         case nobody
     }
 
     /// Whether a computed key is cached.
     var holds: @Sendable (_ key: String) -> Bool
-    /// What the tiers can hold.
+    /// The capacity of the tiers.
     var capacity: @Sendable () -> CacheCapacity
-    /// What another value may cost without one having to leave.
+    /// The size that a further value may have in memory without an eviction.
     var room: @Sendable () -> Int
-    /// Says of what was fetched under a computed key whether it is still likely to be asked for.
+    /// Sets whether the prefetched value of a computed key is still likely to be requested.
     var reconsider: @Sendable (_ key: String, _ isLikely: Bool) -> Void
-    /// The name by which the disk tells of a computed key; `nil` without a disk.
+    /// The name of the file of a computed key; `nil` without a disk.
     var fileName: @Sendable (_ key: String) -> String?
-    /// The folder where it is kept what the planner has learnt, and what was spent; `nil` without a disk.
+    /// The folder of the kept model, accesses and spending; `nil` without a disk.
     var folder: @Sendable () -> URL?
     /// The wall time in microseconds.
     var now: @Sendable () -> Int64
-    /// Brings an image into the cache ahead of need; returns when it is in all tiers in which it will be.
+    /// Prefetches an image; returns once it is in all its tiers.
     var fetch: @Sendable (Resource, ImageOptions) async -> Fetched
 }

@@ -2,11 +2,11 @@ import HalcyonPipeline
 import HalcyonPrefetch
 
 extension HalcyonManager {
-    /// Begins to fetch what will be wanted, as the learned planner says unless told otherwise; what ran before is stopped,
-    /// and what it has learnt is what the new one begins with.
+    /// Starts predictive prefetching, by default with the learned planner. A running predictor is stopped, and the new one continues
+    /// with its model and accesses.
     ///
-    /// One predicts for a cache: managers over the same cache share it, whichever of them started it. It fetches through that one,
-    /// as long as that is there.
+    /// There is one predictor for a cache, which all managers over the cache share. It loads through the manager that started it, as
+    /// long as that exists.
     @discardableResult
     public func startPredicting(_ prediction: PrefetchPrediction = PrefetchPrediction()) -> PredictivePrefetcher {
         let (toMemory, cache) = (prediction.toMemory, cache)
@@ -42,9 +42,9 @@ extension HalcyonManager {
         }
     }
 
-    /// Fetches nothing more ahead of need but what an app asks for. What was fetched stays.
+    /// Stops predictive prefetching. Prefetched images stay cached.
     public func stopPredicting() { cache.observation.stop() }
 
-    /// What predicts for the manager's cache, if that was started.
+    /// The predictor of the manager's cache, if it was started.
     public var predictive: PredictivePrefetcher? { cache.observation.observer as? PredictivePrefetcher }
 }

@@ -5,20 +5,20 @@ import HalcyonPrefetch
 import HalcyonSupport
 import Synchronization
 
-/// Learns from every access to a manager's cache what will be wanted, and fetches it before anybody asks.
+/// Predicts requests from all accesses to a manager's cache, and prefetches their images.
 ///
 /// ```swift
 /// let predictive = manager.startPredicting()
 /// predictive.announce(catalogue)             // optional: what exists, with its categories
-/// predictive.conditions = [.meteredNetwork]  // as the platform tells
+/// predictive.conditions = [.meteredNetwork]  // as the platform reports
 /// print(await predictive.statistics)
 /// ```
 ///
-/// It is off until `HalcyonManager.startPredicting(_:)` is called. It hears of each access through the cache, whoever makes it,
-/// and knows where an image comes from once it was asked for through the manager or announced. When accesses pause, or go
-/// on for too long, a prefetch policy is asked what to fetch, within a budget; that is loaded at the lowest priority, below everything
-/// that somebody waits for, and waits in the cache apart from what was asked for. Nothing of it happens on the caller's path
-/// but that an access is put into a list; nothing leaves the device but the requests for the images. See <doc:Foresight>.
+/// It is off until `HalcyonManager.startPredicting(_:)` is called. It receives each access from the cache, and knows the source of
+/// an image once a request through the manager or an announcement has named it. When accesses pause, or have gone on for too long,
+/// a prefetch policy plans what to fetch within a budget. These images are loaded at the lowest priority, and kept in the cache
+/// apart from requested ones. On the caller's path, an access is appended to a list. All other work runs on a queue of its own. Only the
+/// requests for the images are sent over the network. See <doc:Foresight>.
 public final class PredictivePrefetcher: Sendable {
     private let forecaster: Forecaster
     private let inbox: ForesightInbox
@@ -40,31 +40,32 @@ public final class PredictivePrefetcher: Sendable {
         inbox = ForesightInbox()
         forecaster = Forecaster(
             prediction, surroundings, inbox, usual: ForesightRecipe(nil, defaults: options), after: ending)
-        // What an earlier start kept goes now, not with the first access.
+        // The file of an earlier start is removed now, not with the first access.
         if !prediction.remembersAccesses { Task { [forecaster] in await forecaster.takeIn() } }
     }
 
     deinit { timer.withLock { $0?.cancel() } }
 
-    // MARK: - What the app tells
+    // MARK: - Input of the app
 
-    /// Tells what exists, so that it can be fetched before anybody has asked for it: an app calls this with its catalogue, and
-    /// again with what is new in it or has changed.
+    /// Announces resources, which can then be fetched before their first request. An app calls this with its catalogue, and again
+    /// with new and changed resources.
     ///
-    /// - Parameter options: how these images will be asked for, until they are announced again with the same processor; by default
-    ///   as the manager's options say. What is not announced is fetched as the first image with its processor was asked for.
+    /// - Parameter options: the options with which the images will be requested, until they are announced again with the same
+    ///   processor; by default the manager's. Images that are not announced are fetched with the options of the first request
+    ///   with their processor.
     public func announce(_ resources: [AnnouncedResource], options: ImageOptions? = nil) {
         inbox.put(.announced(resources, ForesightRecipe(options, defaults: self.options), time: clock.now))
         Task { [forecaster] in await forecaster.takeIn() }
     }
 
-    /// The same for resources of which nothing more is known.
+    /// Announces resources of unknown sizes.
     public func announce(_ resources: [Resource], options: ImageOptions? = nil) {
         announce(resources.map { AnnouncedResource($0) }, options: options)
     }
 
-    /// How the device is. What pauses breaks off what is under way; what is planned and not begun yet is begun only if the budget that
-    /// holds from now on allows it.
+    /// The conditions of network and battery; by default none. A condition that pauses prefetching cancels the fetches in flight. Planned
+    /// fetches then start only if the new budget allows them.
     public var conditions: PrefetchConditions {
         get { current.withLock { $0 } }
         set {
@@ -74,29 +75,28 @@ public final class PredictivePrefetcher: Sendable {
         }
     }
 
-    // MARK: - What it tells
+    // MARK: - Results
 
-    /// What was counted so far.
+    /// The counts since the start.
     public var statistics: PrefetchPredictionStatistics { get async { await forecaster.statistics } }
 
-    /// Why what the planner had learnt or the latest accesses could not be read or written, or what was spent of the budget written, the last time that this
-    /// happened: one sentence. A damaged file is as good as none, and replaced by the next that is written.
+    /// The last fault of a file of the model, the accesses or the spending, in one sentence. A damaged file counts as none, and the
+    /// next write replaces it.
     public var modelFault: String? { get async { await forecaster.modelFault } }
 
-    /// How well the policy's probabilities agree with what happened; empty from a policy that gives none.
+    /// The calibration of the policy's probabilities; empty for a policy without probabilities.
     public var calibration: [CalibrationBin] { get async { await forecaster.calibration } }
 
-    /// What the policy publishes about itself.
+    /// The metrics of the policy.
     public var metrics: [PolicyMetric] { get async { await forecaster.metrics } }
 
-    /// Keeps what the planner has learnt, the latest accesses, and what was spent, beside the cache's files, as happens when the app goes to the background.
+    /// Writes the model, the latest accesses and the spending to the cache's folder, as when the app goes to the background.
     public func save() async {
         await forecaster.takeIn()
         await forecaster.save()
     }
 
-    /// Returns when everything that has happened so far is taken in, and what is fetched because of it is there: the policy is
-    /// asked now, without waiting for a pause.
+    /// Processes all events so far, plans without waiting for a pause, and returns when no fetch is in flight.
     public func settle() async {
         await settleCache()
         await plan()
@@ -107,24 +107,29 @@ public final class PredictivePrefetcher: Sendable {
 
     // MARK: - Inside
 
-    /// Fetches nothing more, and returns when nothing is under way and what was learnt is kept.
+    /// Stops fetching, and returns when no fetch is in flight and the state is saved.
     package func stop() async {
         timer.withLock { $0?.cancel() }
         await forecaster.stop()
         await forecaster.waitUntilIdle()
     }
 
-    /// Keeps none of the accesses until now.
+    /// Forgets all accesses until now.
     package func forgetAccesses() async { await forecaster.forgetAccesses() }
 
-    /// Takes in what came, and plans.
+    /// Forgets a user's accesses, and cancels the fetches for it.
+    ///
+    /// - Throws: an error with one sentence if the file of accesses can neither be written nor removed.
+    package func forget(user: String) async throws { try await forecaster.forget(user: user) }
+
+    /// Processes the pending events, and plans.
     private func plan() async {
         inbox.endWait()
         await forecaster.takeIn()
         await forecaster.plan()
     }
 
-    /// Waits for a pause, in turn with what else happens, then takes in what came and plans; what was taken in before counts, too.
+    /// Starts a task that waits for a pause, then processes the pending events and plans.
     private func waitForPause() {
         let task = Task.detached(priority: .utility) { [weak self, clock] in
             while let span = self?.timeToWait() {
@@ -138,8 +143,8 @@ public final class PredictivePrefetcher: Sendable {
         timer.withLock { $0 = task }
     }
 
-    /// The microseconds until there was a pause or patience is at an end; `nil` where no access waits for a plan. None where the
-    /// clock was set back since the last access: nobody knows how long that is ago.
+    /// Returns the microseconds until the next plan; `nil` if no access is without a plan. It is 0 if the clock was set back since the
+    /// last access.
     func timeToWait() -> Int64? {
         guard let (first, last) = inbox.waiting else { return nil }
         let (pause, end) = (last + Self.microseconds(prediction.quiet), first + Self.microseconds(prediction.patience))
@@ -147,8 +152,11 @@ public final class PredictivePrefetcher: Sendable {
         return now < last ? 0 : min(pause, end) - now
     }
 
-    /// Seconds in microseconds: of what is no number or below zero 0, and at most 30 years, whatever an app sets.
-    private static func microseconds(_ seconds: Double) -> Int64 { seconds > 0 ? Int64(min(seconds, 1e9) * 1e6) : 0 }
+    /// Returns a span in microseconds, from 0 to 30 years.
+    private static func microseconds(_ span: Duration) -> Int64 {
+        let (seconds, attoseconds) = min(max(span, .zero), .seconds(1_000_000_000)).components
+        return seconds * 1_000_000 + attoseconds / 1_000_000_000_000
+    }
 }
 
 extension PredictivePrefetcher: RequestObserver {

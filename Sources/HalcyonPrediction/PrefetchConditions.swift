@@ -1,6 +1,4 @@
-/// What the app knows of the device just now, and predictive prefetching heeds.
-///
-/// Nothing of it can be learnt by the package itself: an app passes what its platform tells it.
+/// The conditions of network and battery that predictive prefetching observes. An app sets them as its platform reports them.
 public struct PrefetchConditions: OptionSet, Sendable, Hashable {
     /// The set as bits.
     public let rawValue: UInt8
@@ -8,10 +6,10 @@ public struct PrefetchConditions: OptionSet, Sendable, Hashable {
     /// A set from bits.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// The user wants little to be loaded.
+    /// Low Data Mode is on.
     public static let lowDataMode = PrefetchConditions(rawValue: 1 << 0)
-    /// The battery is low, or saved.
+    /// The battery is low, or in a mode that saves it.
     public static let lowBattery = PrefetchConditions(rawValue: 1 << 1)
-    /// What is loaded is paid for by the byte.
+    /// The network is paid for by the byte.
     public static let meteredNetwork = PrefetchConditions(rawValue: 1 << 2)
 }

@@ -1,55 +1,60 @@
 import HalcyonPrefetch
 
-/// How a ``PredictivePrefetcher`` works: who predicts, how much may be fetched, and when.
+/// The configuration of a ``PredictivePrefetcher``: its policy, its budget, and the times of its plans.
 public struct PrefetchPrediction: Sendable {
-    // MARK: Who predicts
+    // MARK: Policy
 
-    /// The settings of the learned planner.
+    /// The parameters of the learned planner.
     public var planner = PlannerParameters()
-    /// What the planner starts with, such as `replay train` makes of a log; `nil`: it learns from nothing. What it has learnt on
-    /// this device since comes first.
+    /// The model with which the planner starts, such as `replay train` makes of a log; by default `nil`, an untrained one. A model
+    /// that was kept (``keepsModel``) takes precedence.
     public var pretrained: PretrainedPlanner?
-    /// Whether what the planner has learnt is kept beside the cache's files and serves from the first access when it is started
-    /// again. It is written when the app goes to the background or is about to end, and when predicting is stopped.
+    /// Whether the planner's model is kept in the cache's folder and used from the first access of the next start; by default
+    /// `true`. It is written when the app goes to the background or is about to end, and when predicting is stopped.
     public var keepsModel = true
-    /// Whether the latest 4,096 accesses are kept with it, so that what was asked for before a new start is known after it: what
-    /// comes after what, what is popular, and where it comes from. They name keys, URLs, users and categories, in a file of at most
-    /// 4 MB that stays on the device and goes when the cache's disk is cleared. Where this or ``keepsModel`` is off, a file of an
-    /// earlier start is removed.
+    /// Whether the latest 4,096 accesses are kept with the model, from which the next start knows successors and popular objects; by
+    /// default `true`. They are in a file of at most 4 MB that stays local and is removed with the cache's disk. If this or
+    /// ``keepsModel`` is off, the file of an earlier start is removed.
     public var keepsAccesses = true
+    /// Whether the kept accesses have URLs, keys, users and categories in clear; by default `false`.
+    ///
+    /// By default, they have no URLs, and only keyed hashes of the other names. After a restart, an object is fetched once a
+    /// request or an announcement has named it. With clear names, it is fetched at once. A file of the other kind is removed when
+    /// predicting starts.
+    public var keepsURLs = false
     /// Makes another policy that predicts in place of the planner, such as one of the `PrefetchCatalogue`; called once.
     public var policy: (@Sendable (PrefetchContext) -> any PrefetchPolicy)?
     /// The seed of everything random in it.
     public var seed: UInt64 = 1
 
-    // MARK: How much, and when
+    // MARK: Budget and times
 
-    /// How much may be fetched: by default two images a request and 50 MB a day. Bytes are those that come over the network; a
-    /// fetch that brings no image counts as an object, with the bytes that came all the same. What was spent is kept beside the cache's files: a new start, of
-    /// predicting or of the app, goes on with what is left of the minute, of the day and in total.
+    /// The budget; by default two images a request and 50 MB a day. Bytes are those that come over the network. A failed fetch
+    /// counts as an object with the bytes that came. The spending is kept in the cache's folder, and the next start continues with
+    /// what is left.
     public var budget = PrefetchBudget(perRequest: .init(objects: 2), perDay: .init(bytes: 50_000_000))
-    /// How much may be fetched where the network is metered; by default one image a request and 5 MB a day. ``budget`` holds
-    /// there, too, and what was fetched before on the same day counts.
+    /// The additional budget on a metered network; by default one image a request and 5 MB a day. Earlier fetches of the same day
+    /// count.
     public var meteredBudget = PrefetchBudget(perRequest: .init(objects: 1), perDay: .init(bytes: 5_000_000))
-    /// Nothing is fetched while any of these holds.
+    /// The conditions that pause prefetching; by default Low Data Mode and a low battery.
     public var pausing: PrefetchConditions = [.lowDataMode, .lowBattery]
-    /// Whether what is fetched waits in memory, too, and not on disk alone.
+    /// Whether prefetched images are kept in memory, too, and not on disk alone; by default `true`.
     public var toMemory = true
-    /// How many are fetched at a time.
+    /// The maximum number of concurrent fetches; by default 2.
     public var maxConcurrent = 2
-    /// The seconds without an access after which the policy is asked; `.infinity`: only once ``patience`` is at an end. What is below
-    /// zero or no number is 0.
-    public var quiet = 0.05
-    /// The seconds after which it is asked though accesses go on; `.infinity`: only once there is a pause. What is below zero or no
-    /// number is 0.
-    public var patience = 1.0
+    /// The pause in accesses after which the policy plans; by default 50 ms. A negative span counts as zero, and one of more
+    /// than 30 years as 30 years.
+    public var quiet: Duration = .milliseconds(50)
+    /// The time after an access by which the policy plans although there was no pause; by default a second. The bounds are
+    /// those of ``quiet``.
+    public var patience: Duration = .seconds(1)
 
     /// Whether accesses are kept.
     var remembersAccesses: Bool { keepsModel && keepsAccesses }
 
-    /// A prediction by the learned planner.
+    /// Creates a prediction by the learned planner.
     public init() {}
 
-    /// A prediction by a policy of one's own.
+    /// Creates a prediction by another policy.
     public init(policy: @escaping @Sendable (PrefetchContext) -> any PrefetchPolicy) { self.policy = policy }
 }

@@ -1,47 +1,46 @@
-/// What a ``PredictivePrefetcher`` has counted since it was started.
+/// The counts of a ``PredictivePrefetcher`` since its start.
 public struct PrefetchPredictionStatistics: Sendable, Equatable {
-    /// The accesses that it heard of.
+    /// The observed accesses.
     public var accesses = 0
-    /// The accesses that came faster than they could be taken in, and were left out.
+    /// The accesses that were left out because they came faster than they were processed.
     public var lostAccesses = 0
-    /// The accesses that were left out because too many other images are known: 65,536 that come from nobody knows where, or
-    /// 1,048,576 in all.
+    /// The accesses that were left out because too many other images are known: 65,536 without a known source, or 1,048,576 in all.
     public var unknownAccesses = 0
     /// The announcements that were left out because 1,048,576 other images are known.
     public var unknownAnnouncements = 0
-    /// The removals from the cache that came faster than they could be taken in, and were left out.
+    /// The removals from the cache that were left out because they came faster than they were processed.
     public var lostRemovals = 0
-    /// How often the policy was asked.
+    /// The plans.
     public var plans = 0
-    /// How many images the policy proposed.
+    /// The images that the policy proposed.
     public var proposed = 0
-    /// The fetches that were begun.
+    /// The fetches that were started.
     public var begun = 0
     /// The images that were fetched.
     public var fetched = 0
-    /// The images that were asked for after they had been fetched, and were there.
+    /// The prefetched images that were requested and cached.
     public var used = 0
-    /// The images that were asked for while they were being fetched.
+    /// The images that were requested while their fetch was in flight.
     public var usedLate = 0
-    /// The images that left the cache before anybody had asked for them, or were not let in.
+    /// The fetched images that the cache refused or evicted before their first request.
     public var dropped = 0
     /// The fetches that failed.
     public var failed = 0
-    /// The fetches that were broken off.
+    /// The fetches that were cancelled.
     public var cancelled = 0
     /// The bytes that were fetched over the network.
     public var bytes = 0
-    /// Those of them that belong to images that were dropped.
+    /// The fetched bytes of dropped images.
     public var droppedBytes = 0
-    /// The bytes that came of fetches that failed or were broken off, decompressed. They are spent of the budget, too.
+    /// The decompressed bytes of failed and cancelled fetches. They count for the budget, too.
     public var partialBytes = 0
-    /// How often what the planner had learnt or the latest accesses could not be read or written, or what was spent written; see ``PredictivePrefetcher/modelFault``.
+    /// The faults of the kept files; see ``PredictivePrefetcher/modelFault``.
     public var modelFaults = 0
 
-    /// Nothing, yet.
+    /// Creates counts of 0.
     public init() {}
 
-    /// The share of those that were of use among those of which it is known; `nil` where there are none yet.
+    /// The share of requested images among those that were requested or dropped; `nil` if there are none yet.
     public var precision: Double? {
         let known = used + usedLate + dropped
         return known == 0 ? nil : Double(used + usedLate) / Double(known)

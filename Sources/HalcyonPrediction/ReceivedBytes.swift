@@ -1,10 +1,9 @@
 import Synchronization
 
-/// Counts the bytes that come of a load, whatever becomes of it: those of each attempt, without what it goes on from; and breaks the
-/// load off where they are more than may come.
+/// Counts the received bytes of a load over all attempts, without those that an attempt resumes from. Cancels the load beyond a limit.
 final class ReceivedBytes: Sendable {
     private struct State {
-        /// How many there were last, with what the attempt went on from.
+        /// The bytes of the present attempt, with those that it resumed from.
         var held: Int
         var total = 0
         var load: Task<Void, Never>?
@@ -15,14 +14,14 @@ final class ReceivedBytes: Sendable {
     private let most: Int
 
     /// - Parameters:
-    ///   - held: how many an earlier load has left, from which this one goes on if it can.
-    ///   - most: how many may come.
+    ///   - held: the bytes of an earlier load, from which this one resumes if it can.
+    ///   - most: the limit.
     init(after held: Int, atMost most: Int = .max) {
         state = Mutex(State(held: held))
         self.most = most
     }
 
-    /// Says which load it is that more bytes than may come break off.
+    /// Sets the task to cancel once the limit is exceeded.
     func breaksOff(_ load: Task<Void, Never>) {
         let isOver = state.withLock {
             $0.load = load
@@ -31,7 +30,7 @@ final class ReceivedBytes: Sendable {
         if isOver { load.cancel() }
     }
 
-    /// There are so many now; fewer than before when an attempt begins at the start.
+    /// Sets the bytes of the present attempt. They are fewer than before if a new attempt begins at the start.
     func note(_ count: Int) {
         let excess = state.withLock {
             $0.total += count < $0.held ? count : count - $0.held
@@ -41,8 +40,8 @@ final class ReceivedBytes: Sendable {
         excess?.cancel()
     }
 
-    /// How many have come.
+    /// The received bytes.
     var total: Int { state.withLock { $0.total } }
-    /// How many there are for a later load to go on from.
+    /// The bytes that a later load can resume from.
     var held: Int { state.withLock { $0.held } }
 }

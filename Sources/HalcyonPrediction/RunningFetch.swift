@@ -1,19 +1,19 @@
 import HalcyonPrefetch
 
-/// Whom a ``Forecaster`` fetches for.
+/// The user for whom a ``Forecaster`` fetches.
 struct ForesightUser {
     var number = UInt32.max
     var name: String?
 }
 
-/// A fetch of a ``Forecaster`` that is under way.
+/// A fetch in flight.
 struct RunningFetch {
     let task: Task<Void, Never>
-    /// The number of the user for whom it is fetched.
-    let user: UInt32
-    /// What was paid for it.
+    /// The user for whom it is fetched.
+    let user: ForesightUser
+    /// Its payment from the budget.
     let payment: PrefetchSpending.Payment
     let received: ReceivedBytes
-    /// Whether somebody has asked for it meanwhile.
+    /// Whether the image was requested meanwhile.
     var isWanted = false
 }

@@ -155,6 +155,9 @@ package final class CacheEventHub: Sendable {
         if isObserved { observer.withLock { $0 }?.accessed(access) }
     }
 
+    /// Removes the accesses of a user from the recorder, if it can forget users.
+    func forget(user: String) async throws { try await (recorder as? any UserForgetting)?.forget(user: user) }
+
     package func enteredBackground(done: @escaping @Sendable () -> Void) {
         guard let observer = observer.withLock({ $0 }) else { return done() }
         observer.enteredBackground(done: done)
@@ -214,6 +217,16 @@ package final class CacheEventHub: Sendable {
 public protocol AccessRecorder: Sendable {
     /// Records an access. Called on the caller's path; it must return at once.
     func record(_ access: RecordedAccess)
+}
+
+/// A recorder of accesses that can remove those of a user.
+package protocol UserForgetting: AccessRecorder {
+    /// Removes all accesses of a user until now.
+    func forget(user: String) async throws
+}
+
+extension AccessLog: UserForgetting {
+    package func forget(user: String) async throws { try await deleteAccesses(ofUser: user) }
 }
 
 extension AccessLog: AccessRecorder {

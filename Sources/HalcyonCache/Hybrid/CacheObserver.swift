@@ -14,6 +14,8 @@ package protocol CacheObserver: AnyObject, Sendable {
     func enteredBackground(done: @escaping @Sendable () -> Void)
     /// Forgets all accesses until now.
     func forgetAccesses() async
+    /// Forgets the accesses of a user until now.
+    func forget(user: String) async throws
     /// Stops, and returns when nothing is in flight and the state is saved.
     func stop() async
     /// The state that the next observer of the same cache starts with.
@@ -39,6 +41,8 @@ package final class ObserverSlot: Sendable {
 
     /// The file in the cache's hidden folder that contains recorded accesses.
     package static let accessesFile = "planner-accesses.json"
+    /// The file in the cache's hidden folder with the key of the hashes in ``accessesFile``.
+    package static let accessesKeyFile = "planner-accesses.key"
 
     private let state = Mutex(State())
     private let hub: CacheEventHub
@@ -88,7 +92,22 @@ package final class ObserverSlot: Sendable {
             let (ending, observer) = state.withLock { ($0.ending, $0.observer) }
             await ending?.value
             await observer?.forgetAccesses()
-            try? FileManager.default.removeItem(at: folder.appendingPathComponent(Self.accessesFile))
+            for name in [Self.accessesFile, Self.accessesKeyFile] {
+                try? FileManager.default.removeItem(at: folder.appendingPathComponent(name))
+            }
+            // An observer that stopped or started meanwhile may have written or read the file.
+            if state.withLock({ $0.ending == ending && $0.observer === observer }) { return }
+        }
+    }
+
+    /// Removes the accesses of a user from the observer.
+    ///
+    /// - Parameter removeFromFile: removes them from the file. It is called if there is no observer, which would do that.
+    package func forget(user: String, removeFromFile: () async throws -> Void) async throws {
+        while true {
+            let (ending, observer) = state.withLock { ($0.ending, $0.observer) }
+            await ending?.value
+            if let observer { try await observer.forget(user: user) } else { try await removeFromFile() }
             // An observer that stopped or started meanwhile may have written or read the file.
             if state.withLock({ $0.ending == ending && $0.observer === observer }) { return }
         }

@@ -425,6 +425,19 @@ extension ImageCache {
         }
     }
 
+    /// Forgets a user: removes the accesses of the user from the observer and the recorder, then the values that are private
+    /// to the user (``removePrivate(ofUser:)``). O(values).
+    ///
+    /// - Parameter removeFromFile: removes the accesses from the observer's file; called if there is no observer.
+    /// - Throws: the first error. The other parts are forgotten nevertheless.
+    package func forget(user: String, removeFromFile: () async throws -> Void) async throws {
+        var failure: (any Error)?
+        do { try await observation.forget(user: user, removeFromFile: removeFromFile) } catch { failure = error }
+        await removePrivate(ofUser: user)
+        do { try await hub.forget(user: user) } catch { failure = failure ?? error }
+        if let failure { throw failure }
+    }
+
     /// Removes all values from memory. O(values).
     public func clearMemoryCache() {
         memoryStorage.removeAll()

@@ -93,20 +93,29 @@ package final class UserNumbers: Sendable {
     /// The maximum number of users that are distinguished.
     package static let most = 1 << 16
 
-    private let numbers = Mutex<[String: UInt32]>([:])
+    private struct State {
+        var numbers: [String: UInt32] = [:]
+        var next: UInt32 = 0
+    }
+
+    private let state = Mutex(State())
 
     package init() {}
 
-    /// Returns the number of a user, and assigns one to a new user; `UInt32.max` for no user, and if there are
-    /// ``most`` users already.
+    /// Returns the number of a user, and assigns one to a new user; `UInt32.max` for no user, and if ``most`` numbers
+    /// were assigned already.
     package func number(of user: String?) -> UInt32 {
         guard let user else { return .max }
-        return numbers.withLock { numbers in
-            if let known = numbers[user] { return known }
-            if numbers.count >= Self.most { return .max }
-            let number = UInt32(numbers.count)
-            numbers[user] = number
+        return state.withLock { state in
+            if let known = state.numbers[user] { return known }
+            if state.next >= Self.most { return .max }
+            let number = state.next
+            state.next += 1
+            state.numbers[user] = number
             return number
         }
     }
+
+    /// Forgets which number a user has. The number is not assigned again.
+    package func forget(_ user: String) { state.withLock { state in _ = state.numbers.removeValue(forKey: user) } }
 }

@@ -127,7 +127,7 @@ struct DataProvider: ImageDataProvider {
 
 extension CallbackQueue {
     /// Returns the result of a block that may take long and is executed on the queue.
-    func result<Value: Sendable>(_ block: @escaping @Sendable () throws -> Value) async throws -> Value {
+    package func result<Value: Sendable>(_ block: @escaping @Sendable () throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             execute { continuation.resume(with: Result(catching: block)) }
         }

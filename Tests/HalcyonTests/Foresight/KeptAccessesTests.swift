@@ -124,7 +124,7 @@ struct KeptAccessesTests: PredictiveTests {
             String(repeating: "[", count: 100_000),
         ]
         return damaged.map { ($0, "damaged") } + [
-            (file(version: "2"), "later release"), (#"{"version":3,"other":[]}"#, "later release"),
+            (file(version: "3"), "later release"), (#"{"version":3,"other":[]}"#, "later release"),
             (good + String(repeating: " ", count: KeptAccessesFile.mostBytes), "4194304"),
         ]
     }()

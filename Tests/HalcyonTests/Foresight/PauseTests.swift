@@ -29,7 +29,7 @@ struct PauseTests: PredictiveTests {
     func patience() async throws {
         let fixture = try ManagerFixture(FakeTransport(answerAtOnce: try Sample().file))
         let predictive = fixture.manager.startPredicting(
-            prediction { ($0.quiet, $0.patience) = (0.05, 0.1) })
+            prediction { ($0.quiet, $0.patience) = (.milliseconds(50), .milliseconds(100)) })
         for round in 0..<3 {
             _ = try await fixture.manager.image(for: resource("a\(round)"))
             predictive.conditions = []
@@ -53,12 +53,16 @@ struct PauseTests: PredictiveTests {
         #expect(predictive.timeToWait() == 0)
     }
 
-    @Test("Any number of seconds will do", arguments: [.infinity, .nan, -1, -.infinity, 1e300, 0.05] as [Double])
-    func anySeconds(_ quiet: Double) async throws {
+    @Test(
+        "Every span is valid: a negative one counts as zero",
+        arguments: [
+            .seconds(Int64.max), .seconds(Int64.min), .seconds(-1), .zero, .nanoseconds(1), .milliseconds(50),
+        ] as [Duration])
+    func anySpan(_ quiet: Duration) async throws {
         let fixture = try ManagerFixture(FakeTransport(answerAtOnce: try Sample().file))
-        fixture.manager.startPredicting(prediction { ($0.quiet, $0.patience) = (quiet, 0.1) })
+        fixture.manager.startPredicting(prediction { ($0.quiet, $0.patience) = (quiet, .milliseconds(100)) })
         _ = try await fixture.manager.image(for: resource("a"))
-        if quiet > 0 {
+        if quiet >= .microseconds(1) {
             await fixture.clock.waitForSleepers(2)
             fixture.clock.advance(by: 0.1)
         }

@@ -185,7 +185,7 @@ struct PredictivePrefetcherTests: PredictiveTests {
         let transport = FakeTransport(answerAtOnce: try Sample().file)
         let fixture = try ManagerFixture(transport)
         let predictive = fixture.manager.startPredicting(
-            prediction { ($0.quiet, $0.patience) = (0.05, 0.1) })
+            prediction { ($0.quiet, $0.patience) = (.milliseconds(50), .milliseconds(100)) })
         _ = predictive
         // One sleeper is the sweeper of the memory.
         for round in 0..<3 {

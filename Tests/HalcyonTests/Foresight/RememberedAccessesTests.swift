@@ -20,6 +20,7 @@ struct RememberedAccessesTests: PredictiveTests {
 
         func prediction() -> PrefetchPrediction {
             var prediction = PrefetchPrediction()
+            prediction.keepsURLs = true
             (prediction.planner.sampling, prediction.planner.horizon) = (1, 1)
             if name == "markov" { prediction.policy = PrefetchCatalogue.entry(named: name)?.make }
             (prediction.maxConcurrent, prediction.budget) = (1, PrefetchBudget(perRequest: .init(objects: 1)))
@@ -90,7 +91,8 @@ struct RememberedAccessesTests: PredictiveTests {
         do {
             let fixture = try ManagerFixture(transport, folder: folder)
             account = PrefetchAccountFile(folder: try kept(fixture).folder)
-            let predictive = fixture.manager.startPredicting(prediction { $0.budget = .unlimited })
+            let predictive = fixture.manager.startPredicting(
+                prediction { ($0.budget, $0.keepsURLs) = (.unlimited, true) })
             await fixture.cache.store(try Sample().picture, forKey: "no source")
             for (name, user) in [("x", "u"), ("y", "v"), ("x", nil)] {
                 let asked = Resource(fake(name), cacheKey: name, categories: [name, "all"], user: user)
@@ -112,7 +114,7 @@ struct RememberedAccessesTests: PredictiveTests {
                 ])
             try? FileManager.default.removeItem(at: account.url)
             let calls = transport.calls.count
-            let again = fixture.manager.startPredicting(prediction { $0.budget = .unlimited })
+            let again = fixture.manager.startPredicting(prediction { ($0.budget, $0.keepsURLs) = (.unlimited, true) })
             await again.save()
             #expect(notes.take() == told)
             #expect(await again.statistics == PrefetchPredictionStatistics())
@@ -136,12 +138,15 @@ struct RememberedAccessesTests: PredictiveTests {
         }
         do {
             let (_, manager) = try start(transport, in: folder)
-            let predictive = manager.startPredicting(prediction { $0.budget = .init(perRequest: .init(objects: 0)) })
+            let predictive = manager.startPredicting(
+                prediction {
+                    ($0.budget, $0.keepsURLs) = (.init(perRequest: .init(objects: 0)), true)
+                })
             for name in ["a", "b", "c"] { _ = try await ask(name, name == "a" ? nil : grey, manager) }
             await predictive.stop()
         }
         let (_, manager) = try start(transport, in: folder)
-        let predictive = manager.startPredicting(prediction())
+        let predictive = manager.startPredicting(prediction { $0.keepsURLs = true })
         #expect(try await ask("a", nil, manager) == ["a"])
         #expect(try await ask("z", grey, manager) == ["z"])
         #expect(try await ask("a", nil, manager) == ["b", "c"])
@@ -172,7 +177,7 @@ struct RememberedAccessesTests: PredictiveTests {
         let fixture = try ManagerFixture(FakeTransport(answerAtOnce: try Sample().file))
         let (manager, file) = (fixture.manager, try kept(fixture))
         for way in 0..<3 {
-            let predictive = manager.startPredicting(prediction())
+            let predictive = manager.startPredicting(prediction { $0.keepsURLs = true })
             _ = try await manager.image(for: resource("a"))
             await predictive.save()
             #expect(try file.read()?.accesses.count == 1)

@@ -44,7 +44,7 @@ struct ShortStartsTests {
         inMemory.cacheMemoryOnly = true
         let manager = HalcyonManager(cache: fixture.cache, downloader: fixture.downloader, defaultOptions: inMemory)
         var prediction = PrefetchPrediction()
-        prediction.keepsAccesses = keepsAccesses
+        (prediction.keepsAccesses, prediction.keepsURLs) = (keepsAccesses, true)
         let predictive = manager.startPredicting(prediction)
         var hits = 0
         for request in requests {
