@@ -108,9 +108,9 @@ public final class CacheMetrics: Sendable {
 
     /// Reads the statistics and updates the metrics. O(categories).
     public func collect() {
-        let readings = readings()
-        let samples = counted.withLock { $0.update(samples(of: readings)) }
-        for sample in samples { registry.report(sample) }
+        let samples = samples(of: readings())
+        let reports = counted.withLock { $0.update(samples) }
+        for report in reports { registry.report(report) }
     }
 
     /// Collects at once, then repeatedly, and once more when the task is cancelled.

@@ -69,7 +69,8 @@ final class MetricRegistry: Sendable {
         _ make: (String, [(String, String)]) -> Handler
     ) -> Handler {
         if let known = state.withLock({ Handoff($0[keyPath: path][key]) }).value { return known }
-        let new = Handoff(make(key.label, shared + key.dimensions.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }))
+        let own = key.dimensions.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+        let new = Handoff(make(key.label, shared + own))
         return state.withLock { state in
             // A factory returns the same handler for the same label and dimensions, or one that adds to the same sum.
             let handler = state[keyPath: path][key] ?? new.value

@@ -1,9 +1,9 @@
 import Foundation
 import Halcyon
-import HalcyonObservability
 import HalcyonTestSupport
 import Testing
 
+@testable import HalcyonCache
 @testable import HalcyonObservability
 
 /// A manager over a cache in a folder of its own, whose images come from memory.
@@ -42,7 +42,8 @@ struct CacheMetricsTests {
             try Fixture.resource("a", "x"), try Fixture.resource("b", "y"), try Fixture.resource("c", "x", "y")
         )
         for resource in [a, a, b, c, a] { _ = try await fixture.manager.image(for: resource) }
-        _ = await ImagePrefetcher(resources: [try Fixture.resource("d")], manager: fixture.manager, toMemory: true).run()
+        _ = await ImagePrefetcher(resources: [try Fixture.resource("d")], manager: fixture.manager, toMemory: true)
+            .run()
         _ = try await fixture.manager.image(for: try Fixture.resource("d"))
         let broken = Resource(.data(Data("no image".utf8), cacheKey: "e"))
         await #expect(throws: ImageError.self) { try await fixture.manager.image(for: broken) }

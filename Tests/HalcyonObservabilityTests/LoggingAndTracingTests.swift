@@ -46,10 +46,9 @@ struct LoggingAndTracingTests {
         let url = try #require(URL(string: "http://name:word@127.0.0.1:1/a.png?token=secret#part"))
         _ = try? await fixture.manager.image(for: url, user: "secret-user")
         await waitUntil { lines.all.contains { $0.hasPrefix("warning: A load failed.") } }
-        let old = Fixture.self
         var options = CacheOptions()
         options.diskCacheExpiration = .seconds(0.001)
-        let image = try await fixture.manager.image(for: try old.resource("a")).image
+        let image = try await fixture.manager.image(for: try Fixture.resource("a")).image
         await fixture.cache.store(image, forKey: "expiring", options: options)
         await waitUntil { fixture.cache.diskStorage?.isCached(forKey: "expiring") == false }
         #expect(await fixture.cache.cleanExpiredDiskCache().count == 1)
@@ -68,8 +67,8 @@ struct LoggingAndTracingTests {
     func redaction() {
         let home = NSHomeDirectory()
         for (text, expected) in [
-            ("http://u:p@host/a.png?token=1#x answered with status 404.", "http://host/a.png answered with status 404."),
-            ("The value of 'https://h/a?b=c\u{1F}user one' cannot be stored.", "The value of 'https://h/a' cannot be stored."),
+            ("http://u:p@host/a.png?token=1#x answered with 404.", "http://host/a.png answered with 404."),
+            ("The value of 'https://h/a?b=c\u{1F}user one' is no image.", "The value of 'https://h/a' is no image."),
             ("'k?secret' is not cached", "'k' is not cached"),
             ("\(home)/cache is in use.", "~/cache is in use."), ("no URL: 3 % of 5", "no URL: 3 % of 5"),
         ] {

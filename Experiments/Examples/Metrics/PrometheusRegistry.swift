@@ -49,7 +49,9 @@ final class PrometheusRegistry: MetricsFactory {
 
         func recordNanoseconds(_ duration: Int64) {
             registry.update(name) { value in
-                guard case .summary(let count, let sum)? = value else { return .summary(count: 1, nanoseconds: duration) }
+                guard case .summary(let count, let sum)? = value else {
+                    return .summary(count: 1, nanoseconds: duration)
+                }
                 return .summary(count: count + 1, nanoseconds: sum + duration)
             }
         }

@@ -1,8 +1,7 @@
 import Foundation
 
 extension CacheStatistics: CustomStringConvertible {
-    /// Lines for people: look-ups with the hit ratio of each tier, the contents and removals of each tier, prefetches
-    /// and failures. Ratios are shares of all look-ups.
+    /// Lines for people: hit ratios, contents, removals, prefetches and failures. Ratios are shares of all look-ups.
     ///
     /// ```
     /// look-ups: 1,000; memory 71.2 %, disk 18.8 %, misses 10.0 %
