@@ -6,8 +6,8 @@ import HalcyonObservability
 ///
 ///     swift run MetricsExample
 ///
-/// Twelve images of two categories are prefetched or loaded from memory by a manager whose memory holds four of them,
-/// then requested again. The exit code is 1 if the counts are not those of the run.
+/// A manager whose memory holds four images prefetches three of twelve, loads all, then the last three and the first two
+/// again. The exit code is 1 if the counts are not those of the run.
 @main
 enum Main {
     static func main() async throws {
@@ -28,12 +28,12 @@ enum Main {
                 .data(try picture(number), cacheKey: "\(category)/\(number)"), categories: [category], user: "visitor")
         }
         _ = await ImagePrefetcher(resources: Array(pictures.prefix(3)), manager: manager, maxConcurrent: 1).run()
-        for picture in pictures + pictures.suffix(6) { _ = try await manager.image(for: picture) }
-        await cache.close()
+        for picture in pictures + pictures.suffix(3) + pictures.prefix(2) { _ = try await manager.image(for: picture) }
         metrics.collect()
         print(registry.text)
         let lookUps = cache.statistics.lookUps
-        if lookUps.memory + lookUps.disk + lookUps.none != 18 { exit(1) }
+        await cache.close()
+        if lookUps != TierCounts(memory: 3, disk: 5, none: 9) { exit(1) }
     }
 
     static func picture(_ number: Int) throws -> Data {

@@ -123,7 +123,7 @@ extension PrometheusRegistry.Value {
     fileprivate func lines(_ label: String, _ dimensions: String) -> [String] {
         switch self {
         case .counter(let count): ["\(label)\(dimensions) \(count)"]
-        case .gauge(let value): ["\(label)\(dimensions) \(value)"]
+        case .gauge(let value): ["\(label)\(dimensions) \(Int(value))"]
         case .summary(let count, let nanoseconds):
             ["\(label)_sum\(dimensions) \(Double(nanoseconds) / 1e9)", "\(label)_count\(dimensions) \(count)"]
         }
