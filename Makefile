@@ -36,8 +36,8 @@ test:
 	@.ci/install-dependencies tests
 	@.ci/check-tests
 	swift build --build-tests
-	.ci/within 30 swift test --skip-build --skip '^Halcyon(ServiceLifecycle)?Tests\.'
-	.ci/within 30 swift test --skip-build --filter '^Halcyon(ServiceLifecycle)?Tests\.'
+	.ci/within 30 swift test --skip-build --skip '^Halcyon(ServiceLifecycle|Observability)?Tests\.'
+	.ci/within 30 swift test --skip-build --filter '^Halcyon(ServiceLifecycle|Observability)?Tests\.'
 	$(MAKE) example
 
 # SECONDS=20 for the short form. See Tests/Fuzzing/run.
@@ -80,11 +80,12 @@ sanitize: dependencies
 	Tests/Sanitizers/run thread $(SECONDS)
 	Tests/Sanitizers/run address $(SECONDS)
 
-# An image cache that records, and its record replayed; pictures from a server through a manager; then a policy of one's own in
-# a package of one's own, run against the built-in ones.
+# An image cache that records, and its record replayed; pictures from a server through a manager; the metrics of a manager in
+# Prometheus's format; then a policy of one's own in a package of one's own, run against the built-in ones.
 example: dependencies
 	swift run RecordAndReplay
 	swift run Gallery
+	swift run MetricsExample
 	swift run --package-path Experiments/CustomPolicy
 
 # Compares hits on the bundled and the real traces with the files of targets. Exact hits have no tolerance: they move only with a
@@ -228,7 +229,7 @@ docs: dependencies
 	HALCYON_DOCS=1 swift package --allow-writing-to-directory .build/docs generate-documentation \
 	    --target HalcyonSimulation --target HalcyonExperiments --target HalcyonEviction --target HalcyonTrace \
 	    --target HalcyonLearning --target HalcyonPrefetch --target Halcyon --target HalcyonCache --target HalcyonNetworking --target HalcyonCurl --target HalcyonURLSession \
-	    --target HalcyonImages --target HalcyonPipeline --target HalcyonPrediction --target HalcyonServiceLifecycle --target HalcyonAVIF --target HalcyonCodecs \
+	    --target HalcyonImages --target HalcyonPipeline --target HalcyonPrediction --target HalcyonServiceLifecycle --target HalcyonObservability --target HalcyonAVIF --target HalcyonCodecs \
 	    --target HalcyonAccessLog --target HalcyonAccessLogReading \
 	    --enable-experimental-combined-documentation \
 	    --disable-parameters-and-returns-validation --warnings-as-errors --output-path .build/docs

@@ -46,6 +46,7 @@ let package = Package(
         .library(name: "HalcyonPipeline", targets: ["HalcyonPipeline"]),
         .library(name: "HalcyonPrediction", targets: ["HalcyonPrediction"]),
         .library(name: "HalcyonServiceLifecycle", targets: ["HalcyonServiceLifecycle"]),
+        .library(name: "HalcyonObservability", targets: ["HalcyonObservability"]),
         .library(name: "HalcyonEviction", targets: ["HalcyonEviction"]),
         .library(name: "HalcyonLearning", targets: ["HalcyonLearning"]),
         .library(name: "HalcyonPrefetch", targets: ["HalcyonPrefetch"]),
@@ -62,6 +63,9 @@ let package = Package(
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
     ] + documentation,
     targets: [
         .systemLibrary(
@@ -157,6 +161,15 @@ let package = Package(
             name: "HalcyonServiceLifecycle",
             dependencies: ["HalcyonCache", .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")],
             swiftSettings: strict),
+        .target(
+            name: "HalcyonObservability",
+            dependencies: [
+                "HalcyonCache", "HalcyonImages", "HalcyonNetworking", "HalcyonPipeline", "HalcyonSupport",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "CoreMetrics", package: "swift-metrics"),
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
+            ],
+            swiftSettings: strict),
         .target(name: "HalcyonAVIF", dependencies: ["HalcyonImages", "CAVIF"], swiftSettings: strict),
         .target(
             name: "HalcyonTrace", dependencies: ["CZlib", "CZstd", "HalcyonAccessLogReading", "HalcyonSupport"],
@@ -229,6 +242,16 @@ let package = Package(
                 .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
             ],
             swiftSettings: strict),
+        .testTarget(
+            name: "HalcyonObservabilityTests",
+            dependencies: [
+                "Halcyon", "HalcyonObservability", "HalcyonTestSupport",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "CoreMetrics", package: "swift-metrics"),
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
+                .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
+            ],
+            swiftSettings: strict),
         .executableTarget(
             name: "AccessLogBenchmark", dependencies: ["HalcyonAccessLog"], path: "Experiments/Benchmarks/AccessLog",
             swiftSettings: strict),
@@ -247,6 +270,12 @@ let package = Package(
             path: "Experiments/Benchmarks/Network", swiftSettings: strict),
         .executableTarget(
             name: "Gallery", dependencies: ["Halcyon"], path: "Experiments/Examples/Gallery", swiftSettings: strict),
+        .executableTarget(
+            name: "MetricsExample",
+            dependencies: [
+                "Halcyon", "HalcyonObservability", .product(name: "CoreMetrics", package: "swift-metrics"),
+            ],
+            path: "Experiments/Examples/Metrics", swiftSettings: strict),
         .executableTarget(
             name: "AccessLogProcess", dependencies: ["HalcyonAccessLog"], path: "Tests/AccessLogProcess",
             swiftSettings: strict),

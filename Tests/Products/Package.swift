@@ -3,10 +3,11 @@ import PackageDescription
 
 /// One program for each product of Halcyon, built as another package builds it: by the product alone.
 let products = [
-    "Halcyon", "HalcyonAccessLog", "HalcyonCache", "HalcyonCodecs", "HalcyonCurl", "HalcyonEviction",
-    "HalcyonExperiments",
-    "HalcyonImages", "HalcyonLearning", "HalcyonModel", "HalcyonNetworking", "HalcyonPipeline", "HalcyonPrediction",
-    "HalcyonPrefetch", "HalcyonServiceLifecycle", "HalcyonSimulation", "HalcyonTrace", "HalcyonURLSession",
+    "Halcyon", "HalcyonAccessLog", "HalcyonCache", "HalcyonCodecs", "HalcyonCurl",
+    "HalcyonEviction", "HalcyonExperiments", "HalcyonImages", "HalcyonLearning", "HalcyonModel",
+    "HalcyonNetworking", "HalcyonObservability", "HalcyonPipeline", "HalcyonPrediction",
+    "HalcyonPrefetch", "HalcyonServiceLifecycle", "HalcyonSimulation", "HalcyonTrace",
+    "HalcyonURLSession",
 ]
 
 let package = Package(

@@ -51,6 +51,20 @@ enum DiskRecovery {
     }
 }
 
+/// The opening of a disk storage, which ends with the listing of its folder.
+package struct DiskOpening: Sendable, Equatable {
+    /// The duration in microseconds, by the cache's clock.
+    package let microseconds: Int64
+    /// The number of entries found.
+    package let entryCount: Int
+    /// The number of damaged files, which were removed.
+    package let damagedCount: Int
+    /// Whether the index database was lost or damaged although there are files. The entries have no categories then.
+    package let isIndexRebuilt: Bool
+    /// Whether the folder could be listed.
+    package let isListed: Bool
+}
+
 // The repair of differences between files, entry index and database: when the storage is opened, and by a
 // measurement.
 extension FileStore {
@@ -58,8 +72,9 @@ extension FileStore {
 
     /// Lists the folder, merges files and rows, and adds the entries to the policy in the order of their last access.
     ///
+    /// - Parameter start: the time at which the storage was opened.
     /// - Returns: the removed entries.
-    func recover(_ beforeListing: () throws -> Void) -> [Removal] {
+    func recover(from start: Int64, _ beforeListing: () throws -> Void) -> [Removal] {
         let opened = try? IndexDatabase.open(in: folder.hidden)
         database.withLock { $0 = opened?.database }
         let rows = opened?.rows ?? (try? IndexDatabase.rowsOfClosed(in: folder.hidden)) ?? []
@@ -88,6 +103,11 @@ extension FileStore {
             for name in (found?.damaged ?? []) + refused + removals.map(\.key) { removeFile(name) }
             return removals
         }
+        let description = DiskOpening(
+            microseconds: max(clock.now - start, 0), entryCount: found?.residents.count ?? 0,
+            damagedCount: found?.damaged.count ?? 0,
+            isIndexRebuilt: rows.isEmpty && found?.residents.isEmpty == false, isListed: found != nil)
+        opening.withLock { $0 = description }
         scheduleFlush()
         return removals
     }

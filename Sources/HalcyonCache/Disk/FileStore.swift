@@ -24,6 +24,8 @@ package final class FileStore: Sendable {
     let database = Mutex<IndexDatabase?>(nil)
     /// The lock on the folder; `nil` once the storage is closed.
     private let lock: Mutex<DirectoryLock?>
+    /// The description of the opening; `nil` until the folder was listed.
+    let opening = Mutex<DiskOpening?>(nil)
     private let closing = Mutex(())
     private let background = DispatchQueue(label: "halcyon.disk", qos: .utility)
     private let listed = DispatchGroup()
@@ -46,6 +48,7 @@ package final class FileStore: Sendable {
         beforeListing: @escaping @Sendable () throws -> Void = {},
         onRemoval: (@Sendable ([Removal]) -> Void)? = nil
     ) throws {
+        let start = clock.now
         var config = config
         folder = CacheFolder(url: try config.folder(), onStep: onStep)
         config.cachePathBlock = nil
@@ -62,7 +65,7 @@ package final class FileStore: Sendable {
                     prefetches: prefetches)))
         listed.enter()
         background.async { [self] in
-            let removals = recover(beforeListing)
+            let removals = recover(from: start, beforeListing)
             listed.leave()
             let waiters = listingWaiters.withLock { $0.take() }
             report(removals)

@@ -48,6 +48,8 @@ public struct CacheStatistics: Sendable, Equatable {
     public var lookUpsByCategory: [String: TierCounts] = [:]
     /// The number of stores on disk that failed.
     public var diskFailures = 0
+    /// The prefetches and their uses.
+    public var prefetches = PrefetchCounts()
     /// The statistics of the memory storage: removals by reason, sizes, and contents by category.
     public var memory = StorageStatistics()
     /// The statistics of the disk storage. Its sizes are bytes on the disk.
@@ -78,6 +80,10 @@ package final class CacheEventHub: Sendable {
         static let stream = Listeners(rawValue: 1)
         static let observer = Listeners(rawValue: 2)
         static let recorder = Listeners(rawValue: 4)
+        /// Streams of notable events alone.
+        static let notable = Listeners(rawValue: 8)
+        /// The listeners to look-ups.
+        static let lookUps: Listeners = [.stream, .observer, .recorder]
 
         let rawValue: UInt8
     }
@@ -87,6 +93,7 @@ package final class CacheEventHub: Sendable {
         var byCategory: [String: TierCounts] = [:]
         var failures = 0
         var listeners: [Int: AsyncStream<CacheEvent>.Continuation] = [:]
+        var notableListeners: [Int: AsyncStream<CacheEvent>.Continuation] = [:]
         var next = 0
     }
 
@@ -110,9 +117,9 @@ package final class CacheEventHub: Sendable {
         }
     }
 
-    /// Whether there are no listeners: no stream of events, no observer and no recorder.
+    /// Whether there are no listeners to look-ups: no stream of all events, no observer and no recorder.
     @usableFromInline
-    var isSilent: Bool { listeners.load(ordering: .relaxed) == 0 }
+    var isSilent: Bool { !has(.lookUps) }
 
     /// Whether there is an observer.
     var isObserved: Bool { has(.observer) }
@@ -120,13 +127,19 @@ package final class CacheEventHub: Sendable {
     /// Whether accesses are recorded or observed.
     var isRecorded: Bool { has([.recorder, .observer]) }
 
-    /// Returns a stream of all events from now on. It buffers the newest `count` events that were not read yet.
-    package func stream(bufferingNewest count: Int) -> AsyncStream<CacheEvent> {
+    /// Returns a stream of events from now on. It buffers the newest `count` events that were not read yet.
+    ///
+    /// - Parameter onlyNotable: whether the stream has failures and cleanings only.
+    package func stream(bufferingNewest count: Int, onlyNotable: Bool = false) -> AsyncStream<CacheEvent> {
         AsyncStream(bufferingPolicy: .bufferingNewest(count)) { continuation in
             let number = state.withLock { state in
                 state.next += 1
-                state.listeners[state.next] = continuation
-                set(.stream, true)
+                if onlyNotable {
+                    state.notableListeners[state.next] = continuation
+                } else {
+                    state.listeners[state.next] = continuation
+                }
+                set(onlyNotable ? .notable : .stream, true)
                 return state.next
             }
             continuation.onTermination = { [weak self] _ in self?.forget(number) }
@@ -136,8 +149,11 @@ package final class CacheEventHub: Sendable {
     private func forget(_ number: Int) {
         // The continuation is destroyed after the lock is released.
         _ = state.withLock { state in
-            let removed = state.listeners.removeValue(forKey: number)
+            let removed = (
+                state.listeners.removeValue(forKey: number), state.notableListeners.removeValue(forKey: number)
+            )
             set(.stream, !state.listeners.isEmpty)
+            set(.notable, !state.notableListeners.isEmpty)
             return removed
         }
     }
@@ -177,7 +193,7 @@ package final class CacheEventHub: Sendable {
 
     package func failed(_ error: any Error) {
         state.withLock { $0.failures += 1 }
-        send(.failure("\(error)"))
+        send(.failure("\(error)"), isNotable: true)
     }
 
     package func removed(_ type: CacheType, _ removals: [Removal]) {
@@ -185,9 +201,14 @@ package final class CacheEventHub: Sendable {
         if isObserved { observer.withLock { $0 }?.removed(type, removals) }
     }
 
-    func send(_ event: @autoclosure () -> CacheEvent) {
-        guard has(.stream) else { return }
-        let listeners = state.withLock { Array($0.listeners.values) }
+    /// Sends an event to the streams.
+    ///
+    /// - Parameter isNotable: whether it is also sent to the streams of notable events.
+    func send(_ event: @autoclosure () -> CacheEvent, isNotable: Bool = false) {
+        guard has(isNotable ? [.stream, .notable] : .stream) else { return }
+        let listeners = state.withLock { state in
+            Array(state.listeners.values) + (isNotable ? Array(state.notableListeners.values) : [])
+        }
         let event = event()
         for listener in listeners { listener.yield(event) }
     }
@@ -203,7 +224,8 @@ package final class CacheEventHub: Sendable {
     }
 
     deinit {
-        for listener in state.withLock({ $0.listeners.values }) { listener.finish() }
+        let listeners = state.withLock { Array($0.listeners.values) + Array($0.notableListeners.values) }
+        for listener in listeners { listener.finish() }
     }
 }
 

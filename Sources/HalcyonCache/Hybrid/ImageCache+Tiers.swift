@@ -44,7 +44,9 @@ extension ImageCache {
             prefetches.take(computed)
             record(computed, cost: value.cacheCost, options, .network)
         } else if toMemory || toDisk {
-            prefetches.mark(computed)
+            prefetches.mark(
+                computed, inMemory: toMemory,
+                fileName: toDisk ? fileName(computed, forcedExtension: options.forcedExtension) : nil)
             if !toMemory { memoryStorage.notePrefetch(forKey: computed) }
         }
         guard toMemory || toDisk else {
@@ -58,7 +60,7 @@ extension ImageCache {
         // The memory storage counts the requests that it stores.
         options.context.requestNumber = memoryStorage.nextRequest(counting: !toMemory && !options.isPrefetch)
         guard toDisk else {
-            keepInMemory(value, computed, options)
+            keepNew(value, computed, options)
             done(CacheStoreResult(memoryCacheResult: .success(()), diskCacheResult: .success(())))
             return
         }
@@ -69,16 +71,19 @@ extension ImageCache {
                 throw CacheError.cannotSerialize(key: computed)
             }
             return data
-        } write: { [options] storage, data in
+        } write: { [options, prefetches] storage, data in
             let isKept = try storage.store(
                 value: data, forKey: computed, expiration: options.diskCacheExpiration,
                 forcedExtension: options.forcedExtension, context: options.context)
-            if isKept { kept?(data) }
-        } done: { [self] result in
-            if case .failure(let error) = result { hub.failed(error) }
+            if isKept { kept?(data) } else if options.isPrefetch { prefetches.refused(computed, by: .disk) }
+        } done: { [self, options] result in
+            if case .failure(let error) = result {
+                if options.isPrefetch { prefetches.refused(computed, by: .disk) }
+                hub.failed(error)
+            }
             done(CacheStoreResult(memoryCacheResult: .success(()), diskCacheResult: result))
         }
-        if toMemory { keepInMemory(value, computed, options) } else { memoryStorage.voidReads(forKey: computed) }
+        if toMemory { keepNew(value, computed, options) } else { memoryStorage.voidReads(forKey: computed) }
     }
 
     @usableFromInline
@@ -138,20 +143,31 @@ extension ImageCache {
         try cancellation?.check()
         keepInMemory(value, computed, options, endOf: ticket)
         hub.lookedUp(computed, .disk, options.context.categories)
-        record(computed, cost: value.cacheCost, options, prefetches.take(computed) ? .prefetched : .disk)
+        record(computed, cost: value.cacheCost, options, prefetches.use(computed) ? .prefetched : .disk)
         return .disk(value)
     }
 
-    /// - Returns: the number of earlier requests.
+    /// Keeps a value in memory that was loaded, and was not on disk before.
+    private func keepNew(_ value: Value, _ computed: String, _ options: CacheOptions) {
+        let isKept = keepInMemory(value, computed, options)
+        if !isKept, options.isPrefetch { prefetches.refused(computed, by: .memory) }
+    }
+
+    /// - Returns: whether the value is kept.
     @discardableResult
     func keepInMemory(
         _ value: Value, _ computed: String, _ options: CacheOptions, endOf ticket: PendingReads.Ticket? = nil
-    ) -> Int {
+    ) -> Bool {
         var context = options.context
         context.isTiered = true
         return memoryStorage.store(
             value, computed, options.memoryCacheExpiration, options.keepInBackground, context, endOf: ticket
-        ).requestNumber
+        ).isKept
+    }
+
+    /// Returns the name of a computed key's file; `nil` without a disk.
+    private func fileName(_ computed: String, forcedExtension: String?) -> String? {
+        disk.storage?.cacheFileURL(forKey: computed, forcedExtension: forcedExtension).lastPathComponent
     }
 
     /// Updates whether a prefetched entry is still likely to be requested. An unlikely entry is evicted first, from
@@ -297,8 +313,10 @@ extension ImageCache {
                 forKey: computed, forcedExtension: options.forcedExtension, extendingExpiration: .none,
                 context: options.context)
             guard let value = data.flatMap({ (other ?? serializer).value(with: $0) }) else { return false }
-            prefetches.mark(computed)
-            keepInMemory(value, computed, options, endOf: ticket)
+            let fileName = storage.cacheFileURL(forKey: computed, forcedExtension: options.forcedExtension)
+                .lastPathComponent
+            prefetches.mark(computed, inMemory: true, fileName: fileName)
+            if !keepInMemory(value, computed, options, endOf: ticket) { prefetches.refused(computed, by: .memory) }
             return true
         }
         if isKept != true { memoryStorage.endRead(ticket) }
@@ -323,28 +341,5 @@ extension ImageCache {
             _ = try? storage.value(
                 forKey: computed, forcedExtension: forcedExtension, extendingExpiration: extending)
         }
-    }
-}
-
-/// The keys that were prefetched and not requested since. All operations are O(length of the key).
-package final class PrefetchMarks: Sendable {
-    /// The maximum number of marks. When it is reached, each new mark replaces another one, whose next hit counts as
-    /// an ordinary hit.
-    private static let bound = 1 << 16
-
-    private let keys = Mutex<Set<String>>([])
-
-    /// Marks a key as prefetched.
-    package func mark(_ key: String) {
-        keys.withLock { keys in
-            if keys.count >= Self.bound { keys.removeFirst() }
-            keys.insert(key)
-        }
-    }
-
-    /// Removes the mark of a key that is requested, stored or removed, and returns whether there was one.
-    @discardableResult
-    package func take(_ key: String) -> Bool {
-        keys.withLock { keys in keys.isEmpty ? false : keys.remove(key) != nil }
     }
 }

@@ -36,7 +36,7 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
     /// The slot for the observer of all accesses.
     package let observation: ObserverSlot
     package let clock: any CacheClock
-    let prefetches = PrefetchMarks()
+    let prefetches: PrefetchMarks
     /// The subscriptions to triggers. They end with the cache.
     private let subscriptions = Mutex<[TriggerSubscription]>([])
 
@@ -62,22 +62,29 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
         serializer: any CacheSerializer<Value>, clock: any CacheClock = SystemClock(),
         recorder: (any AccessRecorder)? = nil, triggers: [any CacheTrigger] = CacheTriggers.standard
     ) {
-        let (hub, users) = (CacheEventHub(recorder: recorder), UserNumbers())
-        self.hub = hub
+        let (hub, users, prefetches) = (CacheEventHub(recorder: recorder), UserNumbers(), PrefetchMarks())
+        (self.hub, self.prefetches) = (hub, prefetches)
         observation = ObserverSlot(hub)
         self.serializer = serializer
         self.clock = clock
         memoryStorage = MemoryStorage(
             memory, memoryPolicy, seed: seed, clock: clock, users: users, prefetches: true,
-            onRemoval: { hub.removed(.memory, $0) })
+            onRemoval: { removals in
+                prefetches.removed(.memory, removals)
+                hub.removed(.memory, removals)
+            })
         core = memoryStorage.core
         self.disk = DiskOwner(clock: clock) { patience in
             try DiskStorage(
                 files: FileStore(
                     config: disk, policy: diskPolicy, seed: seed, clock: clock, users: users, prefetches: true,
-                    patience: patience, onRemoval: { hub.removed(.disk, $0) }))
+                    patience: patience,
+                    onRemoval: { removals in
+                        prefetches.removed(.disk, removals)
+                        hub.removed(.disk, removals)
+                    }))
         } onFailure: { error in
-            hub.send(.failure("\(error)"))
+            hub.send(.failure("\(error)"), isNotable: true)
         }
         notes = EntryNotes(disk: self.disk, clock: clock)
         let subscribed = triggers.map { trigger in
@@ -94,6 +101,14 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
 
     /// Whether the disk is in use, and if not, the reason.
     public var diskState: DiskState { disk.diskState }
+
+    /// Returns the description of the disk's opening when its folder was listed; `nil` if the disk is not open.
+    package func diskOpening() async -> DiskOpening? {
+        await onDisk(.settle) { storage in
+            storage.files.waitUntilListed()
+            return storage.files.opening.withLock { $0 }
+        } ?? nil
+    }
 
     /// Closes the disk. Pending operations end, all changes are written, prefetching by prediction stops, and another
     /// cache can use the directory.
@@ -217,7 +232,7 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
     func report(
         _ value: Value, _ computed: String, _ categories: [String], _ user: String?, isFirstSincePrefetch: Bool
     ) {
-        let wasPrefetched = isFirstSincePrefetch && prefetches.take(computed)
+        let wasPrefetched = isFirstSincePrefetch && prefetches.use(computed)
         hub.send(.lookUp(key: computed, .memory, categories: categories))
         record(computed, cost: value.cacheCost, categories, user, wasPrefetched ? .prefetched : .memory)
     }
@@ -228,6 +243,7 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
     public var statistics: CacheStatistics {
         var statistics = hub.statistics
         statistics.add(memoryStorage.tierHits)
+        statistics.prefetches = prefetches.counts
         statistics.memory = memoryStorage.statistics
         statistics.disk = disk.storage?.statistics ?? StorageStatistics()
         return statistics
@@ -236,6 +252,12 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
     /// Returns a stream of all events from now on. It buffers the newest `count` events that were not read yet.
     public func events(bufferingNewest count: Int = 1_024) -> AsyncStream<CacheEvent> {
         hub.stream(bufferingNewest: count)
+    }
+
+    /// Returns a stream of the events that are rare and notable: failures and cleanings. Unlike
+    /// ``events(bufferingNewest:)``, it costs nothing per look-up, store and removal.
+    package func notableEvents(bufferingNewest count: Int = 1_024) -> AsyncStream<CacheEvent> {
+        hub.stream(bufferingNewest: count, onlyNotable: true)
     }
 
     /// Returns the total size of all files on the disk in bytes; 0 without a disk or if its folder was deleted.
@@ -536,7 +558,7 @@ extension ImageCache {
         } done: { [self] removed in
             let hashes = removed ?? []
             if !hashes.isEmpty {
-                hub.send(.cleaned(hashes: hashes))
+                hub.send(.cleaned(hashes: hashes), isNotable: true)
                 NotificationCenter.default.post(
                     name: .halcyonDidCleanDiskCache, object: self, userInfo: ["cleanedHashes": hashes])
             }

@@ -116,6 +116,9 @@ public final class ImageDownloader: Sendable {
     /// The number of loads that wait for transfers.
     public var waiterCount: Int { merger.waiterCount }
 
+    /// The counts of the transfers that have ended. Each attempt of a load that is retried is a transfer.
+    public var transferCounts: TransferCounts { loader.counter.counts }
+
     /// The bytes of interrupted transfers that are kept in memory.
     public var resumableBytes: Int { loader.partials.bytes }
 

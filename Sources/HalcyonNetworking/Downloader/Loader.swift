@@ -11,6 +11,7 @@ package struct Loader: Sendable {
     let partials: PartialBodies
     let refusedBodyTimeout: Duration
     let clock: any CacheClock
+    let counter = TransferCounter()
 
     /// An answer whose head has arrived.
     private struct Answer {
@@ -33,14 +34,15 @@ package struct Loader: Sendable {
         _ request: TransportRequest, _ rules: RedirectRules, control: TransferControl,
         onProgress: @escaping @Sendable (DownloadProgress) -> Void
     ) async throws -> LoadedBody {
-        guard let hooks else { return try await loaded(request, rules, control, onProgress) }
-        await hooks.willDownload(request)
+        await hooks?.willDownload(request)
         do {
             let body = try await loaded(request, rules, control, onProgress)
-            await hooks.didFinish(request, with: .success(body.head))
+            counter.succeeded()
+            await hooks?.didFinish(request, with: .success(body.head))
             return body
         } catch {
-            await hooks.didFinish(request, with: .failure(error))
+            counter.failed(error)
+            await hooks?.didFinish(request, with: .failure(error))
             throw error
         }
     }
@@ -151,6 +153,7 @@ package struct Loader: Sendable {
         }
         let (data, metrics): (Data, TransferMetrics)
         do {
+            defer { counter.received(answer.exchange.arrived.count - (answer.partial?.data.count ?? 0)) }
             (data, metrics) = try await answer.exchange.body()
             try verify(data, answer, range, request)
         } catch {

@@ -75,9 +75,11 @@ extension HalcyonManager {
             guard let url = load.source.url, let record, !record.freshness.validators.isEmpty,
                 await holds(load, record)
             else { return try await loaded(load, task) }
-            switch try await load.options.downloader.revalidate(
-                url, record.freshness, processor: processor(load), options: limited(load.options).download)
-            {
+            let answer = try await load.options.observed.transferring {
+                try await load.options.downloader.revalidate(
+                    url, record.freshness, processor: processor(load), options: limited(load.options).download)
+            }
+            switch answer {
             case .modified(let new):
                 return await result(load, new.value, new.originalData, new.freshness)
             case .notModified(let freshness):
@@ -161,6 +163,7 @@ extension HalcyonManager {
         var later = load
         // No request waits for it, and it is no access.
         (later.isPrefetch, later.options.onProgress, later.options.priority) = (true, nil, .low)
+        later.options.observed = nil
         Task.detached { [self, later] in
             defer { revalidating.withLock { _ = $0.remove(entry) } }
             _ = try? await renewedUnseen(later, record)
@@ -175,9 +178,11 @@ extension HalcyonManager {
             _ = try await loaded(load, nil)
             return true
         }
-        switch try await load.options.downloader.revalidate(
-            url, record.freshness, processor: processor(load), options: limited(load.options).download)
-        {
+        let answer = try await load.options.observed.transferring {
+            try await load.options.downloader.revalidate(
+                url, record.freshness, processor: processor(load), options: limited(load.options).download)
+        }
+        switch answer {
         case .modified(let new):
             _ = await result(load, new.value, new.originalData, new.freshness)
             return true

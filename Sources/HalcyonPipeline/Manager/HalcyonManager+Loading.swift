@@ -213,7 +213,7 @@ extension HalcyonManager {
         let (bytes, picture) = await original(load)
         guard let item = bytes.map(ImageProcessItem.data) ?? picture.map(ImageProcessItem.image) else { return .none }
         try Task.checkCancellation()
-        let (processor, decoder) = (load.options.processor, decoder)
+        let (processor, decoder, observed) = (load.options.processor, decoder, load.options.observed)
         let queue = decodeLimiter.queue(over: load.options.processingQueue, load.options.priority)
         let made: Result<(Bitmap, Freshness?), any Error>
         do {
@@ -221,7 +221,7 @@ extension HalcyonManager {
                 try await queue.result {
                     // A record of other bytes does not hold for these.
                     let isKnown = bytes.map { record?.isOf($0) == true } == true
-                    var image = try processor.process(item, decoder: decoder)
+                    var image = try observed.decoding { try processor.process(item, decoder: decoder) }
                     image.isPrivate = isKnown && record?.isPrivate == true || picture?.isPrivate == true
                     return (image, isKnown ? record?.freshness : nil)
                 })
@@ -277,19 +277,25 @@ extension HalcyonManager {
         switch load.source {
         case .provider(let provider):
             let attempts = Attempts(strategy: load.options.retryStrategy, clock: downloader.clock)
-            let provided = try await providers.load(provider, maker(load), limited(load.options), attempts)
+            let provided = try await load.options.observed.transferring {
+                try await providers.load(provider, maker(load), limited(load.options), attempts)
+            }
             return await result(load, provided.made, provided.data, nil)
         case .network(let url, _):
             if downloader.configuration.isNetworkConstrained(), let other = load.options.lowDataSource {
                 return try await lowData(load, other, task)
             }
             let options = limited(load.options).download
-            var result = try await downloader.download(url, processor(load), options, task)
+            var result = try await load.options.observed.transferring {
+                try await downloader.download(url, processor(load), options, task)
+            }
             if result.freshness.isPrivate, !result.value.belongs(to: load.context.user) {
                 // The transfer was another user's, and its response may be, too.
                 var own = options
                 own.mergePartition = load.context.user ?? ""
-                result = try await downloader.download(url, processor(load), own, task)
+                result = try await load.options.observed.transferring {
+                    try await downloader.download(url, processor(load), own, task)
+                }
             }
             return await self.result(load, result.value, result.originalData, result.freshness)
         }
@@ -309,7 +315,7 @@ extension HalcyonManager {
     }
 
     private func maker(_ load: ImageLoad) -> ImageMaker {
-        ImageMaker(processor: load.options.processor, decoder: decoder)
+        ImageMaker(processor: load.options.processor, decoder: decoder, observed: load.options.observed)
     }
 
     /// Keeps a loaded image, and returns the result.

@@ -53,6 +53,8 @@ public final class HalcyonManager: Sendable {
     public let defaultOptions: ImageOptions
     /// Bounds how many loads decode and process at the same time.
     public let decodeLimiter: DecodeLimiter
+    /// The observers of loads.
+    package let loadObservers = LoadObservers()
     /// Merges loads from providers.
     let providers = ProviderMerger()
     /// The entries that are being revalidated in the background.
@@ -89,8 +91,10 @@ public final class HalcyonManager: Sendable {
     ///   with alternative sources ``ManagerError/allSourcesFailed(_:)``. `CancellationError`, at once, if the task is cancelled.
     public func image(for resource: Resource, options: ImageOptions? = nil) async throws -> ImageResult {
         if let found = inMemory(resource, options) { return found }
-        return try await FirstAnswer.of { [self] in
-            try await image(for: resource, LoadOptions(options, of: self), nil)
+        return try await loadObservers.observe(resource, isPrefetch: false, origin: ImageOrigin.init) { observed in
+            try await FirstAnswer.of { [self] in
+                try await image(for: resource, LoadOptions(options, of: self, observed: observed), nil)
+            }
         }
     }
 
@@ -138,14 +142,16 @@ public final class HalcyonManager: Sendable {
             if let completionHandler { queue.execute { completionHandler(.success(found)) } }
             return task
         }
+        let observed = loadObservers.start(resource, isPrefetch: false)
         let work = Task.detached { [self] in
             let result: Result<ImageResult, any Error>
             do {
-                let options = LoadOptions(options, of: self)
+                let options = LoadOptions(options, of: self, observed: observed)
                 result = .success(try await FirstAnswer.of { [self] in try await image(for: resource, options, task) })
             } catch {
                 result = .failure(error)
             }
+            loadObservers.end(observed, result)
             if let completionHandler { queue.offPool { completionHandler(result) } }
         }
         task.whenCancelled { work.cancel() }

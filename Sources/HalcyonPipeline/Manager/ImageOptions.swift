@@ -151,11 +151,18 @@ package struct LoadOptions: Sendable {
     var processingQueue: CallbackQueue
     var callbackQueue: CallbackQueue
     var onProgress: (@Sendable (DownloadProgress) -> Void)?
+    /// The load, if it is observed.
+    var observed: ObservedLoad?
 
     /// Returns the options of a call to a manager.
     ///
-    /// - Parameter isPrefetch: whether the load is a prefetch, whose default priority is low.
-    init(_ call: ImageOptions?, of manager: HalcyonManager, isPrefetch: Bool = false) {
+    /// - Parameters:
+    ///   - isPrefetch: whether the load is a prefetch, whose default priority is low.
+    ///   - observed: the load, if it is observed.
+    init(
+        _ call: ImageOptions?, of manager: HalcyonManager, isPrefetch: Bool = false, observed: ObservedLoad? = nil
+    ) {
+        self.observed = observed
         let call = call ?? ImageOptions()
         let base = manager.defaultOptions
         processor = call.processor ?? base.processor ?? DefaultImageProcessor()

@@ -8,12 +8,14 @@ import Synchronization
 package struct ImageMaker: Sendable {
     package let processor: any ImageProcessor
     package let decoder: ImageDecoder
+    /// The load that decodes, if it is observed.
+    var observed: ObservedLoad?
 
     /// The identifier; equal for makers that make the same image of the same bytes.
     package var identifier: String { "\(processor.identifier)#\(decoder.identifier)" }
 
     package func image(of data: Data) throws -> MadeImage {
-        MadeImage(try processor.process(.data(data), decoder: decoder))
+        MadeImage(try observed.decoding { try processor.process(.data(data), decoder: decoder) })
     }
 }
 

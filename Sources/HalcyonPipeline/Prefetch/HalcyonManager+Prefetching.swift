@@ -4,12 +4,14 @@ extension HalcyonManager {
     /// - Returns: what was loaded or made; `nil` for an image that is cached already. That is left as it is, unless it is stale and
     ///   freshness counts, but taken into memory where `toMemory` asks for it.
     package func prefetch(_ resource: Resource, _ options: ImageOptions?, toMemory: Bool) async throws -> Prefetched? {
-        let options = LoadOptions(options, of: self, isPrefetch: true)
-        return try await FirstAnswer.of { [self] in
-            try await inTurn(resource, options) { load in
-                var load = load
-                (load.isPrefetch, load.keepsInMemory) = (true, toMemory || options.cacheMemoryOnly)
-                return try await prefetch(load)
+        try await loadObservers.observe(resource, isPrefetch: true, origin: { $0?.origin ?? .cached }) { observed in
+            let options = LoadOptions(options, of: self, isPrefetch: true, observed: observed)
+            return try await FirstAnswer.of { [self] in
+                try await inTurn(resource, options) { load in
+                    var load = load
+                    (load.isPrefetch, load.keepsInMemory) = (true, toMemory || options.cacheMemoryOnly)
+                    return try await prefetch(load)
+                }
             }
         }
     }
@@ -47,9 +49,13 @@ package struct Prefetched: Sendable {
     /// An image that was cached and loaded again; its size is not known.
     package static let renewed = Prefetched(cost: 0, bytes: 0)
 
-    private init(cost: Int, bytes: Int) { (self.cost, self.bytes) = (cost, bytes) }
+    /// The place from which the image came.
+    let origin: ImageOrigin
+
+    private init(cost: Int, bytes: Int) { (self.cost, self.bytes, origin) = (cost, bytes, .network) }
 
     package init(_ result: ImageResult) {
+        origin = ImageOrigin(result)
         cost = result.image.cacheCost
         bytes = result.isFromOriginal || result.source.url == nil ? 0 : result.originalData?.count ?? 0
     }
