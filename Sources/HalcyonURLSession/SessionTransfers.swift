@@ -39,6 +39,9 @@ final class SessionTransfers: NSObject, URLSessionDataDelegate, Sendable {
 
     private let configuration: URLSessionTransport.Configuration
     private let queue = DispatchQueue(label: "halcyon.urlsession")
+    /// Cancels tasks and changes their priority. On Linux these calls wait for a queue that all sessions of the process share,
+    /// which must delay neither receivers nor callers.
+    private let tasks = DispatchQueue(label: "halcyon.urlsession.tasks")
     private let state = Mutex(State())
 
     init(_ configuration: URLSessionTransport.Configuration) {
@@ -107,7 +110,7 @@ final class SessionTransfers: NSObject, URLSessionDataDelegate, Sendable {
             state.queue.setPriority(id, priority)
             return state.running[id]?.task
         }
-        task?.priority = priority.taskPriority
+        if let task { tasks.async { task.priority = priority.taskPriority } }
     }
 
     /// Ends every transfer with `NetworkError.transportClosed`, and releases the session.
@@ -119,7 +122,7 @@ final class SessionTransfers: NSObject, URLSessionDataDelegate, Sendable {
             }
             for order in orders { order.receiver.finished(.failure(.transportClosed)) }
             for id in running { self.end(id, .transportClosed) }
-            session?.invalidateAndCancel()
+            self.tasks.async { session?.invalidateAndCancel() }
         }
     }
 
@@ -187,7 +190,7 @@ final class SessionTransfers: NSObject, URLSessionDataDelegate, Sendable {
             (state.queue.remove(id) ?? state.paused.removeValue(forKey: id), state.remove(id))
         }
         guard let order = order ?? transfer?.order else { return }
-        transfer?.task.cancel()
+        if let transfer { tasks.async { transfer.task.cancel() } }
         order.receiver.finished(.failure(error))
         startQueued()
     }
@@ -271,7 +274,7 @@ final class SessionTransfers: NSObject, URLSessionDataDelegate, Sendable {
                     transfer.receiveEnd(nil)
                     return nil
                 }
-                return task.cancel()
+                return tasks.async { task.cancel() }
             }
         #endif
         completionHandler(.performDefaultHandling, nil)

@@ -15,8 +15,10 @@ import Synchronization
 /// while as many run as are allowed. The highest priority starts first, and among equals the first that was started. The limits of
 /// idle and whole time and of the body's bytes are its own.
 ///
-/// It lacks some capabilities: see ``capabilities``. On Linux, Foundation itself uses libcurl, connects to proxies of the
-/// environment, and adds the field `Accept-Language`. The memory for header lines is not limited.
+/// It lacks some capabilities: see ``capabilities``. The memory for header lines is not limited. On Linux, Foundation itself uses
+/// libcurl, connects to proxies of the environment, and adds the field `Accept-Language`. It also reads as fast as the server
+/// sends, on one queue for all sessions of the process. A fast server can therefore delay the other transfers, and send more
+/// than the limit before its transfer ends: on Linux, load from servers that are not trusted by `CurlTransport`.
 ///
 /// When the transport is released, its transfers end with `NetworkError.transportClosed`.
 public final class URLSessionTransport: Transport {
