@@ -62,7 +62,9 @@ package final class EntryNotes: Sendable {
         let now = clock.now
         return state.withLock { state in
             if let storage = state.storage { return storage }
-            if let failed = state.failed, now >= failed, now - failed < DiskOwner.retryInterval.microseconds { return nil }
+            if let failed = state.failed, now >= failed, now - failed < DiskOwner.retryInterval.microseconds {
+                return nil
+            }
             guard makesOne || FileManager.default.fileExists(atPath: folder.path) else { return nil }
             let config = DiskStorageConfig(
                 name: "freshness", sizeLimit: 64 << 20, expiration: .days(30), cachePathBlock: { _, _ in folder })
