@@ -15,9 +15,9 @@ struct Fixture {
     init(memoryEntries: Int = 10) throws {
         folder = try TemporaryFolder()
         var disk = DiskStorageConfig(name: "observed", directory: URL(fileURLWithPath: folder.path))
-        disk.cleaningInterval = 0
+        disk.cleanInterval = .zero
         cache = ImageCache(
-            memory: .init(totalCostLimit: memoryEntries * 8 * 8 * 4, cleanInterval: 0), disk: disk,
+            memory: .init(totalCostLimit: memoryEntries * 8 * 8 * 4, cleanInterval: .zero), disk: disk,
             serializer: BitmapSerializer(), triggers: [])
         var options = ImageOptions()
         options.waitForCache = true
