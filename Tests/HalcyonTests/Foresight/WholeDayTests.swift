@@ -85,7 +85,7 @@ struct WholeDayTests {
             disk: DiskStorageConfig(
                 name: "day", directory: URL(fileURLWithPath: folder.path), cleanInterval: .zero),
             memoryPolicy: try PolicyCatalogue.standard.livePolicy("learned"), serializer: BitmapSerializer(),
-            clock: clock, recorder: recorder)
+            clock: clock, recorder: recorder, triggers: [])
         var inMemory = ImageOptions()
         inMemory.cacheMemoryOnly = true
         let manager = HalcyonManager(

@@ -102,7 +102,7 @@ struct CacheFaultTests {
         let cache = ImageCache(
             memory: .lasting(cost: 100),
             disk: DiskStorageConfig(name: "test", directory: URL(fileURLWithPath: other.path)),
-            serializer: BlobSerializer(), clock: clock)
+            serializer: BlobSerializer(), clock: clock, triggers: [])
         #expect(try await cache.image(forKey: "a").cacheType == .none)
         try FileManager.default.removeItem(atPath: file)
         try FileManager.default.copyItem(atPath: aside, toPath: file)

@@ -110,7 +110,8 @@ struct ImageCacheTests {
         #expect(throws: PolicyError.self) {
             try ImageCache<Data>(name: "x", cacheDirectoryURL: URL(fileURLWithPath: folder.path), policyNamed: "lrv")
         }
-        let cache = ImageCache<Data>(disk: .init(name: "x", directory: blocked), serializer: TransformingSerializer())
+        let cache = ImageCache<Data>(
+            disk: .init(name: "x", directory: blocked), serializer: TransformingSerializer(), triggers: [])
         let result = await cache.store(bytes(1), forKey: "a")
         #expect(throws: CacheError.self) { try result.diskCacheResult.get() }
         #expect(try await cache.image(forKey: "a").cacheType == .memory)
@@ -126,7 +127,7 @@ struct ImageCacheTests {
         let clock = ManualClock()
         let cache = ImageCache<Data>(
             disk: .init(name: "x", directory: URL(fileURLWithPath: path)), serializer: TransformingSerializer(),
-            clock: clock)
+            clock: clock, triggers: [])
         #expect(cache.diskStorage == nil)
         try FileManager.default.removeItem(atPath: path)
         await cache.store(bytes(1), forKey: "a")

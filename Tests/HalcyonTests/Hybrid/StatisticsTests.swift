@@ -192,7 +192,7 @@ struct StatisticsTests {
         let log = AccessLog(path: folder.path + "/access.sqlite", configuration)
         let cache = ImageCache<Blob>(
             memory: .lasting(cost: 10), disk: .init(name: "logged", directory: URL(fileURLWithPath: folder.path)),
-            serializer: BlobSerializer(), clock: ManualClock(), recorder: log)
+            serializer: BlobSerializer(), clock: ManualClock(), recorder: log, triggers: [])
         let options = CacheOptions(categories: ["x", "y"], user: "u")
         await cache.store(Blob(cost: 7), forKey: "a", options: options)
         _ = try await cache.image(forKey: "a", options: options)

@@ -267,7 +267,7 @@ struct ManagerOptionTests {
         let fixture = try ManagerFixture()
         let other = try ImageCache<Bitmap>(
             disk: DiskStorageConfig(name: "test.freshness", directory: URL(fileURLWithPath: fixture.folder.path)),
-            memoryPolicyNamed: "lru")
+            memoryPolicyNamed: "lru", triggers: [])
         await other.store(sample.picture, forKey: "a")
         fixture.cache.notes.set(Data([1]), of: "a")
         #expect(fixture.cache.notes.note(of: "a") == Data([1]))

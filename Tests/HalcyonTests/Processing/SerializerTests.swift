@@ -13,7 +13,7 @@ struct SerializerTests {
 
     func cache(_ folder: TemporaryFolder, _ serializer: BitmapSerializer) -> ImageCache<Bitmap> {
         let disk = DiskStorageConfig(name: "pictures", directory: URL(fileURLWithPath: folder.path))
-        return ImageCache(disk: disk, serializer: serializer)
+        return ImageCache(disk: disk, serializer: serializer, triggers: [])
     }
 
     @Test(
