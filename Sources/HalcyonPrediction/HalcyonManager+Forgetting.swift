@@ -6,7 +6,7 @@ import HalcyonPipeline
 extension HalcyonManager {
     /// Forgets a user in the manager's caches. O(values).
     ///
-    /// For `cache`, `originalCache` and the caches that ``defaultOptions`` names, it removes:
+    /// For `cache`, `originalCache` and the caches that `defaultOptions` names, it removes:
     ///
     /// - the values that are private to the user, from memory and disk;
     /// - the user's accesses that prediction keeps, in memory and in its file, and the fetches in flight for the user;
