@@ -92,6 +92,8 @@ enum Main {
             disk: .init(
                 name: "shop", directory: folder, sizeLimit: diskLimit, expiration: .days(30),
                 categoryRules: ["toys": CategoryRule(expiration: .days(2), costLimit: 500_000)]),
-            memoryPolicyNamed: policy, diskPolicyNamed: policy, in: .standard, clock: clock, recorder: log)
+            memoryPolicyNamed: policy, diskPolicyNamed: policy, in: .standard, clock: clock, recorder: log,
+            // A replay knows nothing of memory pressure, which would empty the live cache.
+            triggers: [])
     }
 }
