@@ -74,7 +74,7 @@ enum Main {
         }
         let cache = ImageCache<Bitmap>(
             memory: .init(totalCostLimit: 8 * 96 * 72 * 4), disk: .init(name: "gallery", directory: folder),
-            serializer: BitmapSerializer())
+            serializer: BitmapSerializer(), triggers: [])
         return HalcyonManager(
             cache: cache, downloader: ImageDownloader(name: "gallery", configuration: configuration),
             defaultOptions: options)

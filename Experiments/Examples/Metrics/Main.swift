@@ -15,7 +15,7 @@ enum Main {
         defer { try? FileManager.default.removeItem(at: folder) }
         let cache = ImageCache<Bitmap>(
             memory: .init(totalCostLimit: 4 * 64 * 64 * 4), disk: .init(name: "metrics", directory: folder),
-            serializer: BitmapSerializer())
+            serializer: BitmapSerializer(), triggers: [])
         var options = ImageOptions()
         options.waitForCache = true
         let manager = HalcyonManager(cache: cache, defaultOptions: options)
