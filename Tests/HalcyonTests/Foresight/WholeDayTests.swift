@@ -80,12 +80,13 @@ struct WholeDayTests {
         logging.bounds = .none
         let log = AccessLog(path: "\(folder.path)/access.sqlite", logging)
         let (clock, recorder) = (ManualClock(seconds: Double(Day.midnight) / 1e6), Recorder(into: log))
+        // Memory pressure of the machine would remove values, which a replay does not know.
         let cache = ImageCache<Bitmap>(
             memory: .lasting(cost: capacity),
             disk: DiskStorageConfig(
                 name: "day", directory: URL(fileURLWithPath: folder.path), cleaningInterval: 0),
             memoryPolicy: try PolicyCatalogue.standard.livePolicy("learned"), serializer: BitmapSerializer(),
-            clock: clock, recorder: recorder)
+            clock: clock, recorder: recorder, triggers: [])
         var inMemory = ImageOptions()
         inMemory.cacheMemoryOnly = true
         let manager = HalcyonManager(
