@@ -40,8 +40,8 @@ public final class PredictivePrefetcher: Sendable {
         inbox = ForesightInbox()
         forecaster = Forecaster(
             prediction, surroundings, inbox, usual: ForesightRecipe(nil, defaults: options), after: ending)
-        // The file of an earlier start is removed now, not with the first access.
-        if !prediction.remembersAccesses { Task { [forecaster] in await forecaster.takeIn() } }
+        // A file of an earlier start that should not exist is removed now, not with the first access.
+        if !prediction.remembersAccesses || !prediction.keepsURLs { Task { [forecaster] in await forecaster.takeIn() } }
     }
 
     deinit { timer.withLock { $0?.cancel() } }

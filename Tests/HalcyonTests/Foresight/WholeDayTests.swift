@@ -80,6 +80,7 @@ struct WholeDayTests {
         logging.bounds = .none
         let log = AccessLog(path: "\(folder.path)/access.sqlite", logging)
         let (clock, recorder) = (ManualClock(seconds: Double(Day.midnight) / 1e6), Recorder(into: log))
+        // Memory pressure of the machine would remove values, which a replay does not know.
         let cache = ImageCache<Bitmap>(
             memory: .lasting(cost: capacity),
             disk: DiskStorageConfig(
