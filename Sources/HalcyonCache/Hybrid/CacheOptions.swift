@@ -38,6 +38,9 @@ public struct CacheOptions: Sendable {
 
 extension String {
     /// Returns the key of a variant: the key itself, or `key@identifier`.
+    ///
+    /// An object whose own key ends like `@identifier` has the key of that variant, so that a look-up may return either. Give
+    /// such an object another key.
     public func computedKey(with processorIdentifier: String) -> String {
         if processorIdentifier.isEmpty { return self }
         var key = String()

@@ -416,8 +416,8 @@ extension ImageCache {
     /// Removes the value of a key and all its variants (``CacheOptions/processorIdentifier``), whoever owns them, from memory and disk.
     /// O(values).
     ///
-    /// A file whose row in the index database was lost is not known as a variant and stays, as in ``remove(category:)``; so does a
-    /// variant that an earlier version has stored. In memory, a value is removed, too, whose own key is `key` with `@` and more.
+    /// A file whose row in the index database was lost is not known as a variant and stays, as in ``remove(category:)``.
+    /// A variant that an earlier version has stored stays, too. In memory, a value is removed, too, whose own key is `key` with `@` and more.
     public func removeVariants(ofKey key: String) async {
         let origin = EntryOrigin(key: key).source
         await withCheckedContinuation { continuation in

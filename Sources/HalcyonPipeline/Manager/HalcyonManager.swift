@@ -185,8 +185,8 @@ public final class HalcyonManager: Sendable {
 
     /// Removes the original of a URL and all variants that processors have made of it, from memory and disk, for all users. O(entries).
     ///
-    /// An entry on disk whose row in the index was lost, which a killed process can cause within a second of the store, is not
-    /// recognised as a variant and stays until it expires or is evicted.
+    /// A process that is killed within a second of a store can lose the entry's row in the index. Such an entry is not recognised as a
+    /// variant and stays until it expires or is evicted.
     public func remove(_ url: URL) async { await remove(Source(url).cacheKey) }
 
     /// Removes the original of a cache key and all its variants; see ``remove(_:)``.
