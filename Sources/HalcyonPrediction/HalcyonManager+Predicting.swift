@@ -9,17 +9,17 @@ extension HalcyonManager {
     /// long as that exists.
     @discardableResult
     public func startPredicting(_ prediction: PrefetchPrediction = PrefetchPrediction()) -> PredictivePrefetcher {
-        let (toMemory, cache) = (prediction.toMemory, cache)
+        let (toMemory, cache, forcedExtension) = (prediction.toMemory, cache, defaultOptions.forcedExtension)
         let surroundings = ForesightSurroundings(
-            holds: { [weak cache] in cache?.isCached(forKey: $0) ?? true },
+            holds: { [weak cache] in cache?.isCached(forKey: $0, forcedExtension: forcedExtension) ?? true },
             capacity: { [weak cache] in
                 CacheCapacity(
                     memory: cache?.memoryStorage.config.limits.cost ?? 0,
                     disk: cache?.diskStorage?.config.limits.cost ?? 0)
             },
             room: { [weak cache] in cache?.memoryStorage.room ?? 0 },
-            reconsider: { [weak cache] in cache?.reconsider($0, isLikely: $1) },
-            fileName: { [weak cache] in cache?.hash(forKey: $0) },
+            reconsider: { [weak cache] in cache?.reconsider($0, forcedExtension: forcedExtension, isLikely: $1) },
+            fileName: { [weak cache] in cache?.hash(forKey: $0, forcedExtension: forcedExtension) },
             folder: { [weak cache] in cache?.diskStorage?.files.folder.hidden },
             now: { [clock = cache.clock] in clock.now },
             fetch: { [weak self] resource, options in

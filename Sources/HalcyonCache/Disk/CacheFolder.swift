@@ -26,17 +26,28 @@ package struct CacheFolder: Sendable {
 
     /// Creates the folders that do not exist.
     ///
-    /// - Throws: ``CacheError/cannotCreateDirectory(_:underlying:)``.
+    /// - Throws: ``CacheError/cannotCreateDirectory(_:underlying:)`` or ``CacheError/directoryOfAnotherUser(_:)``.
     func create() throws {
         do {
             try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
         } catch {
             throw CacheError.cannotCreateDirectory(url, underlying: error)
         }
+        if Self.isOfAnotherUser(url) { throw CacheError.directoryOfAnotherUser(url) }
         // If this fails, values can be read but not written. The hidden folder contains the names of cached and
         // requested objects. Only its owner may read it, as with the values.
         mkdir(hidden.path, 0o700)
         chmod(hidden.path, 0o700)
+    }
+
+    /// Returns whether another user may have put a directory where this user's was expected: its parent, such as
+    /// `/tmp`, can be written to by everybody, and it is a link or has another owner.
+    private static func isOfAnotherUser(_ url: URL) -> Bool {
+        var (parent, own) = (stat(), stat())
+        guard stat(url.deletingLastPathComponent().path, &parent) == 0, parent.st_mode & S_IWOTH != 0,
+            lstat(url.path, &own) == 0
+        else { return false }
+        return own.st_mode & S_IFMT != S_IFDIR || own.st_uid != geteuid()
     }
 
     func path(_ name: String) -> String { url.path + "/" + name }

@@ -189,7 +189,9 @@ public final class DiskStorage<Value: DataTransformable & Sendable>: Sendable {
     }
 
     /// Updates whether a prefetched entry is still likely to be requested. An unlikely entry is evicted first.
-    func reconsider(_ key: String, isLikely: Bool) { files.reconsider(key, isLikely: isLikely) }
+    func reconsider(_ key: String, forcedExtension: String? = nil, isLikely: Bool) {
+        files.reconsider(key, forcedExtension: forcedExtension, isLikely: isLikely)
+    }
 
     // MARK: - What is held
 

@@ -21,19 +21,22 @@ struct FileNaming {
     /// and expire.
     func name(of key: String, forcedExtension: String? = nil) -> String {
         let stem: String
+        var isEscapedKey = false
         if isHashed {
             stem = Self.sha256(key)
         } else if Self.canName(key), Self.isPlain(key), key.utf8.first != UInt8(ascii: "%"),
             case let escaped = Self.escaped(key), escaped.utf8.count <= 200
         {
-            stem = escaped
+            (stem, isEscapedKey) = (escaped, true)
         } else {
             stem = "%" + Self.sha256(key)
         }
         let own = takesKeyExtension ? Self.fileExtension(of: key) : nil
         guard let wanted = forcedExtension ?? pathExtension ?? own, Self.isExtension(wanted) else { return stem }
-        // A key that is its own name contains its extension already.
-        if forcedExtension == nil, pathExtension == nil, stem == key, key.hasSuffix(".\(wanted)") { return stem }
+        // A key that is its own name and ends with its extension needs no other.
+        if isEscapedKey, forcedExtension == nil, pathExtension == nil, !key.utf8.contains(where: Self.endsName) {
+            return stem
+        }
         return "\(stem).\(wanted)"
     }
 
@@ -76,9 +79,12 @@ struct FileNaming {
     /// Returns whether a text consists of visible ASCII and spaces.
     static func isPlain(_ text: String) -> Bool { text.utf8.allSatisfy { (0x20...0x7e).contains($0) } }
 
+    /// Whether the name of an object ends at this byte of its key: what follows is a variant or a query.
+    private static func endsName(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "@") || byte == UInt8(ascii: "?") }
+
     /// Returns the text behind the last point of a key, before any `@` or `?`; `nil` if it is not an extension.
     static func fileExtension(of key: String) -> String? {
-        let head = key.utf8.prefix { $0 != UInt8(ascii: "@") && $0 != UInt8(ascii: "?") }
+        let head = key.utf8.prefix { !endsName($0) }
         guard let point = head.lastIndex(of: UInt8(ascii: ".")) else { return nil }
         let text = String(Substring(head[head.index(after: point)...]))
         return isExtension(text) ? text : nil

@@ -255,8 +255,8 @@ package final class FileStore: Sendable {
     }
 
     /// Updates whether a prefetched entry is still likely to be requested. An unlikely entry is evicted first.
-    func reconsider(_ key: String, isLikely: Bool) {
-        let name = state.withLock { $0.config.naming }.name(of: key, forcedExtension: nil)
+    func reconsider(_ key: String, forcedExtension: String?, isLikely: Bool) {
+        let name = state.withLock { $0.config.naming }.name(of: key, forcedExtension: forcedExtension)
         let now = clock.now
         state.withLock { $0.entries.reconsider(name, isLikely: isLikely, at: now) }
     }

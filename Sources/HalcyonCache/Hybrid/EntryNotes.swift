@@ -11,10 +11,15 @@ import Synchronization
 ///
 /// A note can be older or newer than its entry, for example after a crash. It must therefore contain a digest of the
 /// bytes that it describes. Without a disk there are no notes.
+///
+/// Notes are read and written in operations on the cache's disk, whose threads may wait while the storage is opened.
+/// A look-up must wait for that: a note can state that an entry is private.
 package final class EntryNotes: Sendable {
     private let disk: DiskOwner
     private let clock: any CacheClock
     private let state = Mutex(State())
+    /// Whether the storage exists; `nil` if unknown. Not guarded by `state`, which is held while the storage is opened.
+    private let isPresent = Mutex<Bool?>(nil)
 
     private struct State {
         var storage: DiskStorage<Data>?
@@ -27,11 +32,16 @@ package final class EntryNotes: Sendable {
         self.clock = clock
     }
 
-    /// Whether there can be any note: a look-up is not worth a hop to the disk's queue otherwise.
+    /// Whether there can be any note: a look-up is not worth a hop to the disk's queue otherwise. Only the first call
+    /// reads the disk.
     package var mayHaveAny: Bool {
-        if state.withLock({ $0.storage }) != nil { return true }
         guard let folder = Self.folder(of: disk) else { return false }
-        return FileManager.default.fileExists(atPath: folder.path)
+        return isPresent.withLock { isPresent in
+            if let isPresent { return isPresent }
+            let exists = FileManager.default.fileExists(atPath: folder.path)
+            isPresent = exists
+            return exists
+        }
     }
 
     /// Returns the note of a computed key; `nil` if there is none.
@@ -43,6 +53,7 @@ package final class EntryNotes: Sendable {
     /// Replaces the note of a computed key; `nil` removes it.
     package func set(_ note: Data?, of computed: String) {
         if let note {
+            isPresent.withLock { $0 = true }
             _ = try? storage(makesOne: true)?.store(value: note, forKey: computed)
         } else {
             storage(makesOne: false)?.remove(forKey: computed)

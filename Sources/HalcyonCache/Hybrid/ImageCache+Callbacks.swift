@@ -45,16 +45,16 @@ extension ImageCache {
 
     /// Removes all values from disk, and the recorded accesses (`PrefetchPrediction.keepsAccesses`).
     public func clearDiskCache(
-        callbackQueue: CallbackQueue = .mainCurrentOrAsync, completionHandler: @escaping @Sendable () -> Void
+        callbackQueue: CallbackQueue = .mainCurrentOrAsync, completionHandler: (@Sendable () -> Void)? = nil
     ) {
-        clearDisk { callbackQueue.execute(completionHandler) }
+        clearDisk { if let completionHandler { callbackQueue.execute(completionHandler) } }
     }
 
     /// Removes expired values from disk, and then evicts until the limit holds.
     public func cleanExpiredDiskCache(
-        callbackQueue: CallbackQueue = .mainCurrentOrAsync, completionHandler: @escaping @Sendable () -> Void
+        callbackQueue: CallbackQueue = .mainCurrentOrAsync, completionHandler: (@Sendable () -> Void)? = nil
     ) {
-        cleanDisk { _ in callbackQueue.execute(completionHandler) }
+        cleanDisk { _ in if let completionHandler { callbackQueue.execute(completionHandler) } }
     }
 
     /// Computes the total size of all files on the disk, in bytes.

@@ -172,10 +172,10 @@ extension ImageCache {
 
     /// Updates whether a prefetched entry is still likely to be requested. An unlikely entry is evicted first, from
     /// both tiers.
-    package func reconsider(_ computed: String, isLikely: Bool) {
+    package func reconsider(_ computed: String, forcedExtension: String? = nil, isLikely: Bool) {
         memoryStorage.reconsider(computed, isLikely: isLikely)
         onDisk(.read(computed)) { storage in
-            storage.reconsider(computed, isLikely: isLikely)
+            storage.reconsider(computed, forcedExtension: forcedExtension, isLikely: isLikely)
         } done: { _ in
         }
     }
@@ -259,21 +259,26 @@ extension ImageCache {
         record(computed, cost: value.cacheCost, options, .disk)
     }
 
-    /// Stores the original bytes of images on disk. This is not an access.
+    /// Stores the original of images on disk. This is not an access.
+    ///
+    /// - Parameters:
+    ///   - bytes: makes the bytes of the file, on the disk's queue; `nil` if the original cannot be serialized.
+    ///   - kept: receives the bytes that are on disk now.
     package func keepOriginal(
-        _ data: Data, forKey key: String, options: CacheOptions, kept: @escaping @Sendable () -> Void,
-        done: @escaping @Sendable () -> Void
+        _ bytes: @escaping @Sendable () -> Data?, forKey key: String, options: CacheOptions,
+        kept: @escaping @Sendable (Data) -> Void, done: @escaping @Sendable () -> Void
     ) {
         hub.send(.store(key: key, categories: options.context.categories))
         var options = options
         options.context.origin = EntryOrigin(key: key)
         disk.store(options.forcedExtension == nil ? .store(key) : .change(key)) {
-            data
+            guard let data = bytes() else { throw CacheError.cannotSerialize(key: key) }
+            return data
         } write: { [options] storage, data in
             let isKept = try storage.store(
                 value: data, forKey: key, expiration: options.diskCacheExpiration,
                 forcedExtension: options.forcedExtension, context: options.context)
-            if isKept { kept() }
+            if isKept { kept(data) }
         } done: { [hub] result in
             if case .failure(let error) = result { hub.failed(error) }
             done()

@@ -11,8 +11,9 @@ import HalcyonSupport
     ///
     /// With stall information, the pressure is ``MemoryPressure/some`` if some task waited for memory during 15 % of
     /// a window, and ``MemoryPressure/full`` if all did. The window is one second. If the kernel refuses this, as it
-    /// does for processes without `CAP_SYS_RESOURCE`, the window is two seconds. With the used share, the thresholds
-    /// are 90 and 97 %. Source: "PSI" in the kernel's documentation.
+    /// does for processes without `CAP_SYS_RESOURCE`, the window is two seconds. Some kernels report far shorter
+    /// stalls, so that each report is checked against the total that the file states. With the used share, the
+    /// thresholds are 90 and 97 %. Source: "PSI" in the kernel's documentation.
     public final class MemoryPressureTrigger: CacheTrigger {
         /// The source that a trigger watches.
         public enum Source: Sendable, Equatable {
@@ -139,41 +140,6 @@ import HalcyonSupport
                 return next
             }
             if let next { watch(next, generation) }
-        }
-    }
-
-    /// A watched threshold of pressure-stall information.
-    final class PressureWatch: Sendable {
-        let pressure: MemoryPressure
-        private let descriptor: Int32
-
-        /// Watches a file; `nil` if the kernel refuses it.
-        init?(path: String, kind: MemoryPressure) {
-            pressure = kind
-            descriptor = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
-            if descriptor < 0 { return nil }
-            // Processes without privileges may use windows of whole multiples of two seconds only.
-            for (stall, window) in [(150_000, 1_000_000), (300_000, 2_000_000)] {
-                let text = Array("\(kind == .some ? "some" : "full") \(stall) \(window)\0".utf8)
-                if write(descriptor, text, text.count) == text.count { return }
-            }
-            // All properties are set, so that `deinit` closes the descriptor.
-            return nil
-        }
-
-        deinit { if descriptor >= 0 { SystemFiles.close(descriptor) } }
-
-        /// Waits until a threshold is exceeded.
-        ///
-        /// - Returns: the pressures, the lowest first; empty after a timeout; `nil` if a file can no longer be
-        ///   watched.
-        static func wait(_ watches: [PressureWatch], milliseconds: Int32) -> [MemoryPressure]? {
-            var polls = watches.map { pollfd(fd: $0.descriptor, events: Int16(POLLPRI), revents: 0) }
-            let count = poll(&polls, UInt(polls.count), milliseconds)
-            if count < 0 { return errno == EINTR ? [] : nil }
-            let ended = Int16(POLLERR | POLLHUP | POLLNVAL)
-            if polls.contains(where: { $0.revents & ended != 0 }) { return nil }
-            return zip(watches, polls).filter { $1.revents & Int16(POLLPRI) != 0 }.map(\.0.pressure)
         }
     }
 #endif

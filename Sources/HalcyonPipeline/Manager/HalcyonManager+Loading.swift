@@ -72,10 +72,11 @@ package struct ImageLoad: Sendable {
         return cache
     }
 
-    /// The serializer, if not the cache's; an original that is to be kept is kept as it came.
+    /// The serializer, if not the cache's; an original that is to be kept is kept as it came, if the cache's can read it.
     package var serializer: (any CacheSerializer<Bitmap>)? {
-        options.serializer
-            ?? (options.cacheOriginalImage && !isVariant ? BitmapSerializer(prefersOriginal: true) : nil)
+        if let serializer = options.serializer { return serializer }
+        guard options.cacheOriginalImage, !isVariant, options.cache.serializer.readsImageFiles else { return nil }
+        return BitmapSerializer(prefersOriginal: true)
     }
 
     /// The serializer that reads an entry of which this is known, if not the cache's.
@@ -210,9 +211,10 @@ extension HalcyonManager {
         if !load.isPrefetch, load.options.cache.memoryStorage.isCached(forKey: load.computedKey) { return .cached }
         let (isUsable, record) = await freshnessOfOriginal(load)
         guard isUsable else { return .none }
-        let (bytes, picture) = await original(load)
-        guard let item = bytes.map(ImageProcessItem.data) ?? picture.map(ImageProcessItem.image) else { return .none }
+        guard let original = await original(load) else { return .none }
         try Task.checkCancellation()
+        let bytes: Data? = if case .data(let bytes) = original { bytes } else { nil }
+        let serializer = load.options.originalCache.serializer
         let (processor, decoder, observed) = (load.options.processor, decoder, load.options.observed)
         let queue = decodeLimiter.queue(over: load.options.processingQueue, load.options.priority)
         let made: Result<(Bitmap, Freshness?), any Error>
@@ -221,8 +223,10 @@ extension HalcyonManager {
                 try await queue.result {
                     // A record of other bytes does not hold for these.
                     let isKnown = bytes.map { record?.isOf($0) == true } == true
+                    let item = try serializer.input(original)
                     var image = try observed.decoding { try processor.process(item, decoder: decoder) }
-                    image.isPrivate = isKnown && record?.isPrivate == true || picture?.isPrivate == true
+                    image.isPrivate = isKnown && record?.isPrivate == true
+                    if case .image(let picture) = original, picture.isPrivate { image.isPrivate = true }
                     return (image, isKnown ? record?.freshness : nil)
                 })
         } catch {
@@ -234,19 +238,19 @@ extension HalcyonManager {
             await keep(made, original: nil, freshness, load)
             return .made(made, bytes: bytes, freshness)
         case .failure(let error):
-            guard let bytes, await queue.isDamaged(bytes, decoder) else { throw error }
+            guard let bytes, await queue.isDamaged(bytes, serializer, decoder) else { throw error }
             await load.options.originalCache.remove(forKey: load.key)
             return .none
         }
     }
 
-    /// Returns the cached original: its bytes, which give what a load would, or else its picture.
-    private func original(_ load: ImageLoad) async -> (bytes: Data?, picture: Bitmap?) {
+    /// Returns the cached original: the bytes of its file, or else its picture in memory; `nil` if there is neither.
+    private func original(_ load: ImageLoad) async -> ImageProcessItem? {
         let originals = load.options.originalCache
         if let bytes = await originals.original(forKey: load.key, options: load.originalOptions) {
-            return (bytes, nil)
+            return .data(bytes)
         }
-        return (nil, originals.memoryStorage.value(forKey: load.key, context: load.context))
+        return originals.memoryStorage.value(forKey: load.key, context: load.context).map(ImageProcessItem.image)
     }
 
     /// Returns the bytes that a cached image was made of, read from the disk whichever tier has the image; `nil` where a serializer has
@@ -408,10 +412,16 @@ extension HalcyonManager {
             let (notes, key) = (originals.notes, load.key)
             let isPrivate = freshness?.isPrivate == true && load.owner == nil
             let record = options.freshness?.honoursServer == true || isPrivate ? freshness : nil
+            let (serializer, decoder) = (originals.serializer, decoder)
             originals.keepOriginal(
-                original, forKey: key, options: load.originalOptions,
-                kept: { notes.note(record, isPrivate: isPrivate, of: original, at: key) },
-                done: { made.written(place) })
+                {
+                    // Other serializers may encrypt what they store.
+                    if serializer.readsImageFiles { return original }
+                    let picture = try? DecodingGate.shared.run { try decoder.decode(original) }
+                    return picture.flatMap { serializer.data(with: $0, original: original) }
+                },
+                forKey: key, options: load.originalOptions,
+                kept: { notes.note(record, isPrivate: isPrivate, of: $0, at: key) }, done: { made.written(place) })
         }
         if options.waitForCache { await made.settle(place) }
     }
@@ -442,6 +452,23 @@ extension EntryNotes {
     }
 }
 
+extension CacheSerializer<Bitmap> {
+    /// Whether the files that this serializer reads are image files, also those that it has not written.
+    fileprivate var readsImageFiles: Bool {
+        keepsOriginalData || self is BitmapSerializer || self is TransformingSerializer<Bitmap>
+    }
+
+    /// Returns what a processor is given of a cached original: the bytes of its file if that is an image file, else the picture that
+    /// this serializer makes of them.
+    ///
+    /// - Throws: ``ImageError/unknownFormat`` if the serializer makes no picture of them.
+    fileprivate func input(_ original: ImageProcessItem) throws -> ImageProcessItem {
+        guard !readsImageFiles, case .data(let bytes) = original else { return original }
+        guard let picture = value(with: bytes) else { throw ImageError.unknownFormat }
+        return .image(picture)
+    }
+}
+
 /// Marks images as private that are read from the disk.
 private struct PrivateSerializer: CacheSerializer {
     private let base: any CacheSerializer<Bitmap>
@@ -461,9 +488,13 @@ private struct PrivateSerializer: CacheSerializer {
 
 extension CallbackQueue {
     /// Whether no picture can be decoded from some bytes because they are damaged.
-    fileprivate func isDamaged(_ bytes: Data, _ decoder: ImageDecoder) async -> Bool {
+    fileprivate func isDamaged(
+        _ bytes: Data, _ serializer: any CacheSerializer<Bitmap>, _ decoder: ImageDecoder
+    ) async -> Bool {
         do {
-            _ = try await result { try decoder.decode(bytes) }
+            _ = try await result {
+                if case .data(let bytes) = try serializer.input(.data(bytes)) { _ = try decoder.decode(bytes) }
+            }
             return false
         } catch let error as ImageError {
             switch error {

@@ -57,7 +57,8 @@ public struct ImageOptions: Sendable {
     // MARK: How it is kept
 
     /// Whether the loaded bytes are kept on disk beside the processor's result, so that another processor needs no load. Default:
-    /// `false`.
+    /// `false`. A serializer of your own for ``originalCache`` that does not keep original bytes
+    /// writes the unaltered picture instead.
     public var cacheOriginalImage: Bool?
     /// Whether the image is kept in memory alone. Default: `false`.
     public var cacheMemoryOnly: Bool?

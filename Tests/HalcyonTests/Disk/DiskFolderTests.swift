@@ -91,6 +91,32 @@ struct DiskFolderTests {
         #expect(disk.count == 1 && fixture.left.all.map(\.reason) == [.expired])
     }
 
+    @Test("while a cleaning deletes a file, look-ups and measurements are answered")
+    func lookUpsWhileCleaning() throws {
+        let fixture = try DiskFixture()
+        let (deleting, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let disk = try fixture.open(onStep: { step in
+            guard step == .removing else { return }
+            deleting.signal()
+            mayGoOn.wait()
+        })
+        try disk.store(value: bytes(10), forKey: "old", expiration: .seconds(1))
+        try disk.store(value: bytes(20), forKey: "new", expiration: .never)
+        fixture.clock.advance(by: 2)
+        let cleaned = DispatchSemaphore(value: 0)
+        DispatchQueue.global().async {
+            _ = disk.removeExpiredValues()
+            cleaned.signal()
+        }
+        deleting.wait()
+        #expect(disk.isCached(forKey: "new") && !disk.isCached(forKey: "old"))
+        #expect(try disk.value(forKey: "new") == bytes(20) && disk.value(forKey: "old") == nil)
+        #expect(disk.count == 1 && disk.totalSize == 4_096)
+        mayGoOn.signal()
+        cleaned.wait()
+        #expect(try fixture.files().count == 1)
+    }
+
     @Test("a file that cannot be renamed costs neither the old value nor any other")
     func failedRename() throws {
         let fixture = try DiskFixture()
@@ -123,10 +149,42 @@ struct DiskFolderTests {
         let naming = FileNaming(isHashed: false, pathExtension: nil, takesKeyExtension: true)
         #expect(naming.name(of: "test.gif") == "test.gif")
         #expect(naming.name(of: "test.gif@round") == "test.gif@round.gif")
+        // Another key than the one before, so another file.
+        #expect(naming.name(of: "test.gif@round.gif") == "test.gif@round.gif.gif")
+        #expect(naming.name(of: "Photo.jpg") == "^photo.jpg")
+        #expect(naming.name(of: "photo.JPG") == "photo.^j^p^g")
+        #expect(naming.name(of: ".hidden.jpg").hasSuffix(".jpg"))
         #expect(naming.name(of: "test.gif", forcedExtension: "gif") == "test.gif.gif")
         #expect(
             FileNaming(isHashed: false, pathExtension: "gif", takesKeyExtension: true).name(of: "test.gif")
                 == "test.gif.gif")
+    }
+
+    @Test("beside folders of other users, another's folder or a link is refused, and one's own is not")
+    func anotherUser() throws {
+        let fixture = try DiskFixture()
+        let shared = fixture.folder.path + "/shared"
+        try FileManager.default.createDirectory(atPath: shared, withIntermediateDirectories: false)
+        let config = DiskStorageConfig(name: "x", directory: URL(fileURLWithPath: shared))
+        let path = try config.folder().path
+        func create() throws { try CacheFolder(url: URL(fileURLWithPath: path)).create() }
+        try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: fixture.folder.path)
+        // Only this user can have made the link as long as only this user can write to the parent.
+        try create()
+        #expect(chmod(shared, 0o1777) == 0)
+        do {
+            try create()
+            Issue.record("the link was accepted")
+        } catch CacheError.directoryOfAnotherUser(let url) { #expect(url.path == path) }
+        try FileManager.default.removeItem(atPath: path)
+        try create()
+        // Only root can give a folder away.
+        if geteuid() == 0 {
+            #expect(chown(path, 12_345, gid_t.max) == 0)
+            #expect(throws: CacheError.self) { try create() }
+            #expect(chmod(shared, 0o755) == 0)
+            try create()
+        }
     }
 
     @Test("a folder that is in use is refused with one closed descriptor, and left free afterwards")

@@ -13,6 +13,13 @@ struct DiskStorageTests {
 
     init() throws { fixture = try DiskFixture() }
 
+    @Test("unless told otherwise, a disk has a limit of 1 GiB, sweeps every ten minutes and keeps a week")
+    func defaults() {
+        let config = DiskStorageConfig(name: "x")
+        #expect(config.sizeLimit == 1_073_741_824 && config.cleanInterval == .seconds(600))
+        guard case .days(7) = config.expiration else { return #expect(Bool(false)) }
+    }
+
     @Test("row 2: any value that turns into data and back can be stored")
     func generic() throws {
         let config = fixture.config()

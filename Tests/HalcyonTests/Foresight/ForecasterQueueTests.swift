@@ -113,7 +113,7 @@ struct ForecasterQueueTests {
         let count = ProcessInfo.processInfo.activeProcessorCount + 1
         let gate = Gate()
         // If the policies block all tasks, the test fails at this time instead of hanging.
-        DispatchQueue.global().asyncAfter(deadline: .now() + 120) { gate.open(for: count) }
+        DispatchQueue.global().asyncAfter(deadline: .now() + 500) { gate.open(for: count) }
         var fixtures: [ManagerFixture] = []
         for _ in 0..<count {
             let fixture = try ManagerFixture(FakeTransport())

@@ -248,6 +248,49 @@ struct CleaningTests {
             #expect(PressureWatch(path: folder.path, kind: .some) == nil)
         }
 
+        @Test("a report of the kernel counts if the total grew by the threshold within the window")
+        func stallWindow() {
+            let start = ContinuousClock.now
+            var stalls = StallWindow(threshold: .milliseconds(150), window: .seconds(1))
+            func grew(_ total: Int64, at milliseconds: Int64) -> Bool {
+                stalls.record(.microseconds(total), at: start + .milliseconds(milliseconds))
+            }
+            // What stalled before the watch began does not count, nor do 50 µs.
+            #expect(!grew(5_000_000, at: 0))
+            #expect(!grew(5_000_050, at: 200))
+            #expect(grew(5_150_000, at: 700))
+            // At 1.8 s the window begins at 0.8 s; the last reading before it is that of 0.7 s.
+            #expect(!grew(5_200_000, at: 1_800))
+            #expect(!grew(5_299_999, at: 2_400))
+            #expect(grew(5_349_999, at: 2_600))
+            // After a long pause the reading before it is the only one to compare with.
+            #expect(grew(5_500_000, at: 60_000))
+            #expect(!grew(5_500_000, at: 61_500))
+        }
+
+        @Test("the total is read from the line of its kind; a file without one cannot be checked")
+        func stallTotal() throws {
+            let text =
+                "some avg10=0.00 avg60=0.00 avg300=0.00 total=2634090\nfull avg10=0.00 avg60=0.00 total=1617624\n"
+            #expect(PressureWatch.total(text, kind: .some) == .microseconds(2_634_090))
+            #expect(PressureWatch.total(text, kind: .full) == .microseconds(1_617_624))
+            #expect(PressureWatch.total("some total=x\n", kind: .some) == nil)
+            #expect(PressureWatch.total("", kind: .full) == nil)
+            let folder = try DiskFixture().folder
+            let path = folder.path + "/pressure"
+            _ = try folder.file("pressure", "")
+            let watch = try #require(PressureWatch(path: path, kind: .full))
+            // The watch writes its threshold, as to the kernel's file, and finds no total yet.
+            #expect(try String(contentsOfFile: path, encoding: .utf8).hasPrefix("full 150000 1000000\0"))
+            let start = ContinuousClock.now
+            for (total, isExceeded) in [(1_000_000, false), (1_149_999, false), (1_150_000, true)] {
+                try Data("full total=\(total)\n".utf8).write(to: URL(fileURLWithPath: path))
+                #expect(watch.isExceeded(at: start) == isExceeded)
+            }
+            try Data().write(to: URL(fileURLWithPath: path))
+            #expect(watch.isExceeded(at: start) == nil)
+        }
+
         @Test("when the watched file ends, as with a removed control group, the use of the limit is watched")
         func endedWatch() throws {
             // A terminal whose other side is closed reports POLLERR and POLLHUP, as a pressure file of a removed group does.

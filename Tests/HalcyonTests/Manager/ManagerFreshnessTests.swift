@@ -54,6 +54,30 @@ struct ManagerFreshnessTests {
         #expect(versions.log.count == 3)
     }
 
+    @Test("a load that heeds the server and joins one that does not has its tag kept")
+    func joined() async throws {
+        let sample = try Sample()
+        let versions = Versions("\"1\"", sample.file, "max-age=60")
+        let server = try versions.start()
+        let (fixture, url) = (try ManagerFixture(), server.url("/a"))
+        var heedless = options()
+        heedless.freshness = nil
+        let gate = DispatchSemaphore(value: 0)
+        versions.gate.withLock { $0 = gate }
+        let first = Task { [heedless] in try await fixture.manager.image(for: url, options: heedless) }
+        await waitUntil { fixture.downloader.waiterCount == 1 }
+        let second = Task { [options = options()] in try await fixture.manager.image(for: url, options: options) }
+        await waitUntil { fixture.downloader.waiterCount == 2 }
+        versions.gate.withLock { $0 = nil }
+        gate.signal()
+        _ = try await (first.value, second.value)
+        await fixture.settle()
+        #expect(versions.log == ["200 -"])
+        fixture.clock.advance(by: 61)
+        #expect(try await fixture.manager.image(for: url, options: options()).cacheType == .memory)
+        #expect(versions.log == ["200 -", "304 \"1\""])
+    }
+
     @Test("row 44: what has changed is loaded; of other bytes than those that were noted nothing is believed")
     func modified() async throws {
         let (old, new) = (try Sample(), try Sample.blue)

@@ -179,6 +179,33 @@ struct PrefetcherTests {
         #expect(fixture.recorder.all.map(\.outcome) == [.prefetched, .prefetched])
     }
 
+    @Test("images are processed on a queue of the class utility, and progress comes on the queue asked for, in order")
+    func queues() async throws {
+        let fixture = try ManagerFixture(FakeTransport(answerAtOnce: try Sample().file))
+        let processor = QueueProcessor()
+        let queue = DispatchQueue(label: "test.progress")
+        let mark = DispatchSpecificKey<Bool>()
+        queue.setSpecific(key: mark, value: true)
+        let counts = Mutex<[Int]>([])
+        var options = ImageOptions(processor: processor)
+        options.callbackQueue = .dispatch(queue)
+        let prefetcher = ImagePrefetcher(
+            resources: resources("a", "b", "c"), manager: fixture.manager, options: options,
+            onProgress: { report in
+                counts.withLock {
+                    $0.append(DispatchQueue.getSpecific(key: mark) == true ? report.completed.count : -1)
+                }
+            })
+        #expect(await prefetcher.run().completed.count == 3)
+        await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
+        #expect(counts.withLock { $0 } == [1, 2, 3])
+        #expect(processor.labels.withLock { $0.count { $0.contains("utility") } } == 3)
+        // A load that somebody waits for is not put off.
+        options.processor = processor
+        _ = try await fixture.manager.image(for: fake("d"), options: options)
+        #expect(processor.labels.withLock { $0.last }?.contains("initiated") == true)
+    }
+
     @Test("row 52: a retry does not skip the prefetcher, nor do alternative sources and originals")
     func retry() async throws {
         let sample = try Sample()
@@ -224,5 +251,19 @@ struct PrefetcherTests {
         #expect(stopped.ended(isStopped: true) == [] && stopped.next == 2)
         var few = PrefetchQueue(count: 1, limit: 5)
         #expect(few.begin() == [0] && few.ended(isStopped: false) == [])
+    }
+}
+
+/// Changes nothing, and writes down the label of its queue, which contains the quality of service of a global one.
+private final class QueueProcessor: BitmapProcessor {
+    let identifier = "queue"
+    let labels = Mutex<[String]>([])
+
+    func process(_ picture: Bitmap) -> Bitmap {
+        // Swift does not import this function on Linux.
+        typealias CurrentLabel = @convention(c) (OpaquePointer?) -> UnsafePointer<CChar>
+        let label = dlsym(nil, "dispatch_queue_get_label").map { unsafeBitCast($0, to: CurrentLabel.self)(nil) }
+        labels.withLock { $0.append(label.map { String(cString: $0) } ?? "unknown") }
+        return picture
     }
 }

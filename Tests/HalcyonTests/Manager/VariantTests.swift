@@ -84,6 +84,44 @@ struct VariantTests {
         #expect(!fixture.cache.isCached(forKey: fake("a").absoluteString))
     }
 
+    @Test("a cache that encrypts makes variants of what it has, keeps no original in clear, and loads nothing twice")
+    func encryptedOriginals() async throws {
+        let sample = try Sample(width: 40)
+        let transport = FakeTransport(answerAtOnce: sample.file)
+        let fixture = try ManagerFixture(transport)
+        let cache = ImageCache(
+            memory: .lasting(cost: 1 << 20),
+            disk: DiskStorageConfig(name: "secret", directory: URL(fileURLWithPath: fixture.folder.path)),
+            serializer: XORSerializer(), triggers: [])
+        let manager = HalcyonManager(cache: cache, downloader: fixture.downloader)
+        let key = fake("a").absoluteString
+        func stored() async -> Data? { await cache.original(forKey: key, options: CacheOptions()) }
+        // Kept as an image, and as the original beside a variant.
+        for options in [ImageOptions(), ImageOptions(processor: BlackWhiteImageProcessor())] {
+            var options = options
+            (options.waitForCache, options.cacheOriginalImage) = (true, true)
+            await cache.clear()
+            _ = try await manager.image(for: fake("a"), options: options)
+            let bytes = try #require(await stored(), "\(options.processor?.identifier ?? "none")")
+            #expect(bytes != sample.file && XORSerializer().value(with: bytes) == sample.picture)
+            cache.clearMemoryCache()
+            #expect(try await manager.image(for: fake("a")).image == sample.picture)
+            cache.clearMemoryCache()
+            let processor = TintImageProcessor(color: PixelColor(red: 0, green: 0, blue: 0, alpha: 9))
+            let variant = try await manager.image(for: fake("a"), options: ImageOptions(processor: processor))
+            #expect(try variant.isFromOriginal && variant.image == processor.process(sample.picture))
+        }
+        #expect(transport.requestCount == 2)
+        // What the serializer cannot read is removed and loaded again.
+        await cache.clear()
+        try cache.diskStorage?.store(value: sample.file, forKey: key)
+        let loaded = try await manager.image(
+            for: fake("a"), options: ImageOptions(processor: BlackWhiteImageProcessor()))
+        #expect(!loaded.isFromOriginal && transport.requestCount == 3)
+        #expect(await stored() == nil)
+        await cache.close()
+    }
+
     @Test("a variant of other bytes than those that a tag was noted of gets no tag")
     func tags() async throws {
         let (old, new) = (try Sample(), try Sample.blue)
@@ -228,6 +266,15 @@ private final class CountingProcessor: BitmapProcessor {
         calls.add(1, ordering: .relaxed)
         return picture
     }
+}
+
+/// Stores pictures as the inverted bytes of their PNG files, in place of an encryption.
+private struct XORSerializer: CacheSerializer {
+    func data(with value: Bitmap, original: Data?) -> Data? {
+        (try? ImageEncoder.png().encode(value)).map { Data($0.map { ~$0 }) }
+    }
+
+    func value(with data: Data) -> Bitmap? { try? ImageDecoder().decode(Data(data.map { ~$0 })) }
 }
 
 /// Decodes PNG as the built-in decoder, and counts.

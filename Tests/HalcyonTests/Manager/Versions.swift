@@ -7,6 +7,8 @@ final class Versions: Sendable {
     struct Version { var tag: String, file: Data, control: String, fails = false }
 
     let version: Mutex<Version>
+    /// Answers wait for this.
+    let gate = Mutex<DispatchSemaphore?>(nil)
     private let answers = Mutex<[String]>([])
 
     init(_ tag: String, _ file: Data, _ control: String) {
@@ -18,6 +20,7 @@ final class Versions: Sendable {
 
     func start() throws -> HostileServer {
         try HostileServer { [self] visit in
+            gate.withLock { $0 }?.wait()
             let version = version.withLock { $0 }
             let asked = visit.headers["if-none-match"]
             let headers = ["ETag: \(version.tag)", "Cache-Control: \(version.control)"]
