@@ -3,27 +3,40 @@ import Foundation
 /// A process for tests: many loads by many tasks from a server that fails now and then, and what is left of it afterwards, as
 /// one line of JSON.
 ///
-/// Arguments: how many loads, tasks and URLs, the share of answers that are faults, in percent, and how often all of it is done
-/// (once unless said); what came of the loads is that of the last time.
+///     NetworkLoadProcess [manager] LOADS TASKS URLS FAULTS [ROUNDS]
+///
+/// Loads go to a downloader, or to a manager over a cache. FAULTS is the share of answers that are faults, in percent. All of it is
+/// done ROUNDS times (once unless said); what came of the loads is that of the last. Exit code 1: a load got another picture, or
+/// nobody's cancellation; 64: usage.
 @main
 enum Main {
     static func main() async throws {
-        let numbers = CommandLine.arguments.dropFirst().compactMap { Int($0) }
-        guard (4...5).contains(numbers.count) else { exit(64) }
-        let load = NetworkLoad(loads: numbers[0], tasks: numbers[1], urls: numbers[2], faults: numbers[3])
+        let arguments = CommandLine.arguments.dropFirst()
+        let isManaged = arguments.first == "manager"
+        let numbers = arguments.dropFirst(isManaged ? 1 : 0).compactMap { Int($0) }
+        guard (4...5).contains(numbers.count), numbers.allSatisfy({ $0 >= 0 }), numbers[1] > 0, numbers[2] > 0 else {
+            exit(64)
+        }
+        func run(_ loads: Int, _ urls: Int) async throws -> [String: Int] {
+            isManaged
+                ? try await ManagerLoad(loads: loads, tasks: numbers[1], urls: urls, faults: numbers[3]).run()
+                : try await NetworkLoad(loads: loads, tasks: numbers[1], urls: urls, faults: numbers[3]).run()
+        }
         // Once for whatever is made once, then for what is measured.
-        _ = try await NetworkLoad(loads: 300, tasks: numbers[1], urls: 100, faults: numbers[3]).run()
+        _ = try await run(300, 100)
         let before = await Resources.settled()
-        for _ in 1..<max(numbers.count > 4 ? numbers[4] : 1, 1) { _ = try await load.run() }
-        var outcome = try await load.run()
+        for _ in 1..<max(numbers.count > 4 ? numbers[4] : 1, 1) { _ = try await run(numbers[0], numbers[2]) }
+        var counts = try await run(numbers[0], numbers[2])
         let after = await Resources.settled(downTo: before.descriptors)
-        outcome.counts["descriptorsLeft"] = after.descriptors - before.descriptors
-        outcome.counts["networkThreadsLeft"] = after.networkThreads
-        outcome.counts["threadsLeft"] = after.threads - before.threads
-        outcome.counts["residentKilobytesLeft"] = after.residentKilobytes - before.residentKilobytes
-        outcome.counts["heapKilobytesLeft"] = after.heapKilobytes - before.heapKilobytes
+        counts["descriptorsLeft"] = after.descriptors - before.descriptors
+        counts["networkThreadsLeft"] = after.networkThreads
+        counts["threadsLeft"] = after.threads - before.threads
+        counts["residentKilobytesLeft"] = after.residentKilobytes - before.residentKilobytes
+        counts["heapKilobytesLeft"] = after.heapKilobytes - before.heapKilobytes
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
-        print(String(decoding: try encoder.encode(outcome.counts), as: UTF8.self))
+        print(String(decoding: try encoder.encode(counts), as: UTF8.self))
+        let wrong = ["wrong image", "cancelled by nobody", "waiting", "over the limits"]
+        if wrong.contains(where: { (counts[$0] ?? 0) > 0 }) { exit(1) }
     }
 }

@@ -12,18 +12,28 @@ struct NetworkLoad {
     let urls: Int
     let faults: Int
 
-    /// How often each thing came of a load.
-    struct Outcome {
-        var counts: [String: Int] = [:]
-    }
-
-    /// Runs it; each load ends in one count.
-    func run() async throws -> Outcome {
+    /// Runs it, and returns how often each thing came of a load; each ends in one count.
+    func run() async throws -> [String: Int] {
         let requests = Atomic<Int>(0)
         let server = try HostileServer { [faults] visit in
             let number = requests.wrappingAdd(1, ordering: .relaxed).newValue
-            answer(visit, fault: number % 100 < faults ? number / 100 % 6 : nil)
+            visit.answer(
+                of: body(Int(visit.path.dropFirst()) ?? 0), fault: number % 100 < faults ? number / 100 % 6 : nil)
         }
+        let downloader = Self.downloader()
+        var result = await withTaskGroup(of: [String: Int].self) { group in
+            for task in 0..<tasks {
+                group.addTask { await loads(of: task, downloader, server) }
+            }
+            return await group.reduce(into: [:]) { $0.merge($1) { $0 + $1 } }
+        }
+        result["requests"] = server.visits.count
+        result["waiting"] = downloader.waiterCount + downloader.transferCount
+        return result
+    }
+
+    /// A downloader with few connections and little patience.
+    static func downloader() -> ImageDownloader {
         var settings = CurlTransport.Configuration()
         settings.maximumConnectionsPerHost = 24
         var configuration = ImageDownloader.Configuration()
@@ -33,18 +43,7 @@ struct NetworkLoad {
             request.timeouts.idle = .seconds(1)
             return request
         }
-        let downloader = ImageDownloader(
-            name: "load", configuration: configuration, transport: CurlTransport(settings))
-        let outcome = await withTaskGroup(of: [String: Int].self) { group in
-            for task in 0..<tasks {
-                group.addTask { await loads(of: task, downloader, server) }
-            }
-            return await group.reduce(into: Outcome()) { $0.counts.merge($1) { $0 + $1 } }
-        }
-        var result = outcome
-        result.counts["requests"] = server.visits.count
-        result.counts["waiting"] = downloader.waiterCount + downloader.transferCount
-        return result
+        return ImageDownloader(name: "load", configuration: configuration, transport: CurlTransport(settings))
     }
 
     /// The loads of one task, one after the other.
@@ -71,16 +70,20 @@ struct NetworkLoad {
     private func name(_ result: Result<Data, any Error>, _ number: Int, _ isCancelled: Bool) -> String {
         switch result {
         case .success(let data): return data == Data(body(number)) ? "image" : "wrong image"
-        case .failure(let error):
-            switch error as? NetworkError {
-            case .cancelled: return isCancelled ? "cancelled" : "cancelled by nobody"
-            case .truncatedBody: return "truncated"
-            case .connectionLost: return "lost"
-            case .invalidStatusCode(let head) where head.status == 500: return "status"
-            case .invalidResponse: return "garbage"
-            case .timedOut(.idle): return "timed out"
-            default: return "\(error)"
-            }
+        case .failure(let error): return Self.name(of: error, isCancelled)
+        }
+    }
+
+    /// What the error of a load is counted as.
+    static func name(of error: any Error, _ isCancelled: Bool) -> String {
+        if error.isCancellation { return isCancelled ? "cancelled" : "cancelled by nobody" }
+        switch error as? NetworkError {
+        case .truncatedBody: return "truncated"
+        case .connectionLost: return "lost"
+        case .invalidStatusCode(let head) where head.status == 500: return "status"
+        case .invalidResponse: return "garbage"
+        case .timedOut(.idle): return "timed out"
+        default: return "\(error)"
         }
     }
 }
@@ -90,21 +93,22 @@ private func body(_ number: Int) -> [UInt8] {
     [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: 2_000 + number % 1_000)
 }
 
-/// Answers well, or in one of six bad ways.
-private func answer(_ visit: Visit, fault: Int?) {
-    let bytes = body(Int(visit.path.dropFirst()) ?? 0)
-    switch fault {
-    case nil: visit.answer(bytes)
-    case 0: visit.answer([], status: "500 Broken")
-    case 1:
-        visit.send("HTTP/1.1 200 OK\r\nContent-Length: \(bytes.count)\r\n\r\n")
-        visit.send(bytes.dropLast(500))
-        visit.close()
-    case 2: visit.reset()
-    case 3:
-        visit.send("no answer at all\r\n\r\n")
-        visit.close()
-    case 4: _ = visit.waitForClose()
-    default: visit.close()
+extension Visit {
+    /// Answers with a body, or in one of six bad ways.
+    func answer(of bytes: [UInt8], fault: Int?, headers: [String] = []) {
+        switch fault {
+        case nil: answer(bytes, headers: headers)
+        case 0: answer([], status: "500 Broken")
+        case 1:
+            send("HTTP/1.1 200 OK\r\nContent-Length: \(bytes.count)\r\n\r\n")
+            send(bytes.dropLast(bytes.count / 4))
+            close()
+        case 2: reset()
+        case 3:
+            send("no answer at all\r\n\r\n")
+            close()
+        case 4: _ = waitForClose()
+        default: close()
+        }
     }
 }

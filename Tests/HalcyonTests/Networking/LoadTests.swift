@@ -4,11 +4,14 @@ import Testing
 
 @Suite("Downloader under load", .timeLimit(.minutes(10)))
 struct LoadTests {
-    @Test("every load of many tasks ends once, with its image or the right error, and nothing is left")
-    func load() async throws {
+    @Test(
+        "every load of many tasks ends once, with its image or the right error, and nothing is left",
+        arguments: [[], ["manager"]])
+    func load(_ through: [String]) async throws {
         let (loads, tasks, urls, rounds) = SoakLength.isLong ? (10_000, 200, 2_000, 4) : (1_000, 50, 200, 1)
         let process = try ChildProcess(
-            BuiltExecutable.url("NetworkLoadProcess").path, [loads, tasks, urls, 5, rounds].map(String.init),
+            BuiltExecutable.url("NetworkLoadProcess").path,
+            through + [loads, tasks, urls, 5, rounds].map(String.init),
             output: .pipe)
         let text = await process.output()
         #expect(await process.ended() == .exited(0))
@@ -16,7 +19,8 @@ struct LoadTests {
         print("load: \(String(decoding: text, as: UTF8.self))")
         let good = ["image", "cancelled", "truncated", "lost", "status", "garbage", "timed out"]
         let other = [
-            "requests", "waiting", "descriptorsLeft", "networkThreadsLeft", "threadsLeft", "residentKilobytesLeft",
+            "requests", "waiting", "over the limits", "descriptorsLeft", "networkThreadsLeft", "threadsLeft",
+            "residentKilobytesLeft",
             "heapKilobytesLeft",
         ]
         #expect(good.reduce(0) { $0 + (counts[$1] ?? 0) } == loads)
