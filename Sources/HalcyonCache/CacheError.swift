@@ -8,7 +8,7 @@ public enum CacheError: Error, CustomStringConvertible {
     case badName(String)
     /// Another storage, of this or another process, uses the directory.
     case directoryInUse(URL)
-    /// Everybody may create directories beside this one, and it is another user's or a link.
+    /// All users can write to the parent of the directory, which is another user's or a link.
     case directoryOfAnotherUser(URL)
     /// The directory cannot be created or opened.
     case cannotCreateDirectory(URL, underlying: any Error)
@@ -35,7 +35,7 @@ public enum CacheError: Error, CustomStringConvertible {
         case .directoryInUse(let url):
             "\(url.path) belongs to another cache, of this process or another; one at a time may use a directory."
         case .directoryOfAnotherUser(let url):
-            "\(url.path) is another user's, or a link, in a directory that everybody can write to; use one of your own."
+            "\(url.path) is another user's, or a link, in a directory that all users can write to; use one of your own."
         case .cannotCreateDirectory(let url, let underlying):
             "\(url.path) cannot be used as the directory of a cache: \(underlying)."
         case .cannotWriteFile(let url, let underlying):

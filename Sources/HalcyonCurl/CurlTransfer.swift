@@ -156,7 +156,7 @@ final class CurlTransfer {
         if head != nil { return true }
         let head = parser.head(url: request.url)
         self.head = head
-        // The receiver gets the head first, so that it can judge the status of an answer that is too long.
+        // The receiver gets the head first, so that it learns the status of an answer that is too long.
         order.receiver.received(head)
         if request.method != "HEAD", let length = head.contentLength, length > request.limits.responseBytes {
             return fail(.responseTooLarge(limit: request.limits.responseBytes))

@@ -6,8 +6,8 @@ import Foundation
 ///     NetworkLoadProcess [manager] LOADS TASKS URLS FAULTS [ROUNDS]
 ///
 /// Loads go to a downloader, or to a manager over a cache. FAULTS is the share of answers that are faults, in percent. All of it is
-/// done ROUNDS times (once unless said); what came of the loads is that of the last. Exit code 1: a load got another picture, or
-/// nobody's cancellation; 64: usage.
+/// done ROUNDS times (once unless said); what came of the loads is that of the last. Exit code 1: a load returned a wrong
+/// picture or a cancellation that it did not request; 64: usage.
 @main
 enum Main {
     static func main() async throws {

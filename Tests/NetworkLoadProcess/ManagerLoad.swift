@@ -5,8 +5,8 @@ import HalcyonEviction
 import HalcyonTestSupport
 import Synchronization
 
-/// Many loads by many tasks through a manager over a cache in which there is room for some of the pictures: with and without a
-/// processor, fresh or not, forced, prefetched, cancelled, while entries are removed. Some answers of the server are faults.
+/// Many loads by many tasks through a manager over a cache that has room for some of the pictures. Some answers of the server are
+/// faults. The loads have options at random, some are cancelled, and entries are prefetched and removed meanwhile.
 struct ManagerLoad {
     let loads: Int
     let tasks: Int

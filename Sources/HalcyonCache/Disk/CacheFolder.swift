@@ -40,8 +40,8 @@ package struct CacheFolder: Sendable {
         chmod(hidden.path, 0o700)
     }
 
-    /// Returns whether another user may have put a directory where this user's was expected: its parent, such as
-    /// `/tmp`, can be written to by everybody, and it is a link or has another owner.
+    /// Returns whether another user may have created the directory. This is so if all users can write to its parent,
+    /// such as `/tmp`, and it is a link or has another owner.
     private static func isOfAnotherUser(_ url: URL) -> Bool {
         var (parent, own) = (stat(), stat())
         guard stat(url.deletingLastPathComponent().path, &parent) == 0, parent.st_mode & S_IWOTH != 0,

@@ -5,7 +5,7 @@
     /// A watched threshold of pressure-stall information.
     ///
     /// The kernel reports that the threshold was exceeded, and the watch checks this against the total time that the
-    /// file states: some kernels (seen on Linux 6.18) report stalls of some ten microseconds where 150 ms are asked for.
+    /// file states. Linux 6.18 has been seen to report a stall of 50 µs with a threshold of 150 ms.
     final class PressureWatch: Sendable {
         let pressure: MemoryPressure
         private let descriptor: Int32

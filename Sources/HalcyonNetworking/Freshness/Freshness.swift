@@ -14,8 +14,8 @@ public struct Freshness: Sendable, Hashable, Codable {
     public var mustRevalidate: Bool
     /// The validators by which to ask the server.
     public var validators: Validators
-    /// Whether the response may be served to its user only: it is `private`, authorised, or varies with what the request says of
-    /// its sender; see the article on loading images, "Private content". Default: `false`.
+    /// Whether the response may be served to its user only. Default: `false`. For the rule see the section "Private content" of the
+    /// article on loading images.
     public var isPrivate = false
 
     /// Creates the freshness that an answer states.
@@ -82,5 +82,37 @@ public struct Freshness: Sendable, Hashable, Codable {
         validators = try container.decode(Validators.self, forKey: .validators)
         // Absent in what earlier versions have kept.
         isPrivate = try container.decodeIfPresent(Bool.self, forKey: .isPrivate) ?? false
+    }
+}
+
+extension Freshness {
+    /// The request fields with which a response may vary and still be the same for all users, unless the request sets them. The
+    /// transport sends the same values for all users.
+    private static let common: Set<String> = [
+        "accept", "accept-encoding", "accept-language", "origin", "user-agent", "save-data", "dpr", "width",
+        "viewport-width",
+        "sec-ch-dpr", "sec-ch-width", "sec-ch-viewport-width", "sec-fetch-dest", "sec-fetch-mode", "sec-fetch-site",
+    ]
+
+    /// Returns whether a response must not be served to another user than the one who sent the request. It is private in three cases:
+    ///
+    /// - `Cache-Control` states it.
+    /// - The request had credentials (`Authorization`, `Cookie`, a name and a password), and `Cache-Control` does not state `public`.
+    /// - `Vary` names `*`, a field that the request has set, or a field whose value differs between users.
+    ///
+    /// Source: RFC 9111, 3.5, 4.1 and 5.2.2.7. That a cookie counts as a credential is a decision of this package.
+    package static func isPrivate(_ head: ResponseHead, for request: TransportRequest) -> Bool {
+        let control = CacheControl(head.headers)
+        if control.isPrivate { return true }
+        let isAuthorised =
+            request.credential != nil || request.headers["Authorization"] != nil || request.headers["Cookie"] != nil
+        if isAuthorised, !control.isPublic { return true }
+        let sent = Set(request.headers.fields.map { $0.name.lowercased() })
+        return head.headers.values("Vary").contains { value in
+            value.split(separator: ",").contains { name in
+                let name = name.filter { $0 != " " && $0 != "\t" }.lowercased()
+                return !name.isEmpty && name != "accept-encoding" && (sent.contains(name) || !common.contains(name))
+            }
+        }
     }
 }

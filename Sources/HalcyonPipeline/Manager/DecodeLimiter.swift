@@ -9,6 +9,9 @@ import Synchronization
 /// A processor has a turn while it runs, so it must not wait for another load of a manager with the same limiter.
 public final class DecodeLimiter: Sendable {
     /// The limiter of managers that are given no other one: as many turns as there are processors.
+    ///
+    /// The pictures in work therefore take at most 400 MB times the number of processors, which is four bytes for each pixel of the
+    /// default `ImageDecodingOptions.pixelLimit`. Lower that limit, or use a limiter with fewer turns, where this is too much.
     public static let shared = DecodeLimiter(limit: ProcessInfo.processInfo.activeProcessorCount)
 
     private struct State {

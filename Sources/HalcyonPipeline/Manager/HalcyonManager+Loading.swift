@@ -253,8 +253,8 @@ extension HalcyonManager {
         return originals.memoryStorage.value(forKey: load.key, context: load.context).map(ImageProcessItem.image)
     }
 
-    /// Returns the bytes that a cached image was made of, read from the disk whichever tier has the image; `nil` where a serializer has
-    /// encoded them again, or they are not on disk.
+    /// Returns the bytes that a cached image was made of, read from the disk. It returns `nil` if they are not on disk, or if a
+    /// serializer has encoded them again.
     private func originalData(_ load: ImageLoad) async -> Data? {
         guard load.options.wantsOriginalData else { return nil }
         let (cache, originals) = (load.options.cache, load.options.originalCache)

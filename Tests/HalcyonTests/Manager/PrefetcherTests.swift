@@ -200,7 +200,7 @@ struct PrefetcherTests {
         await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
         #expect(counts.withLock { $0 } == [1, 2, 3])
         #expect(processor.labels.withLock { $0.count { $0.contains("utility") } } == 3)
-        // A load that somebody waits for is not put off.
+        // A load that is awaited runs at a higher class.
         options.processor = processor
         _ = try await fixture.manager.image(for: fake("d"), options: options)
         #expect(processor.labels.withLock { $0.last }?.contains("initiated") == true)
