@@ -52,7 +52,9 @@ struct DeployedModelTests {
     @Test("the model decides what stays in memory from the first request on, and a file that is no model is refused")
     func model() async throws {
         let folder = try TemporaryFolder()
-        let (directory, model) = (URL(fileURLWithPath: folder.path), URL(fileURLWithPath: folder.path + "/m.safetensors"))
+        let (directory, model) = (
+            URL(fileURLWithPath: folder.path), URL(fileURLWithPath: folder.path + "/m.safetensors")
+        )
         try trained().data().write(to: model)
         var memory = MemoryStorage<Bitmap>.Config.lasting(cost: 0)
         memory.countLimit = 150
