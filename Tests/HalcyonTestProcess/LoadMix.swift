@@ -209,7 +209,9 @@ struct LoadMix {
             await cache.clear()
             let isThere = cache.isCached(forKey: key)
             for load in loads { await Self.note(load, key, tallies) }
-            if isThere || cache.isCached(forKey: key) { Main.fail("\(key) is there after a clearing") }
+            if isThere || cache.isCached(forKey: key) {
+                Main.fail("\(key) is there after a clearing\(mayBeClosed ? " of a cache that may be closed" : "")")
+            }
         }
     }
 

@@ -88,13 +88,19 @@ package final class DiskOwner: Sendable {
 
     // MARK: - The storage
 
-    /// The storage, if it is open. This does not try to open it.
-    var storage: Storage? {
+    /// The storage, if it is open and ``close()`` was not called. This does not try to open it.
+    var storage: Storage? { state.withLock { $0.plan.isClosing } ? nil : openStorage }
+
+    /// The storage, if it is open, also while it is being closed: for the pending operations.
+    var openStorage: Storage? {
         access.withLock { access in
             if case .open(let storage) = access { return storage }
             return nil
         }
     }
+
+    /// The number of completions that are due or run; see ``DiskPlan/undeliveredCount``.
+    var undeliveredCount: Int { state.withLock { $0.plan.undeliveredCount } }
 
     /// Whether the directory is open, and if not, the reason.
     var diskState: DiskState {
@@ -405,7 +411,7 @@ package final class DiskOwner: Sendable {
     }
 
     private func finishClosing() {
-        storage?.files.close()
+        openStorage?.files.close()
         access.withLock { $0 = .closed }
         let waiting = state.withLock { state in
             state.isClosed = true

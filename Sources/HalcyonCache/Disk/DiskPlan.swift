@@ -112,7 +112,9 @@ package struct DiskPlan<Key: Hashable & Sendable>: Sendable {
     private var completions: [Key: Completions] = [:]
     /// The operations whose completions run, with the key if completions of other changes wait for it.
     private var delivering: [Ticket: Key?] = [:]
-    private var (isClosing, isClosed) = (false, false)
+    /// Whether no more operations are accepted.
+    private(set) var isClosing = false
+    private var isClosed = false
 
     /// The number of operations that have not ended.
     var pendingCount: Int { steps.count }

@@ -65,7 +65,7 @@ package final class EntryNotes: Sendable {
 
     /// The folder of the notes, among the cache's hidden files, so that no other cache can have it; `nil` without a disk.
     private static func folder(of disk: DiskOwner) -> URL? {
-        disk.storage?.files.folder.hidden.appendingPathComponent("freshness", isDirectory: true)
+        disk.openStorage?.files.folder.hidden.appendingPathComponent("freshness", isDirectory: true)
     }
 
     private func storage(makesOne: Bool) -> DiskStorage<Data>? {

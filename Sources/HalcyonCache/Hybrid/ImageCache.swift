@@ -113,8 +113,8 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
     /// Closes the disk. Pending operations end, all changes are written, prefetching by prediction stops, and another
     /// cache can use the directory.
     ///
-    /// The memory tier remains usable. From then on, look-ups on disk miss, stores on disk fail with
-    /// ``CacheError/closed``, and triggers have no effect. This returns after all completions have returned, so a
+    /// The memory tier remains usable. From this call on, look-ups on disk miss, stores on disk fail with
+    /// ``CacheError/closed``, and removals and triggers do not change the disk. This returns after all completions have returned, so a
     /// completion must not wait for it. A second call has no effect.
     public func close() async {
         let ending = subscriptions.withLock { subscriptions in

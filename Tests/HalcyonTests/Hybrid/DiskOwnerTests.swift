@@ -51,6 +51,8 @@ struct DiskOwnerTests {
         let fixture = try CacheFixture()
         let cache = fixture.cache
         await cache.store(Blob("old"), forKey: "a")
+        // The thread that has completed this store would complete the next ones, too.
+        await waitUntil { cache.disk.undeliveredCount == 0 }
         cache.disk.queue.suspend()
         let completed = Mutex<[String]>([])
         for name in ["first", "second"] {
@@ -258,6 +260,26 @@ struct DiskOwnerTests {
             await cache.close()
             #expect(!trigger.isStarted)
         }
+    }
+
+    @Test("a cache that is being closed finds nothing on disk, and what is removed then is removed from memory alone")
+    func closingWhileCleared() async throws {
+        let serializer = GatedSerializer()
+        let (cache, folder) = try Self.cache(serializer)
+        await cache.store(Blob("a"), forKey: "a")
+        serializer.close()
+        cache.store(Blob("b"), forKey: "b", completionHandler: nil)
+        let closing = Task { await cache.close() }
+        // It waits for the store.
+        await waitUntil { cache.disk.storage == nil }
+        #expect(cache.disk.openStorage != nil && cache.isCached(forKey: "a"))
+        await cache.clear()
+        #expect(!cache.isCached(forKey: "a") && cache.imageCachedType(forKey: "b") == .none)
+        #expect(try await cache.image(forKey: "a").image == nil)
+        serializer.open()
+        await closing.value
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder.path + "/halcyon.cache.x")
+        #expect(files.count { !$0.hasPrefix(".") } == 2)
     }
 
     // MARK: - Opening
