@@ -51,6 +51,8 @@ public final class HalcyonManager: Sendable {
     public let decoder: ImageDecoder
     /// The values of options that a call leaves `nil`.
     public let defaultOptions: ImageOptions
+    /// What a hit in memory needs of ``defaultOptions``, which take longer to copy than a hit.
+    private let hitDefaults: HitOptions
     /// Bounds how many loads decode and process at the same time.
     public let decodeLimiter: DecodeLimiter
     /// The observers of loads.
@@ -79,6 +81,7 @@ public final class HalcyonManager: Sendable {
         self.downloader = downloader
         self.decoder = decoder
         self.defaultOptions = defaultOptions
+        hitDefaults = HitOptions(ImageOptions(), defaultOptions, cache)
         self.decodeLimiter = decodeLimiter
     }
 
@@ -199,32 +202,32 @@ public final class HalcyonManager: Sendable {
 
     /// Returns the image in memory, where nothing else has to be asked.
     func inMemory(_ resource: Resource, _ options: ImageOptions?) -> ImageResult? {
-        let defaults = defaultOptions
-        let cache = options?.cache ?? defaults.cache ?? cache
+        if let options { return inMemory(resource, HitOptions(options, defaultOptions, cache), options) }
+        return inMemory(resource, hitDefaults, nil)
+    }
+
+    private func inMemory(_ resource: Resource, _ hit: HitOptions, _ options: @autoclosure () -> ImageOptions?)
+        -> ImageResult?
+    {
+        let cache = hit.cache
         if cache.observation.isOn, let observer = cache.observation.observer as? any RequestObserver {
-            observer.requested(resource, options)
+            observer.requested(resource, options())
         }
-        guard !(options?.forceRefresh ?? defaults.forceRefresh ?? false),
-            !(options?.wantsOriginalData ?? defaults.wantsOriginalData ?? false),
-            (options?.freshness ?? defaults.freshness)?.honoursServer != true
-        else { return nil }
-        let extending = options?.memoryExtending ?? defaults.memoryExtending ?? .cacheTime
-        // A miss is counted by the load that follows it.
-        func found(_ key: String) -> Bitmap? {
-            let variant = (options?.processor ?? defaults.processor)?.identifier ?? ""
-            return cache.fromMemory(
-                variant.isEmpty ? key : key.computedKey(with: variant), extending, categories: resource.categories,
-                user: resource.user, kind: .probe)
+        guard hit.isEnough else { return nil }
+        var image = inMemory(resource.cacheKey, resource, hit)
+        if image?.isPrivate ?? true, let user = resource.user {
+            image = inMemory(EntryOrigin.privateKey(resource.cacheKey, of: user), resource, hit)
         }
-        var image = found(resource.cacheKey)
-        if let user = resource.user, image?.isPrivate ?? true {
-            image = found(EntryOrigin.privateKey(resource.cacheKey, of: user))
-        }
-        guard let image else { return nil }
-        let modifier = options?.imageModifier ?? defaults.imageModifier
-        return ImageResult(
-            image: modifier.map { $0.modified(image) } ?? image, cacheType: .memory, source: resource.source,
-            originalSource: resource.source)
+        guard var image else { return nil }
+        if let modifier = hit.modifier { image = modifier.modified(image) }
+        return ImageResult(image: image, cacheType: .memory, source: resource.source)
+    }
+
+    /// Returns the image of a key in memory. A miss is counted by the load that follows it.
+    private func inMemory(_ key: String, _ resource: Resource, _ hit: HitOptions) -> Bitmap? {
+        hit.cache.fromMemory(
+            hit.variant.isEmpty ? key : key.computedKey(with: hit.variant), hit.extending,
+            categories: resource.categories, user: resource.user, kind: .probe)
     }
 
     /// Returns the image of the first source that has it.

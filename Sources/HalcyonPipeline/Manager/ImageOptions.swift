@@ -119,6 +119,29 @@ public struct ImageOptions: Sendable {
     public init(_ set: (inout ImageOptions) -> Void) { set(&self) }
 }
 
+/// The options of a call that a hit in memory needs. An object, because a hit would copy a structure.
+final class HitOptions: Sendable {
+    let cache: ImageCache<Bitmap>
+    /// Whether an image in memory is enough: no refresh, original data or freshness is required.
+    let isEnough: Bool
+    let extending: ExpirationExtending
+    /// The identifier of the processor.
+    let variant: String
+    let modifier: (any ImageModifier)?
+
+    /// Creates the options of a call to a manager.
+    init(_ call: ImageOptions, _ base: ImageOptions, _ cache: ImageCache<Bitmap>) {
+        self.cache = call.cache ?? base.cache ?? cache
+        isEnough =
+            !(call.forceRefresh ?? base.forceRefresh ?? false)
+            && !(call.wantsOriginalData ?? base.wantsOriginalData ?? false)
+            && (call.freshness ?? base.freshness)?.honoursServer != true
+        extending = call.memoryExtending ?? base.memoryExtending ?? .cacheTime
+        variant = (call.processor ?? base.processor)?.identifier ?? ""
+        modifier = call.imageModifier ?? base.imageModifier
+    }
+}
+
 /// The options of one load, each with a value: that of the call, else that of the manager's defaults, else the default.
 package struct LoadOptions: Sendable {
     package var processor: any ImageProcessor
@@ -247,7 +270,21 @@ public struct ImageResult: Sendable {
     /// The source of the image: the resource's source, an alternative or the source for Low Data Mode.
     public var source: Source
     /// The source of the resource that was requested; differs from ``source`` where another one took its place.
-    public var originalSource: Source
+    public var originalSource: Source { requested ?? source }
+    /// The requested source, where it may differ from ``source``.
+    private var requested: Source?
     /// The bytes that the image was made of, if they were requested (``ImageOptions/wantsOriginalData``) and are known.
     public var originalData: Data?
+
+    init(
+        image: Bitmap, cacheType: CacheType, isFromOriginal: Bool = false, source: Source,
+        originalSource: Source? = nil, originalData: Data? = nil
+    ) {
+        self.image = image
+        self.cacheType = cacheType
+        self.isFromOriginal = isFromOriginal
+        self.source = source
+        requested = originalSource
+        self.originalData = originalData
+    }
 }
