@@ -53,6 +53,8 @@ package struct Loader: Sendable {
     ) async throws -> LoadedBody {
         var request = original
         var (redirects, failures) = (0, 0)
+        // What the answers on the way say of the image, which is kept for the original request.
+        var (isPrivate, isStorable) = (false, true)
         while true {
             request.priority = control.priority
             let answer = try await answer(to: request, control)
@@ -62,13 +64,18 @@ package struct Loader: Sendable {
                 guard redirects <= original.limits.redirects else {
                     throw NetworkError.tooManyRedirects(limit: original.limits.redirects)
                 }
+                isPrivate = isPrivate || Freshness.isPrivate(answer.head, for: request)
+                isStorable = isStorable && !CacheControl(answer.head.headers).noStore
                 request = next
             } else if let next = try await authenticated(request, answer.head, failures) {
                 failures += 1
                 request = next
             } else {
                 try await accept(answer, request)
-                return try await body(of: answer, request, redirects, onProgress)
+                return try await body(of: answer, request, redirects, onProgress) { freshness in
+                    freshness.isPrivate = freshness.isPrivate || isPrivate
+                    freshness.isStorable = freshness.isStorable && isStorable
+                }
             }
         }
     }
@@ -143,7 +150,7 @@ package struct Loader: Sendable {
 
     private func body(
         of answer: Answer, _ request: TransportRequest, _ redirects: Int,
-        _ onProgress: @escaping @Sendable (DownloadProgress) -> Void
+        _ onProgress: @escaping @Sendable (DownloadProgress) -> Void, restrict: (inout Freshness) -> Void
     ) async throws -> LoadedBody {
         let (head, range) = (answer.head, ContentRange(answer.head.headers["Content-Range"]))
         let total = head.isCompressed ? nil : (range?.total ?? answer.partial?.total ?? head.contentLength)
@@ -165,6 +172,7 @@ package struct Loader: Sendable {
         }
         var freshness = Freshness(head, requested: answer.requested, received: clock.now / 1_000_000)
         freshness.isPrivate = Freshness.isPrivate(head, for: request)
+        restrict(&freshness)
         return LoadedBody(
             data: try await changed(data, head, request), head: head, metrics: metrics, redirects: redirects,
             freshness: freshness)

@@ -127,6 +127,35 @@ struct PrivateContentTests {
         #expect(try await load(fixture, server.url, nil, by: nil, only).image == (try Sample.blue.picture))
     }
 
+    @Test("an image behind a redirect that is for one user is that user's, and one that must not be stored is not")
+    func redirected() async throws {
+        let files = try Server.colors.mapValues { try $0().file }
+        let images = try HostileServer { visit in
+            let user = String(visit.path.dropFirst())
+            visit.answer(Array(files[user] ?? Data()), status: "200 OK", headers: ["Cache-Control: public, max-age=60"])
+        }
+        let server = try HostileServer { visit in
+            let user = visit.headers["authorization"] ?? visit.headers["x-user"] ?? "u1"
+            let control = visit.path == "/no-store" ? "no-store" : visit.path == "/private" ? "private" : "max-age=60"
+            visit.answer(
+                [], status: "302 Found",
+                headers: ["Location: \(images.url("/\(user)").absoluteString)", "Cache-Control: \(control)"])
+        }
+        for (path, field) in [("/me", "Authorization"), ("/private", "X-User")] {
+            let (fixture, url) = (try ManagerFixture(), server.url(path))
+            for user in ["u1", "u2", "u1"] {
+                #expect(try await load(fixture, url, user, by: field).image == Server.colors[user]?().picture)
+            }
+            #expect(server.count(path) == 2 && !fixture.cache.isCached(forKey: url.absoluteString))
+        }
+        // A redirect that says nothing of the kind leaves the image to all.
+        let (fixture, url) = (try ManagerFixture(), server.url("/all"))
+        for user in ["u1", "u2"] { _ = try await load(fixture, url, user, by: nil) }
+        #expect(server.count("/all") == 1 && fixture.cache.isCached(forKey: url.absoluteString))
+        _ = try await load(fixture, server.url("/no-store"), "u1", by: nil) { $0.freshness = FreshnessPolicy() }
+        #expect(!fixture.cache.isCached(forKey: server.url("/no-store").absoluteString))
+    }
+
     @Test("users whose equal requests share a transfer do not share its private response")
     func joined() async throws {
         let file = try Sample().file
