@@ -31,7 +31,14 @@ package struct ImageLoad: Sendable {
     package var computedKey: String { key.computedKey(with: options.processor.identifier) }
 
     /// The entry of the image.
-    var entry: EntryKey { EntryKey(options.cache, computedKey) }
+    var entry: EntryKey { EntryKey(options.cache, computedKey, options.forcedExtension) }
+
+    /// The place of the image on disk.
+    var diskPlace: MadeImage.Place {
+        MadeImage.Place(
+            cache: ObjectIdentifier(options.cache), key: computedKey, tier: .disk,
+            forcedExtension: options.forcedExtension)
+    }
 
     /// Whether the image is made of the original, and not the original itself.
     package var isVariant: Bool { !options.processor.identifier.isEmpty }
@@ -89,16 +96,19 @@ package struct ImageLoad: Sendable {
 struct EntryKey: Hashable, Sendable {
     let cache: ObjectIdentifier
     let computed: String
+    let forcedExtension: String?
 
-    init(_ cache: ImageCache<Bitmap>, _ computed: String) {
+    init(_ cache: ImageCache<Bitmap>, _ computed: String, _ forcedExtension: String?) {
         self.cache = ObjectIdentifier(cache)
         self.computed = computed
+        self.forcedExtension = forcedExtension
     }
 }
 
 /// Identifies the making of a variant.
 struct VariantKey: Hashable, Sendable {
     let entry: EntryKey
+    let originals: ObjectIdentifier
     let maker: String
     let freshness: Bool
     let onlyFromCache: Bool
@@ -189,8 +199,8 @@ extension HalcyonManager {
     func madeOfOriginal(_ load: ImageLoad) async throws -> ImageResult? {
         guard load.isVariant, !load.options.fromMemoryCacheOrRefresh else { return nil }
         let key = VariantKey(
-            entry: load.entry, maker: maker(load).identifier, freshness: load.options.freshness != nil,
-            onlyFromCache: load.options.onlyFromCache)
+            entry: load.entry, originals: ObjectIdentifier(load.options.originalCache), maker: maker(load).identifier,
+            freshness: load.options.freshness != nil, onlyFromCache: load.options.onlyFromCache)
         let (variant, isFirst) = try await variants.value(of: key) { [self] in try await makeVariant(load) }
         switch variant {
         case .none: return nil
@@ -351,14 +361,11 @@ extension HalcyonManager {
         let heeds = options.freshness?.honoursServer == true
         if heeds, freshness?.isStorable == false {
             // A joined load that does not heed the server may have kept it.
-            if made.forbid() {
-                await options.cache.remove(forKey: load.key, processorIdentifier: options.processor.identifier)
-            }
-            return
+            return await made.forbid()
         }
         await keepOriginal(made, original, freshness, load)
-        let cache = options.cache
-        let disk = MadeImage.Place(cache: ObjectIdentifier(cache), key: load.computedKey, tier: .disk)
+        let (cache, key, variant) = (options.cache, load.key, options.processor.identifier)
+        let disk = load.diskPlace
         let memory = MadeImage.Place(cache: ObjectIdentifier(cache), key: load.computedKey, tier: .memory)
         var image = made.image
         image.isPrivate = image.isPrivate || freshness?.isPrivate == true && load.owner == nil
@@ -368,11 +375,17 @@ extension HalcyonManager {
             mayGoToDisk
             && made.claim(disk, now: cache.clock.now) {
                 (options.diskCacheExpiration ?? cache.diskStorage?.config.expiration ?? .never).deadline(from: $0)
+            } remove: {
+                await cache.remove(
+                    forKey: key, processorIdentifier: variant, forcedExtension: options.forcedExtension,
+                    fromMemory: false)
             }
         let toMemory =
             load.keepsInMemory
             && made.claim(memory, now: cache.clock.now) {
                 (options.memoryCacheExpiration ?? cache.memoryStorage.config.expiration).deadline(from: $0)
+            } remove: {
+                await cache.remove(forKey: key, processorIdentifier: variant, fromDisk: false)
             }
         // A prefetch leaves memory alone; what it has of the key is older.
         if load.isPrefetch, options.forceRefresh, !toMemory { cache.memoryStorage.remove(forKey: load.computedKey) }
@@ -403,13 +416,15 @@ extension HalcyonManager {
         guard let original, options.cacheOriginalImage || options.wantsOriginalData && !load.isPrefetch,
             !options.cacheMemoryOnly, load.isVariant
         else { return }
-        let originals = options.originalCache
-        let place = MadeImage.Place(cache: ObjectIdentifier(originals), key: load.key, tier: .original)
+        let (originals, key) = (options.originalCache, load.key)
+        let place = MadeImage.Place(cache: ObjectIdentifier(originals), key: key, tier: .original)
         let isFirst = made.claim(place, now: originals.clock.now) {
             (options.diskCacheExpiration ?? originals.diskStorage?.config.expiration ?? .never).deadline(from: $0)
+        } remove: {
+            await originals.remove(forKey: key)
         }
         if isFirst {
-            let (notes, key) = (originals.notes, load.key)
+            let notes = originals.notes
             let isPrivate = freshness?.isPrivate == true && load.owner == nil
             let record = options.freshness?.honoursServer == true || isPrivate ? freshness : nil
             let (serializer, decoder) = (originals.serializer, decoder)
@@ -430,8 +445,7 @@ extension HalcyonManager {
     private func note(_ freshness: Freshness?, _ made: MadeImage, _ original: Data?, _ load: ImageLoad) async {
         guard let freshness, let original else { return }
         let (cache, computed) = (load.options.cache, load.computedKey)
-        let place = MadeImage.Place(cache: ObjectIdentifier(cache), key: computed, tier: .disk)
-        await made.settle(place)
+        await made.settle(load.diskPlace)
         let forcedExtension = load.options.forcedExtension
         _ = await cache.onDisk(.change(computed)) { [notes = cache.notes] storage in
             let url = storage.cacheFileURL(forKey: computed, forcedExtension: forcedExtension)

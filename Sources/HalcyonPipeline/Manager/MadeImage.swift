@@ -29,10 +29,14 @@ package final class MadeImage: Sendable {
         package let cache: ObjectIdentifier
         package let key: String
         package let tier: Tier
+        /// The extension of the file, if the load states one.
+        package var forcedExtension: String?
     }
 
     private struct Keeping {
         var deadline: Int64
+        /// Removes what was written.
+        let remove: @Sendable () async -> Void
         var writing = 0
         var waiters: [@Sendable () -> Void] = []
     }
@@ -53,15 +57,19 @@ package final class MadeImage: Sendable {
 
     /// Returns whether the caller writes the image to a place, and must call ``written(_:)`` afterwards.
     ///
-    /// - Parameter deadline: returns when the entry would expire if it were stored at a time; both in microseconds since 1970.
-    func claim(_ place: Place, now: Int64, until deadline: (Int64) -> Int64) -> Bool {
+    /// - Parameters:
+    ///   - deadline: returns when the entry would expire if it were stored at a time; both in microseconds since 1970.
+    ///   - remove: removes the entry again, if the image must not be stored.
+    func claim(
+        _ place: Place, now: Int64, until deadline: (Int64) -> Int64, remove: @escaping @Sendable () async -> Void
+    ) -> Bool {
         state.withLock { state in
             if state.isForbidden { return false }
             let start = state.start ?? now
             state.start = start
             let deadline = deadline(start)
             if let known = state.places[place], known.deadline >= deadline { return false }
-            state.places[place, default: Keeping(deadline: deadline)].deadline = deadline
+            state.places[place, default: Keeping(deadline: deadline, remove: remove)].deadline = deadline
             state.places[place]?.writing += 1
             return true
         }
@@ -90,12 +98,14 @@ package final class MadeImage: Sendable {
         }
     }
 
-    /// Refuses all further claims, as for a response that must not be stored. Returns whether another load has kept the image.
-    func forbid() -> Bool {
-        state.withLock { state in
+    /// Refuses all further claims, for a response that must not be stored, and removes what other loads have kept.
+    func forbid() async {
+        let kept = state.withLock { state in
             state.isForbidden = true
-            return !state.places.isEmpty
+            defer { state.places = state.places.filter { $1.writing > 0 } }
+            return state.places.values.map(\.remove)
         }
+        for remove in kept { await remove() }
     }
 
     /// Returns whether a response that is private to one user belongs to `user`: to the user of the first load that calls this.

@@ -197,19 +197,54 @@ struct PrivateContentTests {
             gate.wait()
             visit.answer(Array(file), status: "200 OK", headers: ["Cache-Control: no-store"])
         }
-        let fixture = try ManagerFixture()
+        let (fixture, other) = (try ManagerFixture(), try ManagerFixture())
         let url = server.url("/a")
+        // The same variant, kept at all the places where a load can have it kept.
         let loads = (0..<8).map { number in
             Task {
                 try await fixture.manager.image(
-                    for: url, options: ImageOptions { if number % 2 == 1 { $0.freshness = FreshnessPolicy() } })
+                    for: url,
+                    options: ImageOptions {
+                        $0.processor = BlackWhiteImageProcessor()
+                        if number % 2 == 1 { $0.freshness = FreshnessPolicy() }
+                        if number == 2 { $0.forcedExtension = "webp" }
+                        if number == 4 { $0.cacheOriginalImage = true }
+                        if number == 6 { ($0.cache, $0.originalCache) = (other.cache, other.cache) }
+                    })
             }
         }
         await fixture.downloader.waitForWaiters(8)
         gate.signal()
         for load in loads { _ = try await load.value }
-        await fixture.settle()
-        #expect(!fixture.cache.isCached(forKey: url.absoluteString))
+        for fixture in [fixture, other] {
+            await fixture.settle()
+            #expect(fixture.cache.memoryStorage.count == 0 && fixture.cache.diskStorage?.count == 0)
+        }
+    }
+
+    @Test("joined loads that state different extensions have a file each")
+    func extensions() async throws {
+        let transport = FakeTransport()
+        let fixture = try ManagerFixture(transport)
+        let loads = [nil, "webp", "webp"].map { forcedExtension in
+            Task {
+                try await fixture.manager.image(
+                    for: fake("a"),
+                    options: ImageOptions {
+                        $0.forcedExtension = forcedExtension
+                        $0.waitForCache = true
+                    })
+            }
+        }
+        await fixture.downloader.waitForWaiters(3)
+        transport.answer("a", try Sample().file)
+        for load in loads { _ = try await load.value }
+        for forcedExtension in [nil, "webp"] {
+            #expect(
+                fixture.cache.diskStorage?.isCached(
+                    forKey: fake("a").absoluteString, forcedExtension: forcedExtension) == true)
+        }
+        #expect(fixture.cache.statistics.disk.stores == 2)
     }
 
     @Test("an entry without a record is loaded again where freshness counts, and used where the server fails")
