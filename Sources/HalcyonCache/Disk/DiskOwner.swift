@@ -55,7 +55,7 @@ package final class DiskOwner: Sendable {
         case closed
     }
 
-    /// The microseconds between two attempts to open the directory.
+    /// The time between two attempts to open the directory.
     static let retryInterval = Duration.seconds(10)
 
     /// The maximum number of operations that write at a time. More would wait for each other in the file system.

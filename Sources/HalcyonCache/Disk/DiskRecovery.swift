@@ -71,6 +71,7 @@ extension FileStore {
     // MARK: - Listing
 
     /// Lists the folder, merges files and rows, and adds the entries to the policy in the order of their last access.
+    /// Those that have expired are removed.
     ///
     /// - Parameter start: the time at which the storage was opened.
     /// - Returns: the removed entries.
@@ -98,6 +99,7 @@ extension FileStore {
                 for (name, time, extending, context) in early {
                     _ = state.load(name, at: time, extending: extending, context: context)
                 }
+                state.entries.removeExpired(at: clock.now)
                 return (state.takeRemovals(), refused)
             }
             for name in (found?.damaged ?? []) + refused + removals.map(\.key) { removeFile(name) }

@@ -38,7 +38,7 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
     package let clock: any CacheClock
     let prefetches: PrefetchMarks
     /// The subscriptions to triggers. They end with the cache.
-    private let subscriptions = Mutex<[TriggerSubscription]>([])
+    let subscriptions = Mutex<[TriggerSubscription]>([])
 
     /// Creates a cache with policies and a serializer.
     ///

@@ -5,6 +5,9 @@ import Synchronization
 public struct AccessContext: Sendable, Equatable {
     /// The categories of the object. Where only one category can count, the first does. Empty on a load: the
     /// categories of the store.
+    ///
+    /// A category is a kind of objects, such as `shoes`, and not the identifier of an object or a user. A cache remembers
+    /// each category and each set of categories that it has seen until it is released.
     public var categories: [String]
     /// The id of the user or the profile that sends the request.
     public var user: String?

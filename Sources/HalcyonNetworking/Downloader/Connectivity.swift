@@ -215,7 +215,8 @@ final class ConnectivityState: Sendable {
             return false
         }
 
-        private static func isUsable(_ address: UnsafeRawPointer, family: Int32) -> Bool {
+        /// Whether a socket address is one by which other networks can be reached: not a link-local one.
+        static func isUsable(_ address: UnsafeRawPointer, family: Int32) -> Bool {
             switch family {
             case AF_INET:
                 let bytes = UnsafeRawBufferPointer(start: address + 4, count: 4)

@@ -89,7 +89,8 @@ public struct ImageOptions: Sendable {
 
     // MARK: How it is loaded
 
-    /// The priority. A load that joins a transfer raises it. Default: `.normal`, of an ``ImagePrefetcher`` `.low`.
+    /// The priority. A load that joins a transfer raises it; decoding has the priority of the first. Default: `.normal`, of an
+    /// ``ImagePrefetcher`` `.low`.
     public var priority: TransferPriority?
     /// Decides whether a failed transfer or provider is tried again. Default: not.
     public var retryStrategy: (any RetryStrategy)?

@@ -90,6 +90,21 @@ struct DiskRecoveryTests {
         }
     }
 
+    @Test("what has expired while no process had the folder open is removed at the start")
+    func expiredAtStart() throws {
+        let fixture = try DiskFixture()
+        var disk: DiskStorage<Data>? = try fixture.open()
+        try disk?.store(value: bytes(10), forKey: "old", expiration: .seconds(10))
+        try disk?.store(value: bytes(10), forKey: "new", expiration: .seconds(30))
+        try fixture.close(&disk)
+        fixture.clock.advance(by: 11)
+        let reopened = try fixture.open()
+        reopened.files.waitUntilListed()
+        #expect(reopened.count == 1 && reopened.isCached(forKey: "new"))
+        #expect(try fixture.files().count == 1)
+        try fixture.expectAgreement(reopened)
+    }
+
     @Test("Files and rows are put together: the files are the truth")
     func merging() {
         func row(_ name: String, length: Int, accessed: Int64, expires: Int64) -> IndexDatabase.Row {

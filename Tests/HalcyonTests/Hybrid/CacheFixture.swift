@@ -58,6 +58,10 @@ final class Recorder: AccessRecorder {
 /// Serializes blobs as `cost name`, padded to so many bytes as they cost; what is called `unserializable` is not.
 final class BlobSerializer: CacheSerializer {
     private let gate = Mutex<DispatchSemaphore?>(nil)
+    private let reading = Atomic<Int>(0)
+
+    /// The number of threads that read bytes now.
+    var readers: Int { reading.load(ordering: .relaxed) }
 
     /// From now on reading bytes waits for this.
     func wait(for semaphore: DispatchSemaphore?) { gate.withLock { $0 = semaphore } }
@@ -71,6 +75,8 @@ final class BlobSerializer: CacheSerializer {
     }
 
     func value(with data: Data) -> Blob? {
+        reading.add(1, ordering: .relaxed)
+        defer { reading.subtract(1, ordering: .relaxed) }
         gate.withLock { $0 }?.wait()
         guard let line = data.split(separator: 10, maxSplits: 1).first else { return nil }
         let parts = String(decoding: line, as: UTF8.self).split(

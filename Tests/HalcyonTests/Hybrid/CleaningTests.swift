@@ -1,5 +1,6 @@
 import Foundation
 import Halcyon
+import HalcyonTestSupport
 import Synchronization
 import Testing
 
@@ -129,6 +130,38 @@ struct CleaningTests {
         #expect(try await cache.image(forKey: "k1").cacheType == .disk)
     }
 
+    @Test("a load that is cancelled while it is decoded promotes nothing and is no hit")
+    func cancelledWhileDecoded() async throws {
+        let fixture = try CacheFixture()
+        let cache = fixture.cache
+        await cache.store(Blob("x", cost: 10), forKey: "a")
+        cache.clearMemoryCache()
+        let gate = DispatchSemaphore(value: 0)
+        fixture.serializer.wait(for: gate)
+        let load = Task { try await cache.image(forKey: "a") }
+        await waitUntil { fixture.serializer.readers == 1 }
+        load.cancel()
+        gate.signal()
+        await #expect(throws: CancellationError.self) { try await load.value }
+        #expect(cache.memoryStorage.count == 0 && cache.statistics.lookUps.disk == 0)
+    }
+
+    @Test(
+        "a cache has the standard triggers unless it is given others: memory pressure, and not the end of the process")
+    func standardTriggers() throws {
+        let folder = try DiskFixture().folder
+        func cache(_ name: String, _ triggers: [any CacheTrigger]?) -> ImageCache<Blob> {
+            let disk = DiskStorageConfig(name: name, directory: URL(fileURLWithPath: folder.path))
+            return triggers.map { ImageCache(disk: disk, serializer: BlobSerializer(), triggers: $0) }
+                ?? ImageCache(disk: disk, serializer: BlobSerializer())
+        }
+        let count = cache("standard", nil).subscriptions.withLock { $0.count }
+        #expect(count == CacheTriggers.standard.count && cache("none", []).subscriptions.withLock { $0.isEmpty })
+        #if os(Linux)
+            #expect(count == 1 && CacheTriggers.standard.first as AnyObject === MemoryPressureTrigger.shared)
+        #endif
+    }
+
     @Test("a file stored with an extension of its own is found and removed by it")
     func forcedExtension() async throws {
         let fixture = try CacheFixture()
@@ -218,6 +251,11 @@ struct CleaningTests {
             let subscription = byUse.subscribe { if case .memoryPressure(.some) = $0 { heard.signal() } }
             #expect(heard.wait(timeout: .now() + 60) == .success)
             subscription.cancel()
+            // A file that refuses the threshold, as the kernel's may.
+            let refusing = folder.path + "/proc/pressure/memory"
+            try FileManager.default.createSymbolicLink(atPath: refusing, withDestinationPath: "/dev/full")
+            #expect(MemoryPressureTrigger(root: folder.path).source == byUse.source)
+            try FileManager.default.removeItem(atPath: refusing)
             _ = try folder.file("proc/pressure/memory", "")
             #expect(
                 MemoryPressureTrigger(root: folder.path).source == .stalls(path: folder.path + "/proc/pressure/memory"))
@@ -246,6 +284,8 @@ struct CleaningTests {
             let watch = try #require(PressureWatch(path: folder.path + "/pressure", kind: .some))
             #expect(PressureWatch.wait([watch], milliseconds: 1) == [])
             #expect(PressureWatch(path: folder.path, kind: .some) == nil)
+            // It can be opened and refuses the threshold. A descriptor that is closed twice fails an assertion.
+            for _ in 0..<50 { #expect(PressureWatch(path: "/dev/full", kind: .some) == nil) }
         }
 
         @Test("a report of the kernel counts if the total grew by the threshold within the window")

@@ -241,7 +241,7 @@ struct DiskOwnerTests {
         await cache.close()
 
         // All while the closed cache is there: it has removed nothing.
-        let next = try DiskStorage<Data>(config: fixture.nextConfig)
+        let next = try DiskStorage<Data>(config: fixture.nextConfig, policyNamed: "lru", clock: fixture.clock)
         #expect(next.count == 50 && next.use(category: "c").count == 50)
         try next.store(value: Data("n".utf8), forKey: "late")
         storage.removeAll()

@@ -169,8 +169,9 @@ struct ImageCacheTests {
     func noResurrection() async throws {
         let fixture = try CacheFixture()
         let cache = fixture.cache
-        for key in ["removed", "replaced", "cleared", "read"] {
-            await cache.store(Blob("old"), forKey: key)
+        let options = CacheOptions(categories: ["c"])
+        for key in ["removed", "replaced", "cleared", "category", "variants", "private", "read"] {
+            await cache.store(Blob("old"), forKey: key, options: options)
             cache.clearMemoryCache()
             let gate = DispatchSemaphore(value: 0)
             fixture.serializer.wait(for: gate)
@@ -180,6 +181,9 @@ struct ImageCacheTests {
             case "removed": cache.removeImage(forKey: key)
             case "replaced": cache.store(Blob("new"), forKey: key, completionHandler: nil)
             case "cleared": cache.clearMemoryCache()
+            case "category": await cache.remove(category: "c")
+            case "variants": await cache.removeVariants(ofKey: key)
+            case "private": await cache.removePrivate(ofUser: "u")
             default: break
             }
             gate.signal()

@@ -110,6 +110,20 @@ struct ProviderTests {
         #expect(error is ImageError && text.attempts == 1)
     }
 
+    @Test("a file is read on the queue that its source states")
+    func fileQueue() async throws {
+        let sample = try Sample()
+        let fixture = try ManagerFixture()
+        let file = URL(fileURLWithPath: try fixture.folder.file("a.png", Array(sample.file)))
+        let calls = Counter()
+        let queue = CallbackQueue.custom { block in
+            calls.next()
+            DispatchQueue.global().async(execute: block)
+        }
+        let result = try await fixture.manager.image(for: .file(file, queue: queue))
+        #expect(result.image == sample.picture && calls.count == 1)
+    }
+
     @Test("row 51: providers of two kinds are two sources, also with one key")
     func kinds() async throws {
         let (red, blue) = (try Sample(), try Sample.blue)

@@ -104,6 +104,9 @@ struct MergingTests {
             { $0.method = "HEAD" }, { $0.body = Data([1]) }, { $0.tls.isVerified = false },
             { $0.proxy = .url("http://localhost:1") }, { $0.limits.responseBytes = 10 },
             { $0.headers["Range"] = "bytes=0-9" },
+            { $0.tls.authorities = URL(fileURLWithPath: "/ca.pem") }, { $0.tls.pinnedPublicKey = "sha256//a" },
+            { $0.limits.redirects = 1 }, { $0.sensitiveHeaders = ["x-key"] }, { $0.crossOriginHeaders = ["accept"] },
+            { $0.allowedSchemes = ["https"] }, { $0.httpVersion = .http1 }, { $0.acceptsCompression = false },
         ]
         let keys = [key()] + differing.map { key($0) }
         #expect(Set(keys).count == keys.count)

@@ -174,11 +174,33 @@ struct RetryTests {
         }
 
         @Test("the system's monitor knows its state, by a netlink socket where there is one")
-        func system() async {
+        func system() async throws {
             _ = await SystemConnectivityMonitor.shared.isConnected
-            guard let descriptor = NetworkInterfaces.changes() else { return }
+            let descriptor = NetworkInterfaces.changes()
+            #if os(Linux)
+                #expect(descriptor != nil)
+            #endif
+            guard let descriptor else { return }
             NetworkInterfaces.drain(descriptor)
             close(descriptor)
+        }
+
+        @Test(
+            "an address counts as a connection unless it is link-local",
+            arguments: [
+                ("192.168.1.7", AF_INET, true), ("169.254.3.4", AF_INET, false), ("169.253.3.4", AF_INET, true),
+                ("2001:db8::1", AF_INET6, true), ("fe80::1", AF_INET6, false), ("febf::1", AF_INET6, false),
+                ("fec0::1", AF_INET6, true), ("", AF_UNIX, false),
+            ])
+        func addresses(text: String, family: Int32, isUsable: Bool) {
+            var (v4, v6) = (sockaddr_in(), sockaddr_in6())
+            _ = inet_pton(AF_INET, text, &v4.sin_addr)
+            _ = inet_pton(AF_INET6, text, &v6.sin6_addr)
+            let found =
+                family == AF_INET6
+                ? withUnsafeBytes(of: &v6) { NetworkInterfaces.isUsable($0.baseAddress!, family: family) }
+                : withUnsafeBytes(of: &v4) { NetworkInterfaces.isUsable($0.baseAddress!, family: family) }
+            #expect(found == isUsable)
         }
     #endif
 }
