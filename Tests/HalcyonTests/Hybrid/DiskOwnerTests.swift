@@ -322,6 +322,37 @@ struct DiskOwnerTests {
         #expect(try ImageCache<Data>(name: "x", cacheDirectoryURL: directory).diskState.isOpen)
     }
 
+    @Test("only the first opening waits for a lock; while a later one runs, other operations fail at once")
+    func laterOpenings() async throws {
+        let clock = ManualClock()
+        let patiences = Mutex<[Duration]>([])
+        let (opening, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let owner = DiskOwner(clock: clock) { patience in
+            let isFirst = patiences.withLock { patiences in
+                patiences.append(patience)
+                return patiences.count == 1
+            }
+            if !isFirst {
+                opening.signal()
+                mayGoOn.wait()
+            }
+            throw CacheError.directoryInUse(URL(fileURLWithPath: "/x"))
+        } onFailure: { _ in
+        }
+        @Sendable func fails(_ key: String) async -> Bool {
+            await withCheckedContinuation { continuation in
+                owner.perform(.read(key), { _ in }, done: { continuation.resume(returning: (try? $0.get()) == nil) })
+            }
+        }
+        #expect(await fails("a") && patiences.withLock { $0 } == [.seconds(1)])
+        clock.advance(by: 10)
+        async let second = fails("b")
+        try await CallbackQueue.dispatch(.global()).result { opening.wait() }
+        #expect(await fails("c"))
+        mayGoOn.signal()
+        #expect(await second && patiences.withLock { $0 } == [.seconds(1), .zero])
+    }
+
     @Test("a cache that worked in memory alone takes the directory over within ten seconds of its end")
     func takesOver() async throws {
         let folder = try TemporaryFolder()

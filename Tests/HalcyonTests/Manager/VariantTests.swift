@@ -18,13 +18,16 @@ struct VariantTests {
         let fixture = try ManagerFixture(transport)
         let original = fake("a")
         try fixture.cache.diskStorage?.store(value: sample.file, forKey: original.absoluteString)
-        let processor = CountingProcessor()
+        let gate = DispatchSemaphore(value: 0)
+        let processor = CountingProcessor(gate)
         let results = try await withThrowingTaskGroup(of: ImageResult.self) { group in
             for _ in 0..<20 {
                 group.addTask {
                     try await fixture.manager.image(for: original, options: ImageOptions(processor: processor))
                 }
             }
+            await waitUntil { fixture.manager.variants.waiterCount == 20 }
+            gate.signal()
             return try await group.reduce(into: []) { $0.append($1) }
         }
         await fixture.settle()
@@ -46,15 +49,47 @@ struct VariantTests {
             disk: DiskStorageConfig(name: "one", directory: URL(fileURLWithPath: fixture.folder.path)),
             serializer: BitmapSerializer(decoder: ImageDecoder(codecs: codecs)), recorder: fixture.recorder,
             triggers: [])
-        let manager = HalcyonManager(cache: cache, downloader: fixture.downloader)
+        let limiter = DecodeLimiter(limit: 1)
+        let manager = HalcyonManager(cache: cache, downloader: fixture.downloader, decodeLimiter: limiter)
         try cache.diskStorage?.store(value: try Sample().file, forKey: fake("a").absoluteString)
+        let gate = DispatchSemaphore(value: 0)
+        limiter.queue(over: .dispatch(.global()), .normal).execute { gate.wait() }
         let results = try await withThrowingTaskGroup(of: ImageResult.self) { group in
             for _ in 0..<20 { group.addTask { try await manager.image(for: fake("a")) } }
+            await waitUntil { manager.lookUps.waiterCount == 20 }
+            gate.signal()
             return try await group.reduce(into: []) { $0.append($1) }
         }
         #expect(results.allSatisfy { $0.cacheType != .none })
         #expect(counting.count == 1)
         #expect(fixture.recorder.all.count == 20)
+    }
+
+    @Test("all that decodes for a manager takes turns: of the network, of the disk, of an original, of a provider")
+    func turns() async throws {
+        let sample = try Sample()
+        let fixture = try ManagerFixture(FakeTransport(answerAtOnce: sample.file))
+        let limiter = DecodeLimiter(limit: 1)
+        let manager = HalcyonManager(
+            cache: fixture.cache, downloader: fixture.downloader, decodeLimiter: limiter)
+        for name in ["disk", "original"] {
+            try fixture.cache.diskStorage?.store(value: sample.file, forKey: fake(name).absoluteString)
+        }
+        let half = DownsamplingImageProcessor(size: PixelSize(width: 4, height: 3))
+        let sources: [(Source, ImageOptions)] = [
+            (Source(fake("network")), ImageOptions()), (Source(fake("disk")), ImageOptions()),
+            (Source(fake("original")), ImageOptions(processor: half)),
+            (.data(sample.file, cacheKey: "provider"), ImageOptions()),
+        ]
+        for (source, options) in sources {
+            let gate = DispatchSemaphore(value: 0)
+            limiter.queue(over: .dispatch(.global()), .normal).execute { gate.wait() }
+            let load = Task { try await manager.image(for: source, options: options).image }
+            await waitUntil { limiter.load.waiting == 1 }
+            gate.signal()
+            #expect(try await load.value.width == (options.processor == nil ? sample.picture.width : 4))
+        }
+        await waitUntil { limiter.load.running == 0 }
     }
 
     @Test("row 49: what a processor throws on a kept original is the load's error, and nothing is downloaded")
@@ -256,14 +291,19 @@ private final class Order: Sendable {
     func add(_ number: Int) { numbers.withLock { $0.append(number) } }
 }
 
-/// Changes nothing and counts.
+/// Changes nothing, counts, and waits at a gate.
 private final class CountingProcessor: BitmapProcessor {
     let identifier = "counting"
     private let calls = Atomic<Int>(0)
+    private let gate: DispatchSemaphore
     var count: Int { calls.load(ordering: .relaxed) }
+
+    init(_ gate: DispatchSemaphore) { self.gate = gate }
 
     func process(_ picture: Bitmap) -> Bitmap {
         calls.add(1, ordering: .relaxed)
+        gate.wait()
+        defer { gate.signal() }
         return picture
     }
 }
