@@ -3,7 +3,7 @@ import Halcyon
 import HalcyonAVIF
 import Testing
 
-@Suite("AVIF through libavif", .timeLimit(.minutes(10)))
+@Suite("AVIF through libavif", .timeLimit(.minutes(20)))
 struct AVIFTests {
     let decoder: ImageDecoder = {
         let codecs = ImageCodecs(copying: .standard)

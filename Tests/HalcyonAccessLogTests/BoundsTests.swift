@@ -4,7 +4,7 @@ import Testing
 
 @testable import HalcyonAccessLog
 
-@Suite("Bounds: the oldest accesses go, and the names that only they used", .timeLimit(.minutes(10)))
+@Suite("Bounds: the oldest accesses go, and the names that only they used", .timeLimit(.minutes(20)))
 struct BoundsTests {
     let fixture: LogFixture
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HalcyonAccessLog
 
-@Suite("Deletion: complete, in the file and in what waits", .timeLimit(.minutes(10)))
+@Suite("Deletion: complete, in the file and in what waits", .timeLimit(.minutes(20)))
 struct DeletionTests {
     let fixture: LogFixture
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HalcyonAccessLog
 
-@Suite("A disk that is full or read-only: accesses wait, and are written once it is not", .timeLimit(.minutes(10)))
+@Suite("A disk that is full or read-only: accesses wait, and are written once it is not", .timeLimit(.minutes(20)))
 struct DiskTests {
     func log(_ disk: SmallDisk, _ clock: ManualClock) -> AccessLog {
         var configuration = AccessLog.Configuration()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonAccessLog
 
-@Suite("Export: a CSV in the form of a trace, while the log is in use", .timeLimit(.minutes(10)))
+@Suite("Export: a CSV in the form of a trace, while the log is in use", .timeLimit(.minutes(20)))
 struct ExportTests {
     let fixture: LogFixture
 

@@ -6,7 +6,7 @@ import Testing
 
 @Suite(
     "A file that cannot be written: recording goes on, the loss is counted and reported, service resumes",
-    .timeLimit(.minutes(10)))
+    .timeLimit(.minutes(20)))
 struct FileFaultTests {
     let fixture: LogFixture
 

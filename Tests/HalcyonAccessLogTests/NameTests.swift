@@ -4,7 +4,7 @@ import Testing
 
 @testable import HalcyonAccessLog
 
-@Suite("Names: keys hashed unless asked for, every name distinct by its bytes", .timeLimit(.minutes(10)))
+@Suite("Names: keys hashed unless asked for, every name distinct by its bytes", .timeLimit(.minutes(20)))
 struct NameTests {
     let fixture: LogFixture
 

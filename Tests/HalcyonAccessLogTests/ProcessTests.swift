@@ -5,7 +5,7 @@ import Testing
 
 @testable import HalcyonAccessLog
 
-@Suite("Processes: killed while they log, or logging side by side", .serialized, .timeLimit(.minutes(10)))
+@Suite("Processes: killed while they log, or logging side by side", .serialized, .timeLimit(.minutes(20)))
 struct ProcessTests {
     let fixture: LogFixture
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HalcyonAccessLog
 
-@Suite("Recording: buffered, in batches, off the caller's path", .timeLimit(.minutes(10)))
+@Suite("Recording: buffered, in batches, off the caller's path", .timeLimit(.minutes(20)))
 struct RecordingTests {
     let fixture: LogFixture
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HalcyonAccessLog
 
-@Suite("Schema: versioned, migrated without loss, and queried as its page says", .timeLimit(.minutes(10)))
+@Suite("Schema: versioned, migrated without loss, and queried as its page says", .timeLimit(.minutes(20)))
 struct SchemaTests {
     let fixture: LogFixture
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import HalcyonExperiments
 
-@Suite("Miss-ratio curves of any policy", .timeLimit(.minutes(10)))
+@Suite("Miss-ratio curves of any policy", .timeLimit(.minutes(20)))
 struct CurveSweepTests {
     private func zipf(_ requests: Int = 20_000, _ objects: Int = 3_000) throws -> Trace {
         try ZipfModel(requests: requests, objects: objects, alpha: 0.8).generate(seed: 3, names: false)

@@ -3,7 +3,7 @@ import HalcyonSimulation
 import HalcyonTrace
 import Testing
 
-@Suite("Sweeps", .timeLimit(.minutes(10)))
+@Suite("Sweeps", .timeLimit(.minutes(20)))
 struct SweepTests {
     /// A report with another fingerprint would show that the trace was hashed again, while or after runs were timed.
     @Test("The trace is hashed before the first run, and its report does not hash it again")

@@ -31,7 +31,7 @@ struct Fixture {
     }
 }
 
-@Suite("Metrics of a cache and a manager", .timeLimit(.minutes(10)))
+@Suite("Metrics of a cache and a manager", .timeLimit(.minutes(20)))
 struct CacheMetricsTests {
     @Test("a scripted run has exact values; a second collection adds nothing")
     func values() async throws {

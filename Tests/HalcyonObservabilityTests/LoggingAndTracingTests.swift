@@ -34,7 +34,7 @@ struct RecordingHandler: LogHandler {
     }
 }
 
-@Suite("Logging and tracing", .timeLimit(.minutes(10)))
+@Suite("Logging and tracing", .timeLimit(.minutes(20)))
 struct LoggingAndTracingTests {
     @Test("a failed load, a cleaning and a directory in use are logged, without queries and users")
     func logging() async throws {

@@ -2,7 +2,7 @@ import HalcyonEviction
 import HalcyonPrefetch
 import Testing
 
-@Suite("Popularity within categories by hand", .timeLimit(.minutes(10)))
+@Suite("Popularity within categories by hand", .timeLimit(.minutes(20)))
 struct CategoryPopularPrefetchTests {
     private func requests(_ sets: [Character: CategorySetID]) -> LetteredRequests {
         let policy = CategoryPopularPrefetch(PrefetchContext())

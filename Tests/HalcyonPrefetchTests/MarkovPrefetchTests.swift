@@ -1,7 +1,7 @@
 import HalcyonPrefetch
 import Testing
 
-@Suite("Markov by hand", .timeLimit(.minutes(10)))
+@Suite("Markov by hand", .timeLimit(.minutes(20)))
 struct MarkovPrefetchTests {
     /// b followed on a three times, c twice, d once.
     @Test("The most frequent successors come first, held ones are skipped")

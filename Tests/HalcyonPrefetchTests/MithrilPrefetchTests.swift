@@ -2,7 +2,7 @@ import HalcyonPrefetch
 import Testing
 
 /// Mithril against the definitions of its paper. Each `.` is a request for an object that is requested only once.
-@Suite("Mithril by hand", .timeLimit(.minutes(10)))
+@Suite("Mithril by hand", .timeLimit(.minutes(20)))
 struct MithrilPrefetchTests {
     private func requests(
         lookahead: Int, support: ClosedRange<Int> = 2...3, rows: Int, recording: Int = 64, length: Int = 2

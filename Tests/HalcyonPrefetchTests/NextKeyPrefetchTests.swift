@@ -1,7 +1,7 @@
 import HalcyonPrefetch
 import Testing
 
-@Suite("One block ahead by hand", .timeLimit(.minutes(10)))
+@Suite("One block ahead by hand", .timeLimit(.minutes(20)))
 struct NextKeyPrefetchTests {
     @Test("The next number is proposed, unless it is held or does not exist")
     func next() {

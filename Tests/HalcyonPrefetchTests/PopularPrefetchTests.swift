@@ -2,7 +2,7 @@ import HalcyonEviction
 import HalcyonPrefetch
 import Testing
 
-@Suite("Popularity by hand", .timeLimit(.minutes(10)))
+@Suite("Popularity by hand", .timeLimit(.minutes(20)))
 struct PopularPrefetchTests {
     @Test("The most popular first, over all users; never the object just requested")
     func order() {

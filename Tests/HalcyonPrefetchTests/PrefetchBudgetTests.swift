@@ -1,7 +1,7 @@
 import HalcyonPrefetch
 import Testing
 
-@Suite("Parsing of a prefetch budget", .timeLimit(.minutes(10)))
+@Suite("Parsing of a prefetch budget", .timeLimit(.minutes(20)))
 struct PrefetchBudgetTests {
     @Test func aBudgetIsReadLimitByLimit() throws {
         #expect(

@@ -3,7 +3,7 @@ import HalcyonPrefetch
 import Testing
 
 /// The rules that hold for every prefetch policy, run on everything in the catalogue unasked.
-@Suite("Conformance of every prefetch policy in the catalogue", .timeLimit(.minutes(10)))
+@Suite("Conformance of every prefetch policy in the catalogue", .timeLimit(.minutes(20)))
 struct PrefetchConformanceTests {
     static let names = PrefetchCatalogue.entries.map(\.name)
 

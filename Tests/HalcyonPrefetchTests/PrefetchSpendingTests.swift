@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonPrefetch
 
-@Suite("Spending of a prefetch budget", .timeLimit(.minutes(10)))
+@Suite("Spending of a prefetch budget", .timeLimit(.minutes(20)))
 struct PrefetchSpendingTests {
     private let second: Int64 = 1_000_000
 

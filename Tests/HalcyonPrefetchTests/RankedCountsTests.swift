@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonPrefetch
 
-@Suite("Counts of the most frequent items of a key", .timeLimit(.minutes(10)))
+@Suite("Counts of the most frequent items of a key", .timeLimit(.minutes(20)))
 struct RankedCountsTests {
     private func read(_ counts: borrowing RankedCounts, _ key: UInt64) -> [UInt32: UInt8] {
         guard let row = counts.row(of: key) else { return [:] }

@@ -2,7 +2,7 @@ import HalcyonEviction
 import HalcyonPrefetch
 import Testing
 
-@Suite("Unused prefetches are due in turns", .timeLimit(.minutes(10)))
+@Suite("Unused prefetches are due in turns", .timeLimit(.minutes(20)))
 struct UnusedPrefetchesTests {
     /// The queue beside a plain list of the unused objects.
     private struct Queue {

@@ -6,7 +6,7 @@ import ServiceLifecycle
 import ServiceLifecycleTestKit
 import Testing
 
-@Suite("A cache as a service", .timeLimit(.minutes(10)))
+@Suite("A cache as a service", .timeLimit(.minutes(20)))
 struct CacheServiceTests {
     private func caches(in folder: TemporaryFolder) throws -> (ImageCache<Data>, DiskStorage<Data>) {
         let directory = URL(fileURLWithPath: folder.path)
@@ -16,7 +16,7 @@ struct CacheServiceTests {
         )
     }
 
-    @Test("a graceful shutdown closes all caches, with what was stored before", .timeLimit(.minutes(10)))
+    @Test("a graceful shutdown closes all caches, with what was stored before", .timeLimit(.minutes(20)))
     func shutdown() async throws {
         let folder = try TemporaryFolder()
         let (cache, storage) = try caches(in: folder)
@@ -40,7 +40,7 @@ struct CacheServiceTests {
         withExtendedLifetime((cache, storage)) {}
     }
 
-    @Test("the cancellation of its task closes the caches, too", .timeLimit(.minutes(10)))
+    @Test("the cancellation of its task closes the caches, too", .timeLimit(.minutes(20)))
     func cancellation() async throws {
         let folder = try TemporaryFolder()
         let (cache, storage) = try caches(in: folder)

@@ -3,7 +3,7 @@ import Testing
 @testable import HalcyonSupport
 
 /// Against printed tables (NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.6.7.1 and 1.3.6.7.2) and closed forms.
-@Suite(.timeLimit(.minutes(10))) struct DistributionsTests {
+@Suite(.timeLimit(.minutes(20))) struct DistributionsTests {
     @Test(arguments: [(0.975, 1.959963984540054), (0.8, 0.8416212335729143), (0.5, 0), (0.001, -3.090232306167813)])
     func normalQuantiles(probability: Double, expected: Double) {
         #expect(abs(Distributions.normalQuantile(probability) - expected) < 1e-9)

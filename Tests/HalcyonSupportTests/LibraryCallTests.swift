@@ -75,7 +75,7 @@ struct LibraryCalls {
 
 /// The C library's functions differ in their last bits between libraries and processors, so nothing that decides, measures or
 /// tests may call them.
-@Suite("No result depends on the C library's functions", .timeLimit(.minutes(10)))
+@Suite("No result depends on the C library's functions", .timeLimit(.minutes(20)))
 struct LibraryCallTests {
     private static let root: URL = {
         var root = URL(fileURLWithPath: #filePath)

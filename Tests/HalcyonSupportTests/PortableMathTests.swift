@@ -4,7 +4,7 @@ import Testing
 
 /// Against the platform's functions, whose own error is at most one unit in the last place, and against results that were
 /// computed once.
-@Suite("Functions with the same bits everywhere", .timeLimit(.minutes(10)))
+@Suite("Functions with the same bits everywhere", .timeLimit(.minutes(20)))
 struct PortableMathTests {
     /// The largest distance of two functions on `arguments`, in units in the last place of the second one's result.
     private func error(

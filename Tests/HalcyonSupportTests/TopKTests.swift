@@ -2,7 +2,7 @@ import Testing
 
 @testable import HalcyonSupport
 
-@Suite("The elements with the highest scores", .timeLimit(.minutes(10)))
+@Suite("The elements with the highest scores", .timeLimit(.minutes(20)))
 struct TopKTests {
     @Test("Insertion equals a stable sort, cut off at the limit", arguments: [0, 1, 3, 8, 100])
     func sorted(limit: Int) {

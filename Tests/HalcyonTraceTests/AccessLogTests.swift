@@ -8,7 +8,7 @@ import Testing
 
 @Suite(
     "An access log is a trace: every row as it was recorded, and one sentence for each file that is none",
-    .timeLimit(.minutes(10)))
+    .timeLimit(.minutes(20)))
 struct AccessLogTests {
     let folder: TemporaryFolder
 

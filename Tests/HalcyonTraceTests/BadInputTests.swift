@@ -5,7 +5,7 @@ import Testing
 @testable import HalcyonTrace
 
 /// Each kind of bad input is answered by one sentence that says where, what was found and what is accepted.
-@Suite(.timeLimit(.minutes(10))) struct BadInputTests {
+@Suite(.timeLimit(.minutes(20))) struct BadInputTests {
     let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }

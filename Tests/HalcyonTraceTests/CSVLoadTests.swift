@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonTrace
 
-@Suite(.timeLimit(.minutes(10))) struct CSVLoadTests {
+@Suite(.timeLimit(.minutes(20))) struct CSVLoadTests {
     let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }

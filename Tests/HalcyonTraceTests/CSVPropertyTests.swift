@@ -4,7 +4,7 @@ import Testing
 @testable import HalcyonTrace
 
 /// Random files, read in chunks of all sizes by any number of threads, against the naive reader.
-@Suite(.timeLimit(.minutes(10))) struct CSVPropertyTests {
+@Suite(.timeLimit(.minutes(20))) struct CSVPropertyTests {
     @Test(arguments: 0..<12) func agreesWithTheNaiveReader(seed: Int) throws {
         let folder = try TemporaryFolder()
         var maker = RandomCSV(random: SeededGenerator(seed: UInt64(seed)))

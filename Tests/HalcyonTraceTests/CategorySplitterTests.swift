@@ -2,7 +2,7 @@ import Testing
 
 @testable import HalcyonTrace
 
-@Suite("Category fields", .timeLimit(.minutes(10)))
+@Suite("Category fields", .timeLimit(.minutes(20)))
 struct CategorySplitterTests {
     @Test("A category that a field repeats counts once, where it stands first; the next field begins anew")
     func repetitions() {

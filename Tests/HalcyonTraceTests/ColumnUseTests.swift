@@ -4,7 +4,7 @@ import Testing
 
 @testable import HalcyonTrace
 
-@Suite(.timeLimit(.minutes(10))) struct ColumnUseTests {
+@Suite(.timeLimit(.minutes(20))) struct ColumnUseTests {
     let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HalcyonTrace
 
-@Suite(.timeLimit(.minutes(10))) struct CompressionTests {
+@Suite(.timeLimit(.minutes(20))) struct CompressionTests {
     let folder: TemporaryFolder
     let plain: String
 

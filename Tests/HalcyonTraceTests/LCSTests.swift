@@ -5,7 +5,7 @@ import Testing
 @testable import HalcyonTrace
 
 /// libCacheSim's lcs, laid out by hand from the definition in its header file.
-@Suite(.timeLimit(.minutes(10))) struct LCSTests {
+@Suite(.timeLimit(.minutes(20))) struct LCSTests {
     let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }

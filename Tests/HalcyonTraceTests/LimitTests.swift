@@ -5,7 +5,7 @@ import Testing
 @testable import HalcyonTrace
 
 /// Limits of 32 bits, tested with lower ones.
-@Suite(.timeLimit(.minutes(10))) struct LimitTests {
+@Suite(.timeLimit(.minutes(20))) struct LimitTests {
     let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }

@@ -4,7 +4,7 @@ import Testing
 @testable import HalcyonTrace
 
 /// libCacheSim's binary forms, laid out by hand, and Twitter's text.
-@Suite(.timeLimit(.minutes(10))) struct PeerFormatTests {
+@Suite(.timeLimit(.minutes(20))) struct PeerFormatTests {
     let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }

@@ -5,7 +5,7 @@ import Testing
 @testable import HalcyonTrace
 
 /// Samples in the published formats, with counts by hand.
-@Suite(.timeLimit(.minutes(10))) struct PresetTests {
+@Suite(.timeLimit(.minutes(20))) struct PresetTests {
     let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }

@@ -5,7 +5,7 @@ import Testing
 @testable import HalcyonTrace
 
 /// Requests, users and objects of public traces as another program, Python's `csv`, counts them.
-@Suite(.timeLimit(.minutes(10))) struct RealTraceTests {
+@Suite(.timeLimit(.minutes(20))) struct RealTraceTests {
     @Test(arguments: [
         ("taobao_users", 42_080, 409, 29_132), ("lastfm_albumart", 62_469, 3, 11_411),
         ("weblog_strabal", 9_107, 1_088, 632),

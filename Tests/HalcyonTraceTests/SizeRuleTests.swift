@@ -4,7 +4,7 @@ import Testing
 
 @testable import HalcyonTrace
 
-@Suite(.timeLimit(.minutes(10))) struct SizeRuleTests {
+@Suite(.timeLimit(.minutes(20))) struct SizeRuleTests {
     @Test func arguments() {
         #expect(SizeRule(argument: "per-request") == .perRequest)
         #expect(SizeRule(argument: "unit") == .unit)

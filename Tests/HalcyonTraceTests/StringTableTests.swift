@@ -1,7 +1,7 @@
 import HalcyonTrace
 import Testing
 
-@Suite("Names in a table", .timeLimit(.minutes(10)))
+@Suite("Names in a table", .timeLimit(.minutes(20)))
 struct StringTableTests {
     @Test(
         "Bytes that are not UTF-8 are told as what they are, the rest as it is",

@@ -1,7 +1,7 @@
 import HalcyonTrace
 import Testing
 
-@Suite("A trace's columns fit together", .timeLimit(.minutes(10)))
+@Suite("A trace's columns fit together", .timeLimit(.minutes(20)))
 struct TraceColumnsTests {
     @Test("an object without a size is found where the trace is made, not where it is replayed")
     func objects() async {

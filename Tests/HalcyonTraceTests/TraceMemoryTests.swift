@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonTrace
 
-@Suite(.timeLimit(.minutes(10))) struct TraceMemoryTests {
+@Suite(.timeLimit(.minutes(20))) struct TraceMemoryTests {
     @Test func columnsKeepToTheirBudget() throws {
         let folder = try TemporaryFolder()
         var random = SeededGenerator(seed: 3)

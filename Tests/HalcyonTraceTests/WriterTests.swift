@@ -4,7 +4,7 @@ import Testing
 
 @testable import HalcyonTrace
 
-@Suite(.timeLimit(.minutes(10))) struct WriterTests {
+@Suite(.timeLimit(.minutes(20))) struct WriterTests {
     let folder: TemporaryFolder
     let text = """
         time,key,size,category,user

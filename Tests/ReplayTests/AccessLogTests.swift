@@ -3,7 +3,7 @@ import HalcyonAccessLog
 import HalcyonTestSupport
 import Testing
 
-@Suite("An access log by the command: replayed, converted, inspected, streamed", .timeLimit(.minutes(10)))
+@Suite("An access log by the command: replayed, converted, inspected, streamed", .timeLimit(.minutes(20)))
 struct AccessLogTests {
     let folder: TemporaryFolder
     let sample = SampleTrace()

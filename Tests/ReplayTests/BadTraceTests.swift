@@ -2,7 +2,7 @@ import Foundation
 import HalcyonTestSupport
 import Testing
 
-@Suite("Traces that cannot be read: one sentence with the place, exit code 65", .timeLimit(.minutes(10)))
+@Suite("Traces that cannot be read: one sentence with the place, exit code 65", .timeLimit(.minutes(20)))
 struct BadTraceTests {
     /// A file, its content, and what is said of it, without `replay: ` and its name.
     static let faults: [(String, [UInt8], String)] = [

@@ -6,7 +6,7 @@ import Testing
 
 @testable import replay
 
-@Suite("replay check", .timeLimit(.minutes(10)))
+@Suite("replay check", .timeLimit(.minutes(20)))
 struct CheckCommandTests {
     let folder: TemporaryFolder
 

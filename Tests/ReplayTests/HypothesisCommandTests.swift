@@ -9,7 +9,7 @@ import Testing
 @testable import replay
 
 /// `replay hypothesis` from its arguments to its file.
-@Suite(.timeLimit(.minutes(10))) struct HypothesisCommandTests {
+@Suite(.timeLimit(.minutes(20))) struct HypothesisCommandTests {
     private let folder = FileManager.default.temporaryDirectory
         .appending(path: "hypothesis-\(UUID().uuidString)", directoryHint: .isDirectory)
 

@@ -3,7 +3,7 @@ import HalcyonLearning
 import HalcyonTestSupport
 import Testing
 
-@Suite("Kernels on the command line", .timeLimit(.minutes(10)))
+@Suite("Kernels on the command line", .timeLimit(.minutes(20)))
 struct KernelsCommandTests {
     let folder: TemporaryFolder
 

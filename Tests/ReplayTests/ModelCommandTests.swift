@@ -4,7 +4,7 @@ import HalcyonLearning
 import HalcyonTestSupport
 import Testing
 
-@Suite("train, --model, explain", .timeLimit(.minutes(10)))
+@Suite("train, --model, explain", .timeLimit(.minutes(20)))
 struct ModelCommandTests {
     let folder: TemporaryFolder
     let csv = Self.popularAndNew(requests: 6_000)

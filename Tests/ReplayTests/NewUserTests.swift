@@ -2,7 +2,7 @@ import Foundation
 import HalcyonTestSupport
 import Testing
 
-@Suite("The command, tried as a new user would", .timeLimit(.minutes(10)))
+@Suite("The command, tried as a new user would", .timeLimit(.minutes(20)))
 struct NewUserTests {
     let folder: TemporaryFolder
     let trace = SampleTrace()

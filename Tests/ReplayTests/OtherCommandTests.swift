@@ -2,7 +2,7 @@ import Foundation
 import HalcyonTestSupport
 import Testing
 
-@Suite("inspect, curve, policies, generate, convert", .timeLimit(.minutes(10)))
+@Suite("inspect, curve, policies, generate, convert", .timeLimit(.minutes(20)))
 struct OtherCommandTests {
     let folder: TemporaryFolder
     let trace = SampleTrace()

@@ -2,7 +2,7 @@ import Foundation
 import HalcyonTestSupport
 import Testing
 
-@Suite("Where results go", .timeLimit(.minutes(10)))
+@Suite("Where results go", .timeLimit(.minutes(20)))
 struct OutputTests {
     let folder: TemporaryFolder
 

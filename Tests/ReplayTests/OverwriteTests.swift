@@ -2,7 +2,7 @@ import Foundation
 import HalcyonTestSupport
 import Testing
 
-@Suite("No result takes the place of what it is made from", .timeLimit(.minutes(10)))
+@Suite("No result takes the place of what it is made from", .timeLimit(.minutes(20)))
 struct OverwriteTests {
     let folder: TemporaryFolder
 

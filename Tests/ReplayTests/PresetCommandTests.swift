@@ -3,7 +3,7 @@ import HalcyonTestSupport
 import HalcyonTrace
 import Testing
 
-@Suite("--preset", .timeLimit(.minutes(10)))
+@Suite("--preset", .timeLimit(.minutes(20)))
 struct PresetCommandTests {
     private let folder: TemporaryFolder
     private static let kv = """

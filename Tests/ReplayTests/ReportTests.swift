@@ -4,7 +4,7 @@ import HalcyonLearning
 import HalcyonTestSupport
 import Testing
 
-@Suite("The forms of a report", .timeLimit(.minutes(10)))
+@Suite("The forms of a report", .timeLimit(.minutes(20)))
 struct ReportTests {
     let folder: TemporaryFolder
 

@@ -2,7 +2,7 @@ import Foundation
 import HalcyonTestSupport
 import Testing
 
-@Suite("replay TRACE", .timeLimit(.minutes(10)))
+@Suite("replay TRACE", .timeLimit(.minutes(20)))
 struct RunTests {
     let folder: TemporaryFolder
     let trace = SampleTrace()

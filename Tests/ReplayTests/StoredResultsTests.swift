@@ -3,7 +3,7 @@ import HalcyonTestSupport
 import Testing
 
 /// `replay results`, `replay compare` and `replay merge`, as a person runs them on the results of a suite.
-@Suite("replay results, compare, merge", .timeLimit(.minutes(10)))
+@Suite("replay results, compare, merge", .timeLimit(.minutes(20)))
 struct StoredResultsTests {
     let folder: TemporaryFolder
 

@@ -2,7 +2,7 @@ import Foundation
 import HalcyonTestSupport
 import Testing
 
-@Suite("replay sweep", .timeLimit(.minutes(10)))
+@Suite("replay sweep", .timeLimit(.minutes(20)))
 struct SweepCommandTests {
     private let folder: TemporaryFolder
 

@@ -3,7 +3,7 @@ import HalcyonTestSupport
 import HalcyonTrace
 import Testing
 
-@Suite("Traces/README.md", .timeLimit(.minutes(10)))
+@Suite("Traces/README.md", .timeLimit(.minutes(20)))
 struct TracesReadmeTests {
     private let lines: [Substring]
 

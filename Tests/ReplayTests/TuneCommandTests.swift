@@ -2,7 +2,7 @@ import Foundation
 import HalcyonTestSupport
 import Testing
 
-@Suite("replay tune", .timeLimit(.minutes(10)))
+@Suite("replay tune", .timeLimit(.minutes(20)))
 struct TuneCommandTests {
     let folder: TemporaryFolder
 

@@ -15,7 +15,7 @@ struct Mistake: CustomTestStringConvertible {
     var testDescription: String { arguments.joined(separator: " ") }
 }
 
-@Suite("Questions that cannot be asked: one sentence, exit code 64", .timeLimit(.minutes(10)))
+@Suite("Questions that cannot be asked: one sentence, exit code 64", .timeLimit(.minutes(20)))
 struct UsageTests {
     static let mistakes: [Mistake] = [
         Mistake("t.csv --only -p s3fifo", "There is no policy 's3fifo'; the nearest are s3-fifo, fifo, qd-lp-fifo."),

@@ -2,7 +2,7 @@ import Foundation
 import HalcyonTestSupport
 import Testing
 
-@Suite("replay --users i/n", .timeLimit(.minutes(10)))
+@Suite("replay --users i/n", .timeLimit(.minutes(20)))
 struct UsersOptionTests {
     let folder: TemporaryFolder
 

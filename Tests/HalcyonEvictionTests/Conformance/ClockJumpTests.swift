@@ -4,7 +4,7 @@ import Testing
 @testable import HalcyonEviction
 
 /// Decisions do not depend on how many requests came before.
-@Suite("Clocks beyond 31 and 32 bits", .timeLimit(.minutes(10)))
+@Suite("Clocks beyond 31 and 32 bits", .timeLimit(.minutes(20)))
 struct ClockJumpTests {
     static let names = PolicyCatalogue.classical.entries.map(\.info).filter { !$0.traits.contains(.needsFuture) }
         .map(\.name)

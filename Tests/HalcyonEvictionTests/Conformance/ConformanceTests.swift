@@ -3,7 +3,7 @@ import HalcyonTestSupport
 import Testing
 
 /// The rules that hold for every policy, run on everything in the catalogue unasked.
-@Suite("Conformance of every policy in the catalogue", .timeLimit(.minutes(10)))
+@Suite("Conformance of every policy in the catalogue", .timeLimit(.minutes(20)))
 struct ConformanceTests {
     static let names = PolicyCatalogue.classical.entries.map(\.info.name)
     static let capacities = [0, 1, 2, 7, 40, 400, 1 << 40]

@@ -3,7 +3,7 @@ import HalcyonTestSupport
 import Testing
 
 /// What a policy keeps in mind about an entry, measured against what its doc comment states.
-@Suite("Bytes per entry", .timeLimit(.minutes(10)))
+@Suite("Bytes per entry", .timeLimit(.minutes(20)))
 struct MetadataBytesTests {
     /// Bytes as in the doc comments: (for each entry number, for each resident on top of that at most).
     static let stated: [String: (entry: Double, resident: Double)] = [

@@ -3,7 +3,7 @@ import HalcyonTestSupport
 import Testing
 
 /// A live storage hands the number of a forgotten entry to another key; nothing of the old entry may shine through.
-@Suite("Recycling of entry numbers", .timeLimit(.minutes(10)))
+@Suite("Recycling of entry numbers", .timeLimit(.minutes(20)))
 struct NumberRecyclingTests {
     /// Policies that spread entries by a hash of their number: other numbers collide differently, so the decisions may differ.
     static let dependOnNumbers: Set = ["w-tinylfu"]

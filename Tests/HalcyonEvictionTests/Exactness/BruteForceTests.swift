@@ -3,7 +3,7 @@ import HalcyonTestSupport
 import Testing
 
 /// The simplest policies against the simplest code that could be right, on thousands of small random traces.
-@Suite("Against brute force", .timeLimit(.minutes(10)))
+@Suite("Against brute force", .timeLimit(.minutes(20)))
 struct BruteForceTests {
     static let references: [String: @Sendable ([Access], Int) -> [Bool]] = [
         "fifo": { BruteForce.fifo($0, capacity: $1) }, "lru": { BruteForce.lru($0, capacity: $1) },

@@ -5,7 +5,7 @@ import Testing
 /// What was fetched ahead, against sequences worked by hand; the policy within is LRU, and its list is written latest first.
 ///
 /// Entries are letters. A request counts, a fetch does not.
-@Suite("What was fetched ahead, by hand", .timeLimit(.minutes(10)))
+@Suite("What was fetched ahead, by hand", .timeLimit(.minutes(20)))
 struct PrefetchedEntriesTests {
     /// A cache, and how many requests it has had.
     private struct Bench {

@@ -3,7 +3,7 @@ import HalcyonTestSupport
 import Testing
 
 /// The rules that hold for every policy hold with fetches ahead of need in between, run on everything in the catalogue.
-@Suite("Conformance of every policy with fetches ahead of need", .timeLimit(.minutes(10)))
+@Suite("Conformance of every policy with fetches ahead of need", .timeLimit(.minutes(20)))
 struct PrefetchingConformanceTests {
     static let names = PolicyCatalogue.classical.entries.map(\.info).filter { !$0.traits.contains(.needsFuture) }
         .map(\.name)

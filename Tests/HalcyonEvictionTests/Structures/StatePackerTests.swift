@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonEviction
 
-@Suite("Packed state", .timeLimit(.minutes(10)))
+@Suite("Packed state", .timeLimit(.minutes(20)))
 struct StatePackerTests {
     private struct Mixed: BitwiseCopyable, Equatable {
         var wide: UInt64 = 0

@@ -2,7 +2,7 @@ import Testing
 
 @testable import HalcyonEviction
 
-@Suite("What a timed cache notes", .timeLimit(.minutes(10)))
+@Suite("What a timed cache notes", .timeLimit(.minutes(20)))
 struct CacheTimesTests {
     /// First in, first out, with two habits: it turns entries from 100 on away when there is no room, after one other has
     /// left, and upon a hit of entry 0 it wants one resident gone.

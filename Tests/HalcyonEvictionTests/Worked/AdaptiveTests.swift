@@ -2,7 +2,7 @@ import HalcyonTestSupport
 import Testing
 
 /// ARC and CAR against sequences worked by hand from the pseudo-code of their papers.
-@Suite("ARC and CAR by hand", .timeLimit(.minutes(10)))
+@Suite("ARC and CAR by hand", .timeLimit(.minutes(20)))
 struct AdaptiveTests {
     /// Capacity 2; p is the target for T1. Lists are written latest first.
     ///

@@ -3,7 +3,7 @@ import HalcyonTestSupport
 import Testing
 
 /// Shares of categories, worked by hand. Entries are written with their category: a1 is a of category 1.
-@Suite("Category quota by hand", .timeLimit(.minutes(10)))
+@Suite("Category quota by hand", .timeLimit(.minutes(20)))
 struct CategoryQuotaTests {
     private func play(_ words: String, by policy: String, capacity: Int) throws -> CheckedRun {
         let run = CheckedRun(try PolicyCatalogue.classical.policy(policy), PolicyContext(capacity: capacity))

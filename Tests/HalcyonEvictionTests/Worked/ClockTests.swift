@@ -3,7 +3,7 @@ import Testing
 
 /// Clocks and filters before them, against sequences worked by hand; queues are written oldest first, ' marks a hit that
 /// counts.
-@Suite("Clocks by hand", .timeLimit(.minutes(10)))
+@Suite("Clocks by hand", .timeLimit(.minutes(20)))
 struct ClockTests {
     /// Capacity 3.
     ///

@@ -2,7 +2,7 @@ import HalcyonTestSupport
 import Testing
 
 /// GDSF against a sequence worked by hand; priorities are in millions of 1 / size.
-@Suite("GDSF by hand", .timeLimit(.minutes(10)))
+@Suite("GDSF by hand", .timeLimit(.minutes(20)))
 struct GDSFTests {
     /// Capacity 4; b has size 2, f and g have size 4, the others 1. L is the clock.
     ///

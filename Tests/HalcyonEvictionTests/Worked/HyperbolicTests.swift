@@ -2,7 +2,7 @@ import HalcyonTestSupport
 import Testing
 
 /// Hyperbolic caching against sequences worked by hand; a cache this small is examined as a whole.
-@Suite("Hyperbolic caching by hand", .timeLimit(.minutes(10)))
+@Suite("Hyperbolic caching by hand", .timeLimit(.minutes(20)))
 struct HyperbolicTests {
     /// Capacity 3; n is the number of accesses, t the time since insertion.
     ///

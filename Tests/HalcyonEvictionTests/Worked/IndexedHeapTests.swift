@@ -3,7 +3,7 @@ import HalcyonTestSupport
 import Testing
 
 /// The heap beside a dictionary that is searched from end to end.
-@Suite("Indexed heap", .timeLimit(.minutes(10)))
+@Suite("Indexed heap", .timeLimit(.minutes(20)))
 struct IndexedHeapTests {
     @Test("Insertions, changes and removals in any order")
     func randomOperations() {

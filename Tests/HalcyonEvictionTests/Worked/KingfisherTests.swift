@@ -3,7 +3,7 @@ import HalcyonTestSupport
 import Testing
 
 /// Expiration and trimming as in Kingfisher's storages.
-@Suite("Kingfisher by hand", .timeLimit(.minutes(10)))
+@Suite("Kingfisher by hand", .timeLimit(.minutes(20)))
 struct KingfisherTests {
     private static let second: Int64 = 1_000_000
 

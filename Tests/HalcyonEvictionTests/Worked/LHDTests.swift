@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonEviction
 
-@Suite("LHD", .timeLimit(.minutes(10)))
+@Suite("LHD", .timeLimit(.minutes(20)))
 struct LHDTests {
     /// The paper's definition by hand: the density at an age is the hits still to come there and later, by the time that
     /// everything which reaches that age will still spend in the cache.

@@ -4,7 +4,7 @@ import HalcyonTestSupport
 import Testing
 
 /// LeCaR against sequences worked by hand, and the weights and rates of both against the formulas of their papers.
-@Suite("LeCaR and the learning rates by hand", .timeLimit(.minutes(10)))
+@Suite("LeCaR and the learning rates by hand", .timeLimit(.minutes(20)))
 struct LearningExpertTests {
     /// Capacity 4, all weight on the LRU expert (and none on the other): LRU; and the other way round: LFU.
     ///
@@ -51,7 +51,7 @@ struct LearningExpertTests {
     }
 }
 
-@Suite("Cacheus", .timeLimit(.minutes(10)))
+@Suite("Cacheus", .timeLimit(.minutes(20)))
 struct CacheusTests {
     /// A sequence in which both experts agree on every victim, so that nothing is drawn.
     ///

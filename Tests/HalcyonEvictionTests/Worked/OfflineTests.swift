@@ -3,7 +3,7 @@ import HalcyonTestSupport
 import Testing
 
 /// The offline policies against sequences worked by hand, and the bitmap that they use.
-@Suite("Offline policies by hand", .timeLimit(.minutes(10)))
+@Suite("Offline policies by hand", .timeLimit(.minutes(20)))
 struct OfflineTests {
     /// Capacity 2. At c, a comes next at 3 and b at 4: b goes. At b, c never comes again and goes; so does b at d.
     @Test("Belady: the furthest next use goes")

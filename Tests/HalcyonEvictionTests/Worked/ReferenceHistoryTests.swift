@@ -2,7 +2,7 @@ import HalcyonTestSupport
 import Testing
 
 /// LRU-K, MQ and LIRS, which look back beyond the last access, against sequences worked by hand from their papers.
-@Suite("LRU-K, MQ and LIRS by hand", .timeLimit(.minutes(10)))
+@Suite("LRU-K, MQ and LIRS by hand", .timeLimit(.minutes(20)))
 struct ReferenceHistoryTests {
     /// Capacity 2, K = 2, as many histories retained. Accesses are numbered from 0; the second last of each counts.
     ///

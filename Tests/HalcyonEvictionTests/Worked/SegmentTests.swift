@@ -2,7 +2,7 @@ import HalcyonTestSupport
 import Testing
 
 /// SLRU and 2Q against sequences worked by hand; lists are written latest first.
-@Suite("Segments by hand", .timeLimit(.minutes(10)))
+@Suite("Segments by hand", .timeLimit(.minutes(20)))
 struct SegmentTests {
     /// Capacity 4, two segments of 2.
     ///

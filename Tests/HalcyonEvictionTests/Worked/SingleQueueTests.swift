@@ -2,7 +2,7 @@ import HalcyonTestSupport
 import Testing
 
 /// The policies of one order, against sequences worked by hand.
-@Suite("One order by hand", .timeLimit(.minutes(10)))
+@Suite("One order by hand", .timeLimit(.minutes(20)))
 struct SingleQueueTests {
     /// A hit does not help a: it came in first.
     @Test("FIFO")

@@ -2,7 +2,7 @@ import HalcyonEviction
 import HalcyonTestSupport
 import Testing
 
-@Suite("W-TinyLFU", .timeLimit(.minutes(10)))
+@Suite("W-TinyLFU", .timeLimit(.minutes(20)))
 struct WTinyLFUTests {
     /// A window of 1, a main part of 3, of which 2 protected.
     ///
@@ -25,7 +25,7 @@ struct WTinyLFUTests {
     }
 }
 
-@Suite("Frequency sketch", .timeLimit(.minutes(10)))
+@Suite("Frequency sketch", .timeLimit(.minutes(20)))
 struct FrequencySketchTests {
     @Test("an estimate is never too small, at most 15, and mostly exact while there is room")
     func estimates() {

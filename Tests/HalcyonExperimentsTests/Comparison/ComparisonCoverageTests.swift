@@ -5,7 +5,7 @@ import Testing
 @testable import HalcyonExperiments
 
 /// The coverage of the pooled intervals in simulations with a known truth.
-@Suite("Coverage of comparisons", .timeLimit(.minutes(10))) struct ComparisonCoverageTests {
+@Suite("Coverage of comparisons", .timeLimit(.minutes(20))) struct ComparisonCoverageTests {
     private struct Deviates {
         var generator: SeededGenerator
 

@@ -4,7 +4,7 @@ import Testing
 @testable import HalcyonExperiments
 
 /// Which cells are paired, and what is refused.
-@Suite("Pairs of a comparison", .timeLimit(.minutes(10))) struct ComparisonPairingTests {
+@Suite("Pairs of a comparison", .timeLimit(.minutes(20))) struct ComparisonPairingTests {
     private let requests = [10, 10, 10, 10]
 
     private func row(_ fixture: CellFixture, _ hits: Int = 5, build: String? = nil) throws -> ResultRow {

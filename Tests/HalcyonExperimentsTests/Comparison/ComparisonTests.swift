@@ -6,7 +6,7 @@ import Testing
 @testable import HalcyonExperiments
 
 /// The arithmetic of comparisons, against worked examples and brute force.
-@Suite("Comparison", .timeLimit(.minutes(10))) struct ComparisonTests {
+@Suite("Comparison", .timeLimit(.minutes(20))) struct ComparisonTests {
     private let ten = [10, 10, 10, 10]
 
     /// A pair of LRU and FIFO on one trace.

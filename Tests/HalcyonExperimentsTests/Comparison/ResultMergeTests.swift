@@ -6,7 +6,7 @@ import Testing
 
 @testable import HalcyonExperiments
 
-@Suite("Merging results", .timeLimit(.minutes(10))) struct ResultMergeTests {
+@Suite("Merging results", .timeLimit(.minutes(20))) struct ResultMergeTests {
     let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }

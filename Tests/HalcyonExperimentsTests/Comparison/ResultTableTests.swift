@@ -4,7 +4,7 @@ import Testing
 
 @testable import HalcyonExperiments
 
-@Suite("Tables of results", .timeLimit(.minutes(10))) struct ResultTableTests {
+@Suite("Tables of results", .timeLimit(.minutes(20))) struct ResultTableTests {
     private func rows() throws -> [ResultRow] {
         var rows = try ["0.1", "0.2"].map {
             try CellFixture(policy: "s3-fifo", settings: ["small": $0]).row(

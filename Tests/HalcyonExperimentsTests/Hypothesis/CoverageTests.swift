@@ -9,7 +9,7 @@ import Testing
 ///
 /// `HALCYON_COVERAGE` sets the number of samples, and makes each test print its rows of the table in
 /// `Experiments/log.md`, which was made with 5000.
-@Suite(.timeLimit(.minutes(10))) struct CoverageTests {
+@Suite(.timeLimit(.minutes(20))) struct CoverageTests {
     private static let given = ProcessInfo.processInfo.environment["HALCYON_COVERAGE"].flatMap(Int.init)
     private static let cells = [1, 6, 12]
 

@@ -8,7 +8,7 @@ import Testing
 @testable import HalcyonExperiments
 @testable import HalcyonSimulation
 
-@Suite(.timeLimit(.minutes(10))) struct HypothesisTests {
+@Suite(.timeLimit(.minutes(20))) struct HypothesisTests {
     private func trace(_ model: BrowsingModel) throws -> Trace {
         var model = model
         model.requests = 4_000

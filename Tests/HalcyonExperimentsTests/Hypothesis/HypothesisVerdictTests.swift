@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonExperiments
 
-@Suite(.timeLimit(.minutes(10))) struct HypothesisVerdictTests {
+@Suite(.timeLimit(.minutes(20))) struct HypothesisVerdictTests {
     private var options: HypothesisOptions {
         var options = HypothesisOptions()
         options.permute = [.uniform]

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HalcyonExperiments
 
-@Suite(.timeLimit(.minutes(10))) struct IntervalTests {
+@Suite(.timeLimit(.minutes(20))) struct IntervalTests {
     @Test func noiseOfRunsIsAdded() {
         // Units without any spread: the interval is Student's about the noise alone, t(9) = 2.262157 a deviation.
         let contrast = Contrast(

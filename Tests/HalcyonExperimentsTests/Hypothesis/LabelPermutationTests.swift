@@ -4,7 +4,7 @@ import Testing
 
 @testable import HalcyonExperiments
 
-@Suite(.timeLimit(.minutes(10))) struct LabelPermutationTests {
+@Suite(.timeLimit(.minutes(20))) struct LabelPermutationTests {
     private func sets(_ members: [[UInt32]]) -> CategorySets {
         var sets = CategorySets()
         for set in members { _ = sets.number(of: set) }

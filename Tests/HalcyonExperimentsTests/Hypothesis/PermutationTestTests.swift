@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonExperiments
 
-@Suite(.timeLimit(.minutes(10))) struct PermutationTestTests {
+@Suite(.timeLimit(.minutes(20))) struct PermutationTestTests {
     @Test func ranksAmongItsPermutations() {
         let findings = PermutationTest.findings(observed: [3], permuted: [[1, 2, 4, 2.5]])
         #expect(findings == [.init(pValue: 0.4, adjusted: 0.4, larger: 1)])

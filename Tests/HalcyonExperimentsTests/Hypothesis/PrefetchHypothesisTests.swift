@@ -9,7 +9,7 @@ import Testing
 @testable import HalcyonSimulation
 
 /// The test of the hypothesis where something is fetched ahead.
-@Suite(.timeLimit(.minutes(10))) struct PrefetchHypothesisTests {
+@Suite(.timeLimit(.minutes(20))) struct PrefetchHypothesisTests {
     private func trace(requests: Int = 1_200) throws -> Trace {
         var model = BrowsingModel.informative
         model.requests = requests

@@ -5,7 +5,7 @@ import Testing
 @testable import HalcyonExperiments
 @testable import HalcyonSimulation
 
-@Suite(.timeLimit(.minutes(10))) struct ResamplingUnitsTests {
+@Suite(.timeLimit(.minutes(20))) struct ResamplingUnitsTests {
     private func trace(_ users: [UInt32]) -> Trace {
         TinyTraces.unit((0..<users.count).map { UInt32($0 % 50) }, users: users)
     }

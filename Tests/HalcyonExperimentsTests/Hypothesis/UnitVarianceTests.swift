@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonExperiments
 
-@Suite(.timeLimit(.minutes(10))) struct UnitVarianceTests {
+@Suite(.timeLimit(.minutes(20))) struct UnitVarianceTests {
     @Test func equalWeightsGiveTheVarianceOfAMean() {
         // The numbers 1…50 have the sample variance 50 · 51 / 12; their mean has a fiftieth of it.
         let units = UnitVariance(independent: Array(repeating: 2, count: 50))

@@ -8,7 +8,7 @@ import Testing
 
 @testable import HalcyonExperiments
 
-@Suite("Suites: stored results", .timeLimit(.minutes(10)))
+@Suite("Suites: stored results", .timeLimit(.minutes(20)))
 struct ResultStoreTests {
     private let folder: TemporaryFolder
 

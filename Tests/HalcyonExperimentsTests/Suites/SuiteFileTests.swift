@@ -6,7 +6,7 @@ import Testing
 
 @testable import HalcyonExperiments
 
-@Suite("Suites: the file", .timeLimit(.minutes(10)))
+@Suite("Suites: the file", .timeLimit(.minutes(20)))
 struct SuiteFileTests {
     private static let text = """
         schema: halcyon.suite/1

@@ -8,7 +8,7 @@ import Testing
 
 @testable import HalcyonExperiments
 
-@Suite("Suites: runs", .timeLimit(.minutes(10)))
+@Suite("Suites: runs", .timeLimit(.minutes(20)))
 struct SuiteRunTests {
     private let folder: TemporaryFolder
     private let text = """

@@ -9,7 +9,7 @@ import Testing
 @testable import HalcyonExperiments
 @testable import HalcyonSimulation
 
-@Suite("Targets: checking", .timeLimit(.minutes(10)))
+@Suite("Targets: checking", .timeLimit(.minutes(20)))
 struct TargetCheckTests {
     let fixture: TargetFixture
 

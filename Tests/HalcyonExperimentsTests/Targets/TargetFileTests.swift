@@ -5,7 +5,7 @@ import Testing
 
 @testable import HalcyonExperiments
 
-@Suite("Targets: the file", .timeLimit(.minutes(10)))
+@Suite("Targets: the file", .timeLimit(.minutes(20)))
 struct TargetFileTests {
     static let canonical = """
         # What must hold.

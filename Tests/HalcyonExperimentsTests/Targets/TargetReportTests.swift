@@ -8,7 +8,7 @@ import Testing
     import FoundationXML
 #endif
 
-@Suite("Targets: reports", .timeLimit(.minutes(10)))
+@Suite("Targets: reports", .timeLimit(.minutes(20)))
 struct TargetReportTests {
     /// One reached, one missed in three ways, one not recorded.
     let outcomes: [TargetOutcome] = {

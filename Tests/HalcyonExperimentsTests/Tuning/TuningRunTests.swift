@@ -7,7 +7,7 @@ import Testing
 
 @testable import HalcyonExperiments
 
-@Suite("Tuning", .timeLimit(.minutes(10)))
+@Suite("Tuning", .timeLimit(.minutes(20)))
 struct TuningRunTests {
     private func files(_ folder: String) -> [String] {
         ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted()

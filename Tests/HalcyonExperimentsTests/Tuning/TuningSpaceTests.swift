@@ -6,7 +6,7 @@ import Testing
 
 @testable import HalcyonExperiments
 
-@Suite("Tuning: the searched space", .timeLimit(.minutes(10)))
+@Suite("Tuning: the searched space", .timeLimit(.minutes(20)))
 struct TuningSpaceTests {
     private func entry(_ name: String) throws -> PolicyEntry {
         try #require(TuningFixture.catalogue.entries.first { $0.info.name == name })
@@ -131,7 +131,7 @@ struct TuningSpaceTests {
     }
 }
 
-@Suite("Tuning: the search", .timeLimit(.minutes(10)))
+@Suite("Tuning: the search", .timeLimit(.minutes(20)))
 struct TuningSearchTests {
     private typealias Rung = TuningSearch.Rung
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import HalcyonLearning
 
-@Suite("Expert selection", .timeLimit(.minutes(10)))
+@Suite("Expert selection", .timeLimit(.minutes(20)))
 struct ExpertSelectorTests {
     private func selector(network: Double, greedyDual: Double, recency: Double, decisions: Int) -> ExpertSelector {
         var selector = ExpertSelector()

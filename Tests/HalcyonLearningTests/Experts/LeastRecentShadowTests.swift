@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonLearning
 
-@Suite("The shadow of an LRU cache", .timeLimit(.minutes(10)))
+@Suite("The shadow of an LRU cache", .timeLimit(.minutes(20)))
 struct LeastRecentShadowTests {
     /// LRU as a list, most recent last.
     private struct List {

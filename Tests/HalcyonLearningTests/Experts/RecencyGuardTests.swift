@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonLearning
 
-@Suite("Overrides by LRU", .timeLimit(.minutes(10)))
+@Suite("Overrides by LRU", .timeLimit(.minutes(20)))
 struct RecencyGuardTests {
     /// Returns a guard of a cache of 100, whose shadow holds the objects of requests 1 to 100.
     private func filled() -> RecencyGuard {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import HalcyonLearning
 
-@Suite("Samples held back from training", .timeLimit(.minutes(10)))
+@Suite("Samples held back from training", .timeLimit(.minutes(20)))
 struct HeldBackSamplesTests {
     @Test(
         "Every third sample is held back; those since the network is ready are kept, up to the bound, in order of arrival"

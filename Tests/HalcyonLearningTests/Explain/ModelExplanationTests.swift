@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonLearning
 
-@Suite("The explanation of a model", .timeLimit(.minutes(10)))
+@Suite("The explanation of a model", .timeLimit(.minutes(20)))
 struct ModelExplanationTests {
     private struct Observed {
         let explanation: ModelExplanation

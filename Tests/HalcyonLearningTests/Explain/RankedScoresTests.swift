@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonLearning
 
-@Suite("The area under the ROC curve", .timeLimit(.minutes(10)))
+@Suite("The area under the ROC curve", .timeLimit(.minutes(20)))
 struct RankedScoresTests {
     @Test("Worked: of six pairs four and a half are in order")
     func worked() {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonLearning
 
-@Suite("Features of objects in several categories", .timeLimit(.minutes(10)))
+@Suite("Features of objects in several categories", .timeLimit(.minutes(20)))
 struct CategoryFeatureTests {
     @Test("All members count: with one active category of two the session is one half")
     func session() {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonLearning
 
-@Suite("The members of category sets", .timeLimit(.minutes(10)))
+@Suite("The members of category sets", .timeLimit(.minutes(20)))
 struct CategorySetTableTests {
     @Test("The overlap equals a count of members, for all sizes and orders")
     func overlap() {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonLearning
 
-@Suite("Features of several objects", .timeLimit(.minutes(10)))
+@Suite("Features of several objects", .timeLimit(.minutes(20)))
 struct FeatureColumnsTests {
     /// Returns an assembler that has counted accesses of two users to four sets.
     private static func trained(_ groups: FeatureGroups) -> FeatureAssembler {

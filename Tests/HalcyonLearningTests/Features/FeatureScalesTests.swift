@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonLearning
 
-@Suite("Conversion of plain numbers to inputs", .timeLimit(.minutes(10)))
+@Suite("Conversion of plain numbers to inputs", .timeLimit(.minutes(20)))
 struct FeatureScalesTests {
     /// Returns rows of whole numbers of all magnitudes.
     private static func rows(_ number: Int) -> [[Float]] {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import HalcyonLearning
 
-@Suite("Marked places", .timeLimit(.minutes(10)))
+@Suite("Marked places", .timeLimit(.minutes(20)))
 struct MarkedPlacesTests {
     @Test("Numbers have their places until all marks are removed")
     func marks() {

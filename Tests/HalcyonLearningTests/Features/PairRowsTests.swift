@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonLearning
 
-@Suite("Rows of pairs", .timeLimit(.minutes(10)))
+@Suite("Rows of pairs", .timeLimit(.minutes(20)))
 struct PairRowsTests {
     @Test("They equal a dictionary while they grow")
     func found() {

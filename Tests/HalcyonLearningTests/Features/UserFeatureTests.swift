@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonLearning
 
-@Suite("Features of users, transitions and shared popularity", .timeLimit(.minutes(10)))
+@Suite("Features of users, transitions and shared popularity", .timeLimit(.minutes(20)))
 struct UserFeatureTests {
     @Test("Of six accesses to a category, each the second of the user's, two were to new objects")
     func userCategories() {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HalcyonLearning
 
-@Suite("A trained model and its file", .timeLimit(.minutes(10)))
+@Suite("A trained model and its file", .timeLimit(.minutes(20)))
 struct PretrainedModelTests {
     private func model(hidden: Int = 4, trainingSteps: Int = 900) -> PretrainedModel {
         let count = Feature.width * hidden + hidden + 1

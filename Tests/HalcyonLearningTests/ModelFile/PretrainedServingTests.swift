@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonLearning
 
-@Suite("A trained model that serves", .timeLimit(.minutes(10)))
+@Suite("A trained model that serves", .timeLimit(.minutes(20)))
 struct PretrainedServingTests {
     /// Half of the requests go to 300 objects that stay popular, half to objects that are never requested again.
     private func accesses(_ count: Int, seed: UInt64) -> [Access] {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonLearning
 
-@Suite("The safetensors format", .timeLimit(.minutes(10)))
+@Suite("The safetensors format", .timeLimit(.minutes(20)))
 struct SafeTensorsTests {
     /// A file as the format's description lays it out, byte by byte: a header with a length, then 1.0, -2.5.
     private let header = #"{"__metadata__":{"kind":"test"},"a":{"data_offsets":[0,8],"dtype":"F32","shape":[2]}}"#

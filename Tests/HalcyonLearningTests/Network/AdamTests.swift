@@ -2,7 +2,7 @@ import Testing
 
 @testable import HalcyonLearning
 
-@Suite("Adam beside steps worked by hand", .timeLimit(.minutes(10)))
+@Suite("Adam beside steps worked by hand", .timeLimit(.minutes(20)))
 struct AdamTests {
     /// First step: both moments are corrected to the gradient itself, so each parameter moves by the rate.
     /// Second step, gradient 1 then −1: m = (0.9·0.1 − 0.1) / (1 − 0.81) = −0.01/0.19. With v = (0.000999 + 0.001)/0.001999

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HalcyonLearning
 
-@Suite("The network beside its definition in double precision", .timeLimit(.minutes(10)))
+@Suite("The network beside its definition in double precision", .timeLimit(.minutes(20)))
 struct PerceptronTests {
     private static let inputs = 5
     private static let hidden = 4

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonLearning
 
-@Suite("Descent as if inputs were standardized", .timeLimit(.minutes(10)))
+@Suite("Descent as if inputs were standardized", .timeLimit(.minutes(20)))
 struct StandardizedDescentTests {
     private static let inputs = 4
     private static let hidden = 6

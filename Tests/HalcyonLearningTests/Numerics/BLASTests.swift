@@ -6,7 +6,7 @@ import Testing
 
 @testable import HalcyonLearning
 
-@Suite("Matrix routines beside their definitions", .timeLimit(.minutes(10)))
+@Suite("Matrix routines beside their definitions", .timeLimit(.minutes(20)))
 struct BLASTests {
     /// Rows of C or A, columns, inner size.
     static let shapes = [

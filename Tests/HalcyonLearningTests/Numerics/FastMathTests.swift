@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonLearning
 
-@Suite("Fast logarithms and exponentials beside the library's", .timeLimit(.minutes(10)))
+@Suite("Fast logarithms and exponentials beside the library's", .timeLimit(.minutes(20)))
 struct FastMathTests {
     @Test func logarithm() {
         for step in -200...400 {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HalcyonLearning
 
-@Suite("A shared model adapted to each user", .timeLimit(.minutes(10)))
+@Suite("A shared model adapted to each user", .timeLimit(.minutes(20)))
 struct AdaptedModelTests {
     /// Returns alternate requests of two users with opposite behaviour. The first requests every object exactly twice. Half of
     /// the requests of the second go to 60 objects, the others to objects that are never requested again.

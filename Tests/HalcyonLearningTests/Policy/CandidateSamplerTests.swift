@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonLearning
 
-@Suite("The candidates of the learned policy", .timeLimit(.minutes(10)))
+@Suite("The candidates of the learned policy", .timeLimit(.minutes(20)))
 struct CandidateSamplerTests {
     /// A cache under the learned policy that is full of objects of variable or uniform sizes and has evicted many.
     private final class Filled {

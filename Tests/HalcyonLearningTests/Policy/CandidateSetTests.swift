@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonLearning
 
-@Suite("Candidates and their scores", .timeLimit(.minutes(10)))
+@Suite("Candidates and their scores", .timeLimit(.minutes(20)))
 struct CandidateSetTests {
     /// A set of up to 128 residents of 300, and its expected content.
     private final class Expectation {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonLearning
 
-@Suite("Objects that return late, predictable by their category alone", .timeLimit(.minutes(10)))
+@Suite("Objects that return late, predictable by their category alone", .timeLimit(.minutes(20)))
 struct LateReturnTests {
     /// Objects of category 1 are requested four times, 600 to 1,399 requests apart, objects of category 2 once.
     private struct Requests {

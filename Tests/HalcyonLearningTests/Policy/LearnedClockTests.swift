@@ -5,7 +5,7 @@ import Testing
 @testable import HalcyonLearning
 
 /// The learner decides by differences of request numbers, whatever came before.
-@Suite("The learner's clocks beyond 32 bits", .timeLimit(.minutes(10)))
+@Suite("The learner's clocks beyond 32 bits", .timeLimit(.minutes(20)))
 struct LearnedClockTests {
     /// Requests of five users in two categories: half of them to 200 objects, half to objects that are requested once.
     private func accesses(_ count: Int, usesUniformSizes: Bool) -> [Access] {

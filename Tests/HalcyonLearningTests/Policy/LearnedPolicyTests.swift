@@ -4,7 +4,7 @@ import Testing
 
 @testable import HalcyonLearning
 
-@Suite("The learned policy", .timeLimit(.minutes(10)))
+@Suite("The learned policy", .timeLimit(.minutes(20)))
 struct LearnedPolicyTests {
     private func policy(_ text: String = "learned") throws -> ConfiguredPolicy {
         try PolicyCatalogue.standard.policy(text)

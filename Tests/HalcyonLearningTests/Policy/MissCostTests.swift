@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonLearning
 
-@Suite("The cost of a miss", .timeLimit(.minutes(10)))
+@Suite("The cost of a miss", .timeLimit(.minutes(20)))
 struct MissCostTests {
     /// Three requests in four go to 300 objects of size 10, the fourth to 30 of size 100. Per byte of its size a small object
     /// is requested three times as often as a large one, and the bytes of its requests are a third.

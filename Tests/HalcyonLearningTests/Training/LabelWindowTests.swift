@@ -2,7 +2,7 @@ import Testing
 
 @testable import HalcyonLearning
 
-@Suite("The label window", .timeLimit(.minutes(10)))
+@Suite("The label window", .timeLimit(.minutes(20)))
 struct LabelWindowTests {
     @Test("It is a ratio of a cache turnover and eight more misses, at the present miss ratio")
     func requests() {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import HalcyonLearning
 
-@Suite("Samples that wait for their label", .timeLimit(.minutes(10)))
+@Suite("Samples that wait for their label", .timeLimit(.minutes(20)))
 struct PendingSamplesTests {
     @Test("They are labelled along the chain, newest first, and due after the label window, oldest first")
     func labelling() {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonLearning
 
-@Suite("The replay buffer", .timeLimit(.minutes(10)))
+@Suite("The replay buffer", .timeLimit(.minutes(20)))
 struct ReplayBufferTests {
     /// Returns a row that encodes its number.
     private func row(_ number: Int) -> [UInt8] {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import HalcyonLearning
 
-@Suite("Corrections of single users to a shared network", .timeLimit(.minutes(10)))
+@Suite("Corrections of single users to a shared network", .timeLimit(.minutes(20)))
 struct UserCorrectionsTests {
     /// A sample whose first input is `value`; the constant stands where it does in every row.
     private func inputs(_ value: Float) -> [Float] {

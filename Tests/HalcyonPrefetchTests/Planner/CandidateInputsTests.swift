@@ -6,7 +6,7 @@ import Testing
 @testable import HalcyonPrefetch
 
 /// The network's inputs, beside the same inputs computed from the list of all requests.
-@Suite("The inputs of the planner's network", .timeLimit(.minutes(10)))
+@Suite("The inputs of the planner's network", .timeLimit(.minutes(20)))
 struct CandidateInputsTests {
     private struct Request {
         var user: UInt32

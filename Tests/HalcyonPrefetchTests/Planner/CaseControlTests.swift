@@ -4,7 +4,7 @@ import Testing
 @testable import HalcyonLearning
 @testable import HalcyonPrefetch
 
-@Suite("The choice of training samples", .timeLimit(.minutes(10)))
+@Suite("The choice of training samples", .timeLimit(.minutes(20)))
 struct CaseControlTests {
     @Test("Each candidate is drawn with its share")
     func shares() {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import HalcyonPrefetch
 
-@Suite("The eviction cost of a prefetch", .timeLimit(.minutes(10)))
+@Suite("The eviction cost of a prefetch", .timeLimit(.minutes(20)))
 struct EvictionCostTests {
     private func isNear(_ left: Float, _ right: Double) -> Bool { abs(Double(left) - right) < 1e-6 }
 

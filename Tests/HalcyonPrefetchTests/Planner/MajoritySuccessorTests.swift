@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonPrefetch
 
-@Suite("Majority successors", .timeLimit(.minutes(10)))
+@Suite("Majority successors", .timeLimit(.minutes(20)))
 struct MajoritySuccessorTests {
     @Test("Nothing is known at first")
     func nothing() {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonPrefetch
 
-@Suite("Likely next requests are fetched first", .timeLimit(.minutes(10)))
+@Suite("Likely next requests are fetched first", .timeLimit(.minutes(20)))
 struct NextRequestShareTests {
     @Test("The share depends on how often an object succeeded the last one")
     func shares() {

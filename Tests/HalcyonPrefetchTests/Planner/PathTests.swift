@@ -4,7 +4,7 @@ import Testing
 @testable import HalcyonPrefetch
 
 /// Orders that the successors of a single object do not determine.
-@Suite("The planner learns paths", .timeLimit(.minutes(10)))
+@Suite("The planner learns paths", .timeLimit(.minutes(20)))
 struct PathTests {
     /// Returns the share of the counted requests that were proposed after the user's previous request. The label
     /// window is one request, and each plan may propose one object.

@@ -73,7 +73,7 @@ private struct OpenCandidates: ~Copyable {
     }
 }
 
-@Suite("Pending plans", .timeLimit(.minutes(10)))
+@Suite("Pending plans", .timeLimit(.minutes(20)))
 struct PendingPlansTests {
     @Test("Every candidate is labelled once: by its object's next request, the label window, or the end of the ring")
     func labels() {

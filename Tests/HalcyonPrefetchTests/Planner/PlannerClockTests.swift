@@ -5,7 +5,7 @@ import Testing
 @testable import HalcyonPrefetch
 
 /// The planner and Mithril decide by differences of request numbers, whatever came before.
-@Suite("The prefetch policies' clocks beyond 32 bits", .timeLimit(.minutes(10)))
+@Suite("The prefetch policies' clocks beyond 32 bits", .timeLimit(.minutes(20)))
 struct PlannerClockTests {
     /// Returns the proposals for 4,000 requests.
     private func plans(from start: Int) -> [[UInt32]] {

@@ -4,7 +4,7 @@ import Testing
 @testable import HalcyonLearning
 @testable import HalcyonPrefetch
 
-@Suite("The planner's structures", .timeLimit(.minutes(10)))
+@Suite("The planner's structures", .timeLimit(.minutes(20)))
 struct PlannerStructureTests {
     @Test("A ranked list has the best scores, as sorting gives them")
     func ranked() {

@@ -4,7 +4,7 @@ import Testing
 @testable import HalcyonLearning
 @testable import HalcyonPrefetch
 
-@Suite("The prefetch planner learns successors", .timeLimit(.minutes(10)))
+@Suite("The prefetch planner learns successors", .timeLimit(.minutes(20)))
 struct PrefetchPlannerTests {
     /// Requests in which `2n + 1` follows `2n` every time, while the first of a pair is drawn at random among 200.
     private static func pairs(_ count: Int) -> [UInt32] {

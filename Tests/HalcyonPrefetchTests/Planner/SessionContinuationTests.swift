@@ -2,7 +2,7 @@ import Testing
 
 @testable import HalcyonPrefetch
 
-@Suite("Session continuation", .timeLimit(.minutes(10)))
+@Suite("Session continuation", .timeLimit(.minutes(20)))
 struct SessionContinuationTests {
     @Test("Pauses have classes of a quarter of an octave, and a first request its own")
     func kinds() {

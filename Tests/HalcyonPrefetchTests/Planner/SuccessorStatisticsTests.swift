@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonPrefetch
 
-@Suite("Successor statistics", .timeLimit(.minutes(10)))
+@Suite("Successor statistics", .timeLimit(.minutes(20)))
 struct SuccessorStatisticsTests {
     @Test(
         "Pairs are counted, whole at once and half with one request between, ever and with a half-life of 2,000 requests"

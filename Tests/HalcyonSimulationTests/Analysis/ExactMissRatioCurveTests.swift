@@ -4,7 +4,7 @@ import Testing
 
 @testable import HalcyonSimulation
 
-@Suite("Exact miss-ratio curve", .timeLimit(.minutes(10)))
+@Suite("Exact miss-ratio curve", .timeLimit(.minutes(20)))
 struct ExactMissRatioCurveTests {
     /// The misses of LRU by simulation, on a list.
     private func misses(_ entries: [UInt32], capacity: Int) -> Int {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HalcyonSimulation
 
-@Suite("Sampled miss-ratio curve", .timeLimit(.minutes(10)))
+@Suite("Sampled miss-ratio curve", .timeLimit(.minutes(20)))
 struct SampledMissRatioCurveTests {
     private let capacities: [UInt64] = [200, 500, 1_000, 2_000, 5_000]
 

@@ -4,7 +4,7 @@ import Testing
 @testable import HalcyonSimulation
 
 /// Stack distances beside a list that is searched and shifted at every access.
-@Suite("Stack distances", .timeLimit(.minutes(10)))
+@Suite("Stack distances", .timeLimit(.minutes(20)))
 struct StackDistanceTests {
     @Test("in objects, through many compactions and removals")
     func objects() {

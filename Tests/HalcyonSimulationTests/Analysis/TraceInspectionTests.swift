@@ -5,7 +5,7 @@ import Testing
 
 @testable import HalcyonSimulation
 
-@Suite("Inspection of a trace", .timeLimit(.minutes(10)))
+@Suite("Inspection of a trace", .timeLimit(.minutes(20)))
 struct TraceInspectionTests {
     /// Two users, three objects of two categories: x = {0, 1}, y = {2}.
     private func small() -> Trace {

@@ -7,7 +7,7 @@ import Testing
 
 /// Every decision of the learner and of the planner: hits, refusals, victims, fetches, and the weights every 1,000 requests, to
 /// the bit.
-@Suite("Decisions are the same on every processor", .timeLimit(.minutes(10)))
+@Suite("Decisions are the same on every processor", .timeLimit(.minutes(20)))
 struct DecisionDigestTests {
     static let table = packageFolder.appending(path: "Tests/HalcyonSimulationTests/Exactness/decisions.txt")
 

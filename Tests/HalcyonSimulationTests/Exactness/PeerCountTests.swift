@@ -8,7 +8,7 @@ import Testing
 ///
 /// Where that release departs from a policy's paper we follow the paper by default, and the release's behaviour is a
 /// parameter: the table says which. The two cells that even so differ, and why, are in ``LIRS``'s documentation.
-@Suite("Exact counts beside libCacheSim", .timeLimit(.minutes(10)))
+@Suite("Exact counts beside libCacheSim", .timeLimit(.minutes(20)))
 struct PeerCountTests {
     /// Our policy, and the peer's name for it.
     static let policies = [

@@ -8,7 +8,7 @@ import Testing
 
 /// Policies that draw at random, or whose paper leaves room: within 1 % of the miss ratio of libCacheSim 0.3.5 on average,
 /// or better.
-@Suite("Miss ratios beside libCacheSim", .timeLimit(.minutes(10)))
+@Suite("Miss ratios beside libCacheSim", .timeLimit(.minutes(20)))
 struct PeerRatioTests {
     /// The traces small enough for every run of the tests, and their folders.
     static let traces = [

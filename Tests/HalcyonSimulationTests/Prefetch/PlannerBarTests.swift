@@ -10,7 +10,7 @@ import Testing
 
 @Suite(
     "The planner on real traces, 60 objects a user, at most two fetches a request, the first quarter uncounted",
-    .timeLimit(.minutes(10)))
+    .timeLimit(.minutes(20)))
 struct PlannerBarTests {
     /// Hit ratio with and without, and precision.
     private func run(_ name: String, _ prefetch: String) async throws -> PrefetchBarResult? {

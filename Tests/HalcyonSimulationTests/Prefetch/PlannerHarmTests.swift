@@ -8,7 +8,7 @@ import Testing
 
 @testable import HalcyonSimulation
 
-@Suite("What the planner must not cost", .timeLimit(.minutes(10)))
+@Suite("What the planner must not cost", .timeLimit(.minutes(20)))
 struct PlannerHarmTests {
     private func run(
         _ trace: Trace, _ prefetch: String, capacity: String, mode: ReplayMode = .shared, warmup: Double = 0.25

@@ -8,7 +8,7 @@ import Testing
 
 @testable import HalcyonSimulation
 
-@Suite("A replay in which objects are fetched ahead", .timeLimit(.minutes(10)))
+@Suite("A replay in which objects are fetched ahead", .timeLimit(.minutes(20)))
 struct PrefetchReplayTests {
     /// Objects by number, with their numbers as keys, one a second.
     private func numbered(_ entries: [UInt32], users: [UInt32] = [], sizes: [UInt64]? = nil) -> Trace {

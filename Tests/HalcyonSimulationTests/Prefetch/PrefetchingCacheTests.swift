@@ -20,7 +20,7 @@ private final class Script: PrefetchPolicy {
     }
 }
 
-@Suite("A cache that is prefetched for", .timeLimit(.minutes(10)))
+@Suite("A cache that is prefetched for", .timeLimit(.minutes(20)))
 struct PrefetchingCacheTests {
     /// What a policy hears of objects that leave a cache with room for two.
     private func left(_ requests: [UInt32], warmup: Int = 0) throws -> [String] {

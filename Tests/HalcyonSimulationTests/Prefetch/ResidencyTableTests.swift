@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonSimulation
 
-@Suite("The objects that a cache has met", .timeLimit(.minutes(10)))
+@Suite("The objects that a cache has met", .timeLimit(.minutes(20)))
 struct ResidencyTableTests {
     @Test("Each has one number, handed out densely, and stands where it was put, as in a dictionary")
     func numbers() {

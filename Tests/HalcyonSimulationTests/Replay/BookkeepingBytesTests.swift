@@ -8,7 +8,7 @@ import Testing
 
 @testable import HalcyonSimulation
 
-@Suite("Bytes of bookkeeping", .timeLimit(.minutes(10)))
+@Suite("Bytes of bookkeeping", .timeLimit(.minutes(20)))
 struct BookkeepingBytesTests {
     private func run(
         _ trace: Trace, _ policy: String, _ capacity: Int, mode: ReplayMode = .shared, models: ModelSharing = .shared,

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonSimulation
 
-@Suite("The build that made a result", .timeLimit(.minutes(10)))
+@Suite("The build that made a result", .timeLimit(.minutes(20)))
 struct BuildInfoTests {
     /// An ELF file with one segment of notes: one of another owner, one of another type, then the build ID.
     private func executable(id: [UInt8]) -> [UInt8] {

@@ -2,7 +2,7 @@ import HalcyonSimulation
 import HalcyonTrace
 import Testing
 
-@Suite("Capacities", .timeLimit(.minutes(10)))
+@Suite("Capacities", .timeLimit(.minutes(20)))
 struct CapacityRequestTests {
     @Test(
         "a share is rounded down but never to nothing",

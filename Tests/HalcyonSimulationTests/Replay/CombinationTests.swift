@@ -8,7 +8,7 @@ import Testing
 @testable import HalcyonTrace
 
 /// What used to need a replay loop of its own combines freely.
-@Suite("Combinations of caches, sources and counts", .timeLimit(.minutes(10)))
+@Suite("Combinations of caches, sources and counts", .timeLimit(.minutes(20)))
 struct CombinationTests {
     /// One way to replay.
     struct Combination: CustomTestStringConvertible, Sendable {

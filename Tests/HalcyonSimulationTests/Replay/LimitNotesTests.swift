@@ -7,7 +7,7 @@ import Testing
 @testable import HalcyonLearning
 @testable import HalcyonSimulation
 
-@Suite("Notes on the limits of learners", .timeLimit(.minutes(10)))
+@Suite("Notes on the limits of learners", .timeLimit(.minutes(20)))
 struct LimitNotesTests {
     private func run(
         _ policy: String, capacity: Int = 5, mode: ReplayMode = .shared, models: ModelSharing = .shared,

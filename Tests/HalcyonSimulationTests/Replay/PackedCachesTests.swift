@@ -8,7 +8,7 @@ import Testing
 @testable import HalcyonSimulation
 
 /// The per-user caches of a stream that were not used lately are packed. That changes nothing but memory.
-@Suite("Packed caches of a stream", .timeLimit(.minutes(10)))
+@Suite("Packed caches of a stream", .timeLimit(.minutes(20)))
 struct PackedCachesTests {
     /// A small shop of 60 users, three at a time, as a file.
     private func file(

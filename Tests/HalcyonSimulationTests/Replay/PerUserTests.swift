@@ -6,7 +6,7 @@ import HalcyonTestSupport
 import HalcyonTrace
 import Testing
 
-@Suite("A cache for each user", .timeLimit(.minutes(10)))
+@Suite("A cache for each user", .timeLimit(.minutes(20)))
 struct PerUserTests {
     @Test("a fleet is each user's requests through a cache of their own")
     func equalsSeparateRuns() async throws {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import HalcyonSimulation
 
-@Suite("Reports say what was refused, and why", .timeLimit(.minutes(10)))
+@Suite("Reports say what was refused, and why", .timeLimit(.minutes(20)))
 struct RefusalTests {
     static let policies = PolicyCatalogue.standard.entries.map(\.info.name)
 

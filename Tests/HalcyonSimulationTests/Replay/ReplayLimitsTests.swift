@@ -8,7 +8,7 @@ import Testing
 @testable import HalcyonSimulation
 
 /// What a replay cannot count in 32 bits is refused before it runs. The limits are lowered, so that no test needs 2³² rows.
-@Suite("Limits of a replay", .timeLimit(.minutes(10)))
+@Suite("Limits of a replay", .timeLimit(.minutes(20)))
 struct ReplayLimitsTests {
     private func run(
         _ policy: String, requests: Int, positions: Int, mode: ReplayMode = .shared, prefetch: String? = nil,
@@ -76,7 +76,7 @@ struct ReplayLimitsTests {
     }
 }
 
-@Suite("Transfers in flight", .timeLimit(.minutes(10)))
+@Suite("Transfers in flight", .timeLimit(.minutes(20)))
 struct TransferQueueTests {
     @Test("The same as a list that is searched, with cancellations anywhere")
     func againstAList() {
@@ -161,7 +161,7 @@ struct TransferQueueTests {
     }
 }
 
-@Suite("Latencies", .timeLimit(.minutes(10)))
+@Suite("Latencies", .timeLimit(.minutes(20)))
 struct LatencyCountsTests {
     private func result(_ outcomes: [(AccessOutcome, Int)], sizesAreBytes: Bool = true) -> TierResult {
         var counts = LatencyCounts(model: LatencyModel(), sizesAreBytes: sizesAreBytes)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import HalcyonSimulation
 
-@Suite("The table of runs", .timeLimit(.minutes(10)))
+@Suite("The table of runs", .timeLimit(.minutes(20)))
 struct RunTableTests {
     private func runs(_ trace: Trace, _ policies: [String], _ capacity: String, seeds: Range<UInt64> = 1..<2)
         async throws

@@ -6,7 +6,7 @@ import HalcyonTestSupport
 import HalcyonTrace
 import Testing
 
-@Suite("Shared replay", .timeLimit(.minutes(10)))
+@Suite("Shared replay", .timeLimit(.minutes(20)))
 struct SharedReplayTests {
     let lru = "lru"
 

@@ -10,7 +10,7 @@ import Testing
 @testable import HalcyonTrace
 
 /// Random traces as CSV files: a stream decides as the loaded trace does.
-@Suite("A stream counts what the loaded trace counts", .timeLimit(.minutes(10)))
+@Suite("A stream counts what the loaded trace counts", .timeLimit(.minutes(20)))
 struct StreamEqualsLoadedTests {
     /// What the file says of sizes.
     enum Sizes: String, CaseIterable, Sendable {

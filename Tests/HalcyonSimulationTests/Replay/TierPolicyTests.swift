@@ -7,7 +7,7 @@ import Testing
 
 @testable import HalcyonSimulation
 
-@Suite("Tiers with policies of their own", .timeLimit(.minutes(10)))
+@Suite("Tiers with policies of their own", .timeLimit(.minutes(20)))
 struct TierPolicyTests {
     @Test("each tier decides as a cache of its policy does with the requests that reach it")
     func equalsSeparateCaches() throws {

@@ -7,7 +7,7 @@ import HalcyonTestSupport
 import HalcyonTrace
 import Testing
 
-@Suite("Two tiers", .timeLimit(.minutes(10)))
+@Suite("Two tiers", .timeLimit(.minutes(20)))
 struct TierTests {
     func run(_ trace: Trace, _ tiers: TierOptions) async throws -> (RunResult, TierResult) {
         let sweep = try Sweep(

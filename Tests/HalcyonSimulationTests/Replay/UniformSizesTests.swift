@@ -58,7 +58,7 @@ private struct EqualSizes {
     }
 }
 
-@Suite("Equal sizes are uniform", .timeLimit(.minutes(10)))
+@Suite("Equal sizes are uniform", .timeLimit(.minutes(20)))
 struct UniformSizesTests {
     static let names = PolicyCatalogue.standard.entries.map(\.info.name)
 
@@ -259,7 +259,7 @@ struct UniformSizesTests {
     }
 }
 
-@Suite("Streams of equal sizes", .timeLimit(.minutes(10)))
+@Suite("Streams of equal sizes", .timeLimit(.minutes(20)))
 struct UniformStreamTests {
     /// Requests for objects of one size, the last of another, in pieces of some hundred requests.
     private func changing(_ folder: TemporaryFolder, lastSize: Int) throws -> (path: String, load: LoadOptions) {

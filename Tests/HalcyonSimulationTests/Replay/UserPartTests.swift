@@ -8,7 +8,7 @@ import Testing
 @testable import HalcyonSimulation
 @testable import HalcyonTrace
 
-@Suite("A part of the users", .timeLimit(.minutes(10)))
+@Suite("A part of the users", .timeLimit(.minutes(20)))
 struct UserPartTests {
     @Test("i/n is read, and any other text is refused with what is accepted")
     func parsing() throws {

@@ -9,7 +9,7 @@ import Testing
 @testable import HalcyonSimulation
 
 /// No figure in nanoseconds is asserted: they are the machine's. What is counted, and that nothing else changes, is ours.
-@Suite("Times of accesses and evictions", .timeLimit(.minutes(10)))
+@Suite("Times of accesses and evictions", .timeLimit(.minutes(20)))
 struct RunTimingsTests {
     /// A plain one, one that knows shares, one whose entries expire, two that may turn the newcomer away after all, one whose
     /// caches share a model.

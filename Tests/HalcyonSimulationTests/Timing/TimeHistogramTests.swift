@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonSimulation
 
-@Suite("Percentiles of times", .timeLimit(.minutes(10)))
+@Suite("Percentiles of times", .timeLimit(.minutes(20)))
 struct TimeHistogramTests {
     private func distribution(_ nanoseconds: [Int]) -> TimeDistribution {
         var histogram = TimeHistogram()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HalcyonCache
 
-@Suite("Disk storage: what others do to its files while it runs", .timeLimit(.minutes(10)))
+@Suite("Disk storage: what others do to its files while it runs", .timeLimit(.minutes(20)))
 struct DamageTests {
     let fixture: DiskFixture
 

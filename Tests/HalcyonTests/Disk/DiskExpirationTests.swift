@@ -4,7 +4,7 @@ import Testing
 
 @testable import HalcyonCache
 
-@Suite("Disk storage: expiration", .timeLimit(.minutes(10)))
+@Suite("Disk storage: expiration", .timeLimit(.minutes(20)))
 struct DiskExpirationTests {
     let fixture: DiskFixture
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HalcyonCache
 
-@Suite("Disk storage: faults", .timeLimit(.minutes(10)))
+@Suite("Disk storage: faults", .timeLimit(.minutes(20)))
 struct DiskFaultTests {
     let fixture: DiskFixture
 

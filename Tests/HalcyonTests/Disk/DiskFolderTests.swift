@@ -6,7 +6,7 @@ import Testing
 
 @testable import HalcyonCache
 
-@Suite("The folder of a disk storage", .timeLimit(.minutes(10)))
+@Suite("The folder of a disk storage", .timeLimit(.minutes(20)))
 struct DiskFolderTests {
     @Test("a file that is not the cache's is neither counted, nor expired, nor deleted")
     func foreignFiles() throws {

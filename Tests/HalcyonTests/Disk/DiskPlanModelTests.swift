@@ -4,7 +4,7 @@ import Testing
 
 @testable import HalcyonCache
 
-@Suite("The order of operations on a disk: against a model", .timeLimit(.minutes(10)))
+@Suite("The order of operations on a disk: against a model", .timeLimit(.minutes(20)))
 struct DiskPlanModelTests {
     typealias Plan = DiskPlan<Int>
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HalcyonCache
 
-@Suite("Disk storage: recovery", .timeLimit(.minutes(10)))
+@Suite("Disk storage: recovery", .timeLimit(.minutes(20)))
 struct DiskRecoveryTests {
     let fixture: DiskFixture
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import HalcyonCache
 
-@Suite("Disk storage", .timeLimit(.minutes(10)))
+@Suite("Disk storage", .timeLimit(.minutes(20)))
 struct DiskStorageTests {
     let fixture: DiskFixture
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HalcyonCache
 
-@Suite("Names of files", .timeLimit(.minutes(10)))
+@Suite("Names of files", .timeLimit(.minutes(20)))
 struct FileNamingTests {
     let hashed = FileNaming(isHashed: true, pathExtension: nil, takesKeyExtension: false)
     let raw = FileNaming(isHashed: false, pathExtension: nil, takesKeyExtension: false)

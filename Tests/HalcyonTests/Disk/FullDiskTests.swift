@@ -5,7 +5,7 @@ import Testing
 
 @testable import HalcyonCache
 
-@Suite("Disk storage: on a file system that is full or read-only", .timeLimit(.minutes(10)))
+@Suite("Disk storage: on a file system that is full or read-only", .timeLimit(.minutes(20)))
 struct FullDiskTests {
     @Test("full: a store is an error that says so, what is there stays, and there is room again for who makes it")
     func full() throws {

@@ -4,7 +4,7 @@ import Testing
 
 /// How a load from disk and changes of the same key come between each other: every order of their steps, with the plan and the
 /// tickets of the cache, and a variable each for memory and disk.
-@Suite("Promotion to memory beside stores and removals: every order of the steps", .timeLimit(.minutes(10)))
+@Suite("Promotion to memory beside stores and removals: every order of the steps", .timeLimit(.minutes(20)))
 struct PromotionModelTests {
     @Test("memory holds nothing in the end but what is on disk, whatever comes between", arguments: Change.pairs)
     func sound(changes: [Change]) {

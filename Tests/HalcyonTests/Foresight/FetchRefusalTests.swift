@@ -9,7 +9,7 @@ import Testing
 @testable import HalcyonPipeline
 @testable import HalcyonPrediction
 
-@Suite("Predictive prefetcher: what the cache does not let in is not fetched over and over", .timeLimit(.minutes(10)))
+@Suite("Predictive prefetcher: what the cache does not let in is not fetched over and over", .timeLimit(.minutes(20)))
 struct FetchRefusalTests: PredictiveTests {
     /// Less than the smallest file takes on the disk.
     private static let tooSmall = 4_000

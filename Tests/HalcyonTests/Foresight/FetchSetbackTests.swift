@@ -9,7 +9,7 @@ import Testing
 @testable import HalcyonPipeline
 @testable import HalcyonPrediction
 
-@Suite("Predictive prefetcher: what was fetched in vain is left alone for a while", .timeLimit(.minutes(10)))
+@Suite("Predictive prefetcher: what was fetched in vain is left alone for a while", .timeLimit(.minutes(20)))
 struct FetchSetbackTests: PredictiveTests {
     let notes = ScriptedPolicy.Notes()
 

@@ -12,7 +12,7 @@ import Testing
 @testable import HalcyonPipeline
 @testable import HalcyonPrediction
 
-@Suite("Foresight: models and files never block the threads that tasks share", .timeLimit(.minutes(10)))
+@Suite("Foresight: models and files never block the threads that tasks share", .timeLimit(.minutes(20)))
 struct ForecasterQueueTests {
     /// Counts the calls of a policy and of file work by where they run.
     private final class Places: Sendable {

@@ -7,7 +7,7 @@ import Testing
 @testable import HalcyonPipeline
 @testable import HalcyonPrediction
 
-@Suite("What a predictive prefetcher knows to exist", .timeLimit(.minutes(10)))
+@Suite("What a predictive prefetcher knows to exist", .timeLimit(.minutes(20)))
 struct ForesightCatalogueTests {
     @Test("So many objects are taken in and no more; those that are known stay known")
     func bound() {

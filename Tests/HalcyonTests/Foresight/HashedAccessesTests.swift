@@ -11,7 +11,7 @@ import Testing
 @testable import HalcyonPipeline
 @testable import HalcyonPrediction
 
-@Suite("Foresight: kept accesses have no names by default", .timeLimit(.minutes(10)))
+@Suite("Foresight: kept accesses have no names by default", .timeLimit(.minutes(20)))
 struct HashedAccessesTests: PredictiveTests {
     let notes = ScriptedPolicy.Notes()
 

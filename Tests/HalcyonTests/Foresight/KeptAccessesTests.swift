@@ -12,7 +12,7 @@ import Testing
 @testable import HalcyonPipeline
 @testable import HalcyonPrediction
 
-@Suite("The file of the latest accesses: bounded, and of no harm whatever is in it", .timeLimit(.minutes(10)))
+@Suite("The file of the latest accesses: bounded, and of no harm whatever is in it", .timeLimit(.minutes(20)))
 struct KeptAccessesTests: PredictiveTests {
     /// Writes down the accesses that it is told.
     private final class Listener: PrefetchPolicy {

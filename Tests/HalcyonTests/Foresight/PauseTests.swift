@@ -8,7 +8,7 @@ import Testing
 @testable import HalcyonPipeline
 @testable import HalcyonPrediction
 
-@Suite("Predictive prefetcher: when it plans", .timeLimit(.minutes(10)))
+@Suite("Predictive prefetcher: when it plans", .timeLimit(.minutes(20)))
 struct PauseTests: PredictiveTests {
     let notes = ScriptedPolicy.Notes()
 

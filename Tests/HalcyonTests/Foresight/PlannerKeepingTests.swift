@@ -10,7 +10,7 @@ import Testing
 @testable import HalcyonPipeline
 @testable import HalcyonPrediction
 
-@Suite("What the planner has learnt is kept with the cache", .timeLimit(.minutes(10)))
+@Suite("What the planner has learnt is kept with the cache", .timeLimit(.minutes(20)))
 struct PlannerKeepingTests {
     /// A planner that has learnt from users who go round and round.
     private func learnt() throws -> PretrainedPlanner {

@@ -10,7 +10,7 @@ import Testing
 @testable import HalcyonPipeline
 @testable import HalcyonPrediction
 
-@Suite("Predictive prefetcher: what is spent of the budget", .timeLimit(.minutes(10)))
+@Suite("Predictive prefetcher: what is spent of the budget", .timeLimit(.minutes(20)))
 struct PredictiveBudgetTests: PredictiveTests {
     let notes = ScriptedPolicy.Notes()
 

@@ -10,7 +10,7 @@ import Testing
 @testable import HalcyonPipeline
 @testable import HalcyonPrediction
 
-@Suite("Predictive prefetcher: limits that hold whatever happens", .timeLimit(.minutes(10)))
+@Suite("Predictive prefetcher: limits that hold whatever happens", .timeLimit(.minutes(20)))
 struct PredictiveLimitsTests: PredictiveTests {
     let notes = ScriptedPolicy.Notes()
 

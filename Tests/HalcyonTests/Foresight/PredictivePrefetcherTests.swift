@@ -10,7 +10,7 @@ import Testing
 @testable import HalcyonPipeline
 @testable import HalcyonPrediction
 
-@Suite("Predictive prefetcher: what will be wanted is fetched, and only that", .timeLimit(.minutes(10)))
+@Suite("Predictive prefetcher: what will be wanted is fetched, and only that", .timeLimit(.minutes(20)))
 struct PredictivePrefetcherTests: PredictiveTests {
     let notes = ScriptedPolicy.Notes()
 

@@ -10,7 +10,7 @@ import Testing
 @testable import HalcyonPipeline
 @testable import HalcyonPrediction
 
-@Suite("What was asked for before a new start is known after it", .timeLimit(.minutes(10)))
+@Suite("What was asked for before a new start is known after it", .timeLimit(.minutes(20)))
 struct RememberedAccessesTests: PredictiveTests {
     /// Who predicts, and how many requests it takes to learn a cycle.
     struct Predictor: Sendable, CustomTestStringConvertible {

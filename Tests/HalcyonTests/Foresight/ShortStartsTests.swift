@@ -10,7 +10,7 @@ import Testing
 @testable import HalcyonPipeline
 @testable import HalcyonPrediction
 
-@Suite("Short starts, one after the other", .timeLimit(.minutes(10)))
+@Suite("Short starts, one after the other", .timeLimit(.minutes(20)))
 struct ShortStartsTests {
     private let sample: Sample
     private let browsing: Trace

@@ -9,7 +9,7 @@ import Testing
 @testable import HalcyonPipeline
 @testable import HalcyonPrediction
 
-@Suite("What was stored ahead of need waits apart in both tiers", .timeLimit(.minutes(10)))
+@Suite("What was stored ahead of need waits apart in both tiers", .timeLimit(.minutes(20)))
 struct WaitingApartTests {
     private func options(isPrefetch: Bool) -> CacheOptions {
         var options = CacheOptions()

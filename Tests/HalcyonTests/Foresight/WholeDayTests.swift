@@ -57,7 +57,7 @@ private struct Day {
     }
 }
 
-@Suite("A whole day: what is replayed is what was live", .timeLimit(.minutes(10)))
+@Suite("A whole day: what is replayed is what was live", .timeLimit(.minutes(20)))
 struct WholeDayTests {
     /// Who predicts, and how many requests that takes to show anything.
     struct Predictor: Sendable, CustomTestStringConvertible {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import HalcyonCache
 
-@Suite("Image cache: faults of its disk", .timeLimit(.minutes(10)))
+@Suite("Image cache: faults of its disk", .timeLimit(.minutes(20)))
 struct CacheFaultTests {
     /// A log without bounds that lets 50 accesses wait.
     func log(in folder: String) -> AccessLog {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HalcyonCache
 
-@Suite("Image cache: cleaning and triggers", .timeLimit(.minutes(10)))
+@Suite("Image cache: cleaning and triggers", .timeLimit(.minutes(20)))
 struct CleaningTests {
     @Test("row 31: expired first, then over size; who went is told, if anybody did, and never by a manual clear")
     func cleaning() async throws {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HalcyonCache
 
-@Suite("Image cache: the owner of its disk", .timeLimit(.minutes(10)))
+@Suite("Image cache: the owner of its disk", .timeLimit(.minutes(20)))
 struct DiskOwnerTests {
     private var synchronous: CacheOptions {
         var options = CacheOptions()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import HalcyonCache
 
-@Suite("Image cache", .timeLimit(.minutes(10)))
+@Suite("Image cache", .timeLimit(.minutes(20)))
 struct ImageCacheTests {
     @Test("row 1: memory, disk and hybrid cache are each usable on their own; none names an image type")
     func layers() async throws {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import HalcyonCache
 
-@Suite("Image cache: killed", .timeLimit(.minutes(10)))
+@Suite("Image cache: killed", .timeLimit(.minutes(20)))
 struct KillTests {
     @Test("kill -9 while eight threads store, remove, clean and log: values are whole, sizes agree, the log is sound")
     func killed() async throws {

@@ -4,7 +4,7 @@ import HalcyonTestSupport
 import HalcyonTrace
 import Testing
 
-@Suite("The README's image cache", .timeLimit(.minutes(10)))
+@Suite("The README's image cache", .timeLimit(.minutes(20)))
 struct ReadmeTests {
     @Test("it compiles, caches and records")
     func works() async throws {

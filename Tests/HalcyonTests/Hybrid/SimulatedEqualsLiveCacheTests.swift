@@ -10,7 +10,7 @@ import Testing
 
 @testable import HalcyonCache
 
-@Suite("Simulated equals live: image cache", .timeLimit(.minutes(10)))
+@Suite("Simulated equals live: image cache", .timeLimit(.minutes(20)))
 struct SimulatedEqualsLiveCacheTests {
     @Test(
         "Both tiers decide hit for hit as the replayer's, and the log recorded on the way replays to the same hits",

@@ -7,7 +7,7 @@ import Testing
 
 @testable import HalcyonCache
 
-@Suite("Image cache: statistics, events and the recorder", .timeLimit(.minutes(10)))
+@Suite("Image cache: statistics, events and the recorder", .timeLimit(.minutes(20)))
 struct StatisticsTests {
     @Test("row 35: costs, counts, hits by tier and category, removals by reason can be read at any time")
     func statistics() async throws {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HalcyonLearning
 
-@Suite("Manager: a trained model in one line", .timeLimit(.minutes(10)))
+@Suite("Manager: a trained model in one line", .timeLimit(.minutes(20)))
 struct DeployedModelTests {
     /// Half of the requests go to 300 objects that stay popular, half to objects that are never requested again.
     private func requests(_ count: Int, seed: UInt64) -> [(object: Int, isPopular: Bool)] {

@@ -8,7 +8,7 @@ import Testing
 @testable import HalcyonNetworking
 @testable import HalcyonPipeline
 
-@Suite("Manager: what servers say of freshness", .timeLimit(.minutes(10)))
+@Suite("Manager: what servers say of freshness", .timeLimit(.minutes(20)))
 struct ManagerFreshnessTests {
     private func options(_ policy: FreshnessPolicy = FreshnessPolicy()) -> ImageOptions {
         var options = ImageOptions()

@@ -8,7 +8,7 @@ import Testing
 @testable import HalcyonNetworking
 @testable import HalcyonPipeline
 
-@Suite("Manager: one load for all who want the same, each cancelled for itself", .timeLimit(.minutes(10)))
+@Suite("Manager: one load for all who want the same, each cancelled for itself", .timeLimit(.minutes(20)))
 struct ManagerLoadTests {
     @Test("row 50: a hundred concurrent requests for one URL are one GET, a hundred images and one store")
     func hundred() async throws {

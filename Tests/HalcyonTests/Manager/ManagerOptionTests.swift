@@ -8,7 +8,7 @@ import Testing
 @testable import HalcyonNetworking
 @testable import HalcyonPipeline
 
-@Suite("Manager: options of calls and defaults", .timeLimit(.minutes(10)))
+@Suite("Manager: options of calls and defaults", .timeLimit(.minutes(20)))
 struct ManagerOptionTests {
     private func manager(_ fixture: ManagerFixture, _ set: (inout ImageOptions) -> Void) -> HalcyonManager {
         HalcyonManager(cache: fixture.cache, downloader: fixture.downloader, defaultOptions: ImageOptions(set))

@@ -8,7 +8,7 @@ import Testing
 @testable import HalcyonNetworking
 @testable import HalcyonPipeline
 
-@Suite("Manager: where an image is looked for, and in which order", .timeLimit(.minutes(10)))
+@Suite("Manager: where an image is looked for, and in which order", .timeLimit(.minutes(20)))
 struct ManagerOrderTests {
     private let mono = ImageOptions(processor: BlackWhiteImageProcessor())
 

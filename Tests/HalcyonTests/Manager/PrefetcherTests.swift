@@ -8,7 +8,7 @@ import Testing
 @testable import HalcyonNetworking
 @testable import HalcyonPipeline
 
-@Suite("Prefetcher: ahead of need, and behind everybody who waits", .timeLimit(.minutes(10)))
+@Suite("Prefetcher: ahead of need, and behind everybody who waits", .timeLimit(.minutes(20)))
 struct PrefetcherTests {
     private func resources(_ names: String...) -> [Resource] { names.map { Resource(fake($0), cacheKey: $0) } }
 

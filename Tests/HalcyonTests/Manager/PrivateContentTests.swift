@@ -9,7 +9,7 @@ import Testing
 @testable import HalcyonPipeline
 
 /// Responses that are private to a user are never served to another one.
-@Suite("Manager: private content", .timeLimit(.minutes(10)))
+@Suite("Manager: private content", .timeLimit(.minutes(20)))
 struct PrivateContentTests {
     /// A server whose answers tell the user that `X-User` names by their colour.
     private struct Server {

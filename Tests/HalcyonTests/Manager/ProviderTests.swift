@@ -8,7 +8,7 @@ import Testing
 @testable import HalcyonNetworking
 @testable import HalcyonPipeline
 
-@Suite("Manager: providers are asked once for all, and again where that is wanted", .timeLimit(.minutes(10)))
+@Suite("Manager: providers are asked once for all, and again where that is wanted", .timeLimit(.minutes(20)))
 struct ProviderTests {
     @Test("row 36: a hundred concurrent requests for one provider ask it once, are a hundred images and one store")
     func hundred() async throws {

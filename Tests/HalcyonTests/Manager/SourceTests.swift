@@ -8,7 +8,7 @@ import Testing
 @testable import HalcyonNetworking
 @testable import HalcyonPipeline
 
-@Suite("Manager: sources, resources, originals", .timeLimit(.minutes(10)))
+@Suite("Manager: sources, resources, originals", .timeLimit(.minutes(20)))
 struct SourceTests {
     @Test("row 51: a URL, a file, bytes and a provider of one's own give their image, each under its key")
     func sources() async throws {

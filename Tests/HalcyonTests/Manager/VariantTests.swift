@@ -9,7 +9,7 @@ import Testing
 @testable import HalcyonNetworking
 @testable import HalcyonPipeline
 
-@Suite("Manager: variants of kept originals, and shared work", .timeLimit(.minutes(10)))
+@Suite("Manager: variants of kept originals, and shared work", .timeLimit(.minutes(20)))
 struct VariantTests {
     @Test("row 49: twenty simultaneous loads of one variant process and store once, and all get it")
     func onceForAll() async throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HalcyonCache
 
-@Suite("Memory storage: a limit that changes", .timeLimit(.minutes(10)))
+@Suite("Memory storage: a limit that changes", .timeLimit(.minutes(20)))
 struct ChangedLimitTests {
     /// Who was found and who left, when a storage serves a trace under a limit of 500 that it is given now.
     private func serve(_ policy: String, startingFrom limit: Int) throws -> (found: [Bool], left: [String]) {

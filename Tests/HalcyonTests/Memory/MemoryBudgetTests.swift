@@ -5,7 +5,7 @@ import Testing
 
 @testable import HalcyonCache
 
-@Suite("Memory budget", .timeLimit(.minutes(10)))
+@Suite("Memory budget", .timeLimit(.minutes(20)))
 struct MemoryBudgetTests {
     func machine(_ files: [String: String]) throws -> TemporaryFolder {
         let folder = try TemporaryFolder()

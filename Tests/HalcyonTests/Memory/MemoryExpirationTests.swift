@@ -5,7 +5,7 @@ import Testing
 
 @testable import HalcyonCache
 
-@Suite("Memory storage: expiration", .timeLimit(.minutes(10)))
+@Suite("Memory storage: expiration", .timeLimit(.minutes(20)))
 struct MemoryExpirationTests {
     let clock = ManualClock()
 

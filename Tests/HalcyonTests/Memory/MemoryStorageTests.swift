@@ -5,7 +5,7 @@ import Testing
 
 @testable import HalcyonCache
 
-@Suite("Memory storage", .timeLimit(.minutes(10)))
+@Suite("Memory storage", .timeLimit(.minutes(20)))
 struct MemoryStorageTests {
     @Test("row 2: any value with a cost can be stored")
     func generic() {

@@ -9,7 +9,7 @@ import Testing
 
 @testable import HalcyonCache
 
-@Suite("Simulated equals live", .timeLimit(.minutes(10)))
+@Suite("Simulated equals live", .timeLimit(.minutes(20)))
 struct SimulatedEqualsLiveTests {
     @Test(
         "The memory storage decides hit for hit and victim for victim as the replayer",

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HalcyonCache
 
-@Suite("Hits that wait in lanes", .timeLimit(.minutes(10)))
+@Suite("Hits that wait in lanes", .timeLimit(.minutes(20)))
 struct WaitingHitTests {
     /// A storage that reads in lanes from the start, under the policy that writes down what it is told. Nobody else uses it: its
     /// sweeper has looked at the configuration, and sleeps.

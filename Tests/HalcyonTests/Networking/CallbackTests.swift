@@ -7,7 +7,7 @@ import Testing
 @testable import HalcyonCurl
 @testable import HalcyonNetworking
 
-@Suite("Downloader: callbacks that block delay no other load", .timeLimit(.minutes(10)))
+@Suite("Downloader: callbacks that block delay no other load", .timeLimit(.minutes(20)))
 struct CallbackTests {
     /// Something that a test waits for.
     private final class Flag: Sendable {

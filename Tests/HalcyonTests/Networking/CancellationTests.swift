@@ -7,7 +7,7 @@ import Testing
 @testable import HalcyonCurl
 @testable import HalcyonNetworking
 
-@Suite("Downloader: loads that wait outside a transfer are cancelled, too", .timeLimit(.minutes(10)))
+@Suite("Downloader: loads that wait outside a transfer are cancelled, too", .timeLimit(.minutes(20)))
 struct CancellationTests {
     /// Something that waits until the test ends, whether it is cancelled or not.
     private final class Gate: Sendable {

@@ -8,7 +8,7 @@ import Testing
 @testable import HalcyonCurl
 @testable import HalcyonNetworking
 
-@Suite("Transport: capabilities", .timeLimit(.minutes(10)))
+@Suite("Transport: capabilities", .timeLimit(.minutes(20)))
 struct CapabilityTests {
     /// A change of a request for each capability that a request can need.
     private static let needs: [(capability: TransportCapability, change: @Sendable (inout TransportRequest) -> Void)] =

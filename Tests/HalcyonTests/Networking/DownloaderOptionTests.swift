@@ -7,7 +7,7 @@ import Testing
 @testable import HalcyonCurl
 @testable import HalcyonNetworking
 
-@Suite("Downloader: what can be overridden, retries, low data", .timeLimit(.minutes(10)))
+@Suite("Downloader: what can be overridden, retries, low data", .timeLimit(.minutes(20)))
 struct DownloaderOptionTests {
     /// Adds a header after a while.
     private struct SlowModifier: AsyncImageDownloadRequestModifier {

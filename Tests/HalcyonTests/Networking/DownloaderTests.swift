@@ -7,7 +7,7 @@ import Testing
 @testable import HalcyonCurl
 @testable import HalcyonNetworking
 
-@Suite("Downloader: one transfer for all who want the same", .timeLimit(.minutes(10)))
+@Suite("Downloader: one transfer for all who want the same", .timeLimit(.minutes(20)))
 struct DownloaderTests {
     private let url = URL(string: "http://fake/a") ?? URL(fileURLWithPath: "/")
 

@@ -5,7 +5,7 @@ import Testing
 @testable import HalcyonCurl
 @testable import HalcyonNetworking
 
-@Suite("Fake transport", .timeLimit(.minutes(10)))
+@Suite("Fake transport", .timeLimit(.minutes(20)))
 struct FakeTransportTests {
     /// A load has joined before its transfer starts. An answer that was dropped then let a busy machine's tests wait for ever.
     @Test("an answer, and an error, that come before the transfer starts are kept for it")

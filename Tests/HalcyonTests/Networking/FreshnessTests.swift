@@ -5,7 +5,7 @@ import Testing
 @testable import HalcyonCurl
 @testable import HalcyonNetworking
 
-@Suite("Freshness of what was loaded", .timeLimit(.minutes(10)))
+@Suite("Freshness of what was loaded", .timeLimit(.minutes(20)))
 struct FreshnessTests {
     private let now: Int64 = 1_700_000_000
     private let url = URL(fileURLWithPath: "/")

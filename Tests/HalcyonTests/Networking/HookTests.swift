@@ -7,7 +7,7 @@ import Testing
 @testable import HalcyonCurl
 @testable import HalcyonNetworking
 
-@Suite("Downloader: the head decides, and hooks", .timeLimit(.minutes(10)))
+@Suite("Downloader: the head decides, and hooks", .timeLimit(.minutes(20)))
 struct HookTests {
     /// Writes down its calls.
     private final class Notes: DownloadHooks {

@@ -7,7 +7,7 @@ import Testing
 @testable import HalcyonCurl
 @testable import HalcyonNetworking
 
-@Suite("Transport: against a hostile server", .timeLimit(.minutes(10)))
+@Suite("Transport: against a hostile server", .timeLimit(.minutes(20)))
 struct HostileTests {
     @Test("row 42: a body shorter than announced, cut off or reset, is an error", arguments: TransportKind.having())
     func short(_ kind: TransportKind) async throws {

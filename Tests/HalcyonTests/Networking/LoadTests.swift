@@ -2,7 +2,7 @@ import Foundation
 import HalcyonTestSupport
 import Testing
 
-@Suite("Downloader under load", .timeLimit(.minutes(10)))
+@Suite("Downloader under load", .timeLimit(.minutes(20)))
 struct LoadTests {
     @Test(
         "every load of many tasks ends once, with its image or the right error, and nothing is left",

@@ -6,7 +6,7 @@ import Testing
 @testable import HalcyonCurl
 @testable import HalcyonNetworking
 
-@Suite("Merging of requests: against a model", .timeLimit(.minutes(10)))
+@Suite("Merging of requests: against a model", .timeLimit(.minutes(20)))
 struct MergingModelTests {
     @Test("row 40: every sequence of up to seven events, of two waiters and two processors")
     func exhaustive() {

@@ -5,7 +5,7 @@ import Testing
 @testable import HalcyonCurl
 @testable import HalcyonNetworking
 
-@Suite("Merging of requests", .timeLimit(.minutes(10)))
+@Suite("Merging of requests", .timeLimit(.minutes(20)))
 struct MergingTests {
     typealias State = MergingState<String, String>
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HalcyonNetworking
 
-@Suite("Transport: filters of peers", .timeLimit(.minutes(10)))
+@Suite("Transport: filters of peers", .timeLimit(.minutes(20)))
 struct PeerFilterTests {
     @Test(
         "addresses that are not public",

@@ -7,7 +7,7 @@ import Testing
 @testable import HalcyonCurl
 @testable import HalcyonNetworking
 
-@Suite("Downloader: rules of redirects, and cookies", .timeLimit(.minutes(10)))
+@Suite("Downloader: rules of redirects, and cookies", .timeLimit(.minutes(20)))
 struct RedirectRuleTests {
     private final class Counting: ImageDownloadRedirectHandler {
         let count = Mutex(0)

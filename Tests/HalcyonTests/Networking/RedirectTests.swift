@@ -7,7 +7,7 @@ import Testing
 @testable import HalcyonCurl
 @testable import HalcyonNetworking
 
-@Suite("Downloader: redirects, names and passwords, against nginx", .needsNginx, .timeLimit(.minutes(10)))
+@Suite("Downloader: redirects, names and passwords, against nginx", .needsNginx, .timeLimit(.minutes(20)))
 struct RedirectTests {
     /// Goes nowhere.
     private struct Stubborn: ImageDownloadRedirectHandler {

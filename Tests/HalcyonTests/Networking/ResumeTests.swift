@@ -7,7 +7,7 @@ import Testing
 @testable import HalcyonCurl
 @testable import HalcyonNetworking
 
-@Suite("Downloader: resumed loads", .timeLimit(.minutes(10)))
+@Suite("Downloader: resumed loads", .timeLimit(.minutes(20)))
 struct ResumeTests {
     /// A server that cuts the first answer off after so many bytes, and has ranges.
     private static func server(

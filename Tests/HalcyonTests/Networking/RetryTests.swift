@@ -8,7 +8,7 @@ import Testing
 @testable import HalcyonCurl
 @testable import HalcyonNetworking
 
-@Suite("Downloader: Retry-After, exponential pauses, connectivity", .timeLimit(.minutes(10)))
+@Suite("Downloader: Retry-After, exponential pauses, connectivity", .timeLimit(.minutes(20)))
 struct RetryTests {
     private let lost = NetworkError.connectionLost("It broke")
 

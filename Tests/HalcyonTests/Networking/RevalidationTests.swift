@@ -6,7 +6,7 @@ import Testing
 @testable import HalcyonCurl
 @testable import HalcyonNetworking
 
-@Suite("Downloader: conditional requests, against nginx", .needsNginx, .timeLimit(.minutes(10)))
+@Suite("Downloader: conditional requests, against nginx", .needsNginx, .timeLimit(.minutes(20)))
 struct RevalidationTests {
     @Test("row 44: what has not changed is not sent again: 304 serves the cached bytes and renews their expiration")
     func notModified() async throws {

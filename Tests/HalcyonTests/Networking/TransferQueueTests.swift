@@ -5,7 +5,7 @@ import Testing
 @testable import HalcyonCurl
 @testable import HalcyonNetworking
 
-@Suite("Transport: whose turn it is", .timeLimit(.minutes(10)))
+@Suite("Transport: whose turn it is", .timeLimit(.minutes(20)))
 struct TransferQueueTests {
     @Test("row 45: the most urgent first, then the first that came, within the limit of each host")
     func order() {

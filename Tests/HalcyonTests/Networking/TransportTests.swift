@@ -8,7 +8,7 @@ import Testing
 @testable import HalcyonNetworking
 
 // Serialized: the cases of one test write the same file of the one nginx.
-@Suite("Transport: against nginx", .needsNginx, .serialized, .timeLimit(.minutes(10)))
+@Suite("Transport: against nginx", .needsNginx, .serialized, .timeLimit(.minutes(20)))
 struct TransportTests {
     @Test("row 46: HTTP/1.1 keeps its connection for the next transfer", arguments: TransportKind.having())
     func keepAlive(_ kind: TransportKind) async throws {

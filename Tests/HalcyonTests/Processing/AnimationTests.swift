@@ -7,7 +7,7 @@ import Testing
 @testable import HalcyonCodecs
 @testable import HalcyonImages
 
-@Suite("Animations, frame by frame", .timeLimit(.minutes(10)))
+@Suite("Animations, frame by frame", .timeLimit(.minutes(20)))
 struct AnimationTests {
     let decoder = ImageDecoder()
 

@@ -7,7 +7,7 @@ import Testing
 @testable import HalcyonImages
 @testable import HalcyonPipeline
 
-@Suite("The registry of codecs, colour profiles, and what is decoded at all", .timeLimit(.minutes(10)))
+@Suite("The registry of codecs, colour profiles, and what is decoded at all", .timeLimit(.minutes(20)))
 struct CodecTests {
     let decoder = ImageDecoder()
 

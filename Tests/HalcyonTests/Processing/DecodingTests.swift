@@ -6,7 +6,7 @@ import Testing
 @testable import HalcyonImages
 @testable import HalcyonPipeline
 
-@Suite("Decoding gives the pixels that Pillow gives", .timeLimit(.minutes(10)))
+@Suite("Decoding gives the pixels that Pillow gives", .timeLimit(.minutes(20)))
 struct DecodingTests {
     let decoder = ImageDecoder()
 

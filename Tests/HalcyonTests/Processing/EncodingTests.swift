@@ -6,7 +6,7 @@ import Testing
 @testable import HalcyonImages
 @testable import HalcyonPipeline
 
-@Suite("Encoding", .timeLimit(.minutes(10)))
+@Suite("Encoding", .timeLimit(.minutes(20)))
 struct EncodingTests {
     let decoder = ImageDecoder()
 

@@ -98,7 +98,7 @@ struct PixelCase: CustomTestStringConvertible, Sendable {
     }
 }
 
-@Suite("Processors give the pixels that Pillow gives, or their definition", .timeLimit(.minutes(10)))
+@Suite("Processors give the pixels that Pillow gives, or their definition", .timeLimit(.minutes(20)))
 struct ProcessorPixelTests {
     func check(_ pixelCase: PixelCase) throws {
         let data = try Fixture.data(pixelCase.source)

@@ -6,7 +6,7 @@ import Testing
 @testable import HalcyonImages
 @testable import HalcyonPipeline
 
-@Suite("Processors and how they compose", .timeLimit(.minutes(10)))
+@Suite("Processors and how they compose", .timeLimit(.minutes(20)))
 struct ProcessorTests {
     let decoder = ImageDecoder()
 

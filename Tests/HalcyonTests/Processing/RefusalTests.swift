@@ -6,7 +6,7 @@ import Testing
 @testable import HalcyonImages
 @testable import HalcyonPipeline
 
-@Suite("Files that are refused", .timeLimit(.minutes(10)))
+@Suite("Files that are refused", .timeLimit(.minutes(20)))
 struct RefusalTests {
     let decoder = ImageDecoder()
     let strict: ImageDecoder = {

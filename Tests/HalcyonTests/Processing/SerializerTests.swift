@@ -7,7 +7,7 @@ import Testing
 @testable import HalcyonImages
 @testable import HalcyonPipeline
 
-@Suite("Pictures kept by the cache", .timeLimit(.minutes(10)))
+@Suite("Pictures kept by the cache", .timeLimit(.minutes(20)))
 struct SerializerTests {
     let decoder = ImageDecoder()
 

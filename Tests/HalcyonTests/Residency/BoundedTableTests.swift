@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonCache
 
-@Suite("Tables that callers could make grow are bounded", .timeLimit(.minutes(10)))
+@Suite("Tables that callers could make grow are bounded", .timeLimit(.minutes(20)))
 struct BoundedTableTests {
     @Test("A user beyond the bound is no user; those before keep their numbers")
     func users() {

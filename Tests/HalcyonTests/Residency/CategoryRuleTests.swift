@@ -5,7 +5,7 @@ import Testing
 
 @testable import HalcyonCache
 
-@Suite("Category rules", .timeLimit(.minutes(10)))
+@Suite("Category rules", .timeLimit(.minutes(20)))
 struct CategoryRuleTests {
     let clock = ManualClock()
     let left = Removals()

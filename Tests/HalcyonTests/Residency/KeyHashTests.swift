@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonCache
 
-@Suite("Hash of a key", .timeLimit(.minutes(10)))
+@Suite("Hash of a key", .timeLimit(.minutes(20)))
 struct KeyHashTests {
     @Test("Keys that differ in one digit fill the buckets as evenly as chance would")
     func evenness() {

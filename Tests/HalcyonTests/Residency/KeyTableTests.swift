@@ -4,7 +4,7 @@ import Testing
 
 @testable import HalcyonCache
 
-@Suite("Key table", .timeLimit(.minutes(10)))
+@Suite("Key table", .timeLimit(.minutes(20)))
 struct KeyTableTests {
     @Test("It numbers, finds and releases as a dictionary would, through 20,000 random steps")
     func likeADictionary() {

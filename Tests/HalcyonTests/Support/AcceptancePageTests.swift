@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("The pages of promises", .timeLimit(.minutes(10)))
+@Suite("The pages of promises", .timeLimit(.minutes(20)))
 struct AcceptancePageTests {
     private static let root: URL = {
         var root = URL(fileURLWithPath: #filePath)

@@ -2,7 +2,7 @@ import Foundation
 import HalcyonTestSupport
 import Testing
 
-@Suite("Children of the tests", .timeLimit(.minutes(10)))
+@Suite("Children of the tests", .timeLimit(.minutes(20)))
 struct ChildProcessTests {
     @Test("a child ends as it ends, gets what it is given and says what it says")
     func streams() async throws {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonTrace
 
-@Suite(.timeLimit(.minutes(10))) struct AliasTableTests {
+@Suite(.timeLimit(.minutes(20))) struct AliasTableTests {
     @Test func drawsByWeight() {
         let table = AliasTable(weights: [1, 0, 3, 6])
         var random = SeededGenerator(seed: 9)

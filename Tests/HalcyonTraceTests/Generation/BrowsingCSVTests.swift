@@ -3,7 +3,7 @@ import HalcyonTestSupport
 import HalcyonTrace
 import Testing
 
-@Suite("Browsing models written as they are generated", .timeLimit(.minutes(10)))
+@Suite("Browsing models written as they are generated", .timeLimit(.minutes(20)))
 struct BrowsingCSVTests {
     @Test(
         "The file is that of the generated trace, to the byte",

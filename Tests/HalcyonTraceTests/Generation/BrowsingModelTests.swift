@@ -2,7 +2,7 @@ import Testing
 
 @testable import HalcyonTrace
 
-@Suite(.timeLimit(.minutes(10))) struct BrowsingModelTests {
+@Suite(.timeLimit(.minutes(20))) struct BrowsingModelTests {
     /// A model small enough for a debug build.
     private func small() -> BrowsingModel {
         var model = BrowsingModel.informative

@@ -2,7 +2,7 @@ import Foundation
 import HalcyonTrace
 import Testing
 
-@Suite("Committed traces", .timeLimit(.minutes(10)))
+@Suite("Committed traces", .timeLimit(.minutes(20)))
 struct CommittedTracesTests {
     static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appendingPathComponent("../../../Traces").standardizedFileURL

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonTrace
 
-@Suite(.timeLimit(.minutes(10))) struct NormalDrawTests {
+@Suite(.timeLimit(.minutes(20))) struct NormalDrawTests {
     @Test func normalDrawsHaveMeanZeroAndVarianceOne() {
         var random = SeededGenerator(seed: 1)
         let draws = (0..<20_000).map { _ in PortableMath.normal(using: &random) }

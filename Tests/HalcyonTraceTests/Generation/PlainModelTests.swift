@@ -2,7 +2,7 @@ import Testing
 
 @testable import HalcyonTrace
 
-@Suite(.timeLimit(.minutes(10))) struct PlainModelTests {
+@Suite(.timeLimit(.minutes(20))) struct PlainModelTests {
     @Test func loopGoesRound() throws {
         let trace = try LoopModel(requests: 7, objects: 3).generate(seed: 1)
         #expect(trace.entries == [0, 1, 2, 0, 1, 2, 0])
