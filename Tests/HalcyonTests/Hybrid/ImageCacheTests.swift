@@ -176,7 +176,8 @@ struct ImageCacheTests {
             let gate = DispatchSemaphore(value: 0)
             fixture.serializer.wait(for: gate)
             async let read = cache.image(forKey: key)
-            await waitUntil { cache.memoryStorage.core.state.withLock({ $0.reads.isPending(key) }) }
+            // Not before the value is being read: what is removed earlier is not found at all.
+            await waitUntil { fixture.serializer.readers == 1 }
             switch key {
             case "removed": cache.removeImage(forKey: key)
             case "replaced": cache.store(Blob("new"), forKey: key, completionHandler: nil)
