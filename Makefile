@@ -1,5 +1,5 @@
 # demo: the learned policy beside its baselines on a bundled trace.   test: all tests.   bench: timings beside libCacheSim.
-# soak: the long forms of the tests that kill processes.   sanitize: load under the thread and the address sanitizer.
+# avif: the tests of the optional product HalcyonAVIF.   soak: the long forms of the tests that kill processes.   sanitize: load under the thread and the address sanitizer.
 # fuzz: every parser under libFuzzer, SECONDS each, or one of them: TARGET=http.   nightly: all that takes longer than a change may.
 # bench-cache: the tiers of the image cache, memory beside NSCache.
 # bench-log: what the access log costs who records, and how many accesses a second it takes.
@@ -24,7 +24,7 @@ IMAGES_VENV := .build/venv-images
 LAB_VENV := .build/lab
 PEERS_READY := $(if $(filter Linux-x86_64,$(shell uname -s)-$(shell uname -m)),$(LAB_VENV)/peers)
 
-.PHONY: demo test fuzz nightly kernels bench-kernels soak sanitize check acceptance acceptance-short bench bench-cache bench-log bench-images bench-network notebooks model-exchange test-lab evidence check-evidence peers check-peers confirmatory report lint snippets products api docs release dependencies example clean
+.PHONY: demo test avif fuzz nightly kernels bench-kernels soak sanitize check acceptance acceptance-short bench bench-cache bench-log bench-images bench-network notebooks model-exchange test-lab evidence check-evidence peers check-peers confirmatory report lint snippets products api docs release dependencies example clean
 
 demo: release
 	@echo
@@ -43,6 +43,12 @@ test:
 	SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$$((4 * $$SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH)) \
 		.ci/within 30 swift test --skip-build --filter '^Halcyon(ServiceLifecycle|Observability)?Tests\.'
 	$(MAKE) example
+
+# The optional product HalcyonAVIF, with libavif. What was compiled before libavif was installed is compiled again.
+avif:
+	@.ci/install-dependencies avif
+	@touch Sources/CAVIF/avif.c
+	HALCYON_AVIF=1 swift test --filter '^HalcyonAVIFTests\.'
 
 # SECONDS=20 for the short form. See Tests/Fuzzing/run.
 TARGET := all

@@ -262,7 +262,9 @@ actor Forecaster {
     }
 
     private func note(_ heard: RecordedAccess) {
-        guard let object = catalogue.internAccessed(heard.key, fileName: surroundings.fileName) else {
+        // The model knows an image by its source, also where each user has an image of its own.
+        let key = EntryOrigin.sharedKey(of: heard.key, user: heard.user)
+        guard let object = catalogue.internAccessed(key, fileName: surroundings.fileName) else {
             counts.unknownAccesses += 1
             return
         }
@@ -281,7 +283,7 @@ actor Forecaster {
         let isHit = heard.outcome != .network && heard.outcome != .miss
         if let setback = setbacks[object], heard.outcome != .miss {
             // The image is available, but the cache may have refused it.
-            if !setback.isRefusal || surroundings.holds(heard.key) { setbacks[object] = nil }
+            if !setback.isRefusal || heldKey(object, heard.user) != nil { setbacks[object] = nil }
         }
         if fetched.removeValue(forKey: object) != nil {
             // A removal would have been processed first: on a miss, the fetch ended while the request waited for it.
@@ -296,8 +298,11 @@ actor Forecaster {
     }
 
     private func left(_ type: CacheType, _ removal: Removal) {
-        let object = type == .disk ? catalogue.object(inFile: removal.key) : catalogue.object(forKey: removal.key)
-        guard let object, !surroundings.holds(catalogue.key(of: object)) else { return }
+        let object =
+            type == .disk
+            ? catalogue.object(inFile: removal.key)
+            : catalogue.object(forKey: EntryOrigin.sharedKey(of: removal.key, user: user.name))
+        guard let object, heldKey(object, user.name) == nil else { return }
         if let left = fetched.removeValue(forKey: object) {
             drop(left.bytes)
             policy.dropped(object)
@@ -327,7 +332,8 @@ actor Forecaster {
             limit: limit, room: room, unused: due, holds: { self.isOutOfQuestion($0) })
         policy.plan(after: access, outlook: outlook, into: &plan)
         for verdict in plan.reconsiderations where verdict.object < catalogue.count {
-            surroundings.reconsider(catalogue.key(of: verdict.object), verdict.isLikely)
+            guard let key = heldKey(verdict.object, user.name) else { continue }
+            surroundings.reconsider(key, verdict.isLikely)
         }
         counts.plans += 1
         counts.proposed += plan.proposals.count
@@ -347,7 +353,12 @@ actor Forecaster {
         {
             return true
         }
-        return !known.fits(capacity, toMemory: prediction.toMemory) || surroundings.holds(catalogue.key(of: object))
+        return !known.fits(capacity, toMemory: prediction.toMemory) || heldKey(object, wanted.user.name) != nil
+    }
+
+    /// Returns the computed key under which an object is cached for a user; `nil` if it is not.
+    private func heldKey(_ object: UInt32, _ user: String?) -> String? {
+        surroundings.heldKey(catalogue.key(of: object), catalogue[object].resource?.cacheKey, user)
     }
 
     private func isUnused(_ fetch: UnusedPrefetches.Fetch) -> Bool { fetched[fetch.object]?.fetch == fetch.number }
@@ -369,7 +380,7 @@ actor Forecaster {
             var options = recipe.options
             options.callbackQueue = .untouch
             options.onProgress = { received.note($0.received) }
-            let task = Task(priority: .utility) { [surroundings, resource, options] in
+            let task = Task(priority: .background) { [surroundings, resource, options] in
                 let result = await surroundings.fetch(resource, options)
                 self.ended(object, result)
             }
@@ -396,7 +407,7 @@ actor Forecaster {
             catalogue[object].partialBytes = 0
             catalogue.set(cost: cost, of: object)
             paid = bytes
-            let isHeld = surroundings.holds(catalogue.key(of: object))
+            let isHeld = heldKey(object, ended.user.name) != nil
             if isHeld {
                 setbacks[object] = nil
             } else {

@@ -24,8 +24,10 @@ struct ForesightSurroundings: Sendable {
         case nobody
     }
 
-    /// Whether a computed key is cached.
-    var holds: @Sendable (_ key: String) -> Bool
+    /// Returns the computed key under which an object is cached for a user; `nil` if it is not.
+    ///
+    /// It is the object's own, or that of an entry which is private to the user. The key of the source is `nil` if it is not known.
+    var heldKey: @Sendable (_ key: String, _ source: String?, _ user: String?) -> String?
     /// The capacity of the tiers.
     var capacity: @Sendable () -> CacheCapacity
     /// The size that a further value may have in memory without an eviction.

@@ -1,3 +1,4 @@
+import HalcyonCache
 import HalcyonPipeline
 import HalcyonPrefetch
 
@@ -11,7 +12,12 @@ extension HalcyonManager {
     public func startPredicting(_ prediction: PrefetchPrediction = PrefetchPrediction()) -> PredictivePrefetcher {
         let (toMemory, cache, forcedExtension) = (prediction.toMemory, cache, defaultOptions.forcedExtension)
         let surroundings = ForesightSurroundings(
-            holds: { [weak cache] in cache?.isCached(forKey: $0, forcedExtension: forcedExtension) ?? true },
+            heldKey: { [weak cache] key, source, user in
+                guard let cache, !cache.isCached(forKey: key, forcedExtension: forcedExtension) else { return key }
+                guard cache.privateEntries.mayExist, let source else { return nil }
+                let own = EntryOrigin.privateKey(computed: key, ofSource: source, for: user ?? "")
+                return cache.isCached(forKey: own, forcedExtension: forcedExtension) ? own : nil
+            },
             capacity: { [weak cache] in
                 CacheCapacity(
                     memory: cache?.memoryStorage.config.limits.cost ?? 0,

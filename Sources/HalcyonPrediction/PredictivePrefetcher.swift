@@ -131,7 +131,7 @@ public final class PredictivePrefetcher: Sendable {
 
     /// Starts a task that waits for a pause, then processes the pending events and plans.
     private func waitForPause() {
-        let task = Task.detached(priority: .utility) { [weak self, clock] in
+        let task = Task.detached(priority: .background) { [weak self, clock] in
             while let span = self?.timeToWait() {
                 if span <= 0 {
                     await self?.plan()

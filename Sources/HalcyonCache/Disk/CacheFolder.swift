@@ -1,8 +1,8 @@
 import Foundation
 
-/// A step of an operation on the disk. Tests can end the process, or make the operation fail, at each step.
+/// A step of an operation on the disk. Tests can end the process at each step, and make the operation fail at each but `measuring`.
 package enum DiskStep: String, CaseIterable, Sendable {
-    case opening, writing, renaming, renamed, removing, removed, indexing, indexed
+    case opening, writing, renaming, renamed, removing, removed, indexing, indexed, measuring
 }
 
 /// The files of a disk storage. Reads, lists and removes them, and writes each atomically.

@@ -276,37 +276,37 @@ package final class DiskOwner: Sendable {
     private func request(
         _ operation: Plan.Operation, _ job: Job, waiting semaphore: DispatchSemaphore? = nil
     ) -> Plan.Ticket {
-        let (ticket, todo) = state.withLock { state -> (Plan.Ticket, Todo) in
+        let (ticket, effects) = state.withLock { state -> (Plan.Ticket, Effects) in
             state.last += 1
             let ticket = state.last
             state.jobs[ticket] = job
             if let semaphore { state.waiting[ticket] = semaphore }
             let event = Plan.Event.request(ticket, operation, isPrepared: job.prepare == nil)
-            return (ticket, self.todo(for: event, &state))
+            return (ticket, self.effects(for: event, &state))
         }
-        carryOut(todo, on: job.isSynchronous ? .callerOf(ticket) : .caller)
+        carryOut(effects, on: job.isSynchronous ? .callerOf(ticket) : .caller)
         return ticket
     }
 
     /// The effects of an event. The jobs of completed operations have been removed from the state.
-    private struct Todo {
+    private struct Effects {
         var ready: [(ticket: Plan.Ticket, isWriter: Bool)] = []
         var completions: [(ticket: Plan.Ticket, ending: Plan.Ending?, complete: @Sendable (Plan.Ending?) -> Void)] = []
         var isClosed = false
     }
 
-    private func todo(for event: Plan.Event, _ state: inout State) -> Todo {
-        var todo = Todo()
+    private func effects(for event: Plan.Event, _ state: inout State) -> Effects {
+        var effects = Effects()
         for action in state.plan.handle(event) {
             switch action {
             case .ready(let ticket):
                 // A synchronous reader finds its work itself.
                 guard let job = state.jobs[ticket], !job.isSynchronous else { continue }
                 if !job.isWriter {
-                    todo.ready.append((ticket, false))
+                    effects.ready.append((ticket, false))
                 } else if state.writerCount < Self.writerLimit {
                     state.writerCount += 1
-                    todo.ready.append((ticket, true))
+                    effects.ready.append((ticket, true))
                 } else {
                     state.queued.append(ticket)
                 }
@@ -314,29 +314,29 @@ package final class DiskOwner: Sendable {
             case .complete(let ticket, let ending):
                 state.waiting[ticket] = nil
                 guard let job = state.jobs.removeValue(forKey: ticket) else { continue }
-                todo.completions.append((ticket, ending, job.complete))
+                effects.completions.append((ticket, ending, job.complete))
             case .refuse(let ticket):
                 state.waiting[ticket] = nil
                 guard let job = state.jobs.removeValue(forKey: ticket) else { continue }
-                todo.completions.append((ticket, nil, job.complete))
-            case .closed: todo.isClosed = true
+                effects.completions.append((ticket, nil, job.complete))
+            case .closed: effects.isClosed = true
             }
         }
         for semaphore in state.waiting.values { semaphore.signal() }
-        return todo
+        return effects
     }
 
     private func take(_ event: Plan.Event, on place: Place) {
-        carryOut(state.withLock { self.todo(for: event, &$0) }, on: place)
+        carryOut(state.withLock { self.effects(for: event, &$0) }, on: place)
     }
 
-    private func carryOut(_ todo: Todo, on place: Place) {
-        var rest = todo
+    private func carryOut(_ effects: Effects, on place: Place) {
+        var rest = effects
         while true {
             for (ticket, isWriter) in rest.ready { queue.async { [self] in work(ticket, isWriter) } }
             if rest.isClosed { queue.async { [self] in finishClosing() } }
             let completions = rest.completions
-            rest = Todo()
+            rest = Effects()
             for one in completions {
                 guard place == .queue || place == .callerOf(one.ticket) || one.ending == nil else {
                     queue.async { [self] in
@@ -346,7 +346,7 @@ package final class DiskOwner: Sendable {
                     continue
                 }
                 one.complete(one.ending)
-                let next = state.withLock { self.todo(for: .delivered(one.ticket), &$0) }
+                let next = state.withLock { self.effects(for: .delivered(one.ticket), &$0) }
                 rest.ready += next.ready
                 rest.completions += next.completions
                 rest.isClosed = rest.isClosed || next.isClosed

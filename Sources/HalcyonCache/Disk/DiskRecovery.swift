@@ -110,6 +110,7 @@ extension FileStore {
             damagedCount: found?.damaged.count ?? 0,
             isIndexRebuilt: rows.isEmpty && found?.residents.isEmpty == false, isListed: found != nil)
         opening.withLock { $0 = description }
+        onListing?(found?.residents.contains { $0.origin.isPrivate || $0.origin.isUnknown } ?? true)
         scheduleFlush()
         return removals
     }
@@ -124,7 +125,10 @@ extension FileStore {
         waitUntilListed()
         noticeLoss()
         let (residents, isUnlisted) = state.withLock { state in (state.sizes, state.listing == .failed) }
-        let differing = residents.filter { folder.status($0.name)?.size != $0.size }.map(\.name)
+        let differing = residents.filter { resident in
+            try? folder.onStep(.measuring)
+            return folder.status(resident.name)?.size != resident.size
+        }.map(\.name)
         return change(
             having: {
                 (

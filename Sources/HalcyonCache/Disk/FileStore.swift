@@ -20,6 +20,7 @@ package final class FileStore: Sendable {
     let clock: any CacheClock
     let flushDelay: Duration
     let onRemoval: (@Sendable ([Removal]) -> Void)?
+    let onListing: (@Sendable (_ mayHavePrivateEntries: Bool) -> Void)?
     /// The index database. It is `nil` until the next flush if it could not be opened or failed.
     let database = Mutex<IndexDatabase?>(nil)
     /// The lock on the folder; `nil` once the storage is closed.
@@ -39,6 +40,7 @@ package final class FileStore: Sendable {
     /// - Parameters:
     ///   - patience: the maximum time to wait for another storage that uses the folder.
     ///   - beforeListing: called on the background queue before the listing; a test may wait there.
+    ///   - onListing: called after each listing, with whether it has found entries that can be private to a user.
     /// - Throws: ``CacheError``.
     init(
         config: DiskStorageConfig, policy: ConfiguredPolicy, seed: UInt64, clock: any CacheClock,
@@ -46,6 +48,7 @@ package final class FileStore: Sendable {
         patience: Duration = .seconds(1), flushDelay: Duration = .seconds(1),
         onStep: @escaping @Sendable (DiskStep) throws -> Void = { _ in },
         beforeListing: @escaping @Sendable () throws -> Void = {},
+        onListing: (@Sendable (_ mayHavePrivateEntries: Bool) -> Void)? = nil,
         onRemoval: (@Sendable ([Removal]) -> Void)? = nil
     ) throws {
         let start = clock.now
@@ -57,6 +60,7 @@ package final class FileStore: Sendable {
         self.clock = clock
         self.flushDelay = flushDelay
         self.onRemoval = onRemoval
+        self.onListing = onListing
         state = Mutex(
             DiskEntryIndex(
                 config: config,
@@ -438,6 +442,7 @@ package final class FileStore: Sendable {
             }
             let missing = state.withLock { $0.sizes }.map(\.name).filter { isMissing || folder.status($0) == nil }
             let files = isMissing ? (failure == nil ? try? list() : []) : nil
+            if isMissing, files?.isEmpty != true { onListing?(true) }
             let (lost, evicted) = state.withLock { state -> ([Removal], [Removal]) in
                 for name in missing { state.correct(name, nil) }
                 let lost = state.takeRemovals()

@@ -13,7 +13,6 @@ import Synchronization
 /// bytes that it describes. Without a disk there are no notes.
 ///
 /// Notes are read and written in operations on the cache's disk, whose threads may wait while the storage is opened.
-/// A look-up must wait for that: a note can state that an entry is private.
 package final class EntryNotes: Sendable {
     private let disk: DiskOwner
     private let clock: any CacheClock

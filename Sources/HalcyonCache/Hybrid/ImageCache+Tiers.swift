@@ -56,7 +56,7 @@ extension ImageCache {
         hub.send(.store(key: computed, categories: options.context.categories))
         var options = options
         options.context.isPrefetch = options.isPrefetch
-        options.context.origin = EntryOrigin(key: key)
+        options.context.origin = origin(of: key)
         // The memory storage counts the requests that it stores.
         options.context.requestNumber = memoryStorage.nextRequest(counting: !toMemory && !options.isPrefetch)
         guard toDisk else {
@@ -145,6 +145,13 @@ extension ImageCache {
         hub.lookedUp(computed, .disk, options.context.categories)
         record(computed, cost: value.cacheCost, options, prefetches.use(computed) ? .prefetched : .disk)
         return .disk(value)
+    }
+
+    /// Returns the origin of an entry that is about to be stored.
+    private func origin(of key: String) -> EntryOrigin {
+        let origin = EntryOrigin(key: key)
+        if origin.isPrivate { privateEntries.stored() }
+        return origin
     }
 
     /// Keeps a value in memory that was loaded, and was not on disk before.
@@ -270,7 +277,7 @@ extension ImageCache {
     ) {
         hub.send(.store(key: key, categories: options.context.categories))
         var options = options
-        options.context.origin = EntryOrigin(key: key)
+        options.context.origin = origin(of: key)
         disk.store(options.forcedExtension == nil ? .store(key) : .change(key)) {
             guard let data = bytes() else { throw CacheError.cannotSerialize(key: key) }
             return data

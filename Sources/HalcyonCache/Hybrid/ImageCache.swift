@@ -37,6 +37,8 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
     package let observation: ObserverSlot
     package let clock: any CacheClock
     let prefetches: PrefetchMarks
+    /// Whether there are entries that are private to a user.
+    package let privateEntries: PrivateEntries
     /// The subscriptions to triggers. They end with the cache.
     let subscriptions = Mutex<[TriggerSubscription]>([])
 
@@ -63,7 +65,8 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
         recorder: (any AccessRecorder)? = nil, triggers: [any CacheTrigger] = CacheTriggers.standard
     ) {
         let (hub, users, prefetches) = (CacheEventHub(recorder: recorder), UserNumbers(), PrefetchMarks())
-        (self.hub, self.prefetches) = (hub, prefetches)
+        let privateEntries = PrivateEntries()
+        (self.hub, self.prefetches, self.privateEntries) = (hub, prefetches, privateEntries)
         observation = ObserverSlot(hub)
         self.serializer = serializer
         self.clock = clock
@@ -75,14 +78,21 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
             })
         core = memoryStorage.core
         self.disk = DiskOwner(clock: clock) { patience in
-            try DiskStorage(
-                files: FileStore(
-                    config: disk, policy: diskPolicy, seed: seed, clock: clock, users: users, prefetches: true,
-                    patience: patience,
-                    onRemoval: { removals in
-                        prefetches.removed(.disk, removals)
-                        hub.removed(.disk, removals)
-                    }))
+            privateEntries.opens()
+            do {
+                return try DiskStorage(
+                    files: FileStore(
+                        config: disk, policy: diskPolicy, seed: seed, clock: clock, users: users, prefetches: true,
+                        patience: patience, onListing: { privateEntries.listed(hasAny: $0) },
+                        onRemoval: { removals in
+                            prefetches.removed(.disk, removals)
+                            hub.removed(.disk, removals)
+                        }))
+            } catch {
+                // Nothing can be found on it.
+                privateEntries.listed(hasAny: false)
+                throw error
+            }
         } onFailure: { error in
             hub.send(.failure("\(error)"), isNotable: true)
         }

@@ -38,6 +38,12 @@ package struct EntryOrigin: Sendable, Equatable {
     /// The fingerprint of the owner; ``Fingerprints/unknown`` for an entry of all users.
     var owner = Fingerprints.unknown
 
+    /// Whether the entry is private to its owner.
+    var isPrivate: Bool { owner != Fingerprints.unknown }
+
+    /// Whether nothing is known, as of a file whose row was lost.
+    var isUnknown: Bool { source == Fingerprints.unknown }
+
     /// The origin of an entry whose source is not known.
     static let unknown = EntryOrigin(source: Fingerprints.unknown, owner: Fingerprints.unknown)
 
@@ -50,8 +56,20 @@ package struct EntryOrigin: Sendable, Equatable {
         self.owner = owner.map { Fingerprints.fingerprint(String($0)) } ?? Fingerprints.unknown
     }
 
-    /// Returns the key of the entry that is private to a user.
+    /// Returns the key of the entry that is private to a user, or with an empty name to all loads without a user.
     package static func privateKey(_ key: String, of user: String) -> String { key + mark + user }
+
+    /// Returns the computed key of the entry that is private to a user, beside that of the shared entry.
+    package static func privateKey(computed: String, ofSource source: String, for user: String) -> String {
+        computed.hasPrefix(source) ? source + mark + user + computed.dropFirst(source.count) : computed
+    }
+
+    /// Returns the computed key of the shared entry for that of an entry which may be private to a user. O(length).
+    package static func sharedKey(of computed: String, user: String?) -> String {
+        guard computed.utf8.contains(0x1F), let place = computed.range(of: mark + (user ?? ""), options: .backwards)
+        else { return computed }
+        return computed.replacingCharacters(in: place, with: "")
+    }
 
     /// Whether a computed key is a source's, or that of one of its variants, whoever owns it. A source whose key is the other's with
     /// `@` and more behind it cannot be told from a variant.
@@ -70,6 +88,30 @@ package struct EntryOrigin: Sendable, Equatable {
     private static func parts(_ key: String) -> (source: Substring, owner: Substring?) {
         guard let place = key.range(of: mark, options: .backwards) else { return (key[...], nil) }
         return (key[..<place.lowerBound], key[place.upperBound...])
+    }
+}
+
+/// Whether a cache can have entries that are private to a user. Where it has none, a look-up asks for the shared entry alone.
+package final class PrivateEntries: Sendable {
+    private enum Knowledge: UInt8, AtomicRepresentable { case notListed, none, some }
+
+    private let knowledge = Atomic(Knowledge.notListed)
+
+    /// Whether there can be any: one was stored, a file on disk is one or of unknown origin, or the folder was not listed yet.
+    package var mayExist: Bool { knowledge.load(ordering: .acquiring) != .none }
+
+    /// Notes that a private entry is about to be stored.
+    func stored() { knowledge.store(.some, ordering: .releasing) }
+
+    /// Notes that a disk is about to be opened, and then listed.
+    func opens() {
+        _ = knowledge.compareExchange(expected: .none, desired: .notListed, ordering: .acquiringAndReleasing)
+    }
+
+    /// Notes whether any can be on disk.
+    func listed(hasAny: Bool) {
+        if hasAny { return stored() }
+        _ = knowledge.compareExchange(expected: .notListed, desired: .none, ordering: .acquiringAndReleasing)
     }
 }
 

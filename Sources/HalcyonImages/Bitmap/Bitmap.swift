@@ -21,8 +21,6 @@ public struct Bitmap: Sendable {
     public let isOpaque: Bool
     /// The file that the picture comes from; `nil` for none. Serializers choose the format on disk by it.
     public var provenance: Provenance?
-    /// Whether a manager must not return the image to other users than the one whose load it answers.
-    package var isPrivate = false
 
     /// The properties of the file that a picture comes from.
     public struct Provenance: Sendable, Hashable {

@@ -14,7 +14,8 @@ public struct DownloadOptions: Sendable {
     public var redirectHandler: (any ImageDownloadRedirectHandler)?
     /// Whether a redirect from https to http is followed; `nil`, the default, leaves it to the downloader.
     public var allowsInsecureRedirects: Bool?
-    /// The queue of the processor. Of loads that share a processor, the first one's is used.
+    /// The queue of the processor. Of loads that share a processor, that of the load whose priority was
+    /// the highest when it joined is used.
     public var processingQueue = Self.processing
     /// The queue of ``onProgress``, and of the completion of ``ImageDownloader/download(_:processor:options:completionHandler:)``.
     public var callbackQueue = CallbackQueue.mainCurrentOrAsync
@@ -77,6 +78,8 @@ public struct DownloadResult<Value: Sendable>: Sendable {
     public var redirects: Int
     /// The freshness of the data, as the server stated it.
     public var freshness: Freshness
+    /// Whose response it is, if it is private to a user.
+    package var owner = ResponseOwner()
 }
 
 /// Changes requests before they are sent, as to add a header field. Loads share a transfer if the changed requests are the same.

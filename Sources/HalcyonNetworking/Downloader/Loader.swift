@@ -1,5 +1,6 @@
 import Foundation
 import HalcyonSupport
+import Synchronization
 
 /// Loads one request: follows redirects, answers challenges, resumes interrupted bodies, and accepts or refuses the answer.
 package struct Loader: Sendable {
@@ -234,6 +235,8 @@ package final class LoadedBody: Sendable {
     package let metrics: TransferMetrics
     package let redirects: Int
     package let freshness: Freshness
+    /// Whose response it is, if it is private to a user.
+    package let owner = ResponseOwner()
 
     package init(data: Data, head: ResponseHead, metrics: TransferMetrics, redirects: Int, freshness: Freshness) {
         self.data = data
@@ -291,5 +294,20 @@ extension DownloadResult {
         self.init(
             value: value, originalData: body.data, response: body.head, metrics: body.metrics,
             redirects: body.redirects, freshness: body.freshness)
+        owner = body.owner
+    }
+}
+
+/// The user to whom a private response belongs, of all whose loads share its transfer.
+package final class ResponseOwner: Sendable {
+    private let user = Mutex<String??>(nil)
+
+    /// Returns whether the response belongs to a user: to that of the first load that asks.
+    package func belongs(to user: String?) -> Bool {
+        self.user.withLock { owner in
+            if let owner { return owner == user }
+            owner = .some(user)
+            return true
+        }
     }
 }

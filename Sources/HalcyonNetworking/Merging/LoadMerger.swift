@@ -87,7 +87,8 @@ package final class LoadMerger<Key: Hashable & Sendable, Body: Sendable>: Sendab
         let load: Load
         let control: TransferControl
         var task: Task<Void, Never>?
-        var jobs: [ProcessorKey: Job] = [:]
+        /// For each processor the job of the waiter whose priority was the highest when it joined.
+        var jobs: [ProcessorKey: (job: Job, priority: TransferPriority)] = [:]
         var listeners: [State.Token: Listener] = [:]
         var loaded: Result<Body, any Error>?
         var outcomes: [ProcessorKey: any LoadOutcomeOfAnyKind] = [:]
@@ -124,23 +125,29 @@ package final class LoadMerger<Key: Hashable & Sendable, Body: Sendable>: Sendab
     /// - Parameters:
     ///   - alias: a name besides the key, for ``cancelAll(where:orAlias:)``.
     ///   - load: makes the load if this is the first waiter of the key. It is called in the lock and must not call code of a user.
-    ///   - job: makes the processor's work if it is the first of its kind for the load, under the same rule.
+    ///   - job: makes the processor's work if it is the first of its kind for the load, or has a higher priority than the earlier
+    ///     ones; under the same rule.
     package func join(
         _ token: State.Token, _ key: Key, _ priority: TransferPriority, _ processor: ProcessorKey,
         alias: String? = nil, _ callbacks: Callbacks, load: () -> Load, job: () -> Job
     ) {
+        // Destroyed after the lock, since it may hold the last reference to a user's processor.
+        var replaced: Job?
         take { core in
             guard let joined = core.merging.join(token, key, processor, priority) else { return [] }
             let id = joined.transfer
             if case .start? = joined.actions.first {
                 core.runs[id] = Run(load: load(), control: TransferControl(priority: priority))
             }
-            if joined.isNewProcessor { core.runs[id]?.jobs[processor] = job() }
+            if joined.isNewProcessor || core.runs[id]?.jobs[processor].map({ $0.priority < priority }) == true {
+                replaced = core.runs[id]?.jobs.updateValue((job(), priority), forKey: processor)?.job
+            }
             let listener = callbacks.listener
             if let listener { core.runs[id]?.listeners[token] = listener }
             core.waiters[token] = Waiter(callbacks: callbacks, alias: alias, listensTo: listener == nil ? nil : id)
             return joined.actions
         }
+        withExtendedLifetime(replaced) {}
     }
 
     /// Removes a waiter, if it is there.
@@ -247,7 +254,7 @@ package final class LoadMerger<Key: Hashable & Sendable, Body: Sendable>: Sendab
     }
 
     private func process(_ id: State.TransferID, _ processor: ProcessorKey) {
-        guard let job = core.withLock({ $0.runs[id]?.jobs[processor] }) else { return }
+        guard let job = core.withLock({ $0.runs[id]?.jobs[processor]?.job }) else { return }
         CallbackLane(job.queue, isOrdered: false).execute { [self] in
             // The run is gone if no waiter is left.
             guard case .success(let body)? = core.withLock({ $0.runs[id]?.loaded }) else { return }

@@ -4,7 +4,8 @@ import HalcyonSupport
 import Synchronization
 
 /// Bounds how many loads decode and process pictures at the same time, and with them the memory that this takes. No thread waits:
-/// work that has no turn yet is queued, by priority and then in the order of the calls.
+/// work that has no turn yet is queued, by priority and then in the order of the calls. Work of the priority `.veryLow` leaves one
+/// turn to all other, unless there is only one.
 ///
 /// A processor has a turn while it runs, so it must not wait for another load of a manager with the same limiter.
 public final class DecodeLimiter: Sendable {
@@ -16,7 +17,19 @@ public final class DecodeLimiter: Sendable {
 
     private struct State {
         var running = 0
+        /// Those of the priority `.veryLow` among them.
+        var predicted = 0
         var waiting: [TransferPriority: [@Sendable () -> Void]] = [:]
+
+        mutating func enter(_ priority: TransferPriority) {
+            running += 1
+            if priority == .veryLow { predicted += 1 }
+        }
+
+        mutating func leave(_ priority: TransferPriority) {
+            running -= 1
+            if priority == .veryLow { predicted -= 1 }
+        }
     }
 
     /// How many work at the same time.
@@ -38,7 +51,7 @@ public final class DecodeLimiter: Sendable {
         _ priority: TransferPriority, _ work: @Sendable () async throws -> Value
     ) async throws -> Value {
         await withCheckedContinuation { continuation in begin(priority) { continuation.resume() } }
-        defer { end() }
+        defer { end(priority) }
         try Task.checkCancellation()
         return try await work()
     }
@@ -48,7 +61,7 @@ public final class DecodeLimiter: Sendable {
         .custom { [self] block in
             begin(priority) { [self] in
                 base.later.execute { [self] in
-                    defer { end() }
+                    defer { end(priority) }
                     block()
                 }
             }
@@ -58,8 +71,8 @@ public final class DecodeLimiter: Sendable {
     /// Calls `start` when there is a turn: at once on this thread, or on the thread that ends one.
     private func begin(_ priority: TransferPriority, _ start: @escaping @Sendable () -> Void) {
         let isFree = state.withLock { state in
-            guard state.running == limit else {
-                state.running += 1
+            if hasTurn(priority, state) {
+                state.enter(priority)
                 return true
             }
             state.waiting[priority, default: []].append(start)
@@ -68,16 +81,21 @@ public final class DecodeLimiter: Sendable {
         if isFree { start() }
     }
 
-    /// Gives the turn to the first of the highest priority that wait.
-    private func end() {
+    /// Ends a turn, and gives it to the first of the highest priority that may have one.
+    private func end(_ priority: TransferPriority) {
         let next = state.withLock { state -> (@Sendable () -> Void)? in
-            guard let priority = state.waiting.filter({ !$0.value.isEmpty }).keys.max() else {
-                state.running -= 1
-                return nil
-            }
-            return state.waiting[priority]?.removeFirst()
+            state.leave(priority)
+            let waiting = state.waiting.filter { !$0.value.isEmpty }.keys
+            guard let next = waiting.filter({ hasTurn($0, state) }).max() else { return nil }
+            state.enter(next)
+            return state.waiting[next]?.removeFirst()
         }
         next?()
+    }
+
+    /// Whether there is a turn. Predicted loads, whose queue may be starved, leave one to all others.
+    private func hasTurn(_ priority: TransferPriority, _ state: borrowing State) -> Bool {
+        state.running < limit && (priority != .veryLow || state.predicted < max(1, limit - 1))
     }
 }
 

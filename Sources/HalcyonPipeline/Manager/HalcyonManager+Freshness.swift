@@ -7,23 +7,13 @@ import HalcyonNetworking
 /// What a server says of cached bytes: how long they may be used and how to revalidate them, with a digest of the bytes.
 struct FreshnessRecord: Codable, Sendable {
     var freshness: Freshness
-    /// Whether the bytes are the response to a load without a user, and private to whom it was for: no user may see them.
-    private(set) var isPrivate: Bool
     /// The SHA-256 of the bytes on disk.
     private let digest: Data
 
     /// Creates a record of some bytes. O(bytes).
-    init(_ freshness: Freshness, of bytes: Data, isPrivate: Bool = false) {
+    init(_ freshness: Freshness, of bytes: Data) {
         self.freshness = freshness
-        self.isPrivate = isPrivate
         digest = Data(SHA256.hash(data: bytes))
-    }
-
-    init(from decoder: any Decoder) throws {
-        let container = try decoder.container(keyedBy: CodingKeys.self)
-        freshness = try container.decode(Freshness.self, forKey: .freshness)
-        isPrivate = try container.decodeIfPresent(Bool.self, forKey: .isPrivate) ?? false
-        digest = try container.decode(Data.self, forKey: .digest)
     }
 
     /// Whether it describes these bytes. O(bytes).
@@ -51,17 +41,17 @@ extension HalcyonManager {
 
     /// Looks an image up, as far as it may be used. An image that may be used while it is revalidated is revalidated later.
     func lookUpFresh(_ load: ImageLoad) async -> CacheAnswer {
-        let record = await record(of: load)
         guard let policy = load.options.freshness, policy.honoursServer, load.source.url != nil else {
-            return await lookUp(load, record).map(CacheAnswer.found) ?? .missing
+            return await lookUp(load).map(CacheAnswer.found) ?? .missing
         }
+        let record = await record(of: load)
         let decision = policy.decision(for: record?.freshness, at: seconds(load))
         if decision == .revalidate, !load.options.onlyFromCache {
-            if await isThere(load), load.maySee(record) { return .stale(record, policy) }
+            if await isThere(load) { return .stale(record, policy) }
             _ = load.options.cache.missed(load.computedKey, load.cacheOptions)
             return .missing
         }
-        guard let found = await lookUp(load, record) else { return .missing }
+        guard let found = await lookUp(load) else { return .missing }
         if decision == .useAndRevalidate, let record, !load.options.onlyFromCache { renewLater(load, record) }
         return .found(found)
     }
@@ -80,8 +70,7 @@ extension HalcyonManager {
                     url, record.freshness, processor: processor(load), options: limited(load.options).download)
             }
             switch answer {
-            case .modified(let new):
-                return await result(load, new.value, new.originalData, new.freshness)
+            case .modified(let new): return await result(load, try await own(new, url, load, task))
             case .notModified(let freshness):
                 // It may have been removed meanwhile.
                 guard let found = await confirmed(load, record, freshness) else { return try await loaded(load, task) }
@@ -89,7 +78,7 @@ extension HalcyonManager {
             }
         } catch  where !error.isCancellation {
             guard policy.mayServeAfterError(record?.freshness, at: seconds(load)),
-                let found = await lookUp(load, record)
+                let found = await lookUp(load)
             else { throw error }
             return found
         }
@@ -98,7 +87,6 @@ extension HalcyonManager {
     /// Returns whether a cached original may be used without asking its server, and its record, which may be of other bytes.
     func freshnessOfOriginal(_ load: ImageLoad) async -> (isUsable: Bool, noted: FreshnessRecord?) {
         let record = await record(load.options.originalCache, load.key)
-        guard load.maySee(record) else { return (false, record) }
         guard let policy = load.options.freshness, policy.honoursServer, load.source.url != nil else {
             return (true, record)
         }
@@ -135,7 +123,7 @@ extension HalcyonManager {
         var extended = load
         extended.options.memoryCacheAccessExtendingExpiration = .restarting(load.options.memoryCacheExpiration)
         extended.options.diskCacheAccessExtendingExpiration = .restarting(load.options.diskCacheExpiration)
-        guard let found = await lookUp(extended, record) else { return nil }
+        guard let found = await lookUp(extended) else { return nil }
         await confirm(load, record, freshness, extendsDisk: found.cacheType == .memory)
         return found
     }
@@ -184,7 +172,7 @@ extension HalcyonManager {
         }
         switch answer {
         case .modified(let new):
-            _ = await result(load, new.value, new.originalData, new.freshness)
+            _ = await result(load, try await own(new, url, load, nil))
             return true
         case .notModified(let freshness):
             await confirm(load, record, freshness, extendsDisk: true)

@@ -10,7 +10,7 @@ package struct ImageLoad: Sendable {
     let originalSource: Source
     package var options: LoadOptions
     package var context: AccessContext
-    /// The user whose private entry is meant; `nil` for the entry that all users share.
+    /// The user whose private entry is meant, empty for loads without a user; `nil` for the entry that all users share.
     var owner: String?
     /// Whether it is a prefetch: no access, and not recorded in the log.
     package var isPrefetch = false
@@ -43,17 +43,14 @@ package struct ImageLoad: Sendable {
     /// Whether the image is made of the original, and not the original itself.
     package var isVariant: Bool { !options.processor.identifier.isEmpty }
 
-    /// The load of the user's private entry, then that of the shared one.
-    var views: [ImageLoad] {
-        guard let user = context.user else { return [self] }
+    /// The load of the entry that is private to the user, or to loads without a user; `nil` if no entry is private.
+    var ofPrivateEntry: ImageLoad? {
+        guard options.cache.privateEntries.mayExist || isVariant && options.originalCache.privateEntries.mayExist else {
+            return nil
+        }
         var mine = self
-        mine.owner = user
-        return [mine, self]
-    }
-
-    /// Whether the load's user may see an entry of which this is known.
-    func maySee(_ record: FreshnessRecord?) -> Bool {
-        owner == context.user || context.user == nil || record?.isPrivate != true
+        mine.owner = context.user ?? ""
+        return mine
     }
 
     /// The options of the cache.
@@ -84,11 +81,6 @@ package struct ImageLoad: Sendable {
         if let serializer = options.serializer { return serializer }
         guard options.cacheOriginalImage, !isVariant, options.cache.serializer.readsImageFiles else { return nil }
         return BitmapSerializer(prefersOriginal: true)
-    }
-
-    /// The serializer that reads an entry of which this is known, if not the cache's.
-    func serializer(_ record: FreshnessRecord?) -> (any CacheSerializer<Bitmap>)? {
-        record?.isPrivate == true ? PrivateSerializer(serializer ?? options.cache.serializer) : serializer
     }
 }
 
@@ -130,19 +122,25 @@ extension HalcyonManager {
     func image(_ load: ImageLoad, _ task: DownloadTask?) async throws -> ImageResult {
         if load.options.forceRefresh { return try await loaded(load, task) }
         let view = await view(of: load)
-        switch await lookUpFresh(view) {
-        case .found(let result): return result
-        case .stale(let record, let policy): return try await renewed(view, record, policy, task)
-        case .missing: break
-        }
-        if let made = try await madeOfOriginal(view) { return made }
+        if let found = try await fromCache(view, task) { return found }
+        // The private entry cannot be read.
+        if view.owner != nil, let found = try await fromCache(load, task) { return found }
         if load.options.onlyFromCache { throw ManagerError.notCached(key: load.computedKey) }
         return try await loaded(load, task)
     }
 
-    /// Returns the load of the user's private entry if there is one, of it or its original, else of the shared entry.
+    /// Returns the image that the cache has, or that is made of an original that it has; revalidated where that is due.
+    private func fromCache(_ load: ImageLoad, _ task: DownloadTask?) async throws -> ImageResult? {
+        switch await lookUpFresh(load) {
+        case .found(let result): result
+        case .stale(let record, let policy): try await renewed(load, record, policy, task)
+        case .missing: try await madeOfOriginal(load)
+        }
+    }
+
+    /// Returns the load of the private entry if there is one, or its original, else of the shared entry.
     func view(of load: ImageLoad) async -> ImageLoad {
-        guard let mine = load.views.first, mine.owner != nil else { return load }
+        guard let mine = load.ofPrivateEntry else { return load }
         let (options, originals) = (load.options, load.options.originalCache)
         if await options.cache.isThere(mine.computedKey, forcedExtension: options.forcedExtension).cached {
             return mine
@@ -153,8 +151,8 @@ extension HalcyonManager {
 
     /// Returns the image that the cache has, looked up as an access. A file that cannot be read counts as none: the cache has
     /// reported it.
-    func lookUp(_ load: ImageLoad, _ record: FreshnessRecord?) async -> ImageResult? {
-        guard let found = try? await cached(load, record), let image = found.image else { return nil }
+    func lookUp(_ load: ImageLoad) async -> ImageResult? {
+        guard let found = try? await cached(load), let image = found.image else { return nil }
         return ImageResult(
             image: image, cacheType: found.cacheType, source: load.source, originalSource: load.originalSource,
             originalData: await originalData(load))
@@ -162,19 +160,18 @@ extension HalcyonManager {
 
     /// Looks an image up. Look-ups on disk take turns, and those of one file at the same time are one: the others find in memory
     /// what the first has promoted, or get its picture.
-    private func cached(_ load: ImageLoad, _ record: FreshnessRecord?) async throws -> ImageCacheResult<Bitmap> {
+    private func cached(_ load: ImageLoad) async throws -> ImageCacheResult<Bitmap> {
         let (cache, options) = (load.options.cache, load.cacheOptions)
         let computed = load.computedKey
         // A miss is counted by the look-up that follows it.
         func inMemory() -> Bitmap? {
-            let image = cache.fromMemory(
+            cache.fromMemory(
                 computed, options.memoryCacheAccessExtendingExpiration, categories: options.context.categories,
                 user: options.context.user, kind: .probe)
-            return image?.isPrivate == true && load.owner != load.context.user ? nil : image
         }
         if let image = inMemory() { return .memory(image) }
-        if options.fromMemoryCacheOrRefresh || !load.maySee(record) { return cache.missed(computed, options) }
-        let serializer = load.serializer(record)
+        if options.fromMemoryCacheOrRefresh { return cache.missed(computed, options) }
+        let serializer = load.serializer
         let look = { @Sendable [self] in
             try await decodeLimiter.run(load.options.priority) {
                 try await cache.image(forKey: load.key, serializer: serializer, options: options)
@@ -204,7 +201,7 @@ extension HalcyonManager {
         let (variant, isFirst) = try await variants.value(of: key) { [self] in try await makeVariant(load) }
         switch variant {
         case .none: return nil
-        case .cached: return await lookUp(load, record(of: load))
+        case .cached: return await lookUp(load)
         case .made(let made, let bytes, let freshness):
             if !isFirst { await keep(made, original: nil, freshness, load) }
             return ImageResult(
@@ -234,9 +231,7 @@ extension HalcyonManager {
                     // A record of other bytes does not hold for these.
                     let isKnown = bytes.map { record?.isOf($0) == true } == true
                     let item = try serializer.input(original)
-                    var image = try observed.decoding { try processor.process(item, decoder: decoder) }
-                    image.isPrivate = isKnown && record?.isPrivate == true
-                    if case .image(let picture) = original, picture.isPrivate { image.isPrivate = true }
+                    let image = try observed.decoding { try processor.process(item, decoder: decoder) }
                     return (image, isKnown ? record?.freshness : nil)
                 })
         } catch {
@@ -299,20 +294,29 @@ extension HalcyonManager {
             if downloader.configuration.isNetworkConstrained(), let other = load.options.lowDataSource {
                 return try await lowData(load, other, task)
             }
-            let options = limited(load.options).download
-            var result = try await load.options.observed.transferring {
-                try await downloader.download(url, processor(load), options, task)
+            let result = try await load.options.observed.transferring {
+                try await downloader.download(url, processor(load), limited(load.options).download, task)
             }
-            if result.freshness.isPrivate, !result.value.belongs(to: load.context.user) {
-                // The transfer was another user's, and its response may be, too.
-                var own = options
-                own.mergePartition = load.context.user ?? ""
-                result = try await load.options.observed.transferring {
-                    try await downloader.download(url, processor(load), own, task)
-                }
-            }
-            return await self.result(load, result.value, result.originalData, result.freshness)
+            return await self.result(load, try await own(result, url, load, task))
         }
+    }
+
+    /// Returns a response that the load's user may see: this one, unless it is private and that of another user's load, which has
+    /// shared the transfer.
+    func own(
+        _ response: DownloadResult<MadeImage>, _ url: URL, _ load: ImageLoad, _ task: DownloadTask?
+    ) async throws -> DownloadResult<MadeImage> {
+        guard response.freshness.isPrivate, !response.owner.belongs(to: load.context.user) else { return response }
+        var options = limited(load.options).download
+        options.mergePartition = load.context.user ?? ""
+        return try await load.options.observed.transferring {
+            try await load.options.downloader.download(url, processor(load), options, task)
+        }
+    }
+
+    /// Keeps a downloaded image, and returns the result.
+    func result(_ load: ImageLoad, _ response: DownloadResult<MadeImage>) async -> ImageResult {
+        await result(load, response.value, response.originalData, response.freshness)
     }
 
     /// Returns the processor of the downloader, which works once for all loads that want the same.
@@ -333,7 +337,9 @@ extension HalcyonManager {
     }
 
     /// Keeps a loaded image, and returns the result.
-    func result(_ load: ImageLoad, _ made: MadeImage, _ data: Data, _ freshness: Freshness?) async -> ImageResult {
+    private func result(
+        _ load: ImageLoad, _ made: MadeImage, _ data: Data, _ freshness: Freshness?
+    ) async -> ImageResult {
         await keep(made, original: data, freshness, load)
         return ImageResult(
             image: made.image, cacheType: .none, source: load.source, originalSource: load.originalSource,
@@ -347,128 +353,11 @@ extension HalcyonManager {
         (low.context, low.isPrefetch, low.keepsInMemory) = (load.context, load.isPrefetch, load.keepsInMemory)
         return try await image(low, task)
     }
-
-    // MARK: - Keeping
-
-    /// Keeps an image, and the original if that is wanted, as far as no other load that shares them has. Memory has it when this
-    /// returns, the disk later unless the load waits for it.
-    func keep(_ made: MadeImage, original: Data?, _ freshness: Freshness?, _ load: ImageLoad) async {
-        // An image of a truncated file is shown once, and never kept.
-        if made.image.provenance?.isComplete == false { return }
-        var load = load
-        load.owner = freshness?.isPrivate == true ? load.context.user : load.owner
-        let options = load.options
-        let heeds = options.freshness?.honoursServer == true
-        if heeds, freshness?.isStorable == false {
-            // A joined load that does not heed the server may have kept it.
-            return await made.forbid()
-        }
-        await keepOriginal(made, original, freshness, load)
-        let (cache, key, variant) = (options.cache, load.key, options.processor.identifier)
-        let disk = load.diskPlace
-        let memory = MadeImage.Place(cache: ObjectIdentifier(cache), key: load.computedKey, tier: .memory)
-        var image = made.image
-        image.isPrivate = image.isPrivate || freshness?.isPrivate == true && load.owner == nil
-        // Without a record the disk cannot tell that it is private.
-        let mayGoToDisk = !options.cacheMemoryOnly && !(image.isPrivate && freshness == nil)
-        let toDisk =
-            mayGoToDisk
-            && made.claim(disk, now: cache.clock.now) {
-                (options.diskCacheExpiration ?? cache.diskStorage?.config.expiration ?? .never).deadline(from: $0)
-            } remove: {
-                await cache.remove(
-                    forKey: key, processorIdentifier: variant, forcedExtension: options.forcedExtension,
-                    fromMemory: false)
-            }
-        let toMemory =
-            load.keepsInMemory
-            && made.claim(memory, now: cache.clock.now) {
-                (options.memoryCacheExpiration ?? cache.memoryStorage.config.expiration).deadline(from: $0)
-            } remove: {
-                await cache.remove(forKey: key, processorIdentifier: variant, fromDisk: false)
-            }
-        // A prefetch leaves memory alone; what it has of the key is older.
-        if load.isPrefetch, options.forceRefresh, !toMemory { cache.memoryStorage.remove(forKey: load.computedKey) }
-        let record = heeds || image.isPrivate ? freshness : nil
-        let notes = cache.notes
-        let computed = load.computedKey
-        if toDisk, image.isPrivate, load.owner == nil, let freshness {
-            // Before the bytes, so that no other user finds them without it.
-            let note = FreshnessRecord(freshness, of: original ?? Data(), isPrivate: true).note
-            _ = await cache.onDisk(.change(computed)) { _ in notes.set(note, of: computed) }
-        }
-        let isMarked = image.isPrivate
-        cache.store(
-            image, original: original, forKey: load.key, toMemory: toMemory, toDisk: toDisk,
-            serializer: load.serializer, options: load.cacheOptions,
-            kept: { notes.note(record, isPrivate: isMarked, of: $0, at: computed) },
-            done: { _ in
-                if toMemory { made.written(memory) }
-                if toDisk { made.written(disk) }
-            })
-        if options.waitForCache { await made.settle(disk) }
-        // Another load that does not heed the server has kept it without a record.
-        if heeds, !toDisk, !options.cacheMemoryOnly, freshness != nil { await note(record, made, original, load) }
-    }
-
-    private func keepOriginal(_ made: MadeImage, _ original: Data?, _ freshness: Freshness?, _ load: ImageLoad) async {
-        let options = load.options
-        guard let original, options.cacheOriginalImage || options.wantsOriginalData && !load.isPrefetch,
-            !options.cacheMemoryOnly, load.isVariant
-        else { return }
-        let (originals, key) = (options.originalCache, load.key)
-        let place = MadeImage.Place(cache: ObjectIdentifier(originals), key: key, tier: .original)
-        let isFirst = made.claim(place, now: originals.clock.now) {
-            (options.diskCacheExpiration ?? originals.diskStorage?.config.expiration ?? .never).deadline(from: $0)
-        } remove: {
-            await originals.remove(forKey: key)
-        }
-        if isFirst {
-            let notes = originals.notes
-            let isPrivate = freshness?.isPrivate == true && load.owner == nil
-            let record = options.freshness?.honoursServer == true || isPrivate ? freshness : nil
-            let (serializer, decoder) = (originals.serializer, decoder)
-            originals.keepOriginal(
-                {
-                    // Other serializers may encrypt what they store.
-                    if serializer.readsImageFiles { return original }
-                    let picture = try? DecodingGate.shared.run { try decoder.decode(original) }
-                    return picture.flatMap { serializer.data(with: $0, original: original) }
-                },
-                forKey: key, options: load.originalOptions,
-                kept: { notes.note(record, isPrivate: isPrivate, of: $0, at: key) }, done: { made.written(place) })
-        }
-        if options.waitForCache { await made.settle(place) }
-    }
-
-    /// Notes what the server says of bytes that another load has kept, once they are on disk.
-    private func note(_ freshness: Freshness?, _ made: MadeImage, _ original: Data?, _ load: ImageLoad) async {
-        guard let freshness, let original else { return }
-        let (cache, computed) = (load.options.cache, load.computedKey)
-        await made.settle(load.diskPlace)
-        let forcedExtension = load.options.forcedExtension
-        _ = await cache.onDisk(.change(computed)) { [notes = cache.notes] storage in
-            let url = storage.cacheFileURL(forKey: computed, forcedExtension: forcedExtension)
-            let bytes = (try? Data(contentsOf: url)) ?? original
-            notes.set(FreshnessRecord(freshness, of: bytes).note, of: computed)
-        }
-    }
-}
-
-extension EntryNotes {
-    /// Notes what the server says of bytes; without anything to note, removes a note of other bytes.
-    fileprivate func note(_ freshness: Freshness?, isPrivate: Bool, of bytes: Data, at computed: String) {
-        if let freshness {
-            set(FreshnessRecord(freshness, of: bytes, isPrivate: isPrivate).note, of: computed)
-        } else if FreshnessRecord(note: note(of: computed))?.isOf(bytes) != true {
-            set(nil, of: computed)
-        }
-    }
 }
 
 extension CacheSerializer<Bitmap> {
     /// Whether the files that this serializer reads are image files, also those that it has not written.
-    fileprivate var readsImageFiles: Bool {
+    var readsImageFiles: Bool {
         keepsOriginalData || self is BitmapSerializer || self is TransformingSerializer<Bitmap>
     }
 
@@ -480,23 +369,6 @@ extension CacheSerializer<Bitmap> {
         guard !readsImageFiles, case .data(let bytes) = original else { return original }
         guard let picture = value(with: bytes) else { throw ImageError.unknownFormat }
         return .image(picture)
-    }
-}
-
-/// Marks images as private that are read from the disk.
-private struct PrivateSerializer: CacheSerializer {
-    private let base: any CacheSerializer<Bitmap>
-
-    init(_ base: any CacheSerializer<Bitmap>) { self.base = base }
-
-    var keepsOriginalData: Bool { base.keepsOriginalData }
-
-    func data(with value: Bitmap, original: Data?) -> Data? { base.data(with: value, original: original) }
-
-    func value(with data: Data) -> Bitmap? {
-        var image = base.value(with: data)
-        image?.isPrivate = true
-        return image
     }
 }
 

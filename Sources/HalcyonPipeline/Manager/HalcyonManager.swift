@@ -124,8 +124,12 @@ public final class HalcyonManager: Sendable {
     /// A hit is an access, as one by ``image(for:options:)``; a miss is not counted. Options that memory alone cannot satisfy (a
     /// refresh, original data, freshness) return `nil`.
     ///
-    /// - Parameter options: override ``defaultOptions``.
-    public func imageInMemory(for resource: Resource, options: ImageOptions? = nil) -> ImageResult? {
+    public func imageInMemory(for resource: Resource) -> ImageResult? { inMemory(resource, hitDefaults, nil) }
+
+    /// Returns the image of a resource that is in memory, as ``imageInMemory(for:)``.
+    ///
+    /// - Parameter options: override ``defaultOptions``. Merging them takes longer than the hit.
+    public func imageInMemory(for resource: Resource, options: ImageOptions?) -> ImageResult? {
         inMemory(resource, options)
     }
 
@@ -179,11 +183,12 @@ public final class HalcyonManager: Sendable {
     /// - Parameter options: override ``defaultOptions``; the processor, the cache and the extension count.
     public func imageCachedType(for resource: Resource, options: ImageOptions? = nil) async -> CacheType {
         let load = ImageLoad(resource.source, of: resource, LoadOptions(options, of: self))
-        for view in load.views {
-            let type = await view.options.cache.isThere(view.computedKey, forcedExtension: view.options.forcedExtension)
-            if type.cached, await view.maySee(record(of: view)) { return type }
+        let cache = load.options.cache
+        if let mine = load.ofPrivateEntry {
+            let type = await cache.isThere(mine.computedKey, forcedExtension: mine.options.forcedExtension)
+            if type.cached { return type }
         }
-        return .none
+        return await cache.isThere(load.computedKey, forcedExtension: load.options.forcedExtension)
     }
 
     /// Removes the original of a URL and all variants that processors have made of it, from memory and disk, for all users. O(entries).
@@ -214,11 +219,11 @@ public final class HalcyonManager: Sendable {
             observer.requested(resource, options())
         }
         guard hit.isEnough else { return nil }
-        var image = inMemory(resource.cacheKey, resource, hit)
-        if image?.isPrivate ?? true, let user = resource.user {
-            image = inMemory(EntryOrigin.privateKey(resource.cacheKey, of: user), resource, hit)
+        var found: Bitmap?
+        if cache.privateEntries.mayExist {
+            found = inMemory(EntryOrigin.privateKey(resource.cacheKey, of: resource.user ?? ""), resource, hit)
         }
-        guard var image else { return nil }
+        guard var image = found ?? inMemory(resource.cacheKey, resource, hit) else { return nil }
         if let modifier = hit.modifier { image = modifier.modified(image) }
         return ImageResult(image: image, cacheType: .memory, source: resource.source)
     }

@@ -89,8 +89,8 @@ public struct ImageOptions: Sendable {
 
     // MARK: How it is loaded
 
-    /// The priority. A load that joins a transfer raises it; decoding has the priority of the first. Default: `.normal`, of an
-    /// ``ImagePrefetcher`` `.low`.
+    /// The priority. A load that joins a transfer raises it; the bytes are decoded on the queue of the load whose priority was the
+    /// highest when it joined. Default: `.normal`, of an ``ImagePrefetcher`` `.low`.
     public var priority: TransferPriority?
     /// Decides whether a failed transfer or provider is tried again. Default: not.
     public var retryStrategy: (any RetryStrategy)?
@@ -100,7 +100,8 @@ public struct ImageOptions: Sendable {
     public var redirectHandler: (any ImageDownloadRedirectHandler)?
     /// Whether a redirect from https to http is followed. Default: as the downloader is configured.
     public var allowsInsecureRedirects: Bool?
-    /// The queue of processors. Default: a global queue, whose quality of service is utility for prefetches, else user-initiated.
+    /// The queue of processors. Default: a global queue. Its quality of service is background at the priority `.veryLow`, which
+    /// predicted prefetches have, utility for other prefetches, else user-initiated.
     public var processingQueue: CallbackQueue?
     /// The queue of progress and completions. Default: `.mainCurrentOrAsync`.
     public var callbackQueue: CallbackQueue?
@@ -221,7 +222,8 @@ package struct LoadOptions: Sendable {
         allowsInsecureRedirects = call.allowsInsecureRedirects ?? base.allowsInsecureRedirects
         processingQueue =
             call.processingQueue ?? base.processingQueue
-            ?? .dispatch(DispatchQueue.global(qos: isPrefetch ? .utility : .userInitiated))
+            ?? .dispatch(
+                .global(qos: priority == .veryLow ? .background : isPrefetch ? .utility : .userInitiated))
         callbackQueue = call.callbackQueue ?? base.callbackQueue ?? .mainCurrentOrAsync
         onProgress = call.onProgress ?? base.onProgress
     }

@@ -46,8 +46,6 @@ package final class MadeImage: Sendable {
         var isForbidden = false
         /// The time at which expirations are compared, in microseconds.
         var start: Int64?
-        /// The user of the first load, for a response that is private to a user.
-        var owner: String??
     }
 
     package let image: Bitmap
@@ -106,15 +104,6 @@ package final class MadeImage: Sendable {
             return state.places.values.map(\.remove)
         }
         for remove in kept { await remove() }
-    }
-
-    /// Returns whether a response that is private to one user belongs to `user`: to the user of the first load that calls this.
-    func belongs(to user: String?) -> Bool {
-        state.withLock { state in
-            if let owner = state.owner { return owner == user }
-            state.owner = .some(user)
-            return true
-        }
     }
 }
 

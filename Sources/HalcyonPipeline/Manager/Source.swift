@@ -62,8 +62,8 @@ public struct Resource: Sendable {
     public private(set) var cacheKey: String
     /// The categories of the image; the first one decides where only one can.
     public var categories: [String]
-    /// The user or profile that requests the image. Responses that are private to a user are cached for that user alone; see
-    /// <doc:Manager>.
+    /// The user or profile that requests the image; an empty name counts as none. Responses that are private to a user are cached for
+    /// that user alone; see <doc:Manager>.
     public var user: String?
 
     /// Creates a resource of a source.

@@ -20,16 +20,14 @@ extension HalcyonManager {
         if load.options.forceRefresh { return Prefetched(try await loaded(load, nil)) }
         let cache = load.options.cache
         let view = await view(of: load)
-        var found = await cache.isThere(view.computedKey, forcedExtension: view.options.forcedExtension)
-        let record = found.cached ? await record(of: view) : nil
-        if !view.maySee(record) { found = .none }
+        let found = await cache.isThere(view.computedKey, forcedExtension: view.options.forcedExtension)
         if found == .memory || found == .disk && !load.options.fromMemoryCacheOrRefresh {
             var renewed = view
             // An image that is in memory already is replaced there, too.
             renewed.keepsInMemory = load.keepsInMemory || found == .memory
             if try await prefetchedStale(renewed) { return .renewed }
             if found == .disk, load.keepsInMemory {
-                await cache.promote(view.computedKey, serializer: view.serializer(record), options: view.cacheOptions)
+                await cache.promote(view.computedKey, serializer: view.serializer, options: view.cacheOptions)
             }
             return nil
         }

@@ -11,7 +11,7 @@ import Synchronization
 /// ```
 ///
 /// At most `maxConcurrent` images are loaded at a time, in the given order, at a low priority unless the options of the call state
-/// another (``ImageOptions/priority``), and processed on a queue of the quality of service utility. A load that wants one of them
+/// another (``ImageOptions/priority``), and processed on a queue of the quality of service utility (background at `.veryLow`). A load that wants one of them
 /// meanwhile joins its transfer and raises the priority. Retries and alternative sources are as for any load. A prefetch is no
 /// access: policies and the log receive a prefetched image when it is requested.
 public final class ImagePrefetcher: Sendable {

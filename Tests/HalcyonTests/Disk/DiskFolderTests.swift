@@ -117,6 +117,33 @@ struct DiskFolderTests {
         #expect(try fixture.files().count == 1)
     }
 
+    @Test("while a measurement asks for the sizes of files, look-ups, stores and removals are answered")
+    func lookUpsWhileMeasuring() throws {
+        let fixture = try DiskFixture()
+        let (measuring, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let disk = try fixture.open(onStep: { step in
+            guard step == .measuring else { return }
+            measuring.signal()
+            mayGoOn.wait()
+        })
+        for key in ["a", "b", "c"] { try disk.store(value: bytes(10), forKey: key) }
+        let measured = DispatchSemaphore(value: 0)
+        DispatchQueue.global().async {
+            _ = disk.removeSizeExceededValues()
+            measured.signal()
+        }
+        measuring.wait()
+        #expect(disk.isCached(forKey: "a") && disk.count == 3)
+        #expect(try disk.value(forKey: "b") == bytes(10))
+        try disk.store(value: bytes(5_000), forKey: "a")
+        disk.remove(forKey: "c")
+        for _ in 0..<3 { mayGoOn.signal() }
+        measured.wait()
+        // What has changed since the sizes were read is compared again.
+        #expect(disk.count == 2 && disk.totalSize == 12_288)
+        try fixture.expectAgreement(disk)
+    }
+
     @Test("a file that cannot be renamed costs neither the old value nor any other")
     func failedRename() throws {
         let fixture = try DiskFixture()

@@ -76,9 +76,9 @@ struct ForecasterQueueTests {
         let folder = try TemporaryFolder()
         #expect(!QueueExecutor.isCurrent)
         let surroundings = ForesightSurroundings(
-            holds: { _ in
+            heldKey: { key, _, _ in
                 places.note("holds")
-                return true
+                return key
             },
             capacity: { CacheCapacity() }, room: { .max }, reconsider: { _, _ in }, fileName: { _ in nil },
             folder: {

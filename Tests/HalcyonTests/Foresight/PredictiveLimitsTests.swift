@@ -192,7 +192,7 @@ struct PredictiveLimitsTests: PredictiveTests {
         let (fetches, fetched) = AsyncStream.makeStream(of: String.self)
         let (gates, gate) = AsyncStream.makeStream(of: Void.self)
         let surroundings = ForesightSurroundings(
-            holds: { _ in false }, capacity: { CacheCapacity(memory: 1_000, disk: 0) }, room: { 1_000 },
+            heldKey: { _, _, _ in nil }, capacity: { CacheCapacity(memory: 1_000, disk: 0) }, room: { 1_000 },
             reconsider: { _, _ in }, fileName: { _ in nil }, folder: { nil }, now: { 0 },
             fetch: { resource, _ in
                 fetched.yield("\(resource.cacheKey) for \(resource.user ?? "nobody")")

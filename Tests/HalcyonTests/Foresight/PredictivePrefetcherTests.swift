@@ -250,6 +250,30 @@ struct PredictivePrefetcherTests: PredictiveTests {
         #expect(["a", "b", "c", "d"].filter { fixture.cache.isCached(forKey: $0) } == ["a", "b"])
     }
 
+    @Test("Images that are private are fetched, held and used as others are, for loads with and without a user")
+    func privateImages() async throws {
+        let file = try Sample().file
+        let server = try HostileServer { visit in
+            visit.answer(Array(file), status: "200 OK", headers: ["Cache-Control: private, max-age=60"])
+        }
+        for user in ["u@v", nil] {
+            let fixture = try ManagerFixture()
+            let predictive = fixture.manager.startPredicting(prediction())
+            func resource(_ name: String) -> Resource { Resource(server.url("/\(name)"), cacheKey: name, user: user) }
+            let half = ImageOptions(processor: DownsamplingImageProcessor(size: PixelSize(width: 4, height: 3)))
+            predictive.announce(["a", "b"].map { resource($0) }, options: half)
+            _ = try await fixture.manager.image(for: resource("a"), options: half)
+            await predictive.settle()
+            #expect(try await fixture.manager.image(for: resource("b"), options: half).cacheType == .memory)
+            await predictive.settle()
+            let statistics = await predictive.statistics
+            #expect(statistics.accesses == 2 && statistics.unknownAccesses == 0)
+            #expect(statistics.fetched == 1 && statistics.used == 1 && statistics.dropped == 0)
+            #expect(!fixture.cache.isCached(forKey: "b", processorIdentifier: half.processor?.identifier ?? ""))
+        }
+        #expect(server.visits.count == 4)
+    }
+
     @Test("What is asked for while it is fetched is loaded once, raised, and counted as late")
     func late() async throws {
         let transport = FakeTransport()

@@ -149,4 +149,34 @@ struct ManagerLoadTests {
         let again = try #require(await iterator.next())
         #expect(try again.0 == "again" && again.2 && again.1.get().cacheType == .memory)
     }
+
+    @Test("row 50: what is returned stays valid through a retry and an alternative source")
+    func sameTask() async throws {
+        let transport = FakeTransport()
+        let fixture = try ManagerFixture(transport)
+        let options = ImageOptions {
+            $0.alternativeSources = [.network(fake("b"))]
+            $0.retryStrategy = DelayRetryStrategy(maxRetryCount: 1, retryInterval: .seconds(1))
+            $0.callbackQueue = .untouch
+        }
+        let ended = AsyncStream<Result<ImageResult, any Error>>.makeStream()
+        let task = fixture.manager.retrieveImage(with: fake("a"), options: options) { ended.continuation.yield($0) }
+        transport.fail("a", .cannotConnect("no"))
+        // The pause before the retry.
+        await waitUntil {
+            fixture.clock.advance(by: 1)
+            return transport.calls.count == 2
+        }
+        task.setPriority(.high)
+        await waitUntil { transport.calls.contains(.priority("a", .high)) }
+        transport.fail("a", .cannotConnect("no"))
+        await waitUntil { transport.calls.contains { if case .start("b", _) = $0 { true } else { false } } }
+        task.setPriority(.low)
+        await waitUntil { transport.calls.contains(.priority("b", .low)) }
+        task.cancel()
+        await waitUntil { transport.calls.contains(.cancel("b")) }
+        var iterator = ended.stream.makeAsyncIterator()
+        let result = try #require(await iterator.next())
+        #expect(throws: CancellationError.self) { try result.get() }
+    }
 }

@@ -10,6 +10,19 @@ import Testing
 
 @Suite("Manager: options of calls and defaults", .timeLimit(.minutes(20)))
 struct ManagerOptionTests {
+    /// A serializer whose first encoding waits until its gate is opened.
+    private final class GatedSerializer: CacheSerializer {
+        let gate = DispatchSemaphore(value: 0)
+        let waiting = Atomic<Int>(0)
+
+        func data(with value: Bitmap, original: Data?) -> Data? {
+            if waiting.add(1, ordering: .relaxed).oldValue == 0 { gate.wait() }
+            return BitmapSerializer().data(with: value, original: original)
+        }
+
+        func value(with data: Data) -> Bitmap? { BitmapSerializer().value(with: data) }
+    }
+
     private func manager(_ fixture: ManagerFixture, _ set: (inout ImageOptions) -> Void) -> HalcyonManager {
         HalcyonManager(cache: fixture.cache, downloader: fixture.downloader, defaultOptions: ImageOptions(set))
     }
@@ -103,6 +116,11 @@ struct ManagerOptionTests {
         #expect(try await fixture.manager.image(for: fake("a"), options: options).image == blue.picture)
         #expect(fixture.manager.imageInMemory(for: Resource(fake("a")))?.image == sample.picture)
         #expect(fixture.manager.imageInMemory(for: Resource(fake("a")), options: options)?.image == blue.picture)
+        await fixture.settle()
+        fixture.cache.clearMemoryCache()
+        let found = try await fixture.manager.image(for: fake("a"), options: options)
+        #expect(found.image == blue.picture && found.cacheType == .disk)
+        #expect(fixture.manager.imageInMemory(for: Resource(fake("a")))?.image == sample.picture)
     }
 
     @Test("the result names the source that was requested beside the one that had the image")
@@ -159,25 +177,33 @@ struct ManagerOptionTests {
         #expect(await manager.imageCachedType(for: Resource(fake("a")), options: options) == .none)
     }
 
-    @Test("joined loads each wait until the disk has the image, and the entry expires with the later of them")
-    func joinedLoads() async throws {
+    @Test(
+        "joined loads each wait until the disk has the image, and the entry expires with the later of them",
+        arguments: [true, false])
+    func joinedLoads(areEqual: Bool) async throws {
         let transport = FakeTransport()
         let fixture = try ManagerFixture(transport)
         let key = fake("a").absoluteString
+        let serializer = GatedSerializer()
         let loads = (0..<40).map { number in
             Task {
                 let result = try await fixture.manager.image(
                     for: fake("a"),
                     options: ImageOptions {
                         $0.waitForCache = true
-                        $0.diskCacheExpiration = .seconds(Double(number + 1))
-                        $0.memoryCacheExpiration = .seconds(Double(number + 1))
+                        $0.serializer = serializer
+                        $0.diskCacheExpiration = .seconds(areEqual ? 40 : Double(number + 1))
+                        $0.memoryCacheExpiration = .seconds(areEqual ? 40 : Double(number + 1))
                     })
                 return (result.cacheType, fixture.cache.diskStorage?.isCached(forKey: key))
             }
         }
         await fixture.downloader.waitForWaiters(40)
         transport.answer("a", try Sample().file)
+        // All have the image, and none is written: time for a load that does not wait to end.
+        await waitUntil { fixture.downloader.waiterCount == 0 && serializer.waiting.load(ordering: .relaxed) > 0 }
+        try await Task.sleep(for: .milliseconds(20))
+        serializer.gate.signal()
         for load in loads {
             let (type, isOnDisk) = try await load.value
             #expect(type == CacheType.none && isOnDisk == true)

@@ -122,9 +122,106 @@ struct PrivateContentTests {
             if round == 0 { fixture.cache.clearMemoryCache() }
             if round == 1 { #expect(try await load(fixture, server.url, nil, by: nil, only).cacheType == .disk) }
         }
-        #expect(fixture.cache.isCached(forKey: server.url.absoluteString))
+        // It has a key of its own: nothing that could be evicted or lost beside it tells that it is private.
+        #expect(!fixture.cache.isCached(forKey: server.url.absoluteString))
         #expect(try await load(fixture, server.url, "u1", by: "X-User").image == (try Sample.red().picture))
         #expect(try await load(fixture, server.url, nil, by: nil, only).image == (try Sample.blue.picture))
+    }
+
+    @Test("whether there are private entries at all is known from memory, from the disk, and after a restart")
+    func privateEntries() async throws {
+        let server = try Server(["Cache-Control: private, max-age=60"])
+        for user in ["u1", nil] {
+            let folder = try TemporaryFolder()
+            do {
+                let fixture = try ManagerFixture(folder: folder)
+                // Before the folder was listed there can be some.
+                await fixture.settle()
+                #expect(!fixture.cache.privateEntries.mayExist)
+                await fixture.cache.store(try Sample().picture, forKey: "shared")
+                #expect(!fixture.cache.privateEntries.mayExist)
+                _ = try await load(fixture, server.url, user, by: nil)
+                #expect(fixture.cache.privateEntries.mayExist)
+                await fixture.cache.close()
+            }
+            let fixture = try ManagerFixture(folder: folder)
+            await fixture.settle()
+            #expect(fixture.cache.privateEntries.mayExist)
+            #expect(try await load(fixture, server.url, user, by: nil).cacheType == .disk)
+        }
+        // A disk that cannot be opened has none that could be found.
+        let folder = try TemporaryFolder()
+        let first = try ManagerFixture(folder: folder)
+        #expect(first.cache.diskState.isOpen)
+        let second = ImageCache<Bitmap>(
+            disk: DiskStorageConfig(name: "test", directory: URL(fileURLWithPath: folder.path)),
+            serializer: BitmapSerializer(), triggers: [])
+        #expect(!second.diskState.isOpen && !second.privateEntries.mayExist)
+        await first.cache.close()
+    }
+
+    @Test("a private entry whose row in the index was lost is found")
+    func lostIndex() async throws {
+        let server = try Server(["Cache-Control: private, max-age=60"])
+        let folder = try TemporaryFolder()
+        let first = try ManagerFixture(folder: folder)
+        _ = try await load(first, server.url, "u1", by: "X-User")
+        let hidden = try #require(first.cache.diskStorage?.files.folder.hidden)
+        await first.cache.close()
+        for name in try FileManager.default.contentsOfDirectory(atPath: hidden.path) where name.hasPrefix("index") {
+            try FileManager.default.removeItem(at: hidden.appendingPathComponent(name))
+        }
+        let second = try ManagerFixture(folder: folder)
+        let only: (inout ImageOptions) -> Void = { $0.onlyFromCache = true }
+        #expect(try await load(second, server.url, "u1", by: "X-User", only).cacheType == .disk)
+    }
+
+    @Test("a response that is no longer private takes the place of the private one", arguments: ["u1", nil])
+    func published(user: String?) async throws {
+        let (old, new) = (try Sample(), try Sample.blue)
+        let isPublic = SharedFlag()
+        let server = try HostileServer { visit in
+            visit.answer(
+                Array(isPublic.value ? new.file : old.file), status: "200 OK",
+                headers: ["Cache-Control: \(isPublic.value ? "public" : "private"), max-age=60"])
+        }
+        let (fixture, url) = (try ManagerFixture(), server.url("/a"))
+        let variant: (inout ImageOptions) -> Void = {
+            $0.processor = DownsamplingImageProcessor(size: PixelSize(width: 4, height: 3))
+            $0.cacheOriginalImage = true
+        }
+        let refresh: (inout ImageOptions) -> Void = { $0.forceRefresh = true }
+        for change in [{ _ in }, variant] { _ = try await load(fixture, url, user, by: nil, change) }
+        isPublic.value = true
+        for change in [{ _ in }, variant] {
+            _ = try await load(fixture, url, user, by: nil) {
+                change(&$0)
+                refresh(&$0)
+            }
+        }
+        for _ in 0..<2 {
+            #expect(try await load(fixture, url, user, by: nil).image == new.picture)
+            let small = try await load(fixture, url, user, by: nil, variant)
+            #expect(small.image[0, 0] == new.picture[0, 0])
+            await fixture.settle()
+            fixture.cache.clearMemoryCache()
+        }
+        // The first variant was made of the kept original.
+        #expect(server.count("/a") == 3)
+    }
+
+    @Test("a private entry that cannot be read gives way to the shared one")
+    func unreadable() async throws {
+        let server = try Server(["Cache-Control: public, max-age=60"])
+        let fixture = try ManagerFixture()
+        _ = try await load(fixture, server.url, nil, by: nil)
+        let key = server.url.absoluteString
+        let disk = try #require(fixture.cache.diskStorage)
+        await fixture.cache.store(try Sample().picture, forKey: EntryOrigin.privateKey(key, of: "u1"))
+        try disk.store(value: Data("no image".utf8), forKey: EntryOrigin.privateKey(key, of: "u1"))
+        fixture.cache.clearMemoryCache()
+        let only: (inout ImageOptions) -> Void = { $0.onlyFromCache = true }
+        #expect(try await load(fixture, server.url, "u1", by: nil, only).image == Sample.blue.picture)
     }
 
     @Test("an image behind a redirect that is for one user is that user's, and one that must not be stored is not")
@@ -156,8 +253,10 @@ struct PrivateContentTests {
         #expect(!fixture.cache.isCached(forKey: server.url("/no-store").absoluteString))
     }
 
-    @Test("users whose equal requests share a transfer do not share its private response")
-    func joined() async throws {
+    @Test(
+        "users whose equal requests share a transfer do not share its private response, whatever they make of it",
+        arguments: [false, true])
+    func joined(processorsDiffer: Bool) async throws {
         let file = try Sample().file
         let gate = DispatchSemaphore(value: 0)
         let server = try HostileServer { visit in
@@ -165,13 +264,48 @@ struct PrivateContentTests {
             visit.answer(Array(file), status: "200 OK", headers: ["Cache-Control: private, max-age=60"])
         }
         let fixture = try ManagerFixture()
-        let loads = ["u1", "u2", "u1"].map { user in
-            Task { try await load(fixture, server.url("/a"), user, by: nil) }
+        let loads = ["u1", "u2", nil, "u1"].enumerated().map { number, user in
+            Task {
+                try await load(fixture, server.url("/a"), user, by: nil) {
+                    if processorsDiffer, number > 0 {
+                        $0.processor = DownsamplingImageProcessor(size: PixelSize(width: number, height: number))
+                    }
+                }
+            }
         }
-        await fixture.downloader.waitForWaiters(3)
-        for _ in 0..<3 { gate.signal() }
+        await fixture.downloader.waitForWaiters(4)
+        for _ in 0..<4 { gate.signal() }
         for load in loads { _ = try await load.value }
-        #expect(server.count("/a") == 2)
+        #expect(server.count("/a") == 3)
+    }
+
+    @Test("users who revalidate one shared entry together do not share a private answer")
+    func revalidated() async throws {
+        let gate = DispatchSemaphore(value: 0)
+        let (old, new) = (try Sample().file, try Sample.blue.file)
+        let server = try HostileServer { visit in
+            if visit.headers["if-none-match"] == nil, visit.headers["x-later"] == nil {
+                visit.answer(
+                    Array(old), status: "200 OK", headers: ["Cache-Control: public, max-age=60", "ETag: \"1\""])
+            } else {
+                gate.wait()
+                visit.answer(
+                    Array(new), status: "200 OK", headers: ["Cache-Control: private, max-age=60", "ETag: \"2\""])
+            }
+        }
+        let (fixture, url) = (try ManagerFixture(), server.url("/a"))
+        let fresh: @Sendable (inout ImageOptions) -> Void = { $0.freshness = FreshnessPolicy() }
+        _ = try await load(fixture, url, nil, by: nil, fresh)
+        fixture.clock.advance(by: 61)
+        let later: @Sendable (inout ImageOptions) -> Void = {
+            fresh(&$0)
+            $0.requestModifier = Naming(field: "X-Later", value: "1")
+        }
+        let loads = ["u1", "u2"].map { user in Task { try await load(fixture, url, user, by: nil, later) } }
+        await fixture.downloader.waitForWaiters(2)
+        for _ in 0..<2 { gate.signal() }
+        for load in loads { #expect(try await load.value.image == Sample.blue.picture) }
+        #expect(server.count("/a") == 3)
     }
 
     @Test("a user is forgotten: the private entries are removed, those of others stay")

@@ -92,6 +92,22 @@ struct VariantTests {
         await waitUntil { limiter.load.running == 0 }
     }
 
+    @Test("predicted work leaves a turn to all other work, unless there is only one")
+    func predictedTurns() async {
+        for limit in [1, 3] {
+            let limiter = DecodeLimiter(limit: limit)
+            let gate = DispatchSemaphore(value: 0)
+            let queue = DispatchQueue(label: "test", attributes: .concurrent)
+            for _ in 0..<4 { limiter.queue(over: .dispatch(queue), .veryLow).execute { gate.wait() } }
+            let most = max(1, limit - 1)
+            #expect(limiter.load == (most, 4 - most))
+            limiter.queue(over: .dispatch(queue), .low).execute { gate.wait() }
+            #expect(limiter.load == (limit, limit == 1 ? 4 : 2))
+            for _ in 0..<5 { gate.signal() }
+            await waitUntil { limiter.load == (0, 0) }
+        }
+    }
+
     @Test("row 49: what a processor throws on a kept original is the load's error, and nothing is downloaded")
     func processorFails() async throws {
         struct Refused: Error {}

@@ -113,6 +113,20 @@ struct MemoryExpirationTests {
         #expect(StorageExpiration.date(.distantFuture).isPast(at: now) == false)
     }
 
+    @Test("the longest cleaning interval is a hundred years, of which each tier waits")
+    func longestInterval() throws {
+        let longest = Duration(secondsComponent: .max, attosecondsComponent: 0)
+        #expect(longest.microseconds == 100 * 365_25 * 864 * 1_000_000)
+        #expect(Duration(secondsComponent: .min, attosecondsComponent: 0).microseconds == 0)
+        let memory = MemoryStorage<Blob>(config: .init(cleanInterval: longest))
+        memory.store(value: Blob(), forKey: "a")
+        let fixture = try DiskFixture()
+        let disk = try fixture.open { $0.cleanInterval = longest }
+        try disk.store(value: Data([1]), forKey: "a")
+        #expect(memory.isCached(forKey: "a") && disk.isCached(forKey: "a"))
+        try fixture.expectAgreement(disk)
+    }
+
     @Test("row 24: a date is not moved by reading")
     func dates() {
         let memory = storage(.never)

@@ -202,7 +202,7 @@ struct DownloaderTests {
         #expect(server.visits.count == 20)
     }
 
-    @Test("the completion is called once, on the queue asked for; progress before it")
+    @Test("the completion is called once, on the queue asked for, as progress is before it")
     func callbacks() async throws {
         let server = try HostileServer { visit in visit.answer(pattern(300_000)) }
         let downloader = ImageDownloader.test()
@@ -213,7 +213,8 @@ struct DownloaderTests {
         var options = DownloadOptions()
         options.callbackQueue = .dispatch(queue)
         options.onProgress = { progress in
-            seen.withLock { $0.append(progress.expected == 300_000 ? progress.received : -1) }
+            let isThere = DispatchQueue.getSpecific(key: key) == true
+            seen.withLock { $0.append(isThere && progress.expected == 300_000 ? progress.received : -1) }
         }
         let (isThere, count) = await withCheckedContinuation { continuation in
             downloader.download(server.url("/a"), options: options) { result in
@@ -232,6 +233,20 @@ struct DownloaderTests {
             #expect(task.isCancelled)
         }
         #expect(throws: NetworkError.cancelled) { try cancelled.get() }
+    }
+
+    @Test("progress is reported without a length, too")
+    func unknownLength() async throws {
+        let server = try HostileServer { visit in
+            visit.send(Array("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n400\r\n".utf8) + pattern(1_024))
+            visit.send(Array("\r\n0\r\n\r\n".utf8))
+        }
+        let seen = Mutex<[DownloadProgress]>([])
+        var options = DownloadOptions()
+        options.onProgress = { progress in seen.withLock { $0.append(progress) } }
+        #expect(try await ImageDownloader.test().download(server.url("/a"), options: options).value.count == 1_024)
+        await waitUntil { seen.withLock { $0.last?.received } == 1_024 }
+        #expect(seen.withLock { $0 }.allSatisfy { $0.expected == nil })
     }
 
     @Test("row 40: a transport that answers while it is started, and a callback that loads again, are no deadlock")

@@ -1,6 +1,7 @@
 import Foundation
 import Halcyon
 import HalcyonTestSupport
+import Synchronization
 import Testing
 
 @testable import HalcyonCodecs
@@ -14,6 +15,33 @@ struct SerializerTests {
     func cache(_ folder: TemporaryFolder, _ serializer: BitmapSerializer) -> ImageCache<Bitmap> {
         let disk = DiskStorageConfig(name: "pictures", directory: URL(fileURLWithPath: folder.path))
         return ImageCache(disk: disk, serializer: serializer, triggers: [])
+    }
+
+    @Test("so many threads decode at a time as the gate lets in, also after an error")
+    func gate() async {
+        struct Refused: Error {}
+        let gate = DecodingGate(2)
+        let running = Atomic<Int>(0)
+        let most = Atomic<Int>(0)
+        try? gate.run { throw Refused() }
+        await withCheckedContinuation { (all: CheckedContinuation<Void, Never>) in
+            let group = DispatchGroup()
+            for _ in 0..<8 {
+                group.enter()
+                Thread.detachNewThread {
+                    gate.run {
+                        most.max(running.add(1, ordering: .relaxed).newValue, ordering: .relaxed)
+                        // The first one waits for a second one, and both for a third, which must not come.
+                        for _ in 0..<100_000 where most.load(ordering: .relaxed) < 2 { usleep(100) }
+                        usleep(5_000)
+                        running.subtract(1, ordering: .relaxed)
+                    }
+                    group.leave()
+                }
+            }
+            group.notify(queue: .global()) { all.resume() }
+        }
+        #expect(most.load(ordering: .relaxed) == 2)
     }
 
     @Test(
