@@ -211,28 +211,51 @@ public final class HalcyonManager: Sendable {
         return inMemory(resource, hitDefaults, nil)
     }
 
+    // The path of every hit: it copies the image and the source once, and nothing that is shared by all threads.
+    @inline(__always)
     private func inMemory(_ resource: Resource, _ hit: HitOptions, _ options: @autoclosure () -> ImageOptions?)
         -> ImageResult?
     {
-        let cache = hit.cache
-        if cache.observation.isOn, let observer = cache.observation.observer as? any RequestObserver {
-            observer.requested(resource, options())
-        }
+        if hit.cache.observation.isOn { announce(resource, options(), hit) }
         guard hit.isEnough else { return nil }
-        var found: Bitmap?
-        if cache.privateEntries.mayExist {
-            found = inMemory(EntryOrigin.privateKey(resource.cacheKey, of: resource.user ?? ""), resource, hit)
-        }
-        guard var image = found ?? inMemory(resource.cacheKey, resource, hit) else { return nil }
-        if let modifier = hit.modifier { image = modifier.modified(image) }
-        return ImageResult(image: image, cacheType: .memory, source: resource.source)
+        if hit.cache.privateEntries.mayExist, let own = ownImage(resource, hit) { return result(own, resource, hit) }
+        guard let image = inMemory(resource.cacheKey, resource, hit) else { return nil }
+        return result(image, resource, hit)
+    }
+
+    /// Tells the observer of a request.
+    @inline(never)
+    private func announce(_ resource: Resource, _ options: ImageOptions?, _ hit: HitOptions) {
+        (hit.cache.observation.observer as? any RequestObserver)?.requested(resource, options)
+    }
+
+    /// Returns the image in memory that is private to the user, or to loads without a user.
+    @inline(never)
+    private func ownImage(_ resource: Resource, _ hit: HitOptions) -> Bitmap? {
+        inMemory(EntryOrigin.privateKey(resource.cacheKey, of: resource.user ?? ""), resource, hit)
     }
 
     /// Returns the image of a key in memory. A miss is counted by the load that follows it.
+    @inline(__always)
     private func inMemory(_ key: String, _ resource: Resource, _ hit: HitOptions) -> Bitmap? {
+        if !hit.variant.isEmpty { return variantInMemory(key, resource, hit) }
+        return hit.cache.fromMemory(
+            key, hit.extending, categories: resource.categories, user: resource.user, kind: .probe)
+    }
+
+    @inline(never)
+    private func variantInMemory(_ key: String, _ resource: Resource, _ hit: HitOptions) -> Bitmap? {
         hit.cache.fromMemory(
-            hit.variant.isEmpty ? key : key.computedKey(with: hit.variant), hit.extending,
-            categories: resource.categories, user: resource.user, kind: .probe)
+            key.computedKey(with: hit.variant), hit.extending, categories: resource.categories, user: resource.user,
+            kind: .probe)
+    }
+
+    @inline(__always)
+    private func result(_ image: Bitmap, _ resource: Resource, _ hit: HitOptions) -> ImageResult {
+        guard let modifier = hit.modifier else {
+            return ImageResult(image: image, cacheType: .memory, source: resource.source)
+        }
+        return ImageResult(image: modifier.modified(image), cacheType: .memory, source: resource.source)
     }
 
     /// Returns the image of the first source that has it.
