@@ -28,38 +28,40 @@ extension HalcyonManager {
         await keepOriginal(made, original, freshness, load)
         let disk = load.diskPlace
         let memory = MadeImage.Place(cache: ObjectIdentifier(cache), key: load.computedKey, tier: .memory)
-        let toDisk =
-            !options.cacheMemoryOnly
-            && made.claim(disk, now: cache.clock.now) {
-                (options.diskCacheExpiration ?? cache.diskStorage?.config.expiration ?? .never).deadline(from: $0)
-            } remove: {
-                await cache.remove(
-                    forKey: key, processorIdentifier: variant, forcedExtension: options.forcedExtension,
-                    fromMemory: false)
-            }
-        let toMemory =
-            load.keepsInMemory
-            && made.claim(memory, now: cache.clock.now) {
-                (options.memoryCacheExpiration ?? cache.memoryStorage.config.expiration).deadline(from: $0)
-            } remove: {
-                await cache.remove(forKey: key, processorIdentifier: variant, fromDisk: false)
-            }
-        // A prefetch leaves memory alone; what it has of the key is older.
-        if load.isPrefetch, options.forceRefresh, !toMemory { cache.memoryStorage.remove(forKey: load.computedKey) }
         let record = heeds ? freshness : nil
-        let notes = cache.notes
         let computed = load.computedKey
-        cache.store(
-            made.image, original: original, forKey: load.key, toMemory: toMemory, toDisk: toDisk,
-            serializer: load.serializer, options: load.cacheOptions,
-            kept: { notes.note(record, of: $0, at: computed) },
-            done: { _ in
-                if toMemory { made.written(memory) }
-                if toDisk { made.written(disk) }
-            })
+        let isOnDisk = await made.inTurn {
+            let toDisk =
+                !options.cacheMemoryOnly
+                && made.claim(disk, now: cache.clock.now) {
+                    (options.diskCacheExpiration ?? cache.diskStorage?.config.expiration ?? .never).deadline(from: $0)
+                } remove: {
+                    await cache.remove(
+                        forKey: key, processorIdentifier: variant, forcedExtension: options.forcedExtension,
+                        fromMemory: false)
+                }
+            let toMemory =
+                load.keepsInMemory
+                && made.claim(memory, now: cache.clock.now) {
+                    (options.memoryCacheExpiration ?? cache.memoryStorage.config.expiration).deadline(from: $0)
+                } remove: {
+                    await cache.remove(forKey: key, processorIdentifier: variant, fromDisk: false)
+                }
+            // A prefetch leaves memory alone; what it has of the key is older.
+            if load.isPrefetch, options.forceRefresh, !toMemory { cache.memoryStorage.remove(forKey: computed) }
+            cache.store(
+                made.image, original: original, forKey: load.key, toMemory: toMemory, toDisk: toDisk,
+                serializer: load.serializer, options: load.cacheOptions,
+                kept: { [notes = cache.notes] in notes.note(record, of: $0, at: computed) },
+                done: { _ in
+                    if toMemory { made.written(memory) }
+                    if toDisk { made.written(disk) }
+                })
+            return toDisk
+        }
         if options.waitForCache { await made.settle(disk) }
         // Another load that does not heed the server has kept it without a record.
-        if heeds, !toDisk, !options.cacheMemoryOnly, freshness != nil { await note(record, made, original, load) }
+        if heeds, !isOnDisk, !options.cacheMemoryOnly, freshness != nil { await note(record, made, original, load) }
     }
 
     private func keepOriginal(_ made: MadeImage, _ original: Data?, _ freshness: Freshness?, _ load: ImageLoad) async {
@@ -69,15 +71,15 @@ extension HalcyonManager {
         else { return }
         let (originals, key) = (options.originalCache, load.key)
         let place = MadeImage.Place(cache: ObjectIdentifier(originals), key: key, tier: .original)
-        let isFirst = made.claim(place, now: originals.clock.now) {
-            (options.diskCacheExpiration ?? originals.diskStorage?.config.expiration ?? .never).deadline(from: $0)
-        } remove: {
-            await originals.remove(forKey: key)
-        }
-        if isFirst {
-            let notes = originals.notes
-            let record = options.freshness?.honoursServer == true ? freshness : nil
-            let (serializer, decoder) = (originals.serializer, decoder)
+        let record = options.freshness?.honoursServer == true ? freshness : nil
+        let (serializer, decoder) = (originals.serializer, decoder)
+        await made.inTurn {
+            let isFirst = made.claim(place, now: originals.clock.now) {
+                (options.diskCacheExpiration ?? originals.diskStorage?.config.expiration ?? .never).deadline(from: $0)
+            } remove: {
+                await originals.remove(forKey: key)
+            }
+            guard isFirst else { return }
             originals.keepOriginal(
                 {
                     // Other serializers may encrypt what they store.
@@ -86,7 +88,8 @@ extension HalcyonManager {
                     return picture.flatMap { serializer.data(with: $0, original: original) }
                 },
                 forKey: key, options: load.originalOptions,
-                kept: { notes.note(record, of: $0, at: key) }, done: { made.written(place) })
+                kept: { [notes = originals.notes] in notes.note(record, of: $0, at: key) },
+                done: { made.written(place) })
         }
         if options.waitForCache { await made.settle(place) }
     }

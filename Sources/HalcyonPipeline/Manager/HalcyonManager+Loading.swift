@@ -6,8 +6,8 @@ import HalcyonNetworking
 /// The load of an image from one source.
 package struct ImageLoad: Sendable {
     package let source: Source
-    /// The source of the resource that was requested.
-    let originalSource: Source
+    /// The resource that was requested.
+    let resource: Resource
     package var options: LoadOptions
     package var context: AccessContext
     /// The user whose private entry is meant, empty for loads without a user; `nil` for the entry that all users share.
@@ -19,7 +19,7 @@ package struct ImageLoad: Sendable {
 
     init(_ source: Source, of resource: Resource, _ options: LoadOptions) {
         self.source = source.resolved
-        originalSource = resource.source
+        self.resource = resource
         self.options = options
         context = AccessContext(categories: resource.categories, user: resource.user)
     }
@@ -154,7 +154,7 @@ extension HalcyonManager {
     func lookUp(_ load: ImageLoad) async -> ImageResult? {
         guard let found = try? await cached(load), let image = found.image else { return nil }
         return ImageResult(
-            image: image, cacheType: found.cacheType, source: load.source, originalSource: load.originalSource,
+            image: image, cacheType: found.cacheType, resource: load.resource, source: load.source,
             originalData: await originalData(load))
     }
 
@@ -205,8 +205,7 @@ extension HalcyonManager {
         case .made(let made, let bytes, let freshness):
             if !isFirst { await keep(made, original: nil, freshness, load) }
             return ImageResult(
-                image: made.image, cacheType: .none, isFromOriginal: true, source: load.source,
-                originalSource: load.originalSource,
+                image: made.image, cacheType: .none, isFromOriginal: true, resource: load.resource, source: load.source,
                 originalData: load.options.wantsOriginalData && keepsOriginals(load.options.originalCache, load)
                     ? bytes : nil)
         }
@@ -342,15 +341,15 @@ extension HalcyonManager {
     ) async -> ImageResult {
         await keep(made, original: data, freshness, load)
         return ImageResult(
-            image: made.image, cacheType: .none, source: load.source, originalSource: load.originalSource,
+            image: made.image, cacheType: .none, resource: load.resource, source: load.source,
             originalData: load.options.wantsOriginalData ? data : nil)
     }
 
     private func lowData(_ load: ImageLoad, _ other: Source, _ task: DownloadTask?) async throws -> ImageResult {
         var options = load.options
         (options.lowDataSource, options.allowsConstrainedNetwork) = (nil, true)
-        var low = ImageLoad(other, of: Resource(load.originalSource), options)
-        (low.context, low.isPrefetch, low.keepsInMemory) = (load.context, load.isPrefetch, load.keepsInMemory)
+        var low = ImageLoad(other, of: load.resource, options)
+        (low.isPrefetch, low.keepsInMemory) = (load.isPrefetch, load.keepsInMemory)
         return try await image(low, task)
     }
 }

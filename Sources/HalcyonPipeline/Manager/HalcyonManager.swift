@@ -253,9 +253,9 @@ public final class HalcyonManager: Sendable {
     @inline(__always)
     private func result(_ image: Bitmap, _ resource: Resource, _ hit: HitOptions) -> ImageResult {
         guard let modifier = hit.modifier else {
-            return ImageResult(image: image, cacheType: .memory, source: resource.source)
+            return ImageResult(image: image, cacheType: .memory, resource: resource)
         }
-        return ImageResult(image: modifier.modified(image), cacheType: .memory, source: resource.source)
+        return ImageResult(image: modifier.modified(image), cacheType: .memory, resource: resource)
     }
 
     /// Returns the image of the first source that has it.

@@ -271,23 +271,34 @@ public struct ImageResult: Sendable {
     /// Whether the image was made of a cached original, without a load.
     public var isFromOriginal = false
     /// The source of the image: the resource's source, an alternative or the source for Low Data Mode.
-    public var source: Source
+    public var source: Source {
+        get { other?.source ?? resource.source }
+        set { other = OtherSource(newValue) }
+    }
     /// The source of the resource that was requested; differs from ``source`` where another one took its place.
-    public var originalSource: Source { requested ?? source }
-    /// The requested source, where it may differ from ``source``.
-    private var requested: Source?
+    public var originalSource: Source { resource.source }
+    private let resource: Resource
+    /// The source, where it may not be the resource's. An object, because a hit, which has none, would copy a structure.
+    private var other: OtherSource?
     /// The bytes that the image was made of, if they were requested (``ImageOptions/wantsOriginalData``) and are known.
     public var originalData: Data?
 
+    /// - Parameter source: the source of the image; by default the resource's.
     init(
-        image: Bitmap, cacheType: CacheType, isFromOriginal: Bool = false, source: Source,
-        originalSource: Source? = nil, originalData: Data? = nil
+        image: Bitmap, cacheType: CacheType, isFromOriginal: Bool = false, resource: Resource, source: Source? = nil,
+        originalData: Data? = nil
     ) {
         self.image = image
         self.cacheType = cacheType
         self.isFromOriginal = isFromOriginal
-        self.source = source
-        requested = originalSource
+        self.resource = resource
+        other = source.map(OtherSource.init)
         self.originalData = originalData
+    }
+
+    private final class OtherSource: Sendable {
+        let source: Source
+
+        init(_ source: Source) { self.source = source }
     }
 }

@@ -46,6 +46,8 @@ package final class MadeImage: Sendable {
         var isForbidden = false
         /// The time at which expirations are compared, in microseconds.
         var start: Int64?
+        var hasTurn = false
+        var turns: [CheckedContinuation<Void, Never>] = []
     }
 
     package let image: Bitmap
@@ -53,7 +55,30 @@ package final class MadeImage: Sendable {
 
     package init(_ image: Bitmap) { self.image = image }
 
-    /// Returns whether the caller writes the image to a place, and must call ``written(_:)`` afterwards.
+    /// Claims and requests writes, in turn with other loads, so that the writes have the order of their claims.
+    func inTurn<Result>(_ work: () -> Result) async -> Result {
+        await withCheckedContinuation { continuation in
+            let isFree = state.withLock { state in
+                if state.hasTurn { state.turns.append(continuation) }
+                defer { state.hasTurn = true }
+                return !state.hasTurn
+            }
+            if isFree { continuation.resume() }
+        }
+        defer {
+            let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
+                if state.turns.isEmpty {
+                    state.hasTurn = false
+                    return nil
+                }
+                return state.turns.removeFirst()
+            }
+            next?.resume()
+        }
+        return work()
+    }
+
+    /// Returns whether the caller writes the image to a place, and must call ``written(_:)`` afterwards. Called in a turn.
     ///
     /// - Parameters:
     ///   - deadline: returns when the entry would expire if it were stored at a time; both in microseconds since 1970.

@@ -53,30 +53,50 @@ public enum Source: Sendable {
 }
 
 /// An image that an app requests: its source, and what the policies and rules of a cache use.
+///
+/// Copying is O(1) and counts one reference, so that a hit costs little for resources that an app keeps.
 public struct Resource: Sendable {
-    /// The source of the image.
-    public var source: Source {
-        didSet { cacheKey = source.cacheKey }
+    /// The properties, which copies share.
+    private final class Content: Sendable {
+        let source: Source
+        let cacheKey: String
+        let categories: [String]
+        let user: String?
+
+        init(_ source: Source, _ cacheKey: String, _ categories: [String], _ user: String?) {
+            (self.source, self.cacheKey, self.categories, self.user) = (source, cacheKey, categories, user)
+        }
     }
-    /// The key of the image in the cache.
-    public private(set) var cacheKey: String
-    /// The categories of the image; the first one decides where only one can.
-    public var categories: [String]
-    /// The user or profile that requests the image; an empty name counts as none. Responses that are private to a user are cached for
-    /// that user alone; see <doc:Manager>.
-    public var user: String?
+
+    private var content: Content
 
     /// Creates a resource of a source.
     public init(_ source: Source, categories: [String] = [], user: String? = nil) {
-        self.source = source
-        cacheKey = source.cacheKey
-        self.categories = categories
-        self.user = user
+        content = Content(source, source.cacheKey, categories, user)
     }
 
     /// Creates a resource of a URL, also a file's, cached under `cacheKey`, by default the URL.
     public init(_ url: URL, cacheKey: String? = nil, categories: [String] = [], user: String? = nil) {
         self.init(Source(url, cacheKey: cacheKey), categories: categories, user: user)
+    }
+
+    /// The source of the image.
+    public var source: Source {
+        get { content.source }
+        set { content = Content(newValue, newValue.cacheKey, content.categories, content.user) }
+    }
+    /// The key of the image in the cache.
+    public var cacheKey: String { content.cacheKey }
+    /// The categories of the image; the first one decides where only one can.
+    public var categories: [String] {
+        get { content.categories }
+        set { content = Content(content.source, content.cacheKey, newValue, content.user) }
+    }
+    /// The user or profile that requests the image; an empty name counts as none. Responses that are private to a user are cached for
+    /// that user alone; see <doc:Manager>.
+    public var user: String? {
+        get { content.user }
+        set { content = Content(content.source, content.cacheKey, content.categories, newValue) }
     }
 }
 
