@@ -223,6 +223,22 @@ struct ImageCacheTests {
         #expect(calls.withLock { $0 } == 4)
     }
 
+    @Test("row 33: removals and clearings need no completion")
+    func noCompletions() async throws {
+        let fixture = try CacheFixture()
+        let cache = fixture.cache
+        for key in ["a", "b"] { await cache.store(Blob(key), forKey: key) }
+        // Not awaited, as in code that is not asynchronous.
+        let callers: [@Sendable () -> Void] = [
+            { cache.removeImage(forKey: "a") }, { cache.cleanExpiredDiskCache() }, { cache.clearDiskCache() },
+        ]
+        for (number, call) in callers.enumerated() {
+            call()
+            await cache.settleDisk()
+            #expect(cache.diskStorage?.count == (number < 2 ? 1 : 0))
+        }
+    }
+
     @Test("row 34: the four queues call once, where they say")
     func queues() async {
         let queue = DispatchQueue(label: "test")

@@ -63,6 +63,13 @@ final class ManualClock: CacheClock {
     /// How many sleepers wait.
     var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
+    /// Returns when a sleeper waits for exactly so many microseconds from now on.
+    func waitForSleeper(of microseconds: Int64) async {
+        await waitUntil {
+            state.withLock { state in state.sleepers.contains { $0.wakes == state.now + microseconds } }
+        }
+    }
+
     /// Returns when so many sleepers wait at once.
     func waitForSleepers(_ count: Int) async {
         await waitUntil { sleeperCount >= count }
