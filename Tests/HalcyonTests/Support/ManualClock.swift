@@ -63,10 +63,10 @@ final class ManualClock: CacheClock {
     /// How many sleepers wait.
     var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
-    /// Returns when a sleeper waits for exactly so many microseconds from now on.
-    func waitForSleeper(of microseconds: Int64) async {
+    /// Returns when a sleeper waits that wakes in so many microseconds, or sooner.
+    func waitForSleeper(within microseconds: Int64) async {
         await waitUntil {
-            state.withLock { state in state.sleepers.contains { $0.wakes == state.now + microseconds } }
+            state.withLock { state in state.sleepers.contains { $0.wakes <= state.now + microseconds } }
         }
     }
 
