@@ -187,15 +187,18 @@ struct PredictivePrefetcherTests: PredictiveTests {
         let predictive = fixture.manager.startPredicting(
             prediction { ($0.quiet, $0.patience) = (.milliseconds(50), .milliseconds(100)) })
         _ = predictive
+        var heard: [String] = []
         for round in 0..<3 {
             _ = try await fixture.manager.image(for: resource("a\(round)"))
             // The sweeper of the memory sleeps for longer.
             await fixture.clock.waitForSleeper(within: 50_000)
-            #expect(notes.take() == [])
+            // It may take accesses in at its start, too.
+            heard += notes.take()
+            #expect(!heard.contains { $0.hasPrefix("plan") })
             fixture.clock.advance(by: 0.04)
         }
         // 40 ms after the last, but 120 after the first.
-        let heard = await heardUntilPlan()
+        heard += await heardUntilPlan()
         #expect(heard.count == 4 && heard.last == "plan after 2: []")
     }
 
