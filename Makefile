@@ -17,6 +17,9 @@
 # peers: libCacheSim's counts behind Experiments/peers.md, some half an hour.   check-peers: a part of them again.
 # lint: format and spelling of the code.   snippets: the Swift examples of the documents compile.   docs: the API documentation.   Missing system packages are installed on the way.
 
+# Package.swift reads it: debug builds of the laboratory's libraries are optimized, and keep their assertions.
+export HALCYON_OPTIMIZED := 1
+
 REPLAY := .build/release/replay
 PYTHON := python3
 VENV   := .build/venv

@@ -6,6 +6,13 @@ import PackageDescription
 let strict: [SwiftSetting] =
     Context.environment["HALCYON_STRICT"] == nil ? [] : [.treatAllWarnings(as: .error)]
 
+/// The Makefile sets HALCYON_OPTIMIZED: debug builds of the laboratory's libraries are then optimized, with their assertions, so that
+/// tests which replay and train take a tenth of the time.
+let laboratory: [SwiftSetting] =
+    strict
+    + (Context.environment["HALCYON_OPTIMIZED"] == nil
+        ? [] : [.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))])
+
 /// `make docs` sets HALCYON_DOCS; nobody else has to fetch the documentation plugin.
 let documentation: [Package.Dependency] =
     Context.environment["HALCYON_DOCS"] == nil
@@ -87,8 +94,8 @@ let package = Package(
         // Compiled for speed in debug builds, too: tests train networks.
         .target(name: "CPortableBLAS", cSettings: [.unsafeFlags(["-O3", "-ffp-contract=off"])]),
 
-        .target(name: "HalcyonSupport", swiftSettings: strict),
-        .target(name: "HalcyonEviction", dependencies: ["HalcyonSupport", "CProcessor"], swiftSettings: strict),
+        .target(name: "HalcyonSupport", swiftSettings: laboratory),
+        .target(name: "HalcyonEviction", dependencies: ["HalcyonSupport", "CProcessor"], swiftSettings: laboratory),
         .target(
             name: "HalcyonLearning",
             dependencies: [
@@ -101,12 +108,12 @@ let package = Package(
                     "ACCELERATE_NEW_LAPACK",
                     .when(platforms: [.macOS, .macCatalyst, .iOS, .tvOS, .watchOS, .visionOS]))
             ],
-            swiftSettings: strict),
+            swiftSettings: laboratory),
         .target(
             name: "HalcyonPrefetch",
             dependencies: ["HalcyonEviction", "HalcyonLearning", "HalcyonSupport", "CProcessor"],
-            swiftSettings: strict),
-        .target(name: "HalcyonModel", dependencies: ["HalcyonLearning", "HalcyonPrefetch"], swiftSettings: strict),
+            swiftSettings: laboratory),
+        .target(name: "HalcyonModel", dependencies: ["HalcyonLearning", "HalcyonPrefetch"], swiftSettings: laboratory),
         .target(
             name: "HalcyonAccessLogReading",
             dependencies: [
@@ -173,11 +180,11 @@ let package = Package(
         .target(name: "HalcyonAVIF", dependencies: ["HalcyonImages", "CAVIF"], swiftSettings: strict),
         .target(
             name: "HalcyonTrace", dependencies: ["CZlib", "CZstd", "HalcyonAccessLogReading", "HalcyonSupport"],
-            swiftSettings: strict),
+            swiftSettings: laboratory),
         .target(
             name: "HalcyonSimulation",
             dependencies: ["HalcyonEviction", "HalcyonLearning", "HalcyonPrefetch", "HalcyonSupport", "HalcyonTrace"],
-            swiftSettings: strict),
+            swiftSettings: laboratory),
         .target(
             name: "HalcyonExperiments",
             dependencies: [
@@ -185,7 +192,7 @@ let package = Package(
                 "HalcyonTrace", .product(name: "Yams", package: "Yams"),
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
-            swiftSettings: strict),
+            swiftSettings: laboratory),
         .executableTarget(
             name: "replay",
             dependencies: [

@@ -289,7 +289,7 @@ struct NewUserTests {
             ["long.csv", "--only", "-p", "lirs,arc,lhd", "-c", "1%,5%,10%"],
             ["curve", "long.csv", "-p", "lirs,arc,lhd", "--points", "4"], ["check", "s.yml"],
         ] {
-            let outcome = try Replay.run(call, in: folder, environment: ["HALCYON_PROGRESS_SECONDS": "0.02"])
+            let outcome = try Replay.run(call, in: folder, environment: ["HALCYON_PROGRESS_SECONDS": "0.002"])
             #expect(outcome.code == 0)
             let lines = outcome.errors.split(separator: "\n")
             #expect(!lines.isEmpty, "\(call)")

@@ -235,12 +235,12 @@ extension SlotArray {
     /// Writes all slots, each a whole number, or a structure of some.
     package func pack(into packer: inout StatePacker, fields: [Int]) {
         packer.write(limit)
-        packer.write(base, count: limit, fields: fields)
+        packer.write(memory + 1, count: limit, fields: fields)
     }
 
     /// Replaces all slots by those that were written.
     package mutating func unpack(from unpacker: inout StateUnpacker, fields: [Int]) {
         self = SlotArray(repeating: fill, capacity: unpacker.read())
-        unpacker.read(into: base, count: limit, fields: fields)
+        unpacker.read(into: memory + 1, count: limit, fields: fields)
     }
 }

@@ -7,24 +7,25 @@
 /// slots, at most a 128th is unused. The alignment of elements is at most 16 bytes.
 @frozen
 public struct SlotArray<Element: BitwiseCopyable>: ~Copyable {
-    /// The first slot, stored after `fill`. As a stored property, `fill` would make the layout depend on `Element`,
-    /// and Swift 6.3 omits the `deinit` of such a structure if generic code destroys it.
-    @usableFromInline var base: UnsafeMutablePointer<Element>
+    /// `fill`, then the slots. As a stored property, `fill` would make the layout depend on `Element`, and Swift 6.3
+    /// omits the `deinit` of such a structure if generic code destroys it. A pointer to the first slot would be read at
+    /// -1, which Swift 6.3 miscompiles where a whole module is optimized.
+    @usableFromInline var memory: UnsafeMutablePointer<Element>
     @usableFromInline var limit: Int
 
     /// Creates an array that reads as `fill` everywhere, with room for `capacity` slots.
     @inlinable
     public init(repeating fill: Element, capacity: Int = 0) {
         limit = capacity
-        base = GrowingMemory.allocate(capacity + 1) + 1
-        (base - 1).initialize(repeating: fill, count: capacity + 1)
+        memory = GrowingMemory.allocate(capacity + 1)
+        memory.initialize(repeating: fill, count: capacity + 1)
     }
 
     @inlinable
-    deinit { GrowingMemory.release(base - 1) }
+    deinit { GrowingMemory.release(memory) }
 
     @inlinable var fill: Element {
-        @inline(__always) get { base[-1] }
+        @inline(__always) get { memory[0] }
     }
 
     /// The number of allocated slots.
@@ -40,39 +41,37 @@ public struct SlotArray<Element: BitwiseCopyable>: ~Copyable {
     public subscript(slot: UInt32) -> Element {
         @inline(__always) get {
             let index = Int(truncatingIfNeeded: slot)
-            return index < limit ? base[index] : fill
+            return index < limit ? memory[index &+ 1] : fill
         }
         @inline(__always) _modify {
             let index = Int(truncatingIfNeeded: slot)
             if _slowPath(index >= limit) { grow(toInclude: index) }
-            yield &base[index]
+            yield &memory[index &+ 1]
         }
     }
 
     /// The element at a slot whose number may exceed 32 bits.
     @inlinable
     public subscript(wide index: Int) -> Element {
-        @inline(__always) get { index < limit ? base[index] : fill }
+        @inline(__always) get { index < limit ? memory[index &+ 1] : fill }
         @inline(__always) _modify {
             if _slowPath(index >= limit) { grow(toInclude: index) }
-            yield &base[index]
+            yield &memory[index &+ 1]
         }
     }
 
     /// Resets every slot to `fill` and keeps the memory.
     @inlinable
     public mutating func reset() {
-        base.update(repeating: fill, count: limit)
+        (memory + 1).update(repeating: fill, count: limit)
     }
 
     @inlinable
     @inline(never)
     mutating func grow(toInclude index: Int) {
         let larger = GrowingMemory.room(for: Swift.max(index + 1, 16), after: limit)
-        var memory = base - 1
         GrowingMemory.resize(&memory, to: larger + 1)
-        base = memory + 1
-        (base + limit).initialize(repeating: fill, count: larger - limit)
+        (memory + 1 + limit).initialize(repeating: fill, count: larger - limit)
         limit = larger
     }
 }

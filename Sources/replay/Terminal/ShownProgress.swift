@@ -60,10 +60,10 @@ struct ShownProgress {
     let seconds: Double
 
     /// The time between two lines where standard error is not a terminal: 30 seconds. The environment variable
-    /// `HALCYON_PROGRESS_SECONDS` sets another number, at least 0.01.
+    /// `HALCYON_PROGRESS_SECONDS` sets another number, at least 0.001.
     static var interval: Double {
         let text = ProcessInfo.processInfo.environment["HALCYON_PROGRESS_SECONDS"] ?? ""
-        guard let seconds = Double(text), (0.01...86_400).contains(seconds) else { return 30 }
+        guard let seconds = Double(text), (0.001...86_400).contains(seconds) else { return 30 }
         return seconds
     }
 

@@ -104,11 +104,18 @@ public final class NginxServer: Sendable {
         return bytes
     }
 
-    /// The lines of its access log for a path: `METHOD path status protocol`.
-    public func visits(to path: String) throws -> [String] {
-        try String(contentsOfFile: folder.path + "/access.log", encoding: .utf8)
-            .split(separator: "\n").map(String.init)
-            .filter { $0.split(separator: " ").dropFirst().first.map(String.init) == path }
+    /// The lines of its access log for a path: `METHOD path status protocol`. Waits for `count` of them, at most 30 seconds: a
+    /// server logs a request after it has sent the response.
+    public func visits(to path: String, waitingFor count: Int) async throws -> [String] {
+        var lines: [String] = []
+        for _ in 0..<3_000 {
+            lines = try String(contentsOfFile: folder.path + "/access.log", encoding: .utf8)
+                .split(separator: "\n").map(String.init)
+                .filter { $0.split(separator: " ").dropFirst().first.map(String.init) == path }
+            if lines.count >= count { break }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        return lines
     }
 
     private func url(_ scheme: String, _ port: Int, _ path: String) -> URL {

@@ -53,7 +53,7 @@ struct RedirectTests {
         #expect(result.response.url == nginx.url("/moved.bin"))
         #expect(
             await networkError { try await downloader.download(nginx.url("/loop")) } == .tooManyRedirects(limit: 10))
-        #expect(try nginx.visits(to: "/loop").count == 11)
+        #expect(try await nginx.visits(to: "/loop", waitingFor: 11).count == 11)
     }
 
     @Test("row 43: the redirect handler may stay, or send another request")
@@ -101,7 +101,7 @@ struct RedirectTests {
         #expect(await networkError { try await guessing.download(url) } == .authenticationRefused(url: url))
         #expect(wrong.asked.withLock { $0.map(\.failures) } == [0, 1, 2])
         // One without a password, one with the right one; one without and two with a wrong one; and one without.
-        #expect(try nginx.visits(to: "/private/secret.bin").count == 1 + 2 + 3)
+        #expect(try await nginx.visits(to: "/private/secret.bin", waitingFor: 6).count == 1 + 2 + 3)
     }
 
     @Test("the next request: relative places, methods, and what another place must not see")
