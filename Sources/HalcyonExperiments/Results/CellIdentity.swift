@@ -37,8 +37,10 @@ public struct CellIdentity: Sendable, Hashable, Codable {
         public var parameters: [String: String]
         /// The prefetch budget of each cache, in the notation of `--prefetch-budget`.
         public var budget: String
-        /// The duration of a prefetch, in microseconds.
+        /// The latency of a prefetch of no bytes, in microseconds.
         public var latencyUs: Int64
+        /// The bandwidth of prefetches, in bytes a second. Nil if each prefetch takes the same time.
+        public var bandwidth: String?
     }
 
     /// The hash of the requests; see `Trace.fingerprint`.
@@ -93,10 +95,12 @@ public struct CellIdentity: Sendable, Hashable, Codable {
         } else {
             capacity = job.capacity.description
         }
-        prefetch = job.options.prefetch.map {
+        var prefetching = job.options.prefetch
+        prefetching?.adopt(job.tiers)
+        prefetch = prefetching.map {
             Prefetch(
                 policy: $0.policy.name, parameters: $0.parameters, budget: $0.budget.description,
-                latencyUs: $0.fetchLatency)
+                latencyUs: $0.latency.shortest, bandwidth: $0.latency.bandwidth.map { Self.text($0) })
         }
         seed = job.isRandomised ? job.options.seed : nil
         users = job.users?.description

@@ -57,7 +57,7 @@ struct JobReader {
     /// - Parameters:
     ///   - value: the name of the policy.
     ///   - budget: the prefetch budget; `nil` for 2 a request.
-    ///   - latency: the duration of a prefetch; `nil` for none.
+    ///   - latency: the duration of a prefetch; `nil` for that of the tiers, or ``FetchLatency/standard``.
     func prefetch(
         _ value: YAMLValue, budget: YAMLValue?, latency: YAMLValue?
     ) throws(ReplayError) -> PrefetchOptions {
@@ -65,8 +65,8 @@ struct JobReader {
         let limits: PrefetchBudget
         let text = try budget?.text(as: "A budget") ?? "2/request"
         do { limits = try PrefetchBudget(parsing: text) } catch { throw (budget ?? value).fault("\(error)") }
-        let duration = try latency.map { value throws(ReplayError) in try span(value) } ?? 0
-        do { return try PrefetchOptions(policy: name, budget: limits, fetchLatency: duration) } catch {
+        let duration = try latency.map { value throws(ReplayError) in FetchLatency.fixed(try span(value)) }
+        do { return try PrefetchOptions(policy: name, budget: limits, latency: duration) } catch {
             throw value.fault("\(error)")
         }
     }

@@ -61,8 +61,8 @@ extension TargetFile {
         if let prefetch = group.prefetch {
             text += "    prefetch: \(YAMLText.scalar(prefetch.policy.description))\n"
             text += "    prefetch_budget: \(YAMLText.scalar(prefetch.budget.description))\n"
-            if prefetch.fetchLatency > 0 {
-                text += "    prefetch_latency: \(TargetText.duration(prefetch.fetchLatency))\n"
+            if case .fixed(let latency) = prefetch.latency {
+                text += "    prefetch_latency: \(TargetText.duration(latency))\n"
             }
         }
         text += "    targets:\n"

@@ -124,7 +124,7 @@ public struct TargetGroup: Sendable, Equatable {
         var text = ""
         if let prefetch {
             text += " + \(prefetch.policy)"
-            if prefetch.fetchLatency > 0 { text += " in \(TargetText.duration(prefetch.fetchLatency))" }
+            if case .fixed(let latency) = prefetch.latency { text += " in \(TargetText.duration(latency))" }
         }
         if models != .shared { text += ", models \(models.rawValue)" }
         if seeds.count > 1 { text += ", \(seeds.count) seeds" }

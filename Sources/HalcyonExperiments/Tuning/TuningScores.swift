@@ -157,7 +157,7 @@ struct TuningScorer {
             experiment.rows = [.policy(policy)]
             for job in experiment.jobs {
                 let identity = CellIdentity(job.job, labels: job.labels, fingerprint: fingerprint)
-                let prefetch = job.job.options.prefetch.map { "\($0.policy) \($0.budget) \($0.fetchLatency) µs" }
+                let prefetch = job.job.options.prefetch.map { "\($0.policy) \($0.budget) \($0.latency)" }
                 let place = TuningPlace(
                     experiment: number, trace: trace, mode: job.job.mode, capacity: job.job.capacityText,
                     prefetch: prefetch, models: identity.models)

@@ -13,6 +13,8 @@ struct PrefetchLane {
     private let options: PrefetchOptions
     private let unit: CacheUnit
     private let capacity: Int
+    /// The latency of a fetch by its size in ``unit``, in microseconds.
+    private let latency: @Sendable (Int) -> Int64
     private let objects: ObjectInfo
     private var caches: [PrefetchingCache?] = []
     private var isKnownSet: [Bool] = []
@@ -24,7 +26,7 @@ struct PrefetchLane {
         let job = resolved.job
         let trace = facts.input?.trace
         var context = PrefetchContext(
-            seed: job.options.seed, objects: trace?.objectCount ?? 0, fetchLatency: options.fetchLatency,
+            seed: job.options.seed, objects: trace?.objectCount ?? 0, fetchLatency: options.latency.shortest,
             cachesPerUser: job.mode == .perUser)
         if options.needsKeys, let next = trace.flatMap(NextKeys.init) {
             context.nextByKey = { object in next.object(after: object) }
@@ -35,14 +37,15 @@ struct PrefetchLane {
         unit = facts.unit
         capacity = facts.unit.capacity(resolved.capacity)
         objects = ObjectInfo(trace)
+        let (latency, unit) = (options.latency, facts.sizeUnit == .bytes ? facts.unit.size : 0)
+        self.latency = { latency.latency(ofBytes: $0 &* unit) }
     }
 
     /// Adds a cache.
     mutating func open(_ cache: TieredCache, number: Int) {
         while caches.count <= number { caches.append(nil) }
         caches[number] = PrefetchingCache(
-            cache, capacity: capacity, unit: unit, budget: options.budget, latency: options.fetchLatency,
-            objects: objects)
+            cache, capacity: capacity, unit: unit, budget: options.budget, latency: latency, objects: objects)
     }
 
     /// Serves a request, then prefetches.

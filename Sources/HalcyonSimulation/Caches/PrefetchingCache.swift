@@ -19,7 +19,8 @@ final class PrefetchingCache {
     /// The capacity in ``unit``, as are the sizes of all accesses; the budget is in the unit of the trace.
     private let capacity: Int
     private let unit: CacheUnit
-    private let latency: Int64
+    /// The latency of a fetch by its size, in microseconds.
+    private let latency: @Sendable (Int) -> Int64
     private let objects: ObjectInfo
     /// The state, behind a pointer to avoid exclusivity checks.
     private let contents: UnsafeMutablePointer<Contents>
@@ -30,8 +31,8 @@ final class PrefetchingCache {
 
     /// - Parameter capacity: the capacity of the cache in `unit`.
     init(
-        _ cache: TieredCache, capacity: Int, unit: CacheUnit, budget: PrefetchBudget, latency: Int64,
-        objects: ObjectInfo
+        _ cache: TieredCache, capacity: Int, unit: CacheUnit, budget: PrefetchBudget,
+        latency: @escaping @Sendable (Int) -> Int64, objects: ObjectInfo
     ) {
         self.objects = objects
         self.cache = cache
@@ -72,7 +73,7 @@ final class PrefetchingCache {
         contents.pointee.requests += 1
         let before = contents.pointee.residency[entry]
         if before == .inFlight,
-            let joined = contents.pointee.transfers.cancel(contents.pointee.residency.transfer(of: entry))
+            let joined = contents.pointee.transfers.cancel(entry)
         {
             // The request joins the transfer and waits for it.
             if joined.isCounted { counts.join(size: joined.access.size) }
@@ -130,13 +131,14 @@ final class PrefetchingCache {
             // The entry expired before its first request.
             if contents.pointee.residency[fetch.entry] == .unused { counts.waste(size: size) }
             if isCounted { counts.fetch(size: size) }
+            let latency = latency(size)
             if latency == 0 {
                 place(fetch, isCounted: isCounted, &counts, policy)
             } else {
                 let (time, isNever) = access.time.addingReportingOverflow(latency)
-                let number = contents.pointee.transfers.append(
+                contents.pointee.transfers.start(
                     TransferQueue.Transfer(access: fetch, time: isNever ? .max : time, isCounted: isCounted))
-                contents.pointee.residency.started(fetch.entry, transfer: number)
+                contents.pointee.residency[fetch.entry] = .inFlight
             }
         }
     }

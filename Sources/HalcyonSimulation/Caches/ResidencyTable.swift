@@ -23,7 +23,7 @@ struct ResidencyTable: ~Copyable {
     }
 
     private var states = SlotArray<UInt8>(repeating: State.absent.rawValue)
-    /// The request at which an object was last prefetched; while it is in flight, the number of its transfer.
+    /// The request at which an object was last prefetched.
     private var fetches = SlotArray<Int>(repeating: 0)
     private var objects = SlotArray<UInt32>(repeating: 0)
     private(set) var count: UInt32 = 0
@@ -73,15 +73,6 @@ struct ResidencyTable: ~Copyable {
 
     /// Returns the request at which an object was prefetched.
     func fetch(of number: EntryID) -> Int { fetches[number] }
-
-    /// Returns the number of the transfer of an object in flight.
-    func transfer(of number: EntryID) -> Int { fetches[number] }
-
-    /// Marks an object as in flight.
-    mutating func started(_ number: EntryID, transfer: Int) {
-        self[number] = .inFlight
-        fetches[number] = transfer
-    }
 
     /// Marks an object as prefetched and resident.
     mutating func arrived(_ number: EntryID, request: Int, isCounted: Bool) {

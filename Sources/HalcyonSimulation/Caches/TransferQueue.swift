@@ -1,10 +1,10 @@
 import HalcyonEviction
 
-/// The transfers in flight, in the order of their start. All take the same time, so they end in this order.
+/// The transfers in flight of one cache, the first to end first; of those that end together, the first that was started.
 ///
-/// A transfer that a request joins is cancelled where it stands and skipped at its turn. All operations are amortised
-/// O(1). Memory: 80 bytes a transfer, those cancelled or ended included until half of the queue are.
-struct TransferQueue {
+/// Large objects take longer, so transfers do not end in the order of their start. An operation is O(log n). Memory: some 200 bytes
+/// a transfer, and 4 an entry of the cache.
+struct TransferQueue: ~Copyable {
     /// A transfer of a prefetched object.
     struct Transfer {
         var access: Access
@@ -14,43 +14,38 @@ struct TransferQueue {
         var isCounted: Bool
     }
 
-    /// The transfers from ``head`` on; `nil` for those cancelled or ended.
-    private var transfers: [Transfer?] = []
-    private var head = 0
-    /// The number of the first element of ``transfers``.
-    private var base = 0
+    /// The place of a transfer in the order of ends.
+    private struct End: Comparable, BitwiseCopyable {
+        var time: Int64
+        var number: Int
 
-    /// Adds a transfer and returns its number.
-    mutating func append(_ transfer: Transfer) -> Int {
-        transfers.append(transfer)
-        return base + transfers.count - 1
+        static func < (left: End, right: End) -> Bool { (left.time, left.number) < (right.time, right.number) }
     }
 
-    /// Removes the transfer with a number and returns it; `nil` if it has ended or was cancelled.
-    mutating func cancel(_ number: Int) -> Transfer? {
-        let place = number - base
-        guard place >= head, place < transfers.count, let transfer = transfers[place] else { return nil }
-        transfers[place] = nil
+    private var ends = IndexedHeap<End>(room: 8)
+    private var transfers: [EntryID: Transfer] = [:]
+    private var started = 0
+
+    /// Starts the transfer of an entry that is not in flight.
+    mutating func start(_ transfer: Transfer) {
+        ends.insert(transfer.access.entry, key: End(time: transfer.time, number: started))
+        transfers[transfer.access.entry] = transfer
+        started += 1
+    }
+
+    /// Removes the transfer of an entry and returns it; `nil` if it is not in flight.
+    mutating func cancel(_ entry: EntryID) -> Transfer? {
+        guard let transfer = transfers.removeValue(forKey: entry) else { return nil }
+        ends.remove(entry)
         return transfer
     }
 
-    /// Removes the first transfer and returns it if it ends by `time`; otherwise `nil`.
+    /// Removes the transfer that ends first and returns it if it ends by `time`; otherwise `nil`.
     mutating func popEnded(by time: Int64) -> Transfer? {
-        while head < transfers.count, transfers[head] == nil { head += 1 }
-        compact()
-        guard head < transfers.count, let first = transfers[head], first.time <= time else { return nil }
-        transfers[head] = nil
-        head += 1
-        return first
+        guard let first = ends.smallest, first.key.time <= time else { return nil }
+        return cancel(first.entry)
     }
 
-    /// The transfers that have neither ended nor been cancelled.
-    var remaining: some Sequence<Transfer> { transfers[head...].lazy.compactMap { $0 } }
-
-    private mutating func compact() {
-        guard head >= 64, head * 2 >= transfers.count else { return }
-        transfers.removeSubrange(..<head)
-        base += head
-        head = 0
-    }
+    /// The transfers in flight, in no order.
+    var remaining: some Sequence<Transfer> { transfers.values }
 }

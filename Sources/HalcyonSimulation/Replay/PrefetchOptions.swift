@@ -12,18 +12,22 @@ public struct PrefetchOptions: Sendable, Equatable {
     public var pretrained: PretrainedPlanner?
     /// The prefetch budget of each cache.
     public var budget: PrefetchBudget
-    /// The duration of a prefetch, in microseconds of the trace's time. The default is 0.
-    public var fetchLatency: Int64
+    /// The latency of a prefetch. With two tiers, their model takes the place of one that was not set.
+    public var latency: FetchLatency {
+        didSet { isLatencySet = true }
+    }
+    private var isLatencySet: Bool
 
     package static let plannerName = "planner"
 
     /// Creates prefetching options for a policy as text.
     ///
-    /// - Parameter policy: the name of a policy of `PrefetchCatalogue`. The planner accepts
-    ///   parameters: `planner(price=0.05)`.
+    /// - Parameters:
+    ///   - policy: the name of a policy of `PrefetchCatalogue`. The planner accepts parameters: `planner(price=0.05)`.
+    ///   - latency: the latency of a prefetch; by default that of the tiers, or ``FetchLatency/standard``.
     /// - Throws: ``ReplayError/usage(_:)`` for an unknown policy, `PolicyError` for an unknown
     ///   parameter.
-    public init(policy text: String, budget: PrefetchBudget, fetchLatency: Int64 = 0) throws {
+    public init(policy text: String, budget: PrefetchBudget, latency: FetchLatency? = nil) throws {
         let spec = try PolicySpec(parsing: text)
         guard PrefetchCatalogue.entry(named: spec.name) != nil else {
             let names = PrefetchCatalogue.entries.map(\.name).joined(separator: ", ")
@@ -37,7 +41,13 @@ public struct PrefetchOptions: Sendable, Equatable {
         }
         policy = spec
         self.budget = budget
-        self.fetchLatency = max(0, fetchLatency)
+        self.latency = latency ?? .standard
+        isLatencySet = latency != nil
+    }
+
+    /// Uses the latencies of two tiers, unless a latency was set.
+    package mutating func adopt(_ tiers: TierOptions?) {
+        if let tiers, !isLatencySet { latency = .modelled(tiers.latency) }
     }
 
     /// Refuses a budget in bytes if objects are counted.

@@ -142,13 +142,15 @@ public struct ReplayJob: Sendable {
     }
 
     private func resolved(unit: SizeUnit, distinct: Int?) throws(ReplayError) -> ResolvedJob {
+        var job = self
+        job.options.prefetch?.adopt(tiers)
         guard let tiers else {
             return ResolvedJob(
-                job: self, capacity: try capacity.resolved(unit: unit, distinct: distinct), memoryCapacity: nil)
+                job: job, capacity: try capacity.resolved(unit: unit, distinct: distinct), memoryCapacity: nil)
         }
         try tiers.verify(unit: unit)
         return ResolvedJob(
-            job: self, capacity: try tiers.disk.resolved(unit: unit, distinct: distinct),
+            job: job, capacity: try tiers.disk.resolved(unit: unit, distinct: distinct),
             memoryCapacity: try tiers.memory.resolved(unit: unit, distinct: distinct))
     }
 

@@ -10,8 +10,12 @@ public struct PrefetchResult: Sendable, Codable {
     public var kernels: KernelInfo?
     /// The prefetch budget of each cache, in the notation of `--prefetch-budget`.
     public var budget: String
-    /// The duration of a prefetch, in microseconds.
+    /// The latency of a prefetch of no bytes, in microseconds.
     public var fetchLatency: Int64
+    /// The bandwidth of prefetches in bytes a second. Nil if sizes do not matter.
+    public var bandwidth: Double?
+    /// The latency of a prefetch as text: `150 ms + size / (5.0 MB/s)`, or `ideal (zero latency)`.
+    public var latency: String
     /// The hit ratio without prefetching: hits by requests, 0…1.
     public var objectHitRatioWithout: Double
     /// The byte hit ratio without prefetching: bytes hit by bytes requested, 0…1.
@@ -58,7 +62,9 @@ public struct PrefetchResult: Sendable, Codable {
         parameters = options.parameters
         kernels = KernelInfo(options)
         budget = options.budget.description
-        fetchLatency = options.fetchLatency
+        fetchLatency = options.latency.shortest
+        bandwidth = options.latency.bandwidth
+        latency = options.latency.description
         objectHitRatioWithout = without.objectHitRatio
         byteHitRatioWithout = without.byteHitRatio
         hitsOwed = counts.hitsOwed

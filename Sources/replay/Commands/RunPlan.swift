@@ -150,7 +150,8 @@ struct RunPlan {
 
     /// Returns the options of each prefetch policy; without prefetching, of the one plain run.
     private static func options(_ command: RunCommand) throws -> [ReplayOptions] {
-        let requested: [PrefetchOptions?] = try command.prefetching.options()
+        let model = try command.latency.map { try LatencyModel(parsing: $0) }
+        let requested: [PrefetchOptions?] = try command.prefetching.options(latency: model)
         return (requested.isEmpty ? [nil] : requested).map { prefetch in
             ReplayOptions(
                 warmup: command.warmup.value, seed: command.seed, windows: command.windows ?? 10,
@@ -161,11 +162,11 @@ struct RunPlan {
 
     private static func tiers(_ command: RunCommand, _ catalogue: PolicyCatalogue) throws -> TierOptions? {
         guard let tiers = command.tiers else {
-            if command.memoryExpiration != nil || command.diskExpiration != nil || command.latency != nil
-                || command.decodedSizeRatio != nil
-            {
-                throw ReplayError.usage(
-                    "--memory-expiration, --disk-expiration, --latency and --decoded-size-ratio need --tiers.")
+            if command.memoryExpiration != nil || command.diskExpiration != nil || command.decodedSizeRatio != nil {
+                throw ReplayError.usage("--memory-expiration, --disk-expiration and --decoded-size-ratio need --tiers.")
+            }
+            if command.latency != nil, !command.prefetching.isOn {
+                throw ReplayError.usage("--latency needs --tiers or --prefetch.")
             }
             return nil
         }

@@ -22,8 +22,8 @@ struct PrefetchArguments: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "With --prefetch: the duration of a prefetch, such as 2s. A request during a prefetch is a miss. (default: 0)",
-            valueName: "time"))
+            "With --prefetch: the duration of each prefetch, such as 2s; 0 is ideal. A request during a prefetch is a miss. "
+                + "(default: that of --latency, 150 ms and the size over 5 MB/s)", valueName: "time"))
     var fetchLatency: String?
 
     @Option(help: "With --prefetch planner: start with a model of 'replay train --planner', and continue learning.")
@@ -35,14 +35,17 @@ struct PrefetchArguments: ParsableArguments {
     private var names: [String] { prefetch.flatMap(PolicySpec.split) }
 
     /// Returns the options of each requested prefetch policy; `nil` stands for `none`, a run without prefetching.
-    func options() throws -> [PrefetchOptions?] {
+    ///
+    /// - Parameter model: the latencies of `--latency`; `nil` for the default.
+    func options(latency model: LatencyModel? = nil) throws -> [PrefetchOptions?] {
         if prefetch.isEmpty, prefetchBudget != nil || fetchLatency != nil || prefetchModel != nil {
             throw ReplayError.usage("--prefetch-budget, --fetch-latency and --prefetch-model need --prefetch.")
         }
         let budget = try PrefetchBudget(parsing: prefetchBudget ?? "2/request")
-        let latency = try fetchLatency.map { try TimeSpan(parsing: $0).microseconds } ?? 0
+        let fixed = try fetchLatency.map { FetchLatency.fixed(try TimeSpan(parsing: $0).microseconds) }
+        let latency = fixed ?? model.map { FetchLatency.modelled($0) }
         var options: [PrefetchOptions?] = try names.map { name in
-            name == "none" ? nil : try PrefetchOptions(policy: name, budget: budget, fetchLatency: latency)
+            name == "none" ? nil : try PrefetchOptions(policy: name, budget: budget, latency: latency)
         }
         if options.reduce(0, { $0 + ($1 == nil ? 1 : 0) }) > 1 {
             throw ReplayError.usage("--prefetch none is given twice: give it once.")

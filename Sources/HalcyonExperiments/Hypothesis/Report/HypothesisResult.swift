@@ -79,8 +79,12 @@ public struct HypothesisResult: Sendable, Codable {
         public var parameters: [String: String]
         /// The prefetch budget of each cache, in the notation of `--prefetch-budget`.
         public var budget: String
-        /// The duration of a prefetch, in microseconds.
+        /// The latency of a prefetch of no bytes, in microseconds.
         public var fetchLatency: Int64
+        /// The bandwidth of prefetches in bytes a second. Nil if sizes do not matter.
+        public var bandwidth: Double?
+        /// The latency of a prefetch as text: `150 ms + size / (5.0 MB/s)`, or `ideal (zero latency)`.
+        public var latency: String
         /// The matrix routines of the prefetch policy.
         public var kernels: KernelInfo?
     }
@@ -173,7 +177,8 @@ public struct HypothesisResult: Sendable, Codable {
             return Prefetch(
                 policy: options.policy.description, parameters: options.parameters,
                 budget: options.budget.description,
-                fetchLatency: options.fetchLatency, kernels: KernelInfo(options))
+                fetchLatency: options.latency.shortest, bandwidth: options.latency.bandwidth,
+                latency: options.latency.description, kernels: KernelInfo(options))
         }
         kernels = KernelInfo(learner.withCategories)
         arms = Self.arms(evidence, learner)
