@@ -31,6 +31,10 @@ public enum PrefetchCatalogue {
             summary: "the popular objects of the categories that the user is likely to request next",
             source: "", make: { CategoryPopularPrefetch($0) }),
         Entry(
+            name: "visit-refill",
+            summary: "at the end of a visit: what the user requests often and lately, in place of what it does not",
+            source: "", make: { VisitRefill($0) }),
+        Entry(
             name: "mithril", summary: "the objects that were repeatedly requested together", source: "Yang et al. 2017",
             make: { MithrilPrefetch($0) }),
         Entry(

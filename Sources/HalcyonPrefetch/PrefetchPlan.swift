@@ -5,6 +5,10 @@ public struct PrefetchPlan: Sendable, Equatable {
     /// The policy's current verdicts on objects of ``PrefetchOutlook/unused``. It may omit any of them.
     public private(set) var reconsiderations: [Reconsideration] = []
 
+    /// The residents that leave next when room is needed, in this order, before the eviction policy is asked. They replace those of
+    /// the plan before. Objects that the cache does not hold are skipped.
+    public private(set) var releases: [UInt32] = []
+
     /// Creates an empty plan.
     public init() {}
 
@@ -18,10 +22,14 @@ public struct PrefetchPlan: Sendable, Equatable {
         reconsiderations.append(Reconsideration(object: object, isLikely: isLikely))
     }
 
-    /// Removes all proposals and reconsiderations and keeps the memory.
+    /// Names a resident that leaves next when room is needed, after those named before.
+    public mutating func release(_ object: UInt32) { releases.append(object) }
+
+    /// Removes all proposals, reconsiderations and releases, and keeps the memory.
     public mutating func removeAll() {
         proposals.removeAll(keepingCapacity: true)
         reconsiderations.removeAll(keepingCapacity: true)
+        releases.removeAll(keepingCapacity: true)
     }
 }
 

@@ -17,6 +17,9 @@ public typealias CalibrationBin = HalcyonSupport.CalibrationBin
 /// 3. ``plan(after:outlook:into:)``;
 /// 4. the plan's reconsiderations are passed to the cache, and its proposals are fetched in order within the budget.
 ///
+/// Before the first request that follows a moment such as the end of a visit, it calls ``plan(at:outlook:into:)`` and does the same
+/// with that plan.
+///
 /// One instance serves all users, so it can apply what it learns from one user to the next. It is used by one thread
 /// at a time.
 public protocol PrefetchPolicy: AnyObject {
@@ -43,6 +46,17 @@ public protocol PrefetchPolicy: AnyObject {
     /// - Parameter access: the access that was recorded last.
     func plan(after access: Access, outlook: PrefetchOutlook, into plan: inout PrefetchPlan)
 
+    /// Whether ``plan(at:outlook:into:)`` may propose anything. False by default.
+    var plansBetweenRequests: Bool { get }
+
+    /// Appends proposals at a moment between requests, best first. None of the proposed objects is in the cache. Proposes nothing by
+    /// default.
+    ///
+    /// - Parameters:
+    ///   - moment: a moment no earlier than the last recorded access.
+    ///   - outlook: ``PrefetchOutlook/limit`` is what the visit has left; ``PrefetchOutlook/unused`` is empty.
+    func plan(at moment: PlanningMoment, outlook: PrefetchOutlook, into plan: inout PrefetchPlan)
+
     /// The calibration of the policy's probabilities. Empty by default, for a policy that states none.
     var calibration: [CalibrationBin] { get }
 
@@ -58,6 +72,8 @@ extension PrefetchPolicy {
     public func announce(_ object: AnnouncedObject) {}
     public func evicted(_ object: UInt32, from user: UInt32) {}
     public func dropped(_ object: UInt32) {}
+    public var plansBetweenRequests: Bool { false }
+    public func plan(at moment: PlanningMoment, outlook: PrefetchOutlook, into plan: inout PrefetchPlan) {}
     public var calibration: [CalibrationBin] { [] }
     public var metrics: [PolicyMetric] { [] }
 }
@@ -76,6 +92,9 @@ public struct PrefetchContext: Sendable {
     /// requested sooner.
     public var fetchLatency: Int64
 
+    /// The idle time after which a visit has ended, in microseconds.
+    public var idleTime: Int64
+
     /// Whether each user has a cache, so that only this user misses what was evicted from it. Otherwise one cache
     /// serves all users.
     public var cachesPerUser: Bool
@@ -83,12 +102,13 @@ public struct PrefetchContext: Sendable {
     /// Creates a context. Every argument has a neutral default.
     public init(
         seed: UInt64 = 1, objects: Int = 0, nextByKey: (@Sendable (UInt32) -> UInt32?)? = nil, fetchLatency: Int64 = 0,
-        cachesPerUser: Bool = false
+        idleTime: Int64 = PlanningMoment.idleTime, cachesPerUser: Bool = false
     ) {
         self.seed = seed
         self.objects = objects
         self.nextByKey = nextByKey
         self.fetchLatency = fetchLatency
+        self.idleTime = idleTime
         self.cachesPerUser = cachesPerUser
     }
 }

@@ -1,6 +1,6 @@
 import HalcyonSupport
 
-/// The maximum number of objects and bytes that may be prefetched in each of four periods.
+/// The maximum number of objects and bytes that may be prefetched in each of five periods.
 ///
 /// ```swift
 /// let budget = try PrefetchBudget(parsing: "2/request,50MB/day")
@@ -22,8 +22,10 @@ public struct PrefetchBudget: Sendable, Equatable {
         }
     }
 
-    /// The limit after one request.
+    /// The limit after one request. What a visit's requests did not use is left for its end; see ``PlanningMoment``.
     public var perRequest: Limit
+    /// The limit of a visit of one user, its end included.
+    public var perVisit: Limit
     /// The limit of a minute of the clock.
     public var perMinute: Limit
     /// The limit of a day of the clock, which begins at midnight UTC.
@@ -33,9 +35,11 @@ public struct PrefetchBudget: Sendable, Equatable {
 
     /// Creates a budget; by default it has no limits.
     public init(
-        perRequest: Limit = Limit(), perMinute: Limit = Limit(), perDay: Limit = Limit(), inTotal: Limit = Limit()
+        perRequest: Limit = Limit(), perVisit: Limit = Limit(), perMinute: Limit = Limit(), perDay: Limit = Limit(),
+        inTotal: Limit = Limit()
     ) {
         self.perRequest = perRequest
+        self.perVisit = perVisit
         self.perMinute = perMinute
         self.perDay = perDay
         self.inTotal = inTotal
@@ -59,7 +63,7 @@ public struct PrefetchBudget: Sendable, Equatable {
 extension PrefetchBudget {
     /// The period of a limit.
     enum Period: String, CaseIterable {
-        case request, minute, day, total
+        case request, visit, minute, day, total
     }
 
     /// Whether any limit is in bytes.
@@ -70,6 +74,7 @@ extension PrefetchBudget {
         get {
             switch period {
             case .request: perRequest
+            case .visit: perVisit
             case .minute: perMinute
             case .day: perDay
             case .total: inTotal
@@ -78,6 +83,7 @@ extension PrefetchBudget {
         set {
             switch period {
             case .request: perRequest = newValue
+            case .visit: perVisit = newValue
             case .minute: perMinute = newValue
             case .day: perDay = newValue
             case .total: inTotal = newValue
@@ -91,7 +97,7 @@ extension PrefetchBudget: CustomStringConvertible {
     ///
     /// An amount without a unit is a number of objects, one with a unit a number of bytes. `kB`, `MB` and `GB` are
     /// powers of 1000, `KiB`, `MiB` and `GiB` of 1024; `B` is a byte. An amount with a unit may have a fraction. The
-    /// case of a unit is ignored. The periods are `request`, `minute`, `day` and `total`; each takes at most one
+    /// case of a unit is ignored. The periods are `request`, `visit`, `minute`, `day` and `total`; each takes at most one
     /// number of objects and one of bytes.
     ///
     /// - Throws: ``PrefetchBudgetError`` if `text` is anything else, or a limit is larger than 2⁵³.
@@ -121,7 +127,7 @@ extension PrefetchBudget: CustomStringConvertible {
                 "'\(part)' is not a limit", accepted: "an amount and a period, as in 2/request or 50MB/day")
         }
         guard let period = Period(rawValue: String(halves[1])) else {
-            throw PrefetchBudgetError("'\(halves[1])' is not a period", accepted: "request, minute, day or total")
+            throw PrefetchBudgetError("'\(halves[1])' is not a period", accepted: "request, visit, minute, day or total")
         }
         let amount = halves[0]
         let (digits, unit) = ByteCount.parts(of: amount)

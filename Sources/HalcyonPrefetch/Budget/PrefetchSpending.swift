@@ -2,7 +2,10 @@
 ///
 /// Minutes and days are those of the requests' clock, not the last 60 seconds or 24 hours. A period begins with the
 /// first request after its full minute or midnight UTC, and nothing is carried over. So four sums of objects and bytes
-/// are the whole state, and a replay and a live cache with the same clock agree exactly.
+/// are the whole state beside the visits, and a replay and a live cache with the same clock agree exactly.
+///
+/// A visit of a user ends when its next request comes after the idle time. Its sum takes what each of its requests may spend and what
+/// is spent at its end: with 2 objects a request, a visit of 5 requests that spent 3 has 7 left.
 ///
 /// A clock that is set back begins no new minute or day: the sums of the current periods remain. Requests that are out
 /// of order by no more than a minute or a day change no period.
@@ -15,6 +18,20 @@ public struct PrefetchSpending: Sendable, Equatable {
     /// The budget. If a limit is lowered below the sum already spent, nothing is left.
     public var budget: PrefetchBudget
 
+    /// The requests of a user's visit and what it spent.
+    private struct Visit: Sendable, Equatable {
+        var sum = Sum()
+        var requests = 0
+        var lastRequest = Int64.min
+        var number = 0
+    }
+
+    private let idleTime: Int64
+    private var visits: [UInt32: Visit] = [:]
+    /// The visit of the last request or moment, whose user is ``user``.
+    private var visit = Visit()
+    private var user: UInt32 = .max
+    private var isBetweenRequests = false
     private var request = Sum()
     private var minute = Sum()
     private var day = Sum()
@@ -24,7 +41,12 @@ public struct PrefetchSpending: Sendable, Equatable {
     private var dayNumber = Int64.min
 
     /// Creates a state in which nothing has been spent.
-    public init(_ budget: PrefetchBudget) { self.budget = budget }
+    ///
+    /// - Parameter idleTime: the idle time after which a visit has ended, in microseconds.
+    public init(_ budget: PrefetchBudget, idleTime: Int64 = PlanningMoment.idleTime) {
+        self.budget = budget
+        self.idleTime = idleTime
+    }
 
     /// The number of objects paid for.
     public var objectsSpent: Int { total.objects }
@@ -34,8 +56,37 @@ public struct PrefetchSpending: Sendable, Equatable {
 
     /// Begins a request, and a new minute or day if it is the first request in it.
     ///
+    /// - Parameters:
+    ///   - time: the wall time in microseconds.
+    ///   - user: the user whose visit the request belongs to; those of unknown users are one.
+    public mutating func begin(request time: Int64, of user: UInt32 = .max) {
+        take(visitOf: user)
+        if visit.requests > 0, visit.lastRequest.addingReportingOverflow(idleTime).partialValue <= time {
+            visit = Visit(number: visit.number + 1)
+        }
+        visit.requests += 1
+        visit.lastRequest = max(visit.lastRequest, time)
+        isBetweenRequests = false
+        advance(to: time)
+    }
+
+    /// Begins a moment between requests, which may spend what the visit of its user has left.
+    ///
     /// - Parameter time: the wall time in microseconds.
-    public mutating func begin(request time: Int64) {
+    public mutating func begin(momentAt time: Int64, of user: UInt32) {
+        take(visitOf: user)
+        isBetweenRequests = true
+        advance(to: time)
+    }
+
+    private mutating func take(visitOf next: UInt32) {
+        guard next != user || visit.requests == 0 else { return }
+        if visit.requests > 0 { visits[user] = visit }
+        visit = visits[next] ?? Visit()
+        user = next
+    }
+
+    private mutating func advance(to time: Int64) {
         request = Sum()
         requestNumber += 1
         Self.move(&minuteNumber, &minute, to: Self.floor(time, 60_000_000))
@@ -51,7 +102,7 @@ public struct PrefetchSpending: Sendable, Equatable {
     ///
     /// - Parameter size: the size in bytes; 0 if it is not known. ``correct(_:to:)`` pays for it once it is known.
     public func allows(size: Int) -> Bool {
-        request.allows(size, budget.perRequest) && minute.allows(size, budget.perMinute)
+        requestSum.allows(size, requestLimit) && visit.sum.allows(size, budget.perVisit) && minute.allows(size, budget.perMinute)
             && day.allows(size, budget.perDay) && total.allows(size, budget.inTotal)
     }
 
@@ -59,22 +110,51 @@ public struct PrefetchSpending: Sendable, Equatable {
     /// up.
     public var objectsLeft: Int {
         let left = min(
-            min(request.left(budget.perRequest), minute.left(budget.perMinute)),
+            min(requestSum.left(requestLimit), visit.sum.left(budget.perVisit), minute.left(budget.perMinute)),
             min(day.left(budget.perDay), total.left(budget.inTotal)))
         return min(max(left, 0), Self.maxObjectsLeft)
     }
 
     /// The number of bytes that may be fetched now, whatever the limits of objects; `nil` without a limit of bytes.
     public var bytesLeft: Int? {
-        zip([request, minute, day, total], [budget.perRequest, budget.perMinute, budget.perDay, budget.inTotal])
-            .compactMap { sum, limit in limit.bytes.map { max($0 - sum.bytes, 0) } }
-            .min()
+        zip(
+            [requestSum, visit.sum, minute, day, total],
+            [requestLimit, budget.perVisit, budget.perMinute, budget.perDay, budget.inTotal]
+        )
+        .compactMap { sum, limit in limit.bytes.map { max($0 - sum.bytes, 0) } }
+        .min()
+    }
+
+    /// What counts against ``requestLimit``.
+    private var requestSum: Sum { isBetweenRequests ? visit.sum : request }
+
+    /// The limit of the request, or of all requests of the visit.
+    private var requestLimit: PrefetchBudget.Limit {
+        guard isBetweenRequests else { return budget.perRequest }
+        func times(_ limit: Int?) -> Int? {
+            limit.map { $0.multipliedReportingOverflow(by: visit.requests).overflow ? .max : $0 * visit.requests }
+        }
+        return PrefetchBudget.Limit(objects: times(budget.perRequest.objects), bytes: times(budget.perRequest.bytes))
+    }
+
+    /// Changes the visit of a payment, unless it is over.
+    private mutating func change(_ payment: Payment, _ body: (inout Sum) -> Void) {
+        if payment.user == user {
+            if payment.visitNumber == visit.number { body(&visit.sum) }
+        } else if visits[payment.user]?.number == payment.visitNumber {
+            visits[payment.user].map {
+                var visit = $0
+                body(&visit.sum)
+                visits[payment.user] = visit
+            }
+        }
     }
 
     /// Refunds the payment for an object that was not fetched, in those of its periods that are not over.
     public mutating func refund(_ payment: Payment) {
         correct(payment, to: 0)
         if payment.requestNumber == requestNumber { request.objects -= 1 }
+        change(payment) { $0.objects = max($0.objects - 1, 0) }
         if payment.minuteNumber == minuteNumber { minute.objects = max(minute.objects - 1, 0) }
         if payment.dayNumber == dayNumber { day.objects = max(day.objects - 1, 0) }
         total.objects -= 1
@@ -88,17 +168,20 @@ public struct PrefetchSpending: Sendable, Equatable {
     public mutating func spend(size: Int) -> Payment {
         let size = max(size, 0)
         request.add(1, size)
+        visit.sum.add(1, size)
         minute.add(1, size)
         day.add(1, size)
         total.add(1, size)
         return Payment(
-            size: size, requestNumber: requestNumber, minuteNumber: minuteNumber, dayNumber: dayNumber)
+            size: size, requestNumber: requestNumber, user: user, visitNumber: visit.number, minuteNumber: minuteNumber,
+            dayNumber: dayNumber)
     }
 
     /// Corrects a payment to the measured number of bytes, in those of its periods that are not over.
     public mutating func correct(_ payment: Payment, to bytes: Int) {
         let more = max(bytes, 0) - payment.size
         if payment.requestNumber == requestNumber { request.add(0, more) }
+        change(payment) { $0.add(0, more) }
         if payment.minuteNumber == minuteNumber { minute.add(0, more) }
         if payment.dayNumber == dayNumber { day.add(0, more) }
         total.add(0, more)
@@ -128,6 +211,8 @@ public struct PrefetchSpending: Sendable, Equatable {
     public struct Payment: Sendable, Equatable {
         let size: Int
         let requestNumber: Int
+        let user: UInt32
+        let visitNumber: Int
         let minuteNumber: Int64
         let dayNumber: Int64
     }

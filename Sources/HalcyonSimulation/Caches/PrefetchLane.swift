@@ -21,17 +21,22 @@ struct PrefetchLane {
     private var plan = PrefetchPlan()
     private let clock = ContinuousClock()
     private var requests = 0
+    private let cachesPerUser: Bool
+    /// The timers of a policy that plans between requests.
+    private let timers: VisitTimers
 
     init(_ options: PrefetchOptions, resolved: ResolvedJob, facts: SourceFacts) {
         let job = resolved.job
         let trace = facts.input?.trace
         var context = PrefetchContext(
             seed: job.options.seed, objects: trace?.objectCount ?? 0, fetchLatency: options.latency.shortest,
-            cachesPerUser: job.mode == .perUser)
+            idleTime: options.idleTime, cachesPerUser: job.mode == .perUser)
         if options.needsKeys, let next = trace.flatMap(NextKeys.init) {
             context.nextByKey = { object in next.object(after: object) }
         }
         policy = options.makePolicy(context)
+        cachesPerUser = context.cachesPerUser
+        timers = VisitTimers(idleTime: options.idleTime)
         counts = PrefetchCounts(unit: facts.unit)
         self.options = options
         unit = facts.unit
@@ -45,7 +50,8 @@ struct PrefetchLane {
     mutating func open(_ cache: TieredCache, number: Int) {
         while caches.count <= number { caches.append(nil) }
         caches[number] = PrefetchingCache(
-            cache, capacity: capacity, unit: unit, budget: options.budget, latency: latency, objects: objects)
+            cache, capacity: capacity, unit: unit, budget: options.budget, idleTime: options.idleTime,
+            latency: latency, objects: objects)
     }
 
     /// Serves a request, then prefetches.
@@ -57,6 +63,10 @@ struct PrefetchLane {
     mutating func serve(
         _ request: Access, cache number: Int, isCounted: Bool, times: CacheTimes?
     ) -> AccessOutcome {
+        if policy.plansBetweenRequests {
+            while let moment = timers.next(by: request.time) { plan(at: moment, isCounted: isCounted) }
+            timers.note(request.user, at: request.time)
+        }
         guard let cache = caches[number] else { return .miss }
         var access = request
         access.entry = .none
@@ -73,6 +83,12 @@ struct PrefetchLane {
             counts.planningNanoseconds += Int((clock.now - start).inSeconds * 1e9)
         }
         return outcome
+    }
+
+    private mutating func plan(at moment: PlanningMoment, isCounted: Bool) {
+        let number = cachesPerUser ? Int(moment.user) : 0
+        guard number < caches.count, let cache = caches[number] else { return }
+        cache.prefetch(at: moment, isCounted: isCounted, counts: &counts, policy: policy, plan: &plan)
     }
 
     /// Counts the unused prefetches of one cache at the end. Returns the number of its entry numbers.

@@ -13,6 +13,8 @@ final class PrefetchingCache {
         var due: [UInt32] = []
         var requests = 0
         var spending: PrefetchSpending
+        /// The entries that leave next when room is needed, the last first.
+        var releases: [EntryID] = []
     }
 
     private let cache: TieredCache
@@ -31,7 +33,7 @@ final class PrefetchingCache {
 
     /// - Parameter capacity: the capacity of the cache in `unit`.
     init(
-        _ cache: TieredCache, capacity: Int, unit: CacheUnit, budget: PrefetchBudget,
+        _ cache: TieredCache, capacity: Int, unit: CacheUnit, budget: PrefetchBudget, idleTime: Int64,
         latency: @escaping @Sendable (Int) -> Int64, objects: ObjectInfo
     ) {
         self.objects = objects
@@ -40,7 +42,7 @@ final class PrefetchingCache {
         self.unit = unit
         self.latency = latency
         let contents = UnsafeMutablePointer<Contents>.allocate(capacity: 1)
-        contents.initialize(to: Contents(spending: PrefetchSpending(budget)))
+        contents.initialize(to: Contents(spending: PrefetchSpending(budget, idleTime: idleTime)))
         self.contents = contents
         holds =
             cache.entriesExpire
@@ -78,6 +80,7 @@ final class PrefetchingCache {
             // The request joins the transfer and waits for it.
             if joined.isCounted { counts.join(size: joined.access.size) }
         }
+        if before == .absent || before == .inFlight { makeRoom(for: access.size, &counts, policy, user: access.user) }
         let outcome = times?.access { cache.access(access) } ?? cache.access(access)
         contents.pointee.residency[entry] = outcome == .refused ? .absent : .requested
         if before == .unused || before == .unusedUncounted {
@@ -107,7 +110,7 @@ final class PrefetchingCache {
         after access: Access, isCounted: Bool, counts: inout PrefetchCounts, policy: any PrefetchPolicy,
         plan: inout PrefetchPlan
     ) {
-        contents.pointee.spending.begin(request: access.time)
+        contents.pointee.spending.begin(request: access.time, of: access.user)
         plan.removeAll()
         let (limit, room) = (contents.pointee.spending.objectsLeft, capacity - cache.used)
         contents.pointee.due.removeAll(keepingCapacity: true)
@@ -119,6 +122,39 @@ final class PrefetchingCache {
             outlook: PrefetchOutlook(
                 limit: limit, room: room, capacity: capacity, unused: contents.pointee.due, holds: holds),
             into: &plan)
+        carryOut(plan, limit: limit, after: access, isCounted: isCounted, &counts, policy)
+    }
+
+    /// Prefetches what the policy proposes at a moment between requests.
+    func prefetch(
+        at moment: PlanningMoment, isCounted: Bool, counts: inout PrefetchCounts, policy: any PrefetchPolicy,
+        plan: inout PrefetchPlan
+    ) {
+        contents.pointee.residency.now = moment.time
+        arrive(by: moment.time, &counts, policy)
+        contents.pointee.spending.begin(momentAt: moment.time, of: moment.user)
+        plan.removeAll()
+        let limit = contents.pointee.spending.objectsLeft
+        policy.plan(
+            at: moment,
+            outlook: PrefetchOutlook(limit: limit, room: capacity - cache.used, capacity: capacity, holds: holds),
+            into: &plan)
+        let access = Access(
+            entry: .none, requestNumber: contents.pointee.requests, time: moment.time, size: 1, categories: 0,
+            user: moment.user, object: UInt32.none)
+        let before = counts.fetched
+        carryOut(plan, limit: limit, after: access, isCounted: isCounted, &counts, policy)
+        counts.fetchedBetweenRequests += counts.fetched - before
+    }
+
+    private func carryOut(
+        _ plan: PrefetchPlan, limit: Int, after access: Access, isCounted: Bool, _ counts: inout PrefetchCounts,
+        _ policy: any PrefetchPolicy
+    ) {
+        contents.pointee.releases.removeAll(keepingCapacity: true)
+        for object in plan.releases.reversed() where contents.pointee.residency.holds(object) {
+            contents.pointee.releases.append(contents.pointee.residency.assign(object))
+        }
         for verdict in plan.reconsiderations {
             cache.reconsider(fetch(verdict.object, after: access), isLikely: verdict.isLikely)
         }
@@ -176,6 +212,7 @@ final class PrefetchingCache {
     private func place(
         _ access: Access, isCounted: Bool, _ counts: inout PrefetchCounts, _ policy: (any PrefetchPolicy)?
     ) {
+        makeRoom(for: access.size, &counts, policy, user: access.user)
         if cache.access(access) == .refused {
             contents.pointee.residency[access.entry] = .absent
             policy?.dropped(access.object)
@@ -187,6 +224,19 @@ final class PrefetchingCache {
                 isUnused: isUnused)
         }
         release(&counts, policy, user: access.user)
+    }
+
+    /// Removes the entries that the last plan named, until an object finds room or none is left.
+    private func makeRoom(
+        for size: Int, _ counts: inout PrefetchCounts, _ policy: (any PrefetchPolicy)?, user: UInt32
+    ) {
+        while size <= capacity, cache.used > capacity - size, let entry = contents.pointee.releases.popLast() {
+            let state = contents.pointee.residency[entry]
+            if state == .absent || state == .inFlight { continue }
+            cache.remove(entry)
+            contents.pointee.victims.append(entry)
+            release(&counts, policy, user: user)
+        }
     }
 
     /// Reports the victims to the policy.

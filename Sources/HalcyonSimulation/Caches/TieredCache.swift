@@ -81,6 +81,12 @@ final class TieredCache {
         memory.contains(entry, freshAt: time) || hasDisk && disk.contains(entry, freshAt: time)
     }
 
+    /// Removes an entry from both tiers. No policy decides on it, and it counts as no eviction.
+    func remove(_ entry: EntryID) {
+        memory.remove(entry)
+        if hasDisk { disk.remove(entry) }
+    }
+
     /// Whether entries expire in a tier.
     var entriesExpire: Bool { memory.entriesExpire || disk.entriesExpire }
 

@@ -18,6 +18,9 @@ public struct PrefetchOptions: Sendable, Equatable {
     }
     private var isLatencySet: Bool
 
+    /// The idle time after which a user's visit has ended, in microseconds. The default is 30 minutes.
+    public var idleTime = PlanningMoment.idleTime
+
     package static let plannerName = "planner"
 
     /// Creates prefetching options for a policy as text.

@@ -24,6 +24,8 @@ public struct PrefetchResult: Sendable, Codable {
     public var hitsOwed: Int
     /// The number of prefetched objects.
     public var fetched: Int
+    /// The number of these that were fetched between requests: when a visit had ended, or at the start of a day.
+    public var fetchedBetweenRequests: Int
     /// The number of prefetched objects that were requested before they were evicted.
     public var used: Int
     /// The number of prefetched objects that were requested while in flight.
@@ -69,6 +71,7 @@ public struct PrefetchResult: Sendable, Codable {
         byteHitRatioWithout = without.byteHitRatio
         hitsOwed = counts.hitsOwed
         fetched = counts.fetched
+        fetchedBetweenRequests = counts.fetchedBetweenRequests
         used = counts.used
         late = counts.late
         precision = share(counts.used, of: counts.fetched)
@@ -91,7 +94,8 @@ public struct PrefetchResult: Sendable, Codable {
 struct PrefetchCounts {
     /// The unit of the sizes passed in. Counts are in the unit of the trace.
     private let unit: CacheUnit
-    var fetched = 0
+    private(set) var fetched = 0
+    var fetchedBetweenRequests = 0
     private(set) var fetchedSize = 0
     /// The prefetched objects that were requested while resident.
     var used = 0

@@ -1,0 +1,151 @@
+import Foundation
+import HalcyonEviction
+
+/// A heuristic that learns nothing: when a visit has ended, it refills the user's cache with what the user requested often and
+/// lately, and lets go first what the current visit has already requested.
+///
+/// An object of a user has the rank
+///
+///     count, halved every 90 days + 0.005 × its count over all users, halved every 14 days
+///
+/// At the end of a visit, the user's objects above ``threshold`` are fetched, the highest rank first, while there is room, or while
+/// they rank above the lowest of the user's residents, which then leaves. During a visit, the entry that leaves when room is needed is
+/// the one that this visit requested first; without one, the resident with the lowest rank.
+///
+/// Meant for caches of one user: of a shared cache it knows those residents that the user at hand has requested.
+///
+/// An access and a plan are O(objects of the user), at most ``bound``. Bytes: 32 a pair of user and object, 12 an object. Objects
+/// numbered 2²⁴ or more are ignored.
+public final class VisitRefill: PrefetchPolicy {
+    /// The half-life of a user's counts, in microseconds: 90 days.
+    public static let ownHalfLife = 90 * 86_400e6
+    /// The half-life of the counts of all users, in microseconds: 14 days.
+    public static let commonHalfLife = 14 * 86_400e6
+    /// The weight of a count of all users.
+    public static let commonWeight = 0.005
+    /// The least rank of an object that is fetched.
+    public static let threshold = 0.15
+    /// The most objects that are remembered of a user; of more, the lowest ranks are forgotten.
+    public static let bound = 512
+
+    /// A count that is halved at regular intervals.
+    private struct Decaying {
+        var value = 0.0
+        var time = Int64.min
+
+        func value(at now: Int64, halfLife: Double) -> Double {
+            value == 0 ? 0 : value * Foundation.exp2(-Double(max(now - time, 0)) / halfLife)
+        }
+
+        mutating func count(at now: Int64, halfLife: Double) {
+            value = value(at: now, halfLife: halfLife) + 1
+            time = max(time, now)
+        }
+    }
+
+    private struct Item {
+        var object: UInt32
+        var count = Decaying()
+        /// The user's last visit with a request for the object, and the place of that request in the visit.
+        var visit = 0
+        var place = 0
+    }
+
+    private struct User {
+        var items: [Item] = []
+        var visit = 0
+        var requestsOfVisit = 0
+        var lastRequest = Int64.min
+    }
+
+    private let idleTime: Int64
+    private var users: [User] = []
+    private var common: [Decaying] = []
+
+    /// Creates a policy that has recorded nothing.
+    public init(_ context: PrefetchContext) { idleTime = context.idleTime }
+
+    public func note(_ access: Access, isHit: Bool) {
+        guard access.object < BaselineBounds.objects else { return }
+        let (object, slot) = (Int(access.object), Int(BaselineBounds.slot(ofUser: access.user)))
+        while common.count <= object { common.append(Decaying()) }
+        while users.count <= slot { users.append(User()) }
+        common[object].count(at: access.time, halfLife: Self.commonHalfLife)
+        if users[slot].lastRequest == .min || users[slot].lastRequest <= access.time - idleTime {
+            users[slot].visit += 1
+            users[slot].requestsOfVisit = 0
+        }
+        users[slot].lastRequest = max(users[slot].lastRequest, access.time)
+        users[slot].requestsOfVisit += 1
+        let place = users[slot].items.firstIndex { $0.object == access.object } ?? addItem(access, slot)
+        users[slot].items[place].count.count(at: access.time, halfLife: Self.ownHalfLife)
+        if users[slot].items[place].visit != users[slot].visit {
+            users[slot].items[place].visit = users[slot].visit
+            users[slot].items[place].place = users[slot].requestsOfVisit
+        }
+    }
+
+    private func addItem(_ access: Access, _ slot: Int) -> Int {
+        let item = Item(object: access.object)
+        if users[slot].items.count == Self.bound {
+            let ranks = users[slot].items.map { rank($0, at: access.time) }
+            if let lowest = ranks.indices.min(by: { ranks[$0] < ranks[$1] }) {
+                users[slot].items[lowest] = item
+                return lowest
+            }
+        }
+        users[slot].items.append(item)
+        return users[slot].items.count - 1
+    }
+
+    private func rank(_ item: Item, at time: Int64) -> Double {
+        item.count.value(at: time, halfLife: Self.ownHalfLife)
+            + Self.commonWeight * common[Int(item.object)].value(at: time, halfLife: Self.commonHalfLife)
+    }
+
+    public func plan(after access: Access, outlook: PrefetchOutlook, into plan: inout PrefetchPlan) {
+        let slot = Int(BaselineBounds.slot(ofUser: access.user))
+        guard outlook.room < access.size, slot < users.count else { return }
+        var least: (rank: Double, object: UInt32)?
+        var first: (place: Int, object: UInt32)?
+        for item in users[slot].items where item.object != access.object && outlook.holds(item.object) {
+            if item.visit == users[slot].visit {
+                if item.place < first?.place ?? .max { first = (item.place, item.object) }
+            } else if first == nil {
+                let rank = rank(item, at: access.time)
+                if rank < least?.rank ?? .infinity { least = (rank, item.object) }
+            }
+        }
+        if let object = first?.object ?? least?.object { plan.release(object) }
+    }
+
+    public var plansBetweenRequests: Bool { true }
+
+    public func plan(at moment: PlanningMoment, outlook: PrefetchOutlook, into plan: inout PrefetchPlan) {
+        let slot = Int(BaselineBounds.slot(ofUser: moment.user))
+        guard slot < users.count, outlook.limit > 0 else { return }
+        let ranked = users[slot].items.map { (rank: rank($0, at: moment.time), object: $0.object) }
+        var candidates = ranked.filter { $0.rank > Self.threshold && !outlook.holds($0.object) }
+        guard !candidates.isEmpty else { return }
+        candidates.sort { ($1.rank, $0.object) < ($0.rank, $1.object) }
+        var residents = ranked.filter { outlook.holds($0.object) }
+        residents.sort { ($0.rank, $0.object) < ($1.rank, $1.object) }
+        var (room, place) = (outlook.room, 0)
+        for candidate in candidates.prefix(outlook.limit) {
+            if room > 0 {
+                room -= 1
+            } else {
+                guard place < residents.count, residents[place].rank < candidate.rank else { return }
+                plan.release(residents[place].object)
+                place += 1
+            }
+            plan.propose(candidate.object)
+        }
+    }
+
+    public var metadataBytes: Int {
+        users.reduce(common.capacity * MemoryLayout<Decaying>.stride) {
+            $0 + MemoryLayout<User>.stride + $1.items.capacity * MemoryLayout<Item>.stride
+        }
+    }
+}
