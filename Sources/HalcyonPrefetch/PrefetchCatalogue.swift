@@ -31,6 +31,10 @@ public enum PrefetchCatalogue {
             summary: "the popular objects of the categories that the user is likely to request next",
             source: "", make: { CategoryPopularPrefetch($0) }),
         Entry(
+            name: "visit-planner",
+            summary: "learned: what each user will probably request in its next visit, fetched between visits",
+            source: "", make: { VisitPlanner($0) }),
+        Entry(
             name: "visit-refill",
             summary: "at the end of a visit: what the user requests often and lately, in place of what it does not",
             source: "", make: { VisitRefill($0) }),

@@ -1,5 +1,5 @@
-import Foundation
 import HalcyonEviction
+import HalcyonLearning
 
 /// A heuristic that learns nothing: when a visit has ended, it refills the user's cache with what the user requested often and
 /// lately, and lets go first what the current visit has already requested.
@@ -8,36 +8,37 @@ import HalcyonEviction
 ///
 ///     count, halved every 90 days + 0.005 × its count over all users, halved every 14 days
 ///
-/// At the end of a visit, the user's objects above ``threshold`` are fetched, the highest rank first, while there is room, or while
-/// they rank above the lowest of the user's residents, which then leaves. During a visit, the entry that leaves when room is needed is
+/// At the end of a visit, objects above ``threshold`` are fetched, the highest rank first, while there is room, or while they rank above
+/// the lowest of the user's residents, which then leaves. What all users request reaches it without a request of this user. During a visit, the entry that leaves when room is needed is
 /// the one that this visit requested first; without one, the resident with the lowest rank.
 ///
 /// Meant for caches of one user: of a shared cache it knows those residents that the user at hand has requested.
 ///
-/// An access and a plan are O(objects of the user), at most ``bound``. Bytes: 32 a pair of user and object, 12 an object. Objects
+/// An access and a plan are O(objects of the user), at most ``bound``, and those that all users request. Bytes: 40 a pair of user
+/// and object, 16 an object. Objects
 /// numbered 2²⁴ or more are ignored.
 public final class VisitRefill: PrefetchPolicy {
     /// The half-life of a user's counts, in microseconds: 90 days.
-    public static let ownHalfLife = 90 * 86_400e6
+    public static let ownHalfLife: Float = 90 * 86_400e6
     /// The half-life of the counts of all users, in microseconds: 14 days.
-    public static let commonHalfLife = 14 * 86_400e6
+    public static let commonHalfLife: Float = 14 * 86_400e6
     /// The weight of a count of all users.
-    public static let commonWeight = 0.005
+    public static let commonWeight: Float = 0.005
     /// The least rank of an object that is fetched.
-    public static let threshold = 0.15
+    public static let threshold: Float = 0.15
     /// The most objects that are remembered of a user; of more, the lowest ranks are forgotten.
     public static let bound = 512
 
     /// A count that is halved at regular intervals.
     private struct Decaying {
-        var value = 0.0
+        var value: Float = 0
         var time = Int64.min
 
-        func value(at now: Int64, halfLife: Double) -> Double {
-            value == 0 ? 0 : value * Foundation.exp2(-Double(max(now - time, 0)) / halfLife)
+        func value(at now: Int64, halfLife: Float) -> Float {
+            value == 0 ? 0 : value * FastMath.exp2(-Float(max(now - time, 0)) / halfLife)
         }
 
-        mutating func count(at now: Int64, halfLife: Double) {
+        mutating func count(at now: Int64, halfLife: Float) {
             value = value(at: now, halfLife: halfLife) + 1
             time = max(time, now)
         }
@@ -61,16 +62,24 @@ public final class VisitRefill: PrefetchPolicy {
     private let idleTime: Int64
     private var users: [User] = []
     private var common: [Decaying] = []
+    /// The objects that were above ``threshold`` for every user when they were last requested.
+    private var popular: [UInt32] = []
+    private var isPopular: Set<UInt32> = []
 
     /// Creates a policy that has recorded nothing.
     public init(_ context: PrefetchContext) { idleTime = context.idleTime }
 
     public func note(_ access: Access, isHit: Bool) {
         guard access.object < BaselineBounds.objects else { return }
+        let environment = FloatEnvironment.enter()
+        defer { environment.leave() }
         let (object, slot) = (Int(access.object), Int(BaselineBounds.slot(ofUser: access.user)))
         while common.count <= object { common.append(Decaying()) }
         while users.count <= slot { users.append(User()) }
         common[object].count(at: access.time, halfLife: Self.commonHalfLife)
+        if commonRank(access.object, at: access.time) > Self.threshold, isPopular.insert(access.object).inserted {
+            popular.append(access.object)
+        }
         if users[slot].lastRequest == .min || users[slot].lastRequest <= access.time - idleTime {
             users[slot].visit += 1
             users[slot].requestsOfVisit = 0
@@ -98,15 +107,21 @@ public final class VisitRefill: PrefetchPolicy {
         return users[slot].items.count - 1
     }
 
-    private func rank(_ item: Item, at time: Int64) -> Double {
+    private func rank(_ item: Item, at time: Int64) -> Float {
         item.count.value(at: time, halfLife: Self.ownHalfLife)
-            + Self.commonWeight * common[Int(item.object)].value(at: time, halfLife: Self.commonHalfLife)
+            + commonRank(item.object, at: time)
+    }
+
+    private func commonRank(_ object: UInt32, at time: Int64) -> Float {
+        Self.commonWeight * common[Int(object)].value(at: time, halfLife: Self.commonHalfLife)
     }
 
     public func plan(after access: Access, outlook: PrefetchOutlook, into plan: inout PrefetchPlan) {
         let slot = Int(BaselineBounds.slot(ofUser: access.user))
         guard outlook.room < access.size, slot < users.count else { return }
-        var least: (rank: Double, object: UInt32)?
+        let environment = FloatEnvironment.enter()
+        defer { environment.leave() }
+        var least: (rank: Float, object: UInt32)?
         var first: (place: Int, object: UInt32)?
         for item in users[slot].items where item.object != access.object && outlook.holds(item.object) {
             if item.visit == users[slot].visit {
@@ -124,8 +139,21 @@ public final class VisitRefill: PrefetchPolicy {
     public func plan(at moment: PlanningMoment, outlook: PrefetchOutlook, into plan: inout PrefetchPlan) {
         let slot = Int(BaselineBounds.slot(ofUser: moment.user))
         guard slot < users.count, outlook.limit > 0 else { return }
+        let environment = FloatEnvironment.enter()
+        defer { environment.leave() }
+        users[slot].items.removeAll { $0.count.value == 0 && !outlook.holds($0.object) }
         let ranked = users[slot].items.map { (rank: rank($0, at: moment.time), object: $0.object) }
         var candidates = ranked.filter { $0.rank > Self.threshold && !outlook.holds($0.object) }
+        let own = Set(ranked.lazy.map(\.object))
+        popular.removeAll { object in
+            let rank = commonRank(object, at: moment.time)
+            if rank <= Self.threshold {
+                isPopular.remove(object)
+                return true
+            }
+            if !own.contains(object), !outlook.holds(object) { candidates.append((rank, object)) }
+            return false
+        }
         guard !candidates.isEmpty else { return }
         candidates.sort { ($1.rank, $0.object) < ($0.rank, $1.object) }
         var residents = ranked.filter { outlook.holds($0.object) }
@@ -140,6 +168,8 @@ public final class VisitRefill: PrefetchPolicy {
                 place += 1
             }
             plan.propose(candidate.object)
+            // What all users request is held without a request of this one.
+            if !own.contains(candidate.object) { users[slot].items.append(Item(object: candidate.object)) }
         }
     }
 

@@ -127,7 +127,8 @@ extension PrefetchBudget: CustomStringConvertible {
                 "'\(part)' is not a limit", accepted: "an amount and a period, as in 2/request or 50MB/day")
         }
         guard let period = Period(rawValue: String(halves[1])) else {
-            throw PrefetchBudgetError("'\(halves[1])' is not a period", accepted: "request, visit, minute, day or total")
+            throw PrefetchBudgetError(
+                "'\(halves[1])' is not a period", accepted: "request, visit, minute, day or total")
         }
         let amount = halves[0]
         let (digits, unit) = ByteCount.parts(of: amount)

@@ -102,7 +102,8 @@ public struct PrefetchSpending: Sendable, Equatable {
     ///
     /// - Parameter size: the size in bytes; 0 if it is not known. ``correct(_:to:)`` pays for it once it is known.
     public func allows(size: Int) -> Bool {
-        requestSum.allows(size, requestLimit) && visit.sum.allows(size, budget.perVisit) && minute.allows(size, budget.perMinute)
+        requestSum.allows(size, requestLimit) && visit.sum.allows(size, budget.perVisit)
+            && minute.allows(size, budget.perMinute)
             && day.allows(size, budget.perDay) && total.allows(size, budget.inTotal)
     }
 

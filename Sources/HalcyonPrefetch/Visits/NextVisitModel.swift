@@ -1,0 +1,158 @@
+import HalcyonLearning
+import HalcyonSupport
+
+/// A small network that is learned online: the probability that a user requests an object in its next visit.
+///
+/// Its logit is linear in the inputs, plus ``hidden`` rectified units. Weights follow the gradient with a step for each weight that
+/// shrinks as its gradients add up (AdaGrad: Duchi, Hazan, Singer 2011). A prediction and a step are O(``inputs`` × ``hidden``).
+struct NextVisitModel {
+    /// The number of inputs, the constant 1 included.
+    static let inputs = 22
+    /// The number of rectified units.
+    static let hidden = 12
+    private static let rate: Float = 0.05
+    /// The examples after which predictions are used.
+    private static let enough = 2_000
+
+    /// The weights of the linear part, of each unit's inputs, and of the units.
+    private var weights: [Float]
+    private var gradients: [Float]
+    private var units = [Float](repeating: 0, count: hidden)
+    private var examples = 0
+
+    init(seed: UInt64) {
+        let (inputs, hidden) = (Self.inputs, Self.hidden)
+        weights = Array(repeating: 0, count: inputs * (1 + hidden) + hidden)
+        gradients = Array(repeating: 1, count: weights.count)
+        var generator = SplitMix64(seed: seed)
+        weights[0] = -3
+        for place in inputs..<inputs * (1 + hidden) {
+            weights[place] = (Float(generator.next() >> 40) * 0x1p-24 - 0.5) * 0.6
+        }
+        for unit in 0..<hidden {
+            weights[inputs * (1 + hidden) + unit] = (Float(generator.next() >> 40) * 0x1p-24 - 0.5) * 0.6
+        }
+    }
+
+    /// Whether enough examples were learned for predictions to be used.
+    var isReady: Bool { examples >= Self.enough }
+
+    /// Returns the probability for inputs that begin at `first`.
+    @inline(__always)
+    mutating func probability(_ first: UnsafePointer<Float>) -> Float {
+        let (inputs, hidden) = (Self.inputs, Self.hidden)
+        return weights.withUnsafeBufferPointer { weights in
+            units.withUnsafeMutableBufferPointer { units in
+                var logit: Float = 0
+                for input in 0..<inputs { logit += weights[input] * first[input] }
+                for unit in 0..<hidden {
+                    var sum: Float = 0
+                    let base = inputs * (1 + unit)
+                    for input in 0..<inputs { sum += weights[base + input] * first[input] }
+                    units[unit] = max(0, sum)
+                    logit += units[unit] * weights[inputs * (1 + hidden) + unit]
+                }
+                return FastMath.sigmoid(max(-15, min(15, logit)))
+            }
+        }
+    }
+
+    /// Learns from one outcome.
+    mutating func learn(_ first: UnsafePointer<Float>, isRequested: Bool) {
+        let (inputs, hidden) = (Self.inputs, Self.hidden)
+        let error = (isRequested ? 1 : 0) - probability(first)
+        func step(_ place: Int, _ gradient: Float) {
+            gradients[place] += gradient * gradient
+            weights[place] += Self.rate * gradient / gradients[place].squareRoot()
+        }
+        for unit in 0..<hidden where units[unit] > 0 {
+            let top = inputs * (1 + hidden) + unit
+            let back = error * weights[top]
+            step(top, error * units[unit])
+            let base = inputs * (1 + unit)
+            for input in 0..<inputs { step(base + input, back * first[input]) }
+        }
+        for input in 0..<inputs { step(input, error * first[input]) }
+        examples += 1
+    }
+}
+
+/// How often an object that a visit has requested is requested again in the same visit, by the number of requests since.
+///
+/// Learned over all users from visits that have ended. All operations are O(``steps``).
+struct RepeatsInVisit {
+    /// The steps of the number of requests since: up to 1, 3, 7, 15 … requests.
+    private static let steps = 12
+    private var reached = [Float](repeating: 10, count: steps)
+    private var repeated = [Float](repeating: 1, count: steps)
+
+    private static func step(_ requests: Int) -> Int {
+        min(steps - 1, Int.bitWidth - 1 - max(requests, 1).leadingZeroBitCount)
+    }
+
+    /// Returns the probability that an object is requested again in a visit that goes on, so many requests since its last.
+    @inline(__always)
+    func probability(since requests: Int) -> Float {
+        let step = Self.step(requests)
+        return repeated[step] / reached[step]
+    }
+
+    /// Records that an object was requested again after so many requests, or that the visit ended without.
+    mutating func note(after requests: Int, isRepeated: Bool) {
+        for step in 0...Self.step(requests) {
+            reached[step] += 1
+            if isRepeated { repeated[step] += 1 }
+        }
+    }
+}
+
+/// The share of a visit's hits that is still to come after so many requests of a visit, over all users.
+struct RestOfVisit {
+    private static let steps = 12
+    private var hits = [Float](repeating: 2, count: steps)
+    private var later = [Float](repeating: 1, count: steps)
+
+    private static func step(_ requests: Int) -> Int {
+        min(steps - 1, Int.bitWidth - 1 - max(requests, 1).leadingZeroBitCount)
+    }
+
+    /// Returns the share.
+    @inline(__always)
+    func share(after requests: Int) -> Float {
+        let step = Self.step(requests)
+        return later[step] / hits[step]
+    }
+
+    /// Records the places in a visit at which entries that were held before it were requested first; `requests` is its length.
+    mutating func note(places: [Int32], requests: Int) {
+        if places.isEmpty { return }
+        for step in 0...Self.step(requests) {
+            hits[step] += Float(places.count)
+            for place in places where Int(place) > 3 << step / 2 { later[step] += 1 }
+        }
+    }
+}
+
+/// Pairs of objects of which one leaves and one stays: it is won if those that stay are requested more often.
+struct Contest {
+    private static let memory: Float = 0.9995
+    private static let enough: Float = 100
+
+    private(set) var gains: Float = 0
+    private(set) var losses: Float = 0
+    private let isOpenAtFirst: Bool
+
+    init(isOpenAtFirst: Bool) { self.isOpenAtFirst = isOpenAtFirst }
+
+    /// Whether it is won, or not decided yet and open at first.
+    var isOpen: Bool {
+        gains + losses < Self.enough ? isOpenAtFirst : gains > losses
+    }
+
+    /// Records which of a pair was requested first: the one that stays is a gain.
+    mutating func note(isGain: Bool) {
+        gains *= Self.memory
+        losses *= Self.memory
+        if isGain { gains += 1 } else { losses += 1 }
+    }
+}

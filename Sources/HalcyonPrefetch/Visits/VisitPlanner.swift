@@ -1,0 +1,329 @@
+import HalcyonEviction
+import HalcyonLearning
+import HalcyonSupport
+
+/// Learns what each user requests in its next visit, and holds it when that visit begins.
+///
+/// At the end of a visit, and at the start of days until the user returns, it estimates for each object that the user has requested,
+/// and for those that all users request, the probability of a request in the next visit (``NextVisitModel``). An object is fetched if
+/// there is room and its probability exceeds ``price``, or if it exceeds that of a resident by ``price``, which then leaves.
+///
+/// During a visit it names the resident that leaves when room is needed: the one that this visit is least likely to request. For a
+/// resident that the visit has requested, that is the learned frequency of repeats in a visit (``RepeatsInVisit``); for another, its
+/// probability by the last plan times the share of hits still to come (``RestOfVisit``).
+///
+/// It plans for caches of one user each. In a cache for all users it proposes nothing.
+///
+/// An access and a plan are O(objects of the user), at most ``bound``, and ``popularBound``. Bytes: 80 a pair of user and object, 48 an
+/// object, at most 6 kB a user for examples. Objects numbered 2²⁴ or more are ignored.
+public final class VisitPlanner: PrefetchPolicy {
+    /// The probability of a hit that a fetch must gain.
+    public static let price: Float = 0.01
+    /// The most objects that are remembered of a user.
+    public static let bound = 512
+    /// The most objects of all users that are considered for each.
+    public static let popularBound = 64
+    private static let examplesPerPlan = 48
+    /// The share of decisions that are left to the eviction policy, or made in spite of a lost contest, to compare.
+    private static let trialShare: Float = 1 / 16
+
+    private let context: PrefetchContext
+    /// Plans for the rest of a visit.
+    private let withinVisits: PrefetchPlanner
+    private var users: [VisitUser] = []
+    private var history = VisitHistory()
+    private var model: NextVisitModel
+    private var repeats = RepeatsInVisit()
+    private var rest = RestOfVisit()
+    /// Whether this policy names better victims than the eviction policy during a visit.
+    private var duringVisits = Contest(isOpenAtFirst: false)
+    /// Whether what it fetches between visits is requested more often than what leaves for it.
+    private var betweenVisits = Contest(isOpenAtFirst: true)
+    private var generator: SplitMix64
+    private var popular: [UInt32] = []
+    private var isPopular: Set<UInt32> = []
+    private var inputs = [Float](repeating: 0, count: NextVisitModel.inputs)
+
+    /// Creates a policy that has learned nothing.
+    public init(_ context: PrefetchContext) {
+        self.context = context
+        withinVisits = PrefetchPlanner(context: context)
+        generator = SplitMix64(seed: context.seed)
+        model = NextVisitModel(seed: context.seed &+ 1)
+    }
+
+    public var plansBetweenRequests: Bool { context.cachesPerUser }
+
+    // MARK: - Requests
+
+    public func define(categorySet: CategorySetID, members: [UInt32]) {
+        withinVisits.define(categorySet: categorySet, members: members)
+    }
+
+    public func announce(_ object: AnnouncedObject) { withinVisits.announce(object) }
+
+    public func dropped(_ object: UInt32) { withinVisits.dropped(object) }
+
+    public func note(_ access: Access, isHit: Bool) {
+        withinVisits.note(access, isHit: isHit)
+        guard access.object < BaselineBounds.objects, context.cachesPerUser else { return }
+        let environment = FloatEnvironment.enter()
+        defer { environment.leave() }
+        let slot = Int(BaselineBounds.slot(ofUser: access.user))
+        while users.count <= slot { users.append(VisitUser()) }
+        if users[slot].lastRequest == .min || users[slot].lastRequest <= access.time - context.idleTime {
+            begin(slot, at: access.time)
+        }
+        users[slot].lastRequest = max(users[slot].lastRequest, access.time)
+        users[slot].requests += 1
+        settleRivals(access.object, slot)
+        let (visit, requests) = (users[slot].visit, users[slot].requests)
+        let place = users[slot].items.firstIndex { $0.object == access.object } ?? addItem(access, slot)
+        if users[slot].items[place].lastVisit == visit, users[slot].items[place].visits > 0 {
+            repeats.note(after: Int(requests - users[slot].items[place].lastPlace), isRepeated: true)
+            users[slot].items[place].lastPlace = requests
+            return
+        }
+        var item = users[slot].items[place]
+        let isReturn = item.visits > 0
+        history.count(access, isReturn: isReturn)
+        let age = VisitHistory.days(from: item.lastTime, to: access.time)
+        for scale in 0..<3 {
+            item.counts[scale] = item.counts[scale] * FastMath.exp2(-age / VisitHistory.ownHalfLives[scale]) + 1
+        }
+        if !isReturn { (item.firstTime, item.firstVisit) = (access.time, visit) }
+        (item.lastTime, item.lastVisit, item.firstPlace, item.lastPlace) = (access.time, visit, requests, requests)
+        item.visits += 1
+        users[slot].items[place] = item
+        users[slot].distinct += 1
+        if isReturn { users[slot].returned += 1 }
+        count(access.categories, slot)
+        if VisitHistory.popularity(history.objects[Int(access.object)], at: access.time).y > 8,
+            isPopular.insert(access.object).inserted
+        {
+            popular.append(access.object)
+        }
+    }
+
+    /// Begins a visit: the last one is over, whether or not its end was planned for.
+    private func begin(_ slot: Int, at time: Int64) {
+        end(slot)
+        if users[slot].visit > 0 {
+            let days = VisitHistory.days(from: users[slot].lastRequest, to: time)
+            users[slot].days += (days - users[slot].days) * max(0.2, 1 / Float(users[slot].visit))
+        }
+        users[slot].visit += 1
+        users[slot].requests = 0
+    }
+
+    /// Learns from a visit that has ended. Does nothing if it was done.
+    private func end(_ slot: Int) {
+        guard users[slot].distinct > 0 else { return }
+        let visit = users[slot].visit
+        let share = max(0.2, 1 / Float(visit))
+        users[slot].size += (users[slot].distinct - users[slot].size) * share
+        users[slot].returning += (users[slot].returned / users[slot].distinct - users[slot].returning) * share
+        (users[slot].distinct, users[slot].returned) = (0, 0)
+        var places: [Int32] = []
+        for item in users[slot].items where item.lastVisit == visit && item.visits > 0 {
+            repeats.note(after: Int(users[slot].requests - item.lastPlace) + 1, isRepeated: false)
+            if item.probability >= 0 { places.append(item.firstPlace) }
+        }
+        rest.note(places: places, requests: Int(users[slot].requests))
+        let user = users[slot]
+        guard user.exampleVisit == visit - 1 else { return }
+        var requested: Set<UInt32> = []
+        for item in user.items where item.lastVisit == visit && item.visits > 0 { requested.insert(item.object) }
+        user.examples.withUnsafeBufferPointer { examples in
+            guard let first = examples.baseAddress else { return }
+            for (number, object) in user.exampleObjects.enumerated() {
+                model.learn(first + number * NextVisitModel.inputs, isRequested: requested.contains(object))
+            }
+        }
+        users[slot].exampleVisit = -1
+    }
+
+    /// Decides the pairs of which an object is one.
+    private func settleRivals(_ object: UInt32, _ slot: Int) {
+        if users[slot].rivals.isEmpty { return }
+        let visit = users[slot].visit
+        users[slot].rivals.removeAll { pair in
+            // What leaves during a visit is fetched again at its end, if it is worth that.
+            if visit > pair.visit + (pair.isBetweenVisits || !betweenVisits.isOpen ? 1 : 0) { return true }
+            if object != pair.ours && object != pair.theirs { return false }
+            if pair.isBetweenVisits {
+                betweenVisits.note(isGain: object == pair.theirs)
+            } else {
+                duringVisits.note(isGain: object == pair.theirs)
+            }
+            return true
+        }
+    }
+
+    public func evicted(_ object: UInt32, from user: UInt32) {
+        withinVisits.evicted(object, from: user)
+        let slot = Int(BaselineBounds.slot(ofUser: user))
+        guard slot < users.count, let ours = users[slot].wouldRelease else { return }
+        users[slot].wouldRelease = nil
+        if ours != object { addRivals(ours: ours, theirs: object, slot) }
+    }
+
+    private func addRivals(ours: UInt32, theirs: UInt32, _ slot: Int, isBetweenVisits: Bool = false) {
+        guard users[slot].rivals.count < VisitUser.maxRivals else { return }
+        users[slot].rivals.append(
+            VisitUser.Rivals(ours: ours, theirs: theirs, visit: users[slot].visit, isBetweenVisits: isBetweenVisits))
+    }
+
+    private func isTrial() -> Bool { Float(generator.next() >> 40) * 0x1p-24 < Self.trialShare }
+
+    private func count(_ set: CategorySetID, _ slot: Int) {
+        guard set > 0 else { return }
+        users[slot].categoryTotal += 1
+        if let place = users[slot].categories.firstIndex(where: { $0.set == set }) {
+            users[slot].categories[place].count += 1
+        } else if users[slot].categories.count < 64 {
+            users[slot].categories.append((set, 1))
+        }
+    }
+
+    private func addItem(_ access: Access, _ slot: Int) -> Int {
+        let item = VisitItem(object: access.object)
+        guard users[slot].items.count >= Self.bound else {
+            users[slot].items.append(item)
+            return users[slot].items.count - 1
+        }
+        let items = users[slot].items
+        let oldest = items.indices.min { items[$0].lastTime < items[$1].lastTime } ?? 0
+        users[slot].items[oldest] = item
+        return oldest
+    }
+
+    // MARK: - Plans
+
+    public func plan(after access: Access, outlook: PrefetchOutlook, into plan: inout PrefetchPlan) {
+        let slot = Int(BaselineBounds.slot(ofUser: access.user))
+        var within = outlook
+        // What was fetched between visits waits for its turn in the visit.
+        if slot < users.count, !within.unused.isEmpty {
+            within.unused.removeAll { unused in
+                users[slot].items.contains { $0.object == unused && $0.probability >= 0 }
+            }
+        }
+        withinVisits.plan(after: access, outlook: within, into: &plan)
+        guard context.cachesPerUser, model.isReady, outlook.room < access.size, slot < users.count else { return }
+        let environment = FloatEnvironment.enter()
+        defer { environment.leave() }
+        let (visit, requests) = (users[slot].visit, users[slot].requests)
+        let share = rest.share(after: Int(requests))
+        var least: (value: Float, object: UInt32)?
+        for item in users[slot].items where item.object != access.object {
+            let value =
+                item.lastVisit == visit && item.visits > 0
+                ? repeats.probability(since: Int(requests - item.lastPlace))
+                : max(item.probability, 0) * share
+            if value < least?.value ?? .infinity, outlook.holds(item.object) { least = (value, item.object) }
+        }
+        // The eviction policy would rather not hold what was requested than let anything go.
+        if let ours = users[slot].wouldRelease, !outlook.holds(access.object) {
+            addRivals(ours: ours, theirs: access.object, slot)
+        }
+        users[slot].wouldRelease = nil
+        guard let least else { return }
+        if duringVisits.isOpen, !isTrial() {
+            for verdict in plan.reconsiderations where !verdict.isLikely { plan.release(verdict.object) }
+            plan.release(least.object)
+        } else {
+            users[slot].wouldRelease = least.object
+        }
+    }
+
+    public func plan(at moment: PlanningMoment, outlook: PrefetchOutlook, into plan: inout PrefetchPlan) {
+        let slot = Int(BaselineBounds.slot(ofUser: moment.user))
+        guard slot < users.count, users[slot].visit > 0 else { return }
+        let environment = FloatEnvironment.enter()
+        defer { environment.leave() }
+        end(slot)
+        users[slot].items.removeAll { $0.visits == 0 && !outlook.holds($0.object) }
+        let user = users[slot]
+        var items = user.items
+        let own = Set(items.lazy.map(\.object))
+        refreshPopular(at: moment.time)
+        for object in popular.prefix(Self.popularBound) where !own.contains(object) {
+            items.append(VisitItem(object: object))
+        }
+        // The examples are a sample of what is scored, the same size for all.
+        let wanted = Float(Self.examplesPerPlan) / Float(max(items.count, 1))
+        users[slot].examples.removeAll(keepingCapacity: true)
+        users[slot].exampleObjects.removeAll(keepingCapacity: true)
+        users[slot].exampleVisit = user.visit
+        var candidates: [(probability: Float, item: VisitItem)] = []
+        var residents: [(probability: Float, object: UInt32, size: Int)] = []
+        for place in items.indices {
+            let probability = inputs.withUnsafeMutableBufferPointer { inputs -> Float in
+                guard let first = inputs.baseAddress else { return 0 }
+                history.describe(items[place], of: user, at: moment.time, into: first)
+                return model.probability(first)
+            }
+            items[place].probability = probability
+            if place < user.items.count { users[slot].items[place].probability = probability }
+            if Float(generator.next() >> 40) * 0x1p-24 < wanted {
+                users[slot].examples.append(contentsOf: inputs)
+                users[slot].exampleObjects.append(items[place].object)
+            }
+            if outlook.holds(items[place].object) {
+                residents.append((probability, items[place].object, history.objects[Int(items[place].object)].size))
+            } else if probability > Self.price {
+                candidates.append((probability, items[place]))
+            }
+        }
+        guard model.isReady, !candidates.isEmpty, outlook.limit > 0 else { return }
+        candidates.sort { ($1.probability, $0.item.object) < ($0.probability, $1.item.object) }
+        residents.sort { ($0.probability, $0.object) < ($1.probability, $1.object) }
+        let replaces = betweenVisits.isOpen || isTrial()
+        users[slot].wouldRelease = nil
+        var (room, place) = (outlook.room, 0)
+        for candidate in candidates.prefix(outlook.limit) {
+            let size = history.objects[Int(candidate.item.object)].size
+            if size > outlook.capacity { continue }
+            while replaces, room < size, place < residents.count,
+                residents[place].probability + Self.price < candidate.probability
+            {
+                room += residents[place].size
+                plan.release(residents[place].object)
+                addRivals(
+                    ours: residents[place].object, theirs: candidate.item.object, slot, isBetweenVisits: true)
+                place += 1
+            }
+            guard room >= size else { return }
+            room -= size
+            plan.propose(candidate.item.object, probability: candidate.probability)
+            if !own.contains(candidate.item.object) { users[slot].items.append(candidate.item) }
+        }
+    }
+
+    private func refreshPopular(at time: Int64) {
+        guard popular.count > 2 * Self.popularBound else { return }
+        let counts = popular.map { (VisitHistory.popularity(history.objects[Int($0)], at: time).y, $0) }
+        popular = counts.sorted { ($1.0, $0.1) < ($0.0, $1.1) }.prefix(Self.popularBound).map(\.1)
+        isPopular = Set(popular)
+    }
+
+    public var calibration: [CalibrationBin] { withinVisits.calibration }
+
+    public var metrics: [PolicyMetric] {
+        withinVisits.metrics + [
+            PolicyMetric("visit_gains", Double(duringVisits.gains)),
+            PolicyMetric("visit_losses", Double(duringVisits.losses)),
+            PolicyMetric("refill_gains", Double(betweenVisits.gains)),
+            PolicyMetric("refill_losses", Double(betweenVisits.losses)),
+        ]
+    }
+
+    public var metadataBytes: Int {
+        withinVisits.metadataBytes
+            + users.reduce(history.objects.capacity * MemoryLayout<VisitObject>.stride) {
+                $0 + MemoryLayout<VisitUser>.stride + $1.items.capacity * MemoryLayout<VisitItem>.stride
+                    + $1.examples.capacity * 4
+            }
+    }
+}
