@@ -148,9 +148,10 @@ public final class VisitPlanner: PrefetchPolicy {
         if users[slot].rivals.isEmpty { return }
         let visit = users[slot].visit
         users[slot].rivals.removeAll { pair in
-            // What leaves during a visit is fetched again at its end, if it is worth that.
-            if visit > pair.visit + (pair.isBetweenVisits || !betweenVisits.isOpen ? 1 : 0) { return true }
+            if visit > pair.visit + 1 { return true }
             if object != pair.ours && object != pair.theirs { return false }
+            // What leaves during a visit is fetched again at its end, if it is worth that.
+            if object == pair.ours, !pair.isBetweenVisits, visit > pair.visit, betweenVisits.isOpen { return false }
             if pair.isBetweenVisits {
                 betweenVisits.note(isGain: object == pair.theirs)
             } else {
