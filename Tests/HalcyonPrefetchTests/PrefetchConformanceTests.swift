@@ -71,6 +71,13 @@ struct PrefetchConformanceTests {
         }
     }
 
+    @Test("A policy that plans between requests is the same whether or not the others plan there", arguments: names)
+    func momentsOfOthers(name: String) throws {
+        let entry = try #require(PrefetchCatalogue.entry(named: name))
+        let policy = entry.make(PrefetchContext(cachesPerUser: true))
+        #expect(policy.plansBetweenRequests == name.hasPrefix("visit-"))
+    }
+
     @Test("Without requests nothing is proposed", arguments: names)
     func nothing(name: String) throws {
         let entry = try #require(PrefetchCatalogue.entry(named: name))
@@ -83,6 +90,9 @@ struct PrefetchConformanceTests {
         policy.note(Access(entry: 0, categories: 77), isHit: false)
         policy.plan(after: Access(entry: 0, categories: 77), outlook: outlook, into: &plan)
         #expect(plan == PrefetchPlan(), "there is only one object")
+        let fresh = entry.make(PrefetchContext(cachesPerUser: true))
+        fresh.plan(at: PlanningMoment(.visitEnd, user: 3, time: 1), outlook: outlook, into: &plan)
+        #expect(plan == PrefetchPlan())
     }
 
     @Test("Huge numbers cost no huge memory", arguments: names)

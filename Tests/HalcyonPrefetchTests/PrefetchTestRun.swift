@@ -13,6 +13,9 @@ final class PrefetchTestRun {
     private(set) var plans: [[UInt32]] = []
     /// The violated rules.
     private(set) var breaches: [String] = []
+    private static let idleTime: Int64 = 8_000_000
+    /// When each user's visit ends unless a request comes before.
+    private var ends: [UInt32: Int64] = [:]
     private let policy: any PrefetchPolicy
     private let limit: Int
     private var caches: [UInt32: [UInt32]] = [:]
@@ -20,7 +23,8 @@ final class PrefetchTestRun {
     private var unused: [UInt32: [UInt32]] = [:]
 
     init(_ entry: PrefetchCatalogue.Entry, limit: Int, objects: Int = 0, keysAreNumbers: Bool = true) {
-        var context = PrefetchContext(seed: 9, objects: objects)
+        // Requests come once a second; a user that is idle for 8 seconds has ended a visit.
+        var context = PrefetchContext(seed: 9, objects: objects, idleTime: Self.idleTime, cachesPerUser: true)
         if keysAreNumbers { context.nextByKey = { $0 % 7 == 0 ? nil : $0 + 1 } }
         policy = entry.make(context)
         self.limit = limit
@@ -56,6 +60,8 @@ final class PrefetchTestRun {
 
     private func serve(_ request: Request) {
         let access = request.access
+        let moments = planMoments(before: access.time)
+        ends[access.user] = access.time + Self.idleTime
         if let announced = request.announced { policy.announce(announced) }
         var cache = caches[access.user] ?? []
         let isHit = cache.contains(access.object)
@@ -81,10 +87,36 @@ final class PrefetchTestRun {
         if objects.count > limit { breaches.append("request \(access.requestNumber): \(objects.count) objects") }
         if Set(objects).count < objects.count { breaches.append("request \(access.requestNumber): one object twice") }
         if objects.contains(where: held.contains) { breaches.append("request \(access.requestNumber): one is held") }
-        plans.append(Array(objects))
+        plans.append(moments + objects)
         for object in objects { insert(object, into: &cache, of: access.user) }
         unused[access.user, default: []] += objects
         caches[access.user] = cache
+    }
+
+    /// Plans at the ends of visits until a time. Returns what was proposed.
+    private func planMoments(before time: Int64) -> [UInt32] {
+        guard policy.plansBetweenRequests else { return [] }
+        var proposed: [UInt32] = []
+        for (user, end) in ends.sorted(by: { ($0.value, $0.key) < ($1.value, $1.key) }) where end <= time {
+            ends[user] = nil
+            var cache = caches[user] ?? []
+            var plan = PrefetchPlan()
+            let held = cache
+            policy.plan(
+                at: PlanningMoment(.visitEnd, user: user, time: end),
+                outlook: PrefetchOutlook(limit: limit, room: 20 - cache.count, holds: { held.contains($0) }),
+                into: &plan)
+            let objects = plan.proposals.map(\.object)
+            if objects.count > limit { breaches.append("\(end): \(objects.count) objects") }
+            if Set(objects).count < objects.count { breaches.append("\(end): one object twice") }
+            if objects.contains(where: held.contains) { breaches.append("\(end): one is held") }
+            if !Set(plan.releases).isSubset(of: held) { breaches.append("\(end): what leaves is not held") }
+            for object in plan.releases { cache.removeAll { $0 == object } }
+            for object in objects { insert(object, into: &cache, of: user) }
+            caches[user] = cache
+            proposed += objects
+        }
+        return proposed
     }
 
     private func insert(_ object: UInt32, into cache: inout [UInt32], of user: UInt32) {

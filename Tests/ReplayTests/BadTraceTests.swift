@@ -103,7 +103,7 @@ struct BadTraceTests {
             #expect((outcome.code, outcome.errors) == (0, ""), "\(arguments)")
         }
         let run = ["t.csv", "--only", "-p", "lru", "-c", "2000TB", "--format", "json"]
-        let fetching = run + ["--prefetch", "popular", "--prefetch-budget", "8/request"]
+        let fetching = run + ["--prefetch", "popular", "--prefetch-budget", "8/request", "--fetch-latency", "0"]
         let result = try #require(Replay.run(fetching, in: folder).runs().first?["prefetch"] as? [String: Any])
         #expect(result["fetched_size"] as? Int == .max)
     }

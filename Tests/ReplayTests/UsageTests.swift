@@ -61,11 +61,11 @@ struct UsageTests {
             "t.csv --only --prefetch crystal-ball",
             """
             There is no prefetch policy 'crystal-ball': give one of planner, markov, markov-user, popular, category-popular, \
-            mithril, next-key, or none.
+            visit-planner, visit-refill, mithril, next-key, or none.
             """),
         Mistake(
             "t.csv --only --prefetch planner --prefetch-budget 2/hour",
-            "Prefetch budget: 'hour' is not a period: write request, minute, day or total."),
+            "Prefetch budget: 'hour' is not a period: write request, visit, minute, day or total."),
         Mistake(
             "t.csv --only --prefetch planner(price=2)",
             "planner cannot take price=2: price is a number from 0.0 to 1.0."),
@@ -116,7 +116,7 @@ struct UsageTests {
         Mistake("t.csv --models own", "--models needs --per user."),
         Mistake(
             "t.csv --memory-expiration 5s",
-            "--memory-expiration, --disk-expiration, --latency and --decoded-size-ratio need --tiers."),
+            "--memory-expiration, --disk-expiration and --decoded-size-ratio need --tiers."),
         Mistake(
             "t.csv --tiers memory=1KB",
             """

@@ -123,7 +123,7 @@ public final class VisitRefill: PrefetchPolicy {
         defer { environment.leave() }
         var least: (rank: Float, object: UInt32)?
         var first: (place: Int, object: UInt32)?
-        for item in users[slot].items where item.object != access.object && outlook.holds(item.object) {
+        for item in users[slot].items where outlook.holds(item.object) {
             if item.visit == users[slot].visit {
                 if item.place < first?.place ?? .max { first = (item.place, item.object) }
             } else if first == nil {
@@ -138,7 +138,7 @@ public final class VisitRefill: PrefetchPolicy {
 
     public func plan(at moment: PlanningMoment, outlook: PrefetchOutlook, into plan: inout PrefetchPlan) {
         let slot = Int(BaselineBounds.slot(ofUser: moment.user))
-        guard slot < users.count, outlook.limit > 0 else { return }
+        guard slot < users.count else { return }
         let environment = FloatEnvironment.enter()
         defer { environment.leave() }
         users[slot].items.removeAll { $0.count.value == 0 && !outlook.holds($0.object) }
@@ -154,7 +154,6 @@ public final class VisitRefill: PrefetchPolicy {
             if !own.contains(object), !outlook.holds(object) { candidates.append((rank, object)) }
             return false
         }
-        guard !candidates.isEmpty else { return }
         candidates.sort { ($1.rank, $0.object) < ($0.rank, $1.object) }
         var residents = ranked.filter { outlook.holds($0.object) }
         residents.sort { ($0.rank, $0.object) < ($1.rank, $1.object) }
@@ -163,7 +162,7 @@ public final class VisitRefill: PrefetchPolicy {
             if room > 0 {
                 room -= 1
             } else {
-                guard place < residents.count, residents[place].rank < candidate.rank else { return }
+                guard place < residents.count, residents[place].rank < candidate.rank else { break }
                 plan.release(residents[place].object)
                 place += 1
             }
@@ -171,6 +170,8 @@ public final class VisitRefill: PrefetchPolicy {
             // What all users request is held without a request of this one.
             if !own.contains(candidate.object) { users[slot].items.append(Item(object: candidate.object)) }
         }
+        // The first to leave in the next visit.
+        if place < residents.count { plan.release(residents[place].object) }
     }
 
     public var metadataBytes: Int {

@@ -217,7 +217,7 @@ public final class VisitPlanner: PrefetchPolicy {
         let (visit, requests) = (users[slot].visit, users[slot].requests)
         let share = rest.share(after: Int(requests))
         var least: (value: Float, object: UInt32)?
-        for item in users[slot].items where item.object != access.object {
+        for item in users[slot].items {
             let value =
                 item.lastVisit == visit && item.visits > 0
                 ? repeats.probability(since: Int(requests - item.lastPlace))
@@ -277,7 +277,7 @@ public final class VisitPlanner: PrefetchPolicy {
                 candidates.append((probability, items[place]))
             }
         }
-        guard model.isReady, !candidates.isEmpty, outlook.limit > 0 else { return }
+        guard model.isReady else { return }
         candidates.sort { ($1.probability, $0.item.object) < ($0.probability, $1.item.object) }
         residents.sort { ($0.probability, $0.object) < ($1.probability, $1.object) }
         let replaces = betweenVisits.isOpen || isTrial()
@@ -286,20 +286,24 @@ public final class VisitPlanner: PrefetchPolicy {
         for candidate in candidates.prefix(outlook.limit) {
             let size = history.objects[Int(candidate.item.object)].size
             if size > outlook.capacity { continue }
-            while replaces, room < size, place < residents.count,
-                residents[place].probability + Self.price < candidate.probability
+            var (made, end) = (room, place)
+            while replaces, made < size, end < residents.count,
+                residents[end].probability + Self.price < candidate.probability
             {
-                room += residents[place].size
-                plan.release(residents[place].object)
-                addRivals(
-                    ours: residents[place].object, theirs: candidate.item.object, slot, isBetweenVisits: true)
-                place += 1
+                made += residents[end].size
+                end += 1
             }
-            guard room >= size else { return }
-            room -= size
+            guard made >= size else { break }
+            for resident in residents[place..<end] {
+                plan.release(resident.object)
+                addRivals(ours: resident.object, theirs: candidate.item.object, slot, isBetweenVisits: true)
+            }
+            (room, place) = (made - size, end)
             plan.propose(candidate.item.object, probability: candidate.probability)
             if !own.contains(candidate.item.object) { users[slot].items.append(candidate.item) }
         }
+        // The first to leave in the next visit.
+        if duringVisits.isOpen, place < residents.count { plan.release(residents[place].object) }
     }
 
     private func refreshPopular(at time: Int64) {

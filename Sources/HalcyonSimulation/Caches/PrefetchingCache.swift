@@ -6,7 +6,7 @@ final class PrefetchingCache {
     /// The mutable state.
     private struct Contents: ~Copyable {
         var residency = ResidencyTable()
-        var transfers = TransferQueue()
+        let transfers = TransferQueue()
         var victims: [EntryID] = []
         var unused = UnusedPrefetches()
         /// The unused objects to reconsider next.
@@ -33,7 +33,7 @@ final class PrefetchingCache {
 
     /// - Parameter capacity: the capacity of the cache in `unit`.
     init(
-        _ cache: TieredCache, capacity: Int, unit: CacheUnit, budget: PrefetchBudget, idleTime: Int64,
+        _ cache: TieredCache, capacity: Int, unit: CacheUnit, budget: PrefetchBudget, idleTime: Int64 = PlanningMoment.idleTime,
         latency: @escaping @Sendable (Int) -> Int64, objects: ObjectInfo
     ) {
         self.objects = objects

@@ -4,7 +4,7 @@ import HalcyonEviction
 ///
 /// Large objects take longer, so transfers do not end in the order of their start. An operation is O(log n). Memory: some 200 bytes
 /// a transfer, and 4 an entry of the cache.
-struct TransferQueue: ~Copyable {
+final class TransferQueue {
     /// A transfer of a prefetched object.
     struct Transfer {
         var access: Access
@@ -27,21 +27,21 @@ struct TransferQueue: ~Copyable {
     private var started = 0
 
     /// Starts the transfer of an entry that is not in flight.
-    mutating func start(_ transfer: Transfer) {
+    func start(_ transfer: Transfer) {
         ends.insert(transfer.access.entry, key: End(time: transfer.time, number: started))
         transfers[transfer.access.entry] = transfer
         started += 1
     }
 
     /// Removes the transfer of an entry and returns it; `nil` if it is not in flight.
-    mutating func cancel(_ entry: EntryID) -> Transfer? {
+    func cancel(_ entry: EntryID) -> Transfer? {
         guard let transfer = transfers.removeValue(forKey: entry) else { return nil }
         ends.remove(entry)
         return transfer
     }
 
     /// Removes the transfer that ends first and returns it if it ends by `time`; otherwise `nil`.
-    mutating func popEnded(by time: Int64) -> Transfer? {
+    func popEnded(by time: Int64) -> Transfer? {
         guard let first = ends.smallest, first.key.time <= time else { return nil }
         return cancel(first.entry)
     }

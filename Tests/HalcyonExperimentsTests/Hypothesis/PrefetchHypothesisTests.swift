@@ -29,7 +29,7 @@ import Testing
 
     private func prefetch(_ policy: String = "planner(sampling=0.5)") throws -> HypothesisPrefetch {
         try HypothesisPrefetch(
-            PrefetchOptions(policy: policy, budget: PrefetchBudget(parsing: "2/request"), fetchLatency: 0))
+            PrefetchOptions(policy: policy, budget: PrefetchBudget(parsing: "2/request"), latency: .fixed(0)))
     }
 
     @Test func everyFormFetchesAheadAndNoBaseline() async throws {

@@ -19,7 +19,7 @@ struct ResultStoreTests {
     private static func identity() throws -> CellIdentity {
         var options = ReplayOptions(warmup: 0.25)
         options.prefetch = try PrefetchOptions(
-            policy: "popular", budget: try PrefetchBudget(parsing: "1/request"), fetchLatency: 500_000)
+            policy: "popular", budget: try PrefetchBudget(parsing: "1/request"), latency: .fixed(500_000))
         let job = ReplayJob(
             policy: try PolicyCatalogue.classical.policy("s3-fifo(small=0.2)"),
             capacity: try CapacityRequest(parsing: "1%"),
@@ -72,7 +72,7 @@ struct ResultStoreTests {
             for budget in ["1/request", "2/request"] {
                 var prefetching = base
                 prefetching.options.prefetch = try PrefetchOptions(
-                    policy: "popular", budget: try PrefetchBudget(parsing: budget), fetchLatency: latency)
+                    policy: "popular", budget: try PrefetchBudget(parsing: budget), latency: .fixed(latency))
                 jobs.append((prefetching, .given, "a"))
             }
         }

@@ -53,7 +53,7 @@ struct SuiteFileTests {
         #expect(two.tiers[0].memoryLifetime == 300_000_000)
         #expect(two.tiers[0].latency.network == 200)
         #expect(two.tiers[0].diskPolicy?.label == "lru")
-        #expect(two.prefetch.map { $0?.fetchLatency } == [nil, 2_000_000])
+        #expect(two.prefetch.map { $0?.latency } == [nil, .fixed(2_000_000)])
     }
 
     @Test("an experiment is every combination once, without combinations that cannot differ")

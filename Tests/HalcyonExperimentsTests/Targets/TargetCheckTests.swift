@@ -277,7 +277,7 @@ struct TargetCheckTests {
                 policy: try PolicyCatalogue.standard.policy("lru"), capacity: .number(20), mode: .perUser)
             job.options.prefetch = try PrefetchOptions(
                 policy: "popular", budget: PrefetchBudget(parsing: "1/request"),
-                fetchLatency: latency == "0" ? 0 : latency == "2s" ? 2_000_000 : 3_600_000_000)
+                latency: .fixed(latency == "0" ? 0 : latency == "2s" ? 2_000_000 : 3_600_000_000))
             #expect(try report.outcomes.map(\.hits) == [job.run(over: ReplayInput(trace)).hits])
             hits.insert(report.outcomes[0].hits)
         }

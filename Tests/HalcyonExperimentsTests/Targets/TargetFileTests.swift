@@ -95,7 +95,7 @@ struct TargetFileTests {
         #expect(file.text == Self.jobs)
         #expect(try file.verifiedText(file: "t.yml") == Self.jobs)
         let (first, second) = (file.groups[0], file.groups[1])
-        #expect(first.models == .own && first.seeds == [1, 2, 3] && first.prefetch?.fetchLatency == 500_000)
+        #expect(first.models == .own && first.seeds == [1, 2, 3] && first.prefetch?.latency == .fixed(500_000))
         #expect(first.source.columns == "key=item" && first.source.skip == 10 && first.source.sort)
         let tiers = try #require(second.tiers)
         #expect(second.seeds == [2, 5] && tiers.memoryLifetime == 300_000_000 && tiers.latency.network == 90.5)

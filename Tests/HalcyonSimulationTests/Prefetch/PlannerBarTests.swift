@@ -20,7 +20,8 @@ struct PlannerBarTests {
         let path = folder.appendingPathComponent("categories/\(name).csv.gz").path
         let trace = try Trace.load(path, load).selection(limit: 300_000, withUserOnly: true).trace
         var options = ReplayOptions(warmup: 0.25)
-        options.prefetch = try PrefetchOptions(policy: prefetch, budget: PrefetchBudget(parsing: "2/request"))
+        options.prefetch = try PrefetchOptions(
+            policy: prefetch, budget: PrefetchBudget(parsing: "2/request"), latency: .ideal)
         let sweep = try Sweep(
             trace: trace, policies: [try PolicyCatalogue.standard.policy("learned")], capacities: [.number(60)],
             options: options, mode: .perUser)

@@ -14,7 +14,8 @@ struct PlannerHarmTests {
         _ trace: Trace, _ prefetch: String, capacity: String, mode: ReplayMode = .shared, warmup: Double = 0.25
     ) async throws -> (hitRatio: Double, prefetch: PrefetchResult) {
         var options = ReplayOptions(warmup: warmup)
-        options.prefetch = try PrefetchOptions(policy: prefetch, budget: PrefetchBudget(parsing: "2/request"))
+        options.prefetch = try PrefetchOptions(
+            policy: prefetch, budget: PrefetchBudget(parsing: "2/request"), latency: .ideal)
         let sweep = try Sweep(
             trace: trace, policies: [try PolicyCatalogue.standard.policy("learned")],
             capacities: [CapacityRequest(parsing: capacity)], options: options, mode: mode)

@@ -27,7 +27,7 @@ struct PrefetchReplayTests {
     ) async throws -> (RunResult, PrefetchResult) {
         var options = ReplayOptions(warmup: warmup)
         options.prefetch = try PrefetchOptions(
-            policy: prefetch, budget: PrefetchBudget(parsing: budget), fetchLatency: latency)
+            policy: prefetch, budget: PrefetchBudget(parsing: budget), latency: .fixed(latency))
         let sweep = try Sweep(
             trace: trace, policies: [try PolicyCatalogue.standard.policy(policy)], capacities: [.number(capacity)],
             options: options, mode: mode)
@@ -155,7 +155,7 @@ struct PrefetchReplayTests {
 
     @Test(
         "The whole replay is causal and repeatable: what follows changes nothing before it",
-        arguments: ["planner", "mithril"])
+        arguments: ["planner", "mithril", "visit-refill", "visit-planner"])
     func causality(name: String) async throws {
         let trace = TinyTraces.scrambled(count: 12_000, objects: 300, users: 9)
         let prefix = trace.selection(limit: 8_000).trace
@@ -203,7 +203,7 @@ struct PrefetchReplayTests {
     @Test("Questions that cannot be asked are one sentence")
     func refusals() async throws {
         #expect(throws: ReplayError.self) {
-            try PrefetchOptions(policy: "crystal-ball", budget: PrefetchBudget(parsing: "1/request"))
+            try PrefetchOptions(policy: "crystal-ball", budget: PrefetchBudget(parsing: "1/request"), latency: .ideal)
         }
         #expect(throws: PolicyError.self) {
             try PrefetchOptions(policy: "planner(foresight=2)", budget: PrefetchBudget(parsing: "1/request"))

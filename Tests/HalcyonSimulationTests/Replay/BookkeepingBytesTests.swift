@@ -97,7 +97,8 @@ struct BookkeepingBytesTests {
     @Test("What was fetched ahead has an entry number, too")
     func prefetching() async throws {
         // Each cache meets object 1 only because it follows on 0.
-        let prefetch = try PrefetchOptions(policy: "markov", budget: PrefetchBudget(parsing: "1/request"))
+        let prefetch = try PrefetchOptions(
+            policy: "markov", budget: PrefetchBudget(parsing: "1/request"), latency: .ideal)
         let trace = TinyTraces.scrambled(count: 2_000, objects: 100, users: 3)
         let result = try await run(trace, "lru", 20, mode: .perUser, prefetch: prefetch)
         // 12 bytes of what waits beside LRU's 9, and tables that grow by 16 places at least.

@@ -25,7 +25,7 @@ struct CombinationTests {
         func job() throws -> ReplayJob {
             var options = ReplayOptions(byCategory: byCategory, byUser: byUser)
             options.prefetch = try prefetch.map {
-                try PrefetchOptions(policy: $0, budget: PrefetchBudget(parsing: "1/request"), fetchLatency: latency)
+                try PrefetchOptions(policy: $0, budget: PrefetchBudget(parsing: "1/request"), latency: .fixed(latency))
             }
             return ReplayJob(
                 policy: try PolicyCatalogue.standard.policy(policy), capacity: .number(2_000_000), mode: mode,
@@ -158,7 +158,7 @@ struct CombinationTests {
         let disk = policy.makeCache(context)
         let cache = PrefetchingCache(
             TieredCache(memory: memory, disk: disk), capacity: 3, unit: CacheUnit(trace), budget: .unlimited,
-            latency: 0,
+            latency: { _ in 0 },
             objects: ObjectInfo(trace))
         let script = AlwaysTwo()
         var (counts, plan) = (PrefetchCounts(unit: CacheUnit(trace)), PrefetchPlan())

@@ -14,7 +14,9 @@ struct LimitNotesTests {
         prefetch: String? = nil, requests: Int = 400, objects: UInt32 = 40
     ) throws -> (RunResult, TraceSummary) {
         let trace = TinyTraces.scrambled(count: requests, objects: objects, users: 3)
-        let options = try prefetch.map { try PrefetchOptions(policy: $0, budget: PrefetchBudget(parsing: "1/request")) }
+        let options = try prefetch.map {
+            try PrefetchOptions(policy: $0, budget: PrefetchBudget(parsing: "1/request"), latency: .ideal)
+        }
         let job = ReplayJob(
             policy: try PolicyCatalogue.standard.policy(policy), capacity: .number(capacity), mode: mode,
             models: models,

@@ -169,7 +169,7 @@ struct StreamEqualsLoadedTests {
         for policy in ["planner", "markov", "markov-user", "popular", "category-popular", "mithril"] {
             for latency: Int64 in [0, 30_000_000] {
                 let prefetch = try PrefetchOptions(
-                    policy: policy, budget: PrefetchBudget(parsing: "2/request"), fetchLatency: latency)
+                    policy: policy, budget: PrefetchBudget(parsing: "2/request"), latency: .fixed(latency))
                 jobs.append(
                     ReplayJob(
                         policy: try PolicyCatalogue.standard.policy("lru"), capacity: capacities(test.sizes)[4],

@@ -170,7 +170,7 @@ struct UniformSizesTests {
     func prefetching(names: (prefetch: String, policy: String), mode: ReplayMode) async throws {
         var options = ReplayOptions(warmup: 0.1)
         options.prefetch = try PrefetchOptions(
-            policy: names.prefetch, budget: PrefetchBudget(parsing: "2/request"), fetchLatency: 1_500_000)
+            policy: names.prefetch, budget: PrefetchBudget(parsing: "2/request"), latency: .fixed(1_500_000))
         let runs = try await EqualSizes().runs(names.policy, options: options, mode: mode)
         let unit = try #require(runs[0].run.prefetch)
         #expect(unit.fetched > 0 && unit.wastedSize > 0)

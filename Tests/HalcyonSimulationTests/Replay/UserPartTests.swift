@@ -195,7 +195,8 @@ struct UserPartTests {
         tiers.diskPolicy = learned
         #expect(
             try sentence(ReplayJob(policy: lru, capacity: capacity, mode: .perUser, tiers: tiers)).hasPrefix("learned"))
-        let prefetch = try PrefetchOptions(policy: "planner", budget: PrefetchBudget(parsing: "1/request"))
+        let prefetch = try PrefetchOptions(
+            policy: "planner", budget: PrefetchBudget(parsing: "1/request"), latency: .ideal)
         let planned = ReplayJob(
             policy: lru, capacity: capacity, mode: .perUser, options: ReplayOptions(prefetch: prefetch))
         #expect(try sentence(planned).hasPrefix("planner prefetches by what it learns from all users"))

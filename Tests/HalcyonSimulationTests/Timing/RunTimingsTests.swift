@@ -38,11 +38,13 @@ struct RunTimingsTests {
                 tiers: TierOptions(memory: .share(0.005, text: "0.5%"), disk: .share(0.02, text: "2%"))),
             Setting(
                 policy: policy, mode: .perUser, models: .shared, warmup: 0.3,
-                prefetch: try? PrefetchOptions(policy: "markov", budget: PrefetchBudget(parsing: "1/request"))),
+                prefetch: try? PrefetchOptions(
+                    policy: "markov", budget: PrefetchBudget(parsing: "1/request"), latency: .ideal)),
             // The planner reconsiders what it has fetched.
             Setting(
                 policy: policy, mode: .shared, models: .shared, warmup: 0.3,
-                prefetch: try? PrefetchOptions(policy: "planner", budget: PrefetchBudget(parsing: "2/request"))),
+                prefetch: try? PrefetchOptions(
+                    policy: "planner", budget: PrefetchBudget(parsing: "2/request"), latency: .ideal)),
         ]
     }
 

@@ -74,7 +74,7 @@ struct WholeDayTests {
         let folder = try TemporaryFolder()
         let capacity = day.distinctSize / 6
         let budget = try PrefetchBudget(parsing: "2/request,20/minute,\(day.browsing.count / 4)/day")
-        let options = try PrefetchOptions(policy: predictor.name, budget: budget)
+        let options = try PrefetchOptions(policy: predictor.name, budget: budget, latency: .ideal)
 
         var logging = AccessLog.Configuration()
         logging.bounds = .none

@@ -1,0 +1,70 @@
+import HalcyonPrefetch
+import Testing
+
+@Suite("The budget of a visit", .timeLimit(.minutes(20)))
+struct VisitSpendingTests {
+    private let minute: Int64 = 60_000_000
+
+    private func spending(_ budget: String) throws -> PrefetchSpending {
+        PrefetchSpending(try PrefetchBudget(parsing: budget))
+    }
+
+    @Test("What the requests of a visit did not use is left for its end, and not beyond")
+    func accumulates() throws {
+        var spending = try spending("2/request")
+        for request in 0..<5 as Range<Int64> {
+            spending.begin(request: request * minute, of: 1)
+            #expect(spending.objectsLeft == 2, "no request has more than its own")
+            if request < 3 { spending.spend(size: 1) }
+        }
+        spending.begin(momentAt: 34 * minute, of: 1)
+        #expect(spending.objectsLeft == 7)
+        for _ in 0..<4 { spending.spend(size: 1) }
+        spending.begin(momentAt: 1_440 * minute, of: 1)
+        #expect(spending.objectsLeft == 3, "the same visit's, the next day")
+        spending.begin(request: 2_000 * minute, of: 1)
+        spending.begin(momentAt: 2_030 * minute, of: 1)
+        #expect(spending.objectsLeft == 2, "another visit, of one request")
+    }
+
+    @Test("A limit of a visit holds for its requests and its end together; 30 minutes later another begins")
+    func limit() throws {
+        var spending = try spending("2/request,5/visit")
+        for request in 0..<4 as Range<Int64> {
+            spending.begin(request: request * minute, of: 1)
+            while spending.objectsLeft > 0 { spending.spend(size: 1) }
+        }
+        #expect(spending.objectsSpent == 5)
+        spending.begin(momentAt: 33 * minute, of: 1)
+        #expect(spending.objectsLeft == 0 && !spending.allows(size: 0))
+        spending.begin(request: 32 * minute, of: 1)
+        #expect(spending.objectsLeft == 0, "29 minutes after the last request")
+        spending.begin(request: 62 * minute, of: 1)
+        #expect(spending.objectsLeft == 2)
+    }
+
+    @Test("Each user has visits; bytes count as objects do; a correction and a refund reach the visit they belong to")
+    func users() throws {
+        var spending = try spending("10B/request,25B/visit")
+        spending.begin(request: 0, of: 1)
+        let first = spending.spend(size: 10)
+        spending.begin(request: minute, of: 2)
+        #expect(spending.bytesLeft == 10)
+        spending.begin(momentAt: 31 * minute, of: 1)
+        #expect(spending.bytesLeft == 0)
+        spending.begin(request: 32 * minute, of: 2)
+        spending.correct(first, to: 4)
+        spending.begin(momentAt: 33 * minute, of: 1)
+        #expect(spending.bytesLeft == 6)
+        spending.refund(first)
+        spending.begin(momentAt: 62 * minute, of: 2)
+        #expect(spending.bytesLeft == 10, "32 minutes after its first request: a visit of one request")
+    }
+
+    @Test("A visit is a period like the others")
+    func text() throws {
+        let budget = try PrefetchBudget(parsing: "50MB/day,20/visit,2/request")
+        #expect(budget.perVisit.objects == 20 && budget.description == "2/request,20/visit,50MB/day")
+        #expect(throws: PrefetchBudgetError.self) { try PrefetchBudget(parsing: "2/visits") }
+    }
+}

@@ -1,0 +1,87 @@
+import Foundation
+import HalcyonEviction
+import HalcyonExperiments
+import HalcyonPrefetch
+import HalcyonTrace
+import Testing
+
+@testable import HalcyonSimulation
+
+@Suite("How long a fetch takes", .timeLimit(.minutes(20)))
+struct FetchLatencyTests {
+    private func trace(_ entries: [UInt32], at seconds: [Double], sizes: [UInt64]? = nil) -> Trace {
+        var names = TraceNames()
+        for object in 0..<(sizes?.count ?? Int(entries.reduce(0, max)) + 1) {
+            names.keys.append(utf8: Array("\(object)".utf8))
+        }
+        return Trace(
+            entries: entries, times: TimeColumn(seconds.map { Int64($0 * 1e6) }), users: [],
+            objectSizes: sizes ?? Array(repeating: 1, count: names.keys.count), userCount: 0,
+            sizeUnit: sizes == nil ? .objects : .bytes, names: names)
+    }
+
+    private func run(
+        _ trace: Trace, _ latency: FetchLatency?, capacity: Int = 1_000_000_000, tiers: TierOptions? = nil
+    ) throws -> RunResult {
+        var options = ReplayOptions()
+        options.prefetch = try PrefetchOptions(
+            policy: "next-key", budget: PrefetchBudget(parsing: "1/request"), latency: latency)
+        return try ReplayJob(
+            policy: PolicyCatalogue.standard.policy("lru"), capacity: .number(capacity), tiers: tiers, options: options
+        ).run(over: ReplayInput(trace))
+    }
+
+    @Test("By default 150 ms and the size over 5 MB a second: worked by hand")
+    func standard() throws {
+        // After 0, 1 is fetched: 5 MB take 1.15 s.
+        for (second, isHit) in [(1.14, false), (1.15, true)] {
+            let result = try run(trace([0, 1], at: [0, second], sizes: [1_000, 5_000_000, 1]), nil)
+            #expect(result.hits == (isHit ? 1 : 0))
+            #expect(result.prefetch?.late == (isHit ? 0 : 1))
+            #expect(result.prefetch?.fetchLatency == 150_000 && result.prefetch?.bandwidth == 5_000_000)
+            #expect(result.prefetch?.latency == "150 ms + size / (5.0 MB/s)")
+        }
+        // Objects that count 1 have no size.
+        for (second, isHit) in [(0.14, false), (0.15, true)] {
+            #expect(try run(trace([0, 1], at: [0, second]), nil).hits == (isHit ? 1 : 0))
+        }
+    }
+
+    @Test("A small object that was started later arrives before a large one")
+    func order() throws {
+        // 1, of 50 MB, is asked for at 0 and takes 10.15 s; 3, of 1 kB, at 1 second.
+        let sizes: [UInt64] = [1_000, 50_000_000, 1_000, 1_000, 1_000]
+        let result = try run(trace([0, 2, 3, 1], at: [0, 1, 2, 9], sizes: sizes), nil)
+        #expect(result.hits == 1 && result.prefetch?.used == 1 && result.prefetch?.late == 1)
+    }
+
+    @Test("Where times are whole seconds, half a second is a second; what is requested at one time is not served")
+    func resolution() throws {
+        let ordered = trace([0, 1, 2, 3, 4, 5, 6], at: [0, 0, 0, 1, 1, 2, 3])
+        let half = try run(ordered, .fixed(500_000))
+        #expect(half.hits == (try run(ordered, .fixed(1_000_000))).hits)
+        // 3 after 2, 5 after 4 and 6 after 5; never one of the same second.
+        #expect(half.hits == 3 && half.prefetch?.late == 3)
+        let ideal = try run(ordered, .ideal)
+        #expect(ideal.hits == 6 && ideal.prefetch?.latency == "ideal (zero latency)")
+    }
+
+    @Test("One model for tiers and prefetching, unless a latency is set")
+    func tiers() throws {
+        var tiers = TierOptions(memory: .number(1_000_000), disk: .number(100_000_000))
+        tiers.latency = try LatencyModel(parsing: "network=2000,bandwidth=1MB")
+        let requests = trace([0, 1], at: [0, 1], sizes: [1_000, 1_000, 1])
+        let shared = try run(requests, nil, tiers: tiers)
+        #expect(shared.hits == 0 && shared.prefetch?.latency == "2 s + size / (1.0 MB/s)")
+        #expect(try run(requests, .fixed(1_000_000), tiers: tiers).hits == 1)
+        #expect(shared.tiers?.costs == tiers.latency)
+    }
+
+    @Test("Latencies as text, and none that overflows")
+    func text() throws {
+        #expect(FetchLatency.fixed(1_500).description == "1.5 ms")
+        #expect(FetchLatency.fixed(2_500_000).description == "2.5 s")
+        let slow = FetchLatency.modelled(try LatencyModel(parsing: "network=1e9,bandwidth=1B"))
+        #expect(slow.latency(ofBytes: .max) > Int64.max / 4 && slow.latency(ofBytes: -5) == 1_000_000_000_000)
+    }
+}
