@@ -33,7 +33,8 @@ final class PrefetchingCache {
 
     /// - Parameter capacity: the capacity of the cache in `unit`.
     init(
-        _ cache: TieredCache, capacity: Int, unit: CacheUnit, budget: PrefetchBudget, idleTime: Int64 = PlanningMoment.idleTime,
+        _ cache: TieredCache, capacity: Int, unit: CacheUnit, budget: PrefetchBudget,
+        idleTime: Int64 = PlanningMoment.idleTime,
         latency: @escaping @Sendable (Int) -> Int64, objects: ObjectInfo
     ) {
         self.objects = objects
