@@ -111,6 +111,12 @@ public struct PrefetchContext: Sendable {
         self.idleTime = idleTime
         self.cachesPerUser = cachesPerUser
     }
+
+    /// Returns whether a request at a time begins a visit of a user whose last request was at `last`; `Int64.min` for none.
+    func endsVisit(_ last: Int64, at time: Int64) -> Bool {
+        let (end, isNever) = last.addingReportingOverflow(idleTime)
+        return last == .min || !isNever && end <= time
+    }
 }
 
 /// An object that exists according to the owner of a catalogue.

@@ -48,7 +48,9 @@ struct CacheMetricsTests {
         let broken = Resource(.data(Data("no image".utf8), cacheKey: "e"))
         await #expect(throws: ImageError.self) { try await fixture.manager.image(for: broken) }
         metrics.collect()
-        let values = factory.values
+        // Decodes are counted for the process, in which other tests decode.
+        func ownValues() -> [String: Int64] { factory.values.filter { !$0.key.hasPrefix("halcyon_decodes") } }
+        let values = ownValues()
         #expect(
             values.filter { $0.key.hasPrefix("halcyon_cache_lookups") } == [
                 "halcyon_cache_lookups_total{result=memory}": 2, "halcyon_cache_lookups_total{result=disk}": 1,
@@ -76,7 +78,7 @@ struct CacheMetricsTests {
                 "halcyon_load_duration_seconds{kind=request,outcome=failed}": [0],
             ])
         metrics.collect()
-        #expect(factory.values == values)
+        #expect(ownValues() == values)
         #expect(!factory.names.contains { $0.contains("secret") })
     }
 

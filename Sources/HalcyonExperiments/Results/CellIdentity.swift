@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import HalcyonEviction
+import HalcyonPrefetch
 import HalcyonSimulation
 import HalcyonTrace
 
@@ -41,6 +42,8 @@ public struct CellIdentity: Sendable, Hashable, Codable {
         public var latencyUs: Int64
         /// The bandwidth of prefetches, in bytes a second. Nil if each prefetch takes the same time.
         public var bandwidth: String?
+        /// The idle time after which a visit has ended, in microseconds. Nil for the default of 30 minutes.
+        public var idleTimeUs: Int64?
     }
 
     /// The hash of the requests; see `Trace.fingerprint`.
@@ -100,7 +103,8 @@ public struct CellIdentity: Sendable, Hashable, Codable {
         prefetch = prefetching.map {
             Prefetch(
                 policy: $0.policy.name, parameters: $0.parameters, budget: $0.budget.description,
-                latencyUs: $0.latency.shortest, bandwidth: $0.latency.bandwidth.map { Self.text($0) })
+                latencyUs: $0.latency.shortest, bandwidth: $0.latency.bandwidth.map { Self.text($0) },
+                idleTimeUs: $0.idleTime == PlanningMoment.idleTime ? nil : $0.idleTime)
         }
         seed = job.isRandomised ? job.options.seed : nil
         users = job.users?.description

@@ -1,22 +1,23 @@
 import HalcyonEviction
 import HalcyonLearning
 
-/// A heuristic that learns nothing: when a visit has ended, it refills the user's cache with what the user requested often and
-/// lately, and lets go first what the current visit has already requested.
+/// A heuristic that learns nothing. When a visit has ended, it refills the user's cache with what the user requested often and lately.
 ///
 /// An object of a user has the rank
 ///
 ///     count, halved every 90 days + 0.005 × its count over all users, halved every 14 days
 ///
-/// At the end of a visit, objects above ``threshold`` are fetched, the highest rank first, while there is room, or while they rank above
-/// the lowest of the user's residents, which then leaves. What all users request reaches it without a request of this user. During a visit, the entry that leaves when room is needed is
-/// the one that this visit requested first; without one, the resident with the lowest rank.
+/// At the end of a visit, objects above ``threshold`` are fetched, the highest rank first, while there is room. Without room, one must
+/// rank above the lowest of the user's residents, which then leaves. What all users request reaches the threshold without a request of
+/// this user.
+///
+/// During a visit, the entry that leaves when room is needed is the one that this visit requested first. Without one, it is the
+/// resident with the lowest rank.
 ///
 /// Meant for caches of one user: of a shared cache it knows those residents that the user at hand has requested.
 ///
-/// An access and a plan are O(objects of the user), at most ``bound``, and those that all users request. Bytes: 40 a pair of user
-/// and object, 16 an object. Objects
-/// numbered 2²⁴ or more are ignored.
+/// An access and a plan are O(objects of the user), at most ``bound``, and those that all users request. Bytes: 40 a pair of user and
+/// object, 16 an object. Objects numbered 2²⁴ or more are ignored.
 public final class VisitRefill: PrefetchPolicy {
     /// The half-life of a user's counts, in microseconds: 90 days.
     public static let ownHalfLife: Float = 90 * 86_400e6
@@ -35,7 +36,7 @@ public final class VisitRefill: PrefetchPolicy {
         var time = Int64.min
 
         func value(at now: Int64, halfLife: Float) -> Float {
-            value == 0 ? 0 : value * FastMath.exp2(-Float(max(now - time, 0)) / halfLife)
+            value == 0 ? 0 : value * FastMath.exp2(-Float(max(now &- time, 0)) / halfLife)
         }
 
         mutating func count(at now: Int64, halfLife: Float) {
@@ -59,7 +60,7 @@ public final class VisitRefill: PrefetchPolicy {
         var lastRequest = Int64.min
     }
 
-    private let idleTime: Int64
+    private let context: PrefetchContext
     private var users: [User] = []
     private var common: [Decaying] = []
     /// The objects that were above ``threshold`` for every user when they were last requested.
@@ -67,7 +68,7 @@ public final class VisitRefill: PrefetchPolicy {
     private var isPopular: Set<UInt32> = []
 
     /// Creates a policy that has recorded nothing.
-    public init(_ context: PrefetchContext) { idleTime = context.idleTime }
+    public init(_ context: PrefetchContext) { self.context = context }
 
     public func note(_ access: Access, isHit: Bool) {
         guard access.object < BaselineBounds.objects else { return }
@@ -80,7 +81,7 @@ public final class VisitRefill: PrefetchPolicy {
         if commonRank(access.object, at: access.time) > Self.threshold, isPopular.insert(access.object).inserted {
             popular.append(access.object)
         }
-        if users[slot].lastRequest == .min || users[slot].lastRequest <= access.time - idleTime {
+        if context.endsVisit(users[slot].lastRequest, at: access.time) {
             users[slot].visit += 1
             users[slot].requestsOfVisit = 0
         }

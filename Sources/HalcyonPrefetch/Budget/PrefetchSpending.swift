@@ -4,8 +4,8 @@
 /// first request after its full minute or midnight UTC, and nothing is carried over. So four sums of objects and bytes
 /// are the whole state beside the visits, and a replay and a live cache with the same clock agree exactly.
 ///
-/// A visit of a user ends when its next request comes after the idle time. Its sum takes what each of its requests may spend and what
-/// is spent at its end: with 2 objects a request, a visit of 5 requests that spent 3 has 7 left.
+/// A visit of a user ends when its next request comes after the idle time. At its end it may spend what its requests did not: with 2
+/// objects a request, a visit of 5 requests that spent 3 has 7 left.
 ///
 /// A clock that is set back begins no new minute or day: the sums of the current periods remain. Requests that are out
 /// of order by no more than a minute or a day change no period.

@@ -25,13 +25,13 @@ struct VisitUser {
     var visit: Int32 = 0
     var requests: Int32 = 0
     var lastRequest = Int64.min
-    /// The means over visits: distinct objects, the share of them that earlier visits had requested, and the days between visits.
+    /// The means over visits: distinct objects, and the share of them that earlier visits had requested.
     var size: Float = 0
     var returning: Float = 0
-    var days: Float = 0
+    /// The distinct objects of this visit, and those of them that earlier visits had requested.
     var distinct: Float = 0
     var returned: Float = 0
-    /// The counts of category sets, halved every 16 visits.
+    /// How often visits requested an object of each category set, for the first 64 sets of the user.
     var categories: [(set: CategorySetID, count: Float)] = []
     var categoryTotal: Float = 0
     /// What would have left next, had the eviction policy not been asked.

@@ -4,18 +4,23 @@ import HalcyonSupport
 
 /// Learns what each user requests in its next visit, and holds it when that visit begins.
 ///
-/// At the end of a visit, and at the start of days until the user returns, it estimates for each object that the user has requested,
-/// and for those that all users request, the probability of a request in the next visit (``NextVisitModel``). An object is fetched if
-/// there is room and its probability exceeds ``price``, or if it exceeds that of a resident by ``price``, which then leaves.
+/// Within a visit it proposes what ``PrefetchPlanner`` does. At the end of a visit, and at the start of days until the user returns, a
+/// small network estimates the probability of a request in the next visit. It does so for each object that the user has requested, and
+/// for those that all users request. An object is fetched if there is room and its probability exceeds ``price``. Without room it must
+/// exceed that of a resident by ``price``, which then leaves.
 ///
-/// During a visit it names the resident that leaves when room is needed: the one that this visit is least likely to request. For a
-/// resident that the visit has requested, that is the learned frequency of repeats in a visit (``RepeatsInVisit``); for another, its
-/// probability by the last plan times the share of hits still to come (``RestOfVisit``).
+/// During a visit it names the resident that leaves when room is needed: the one that this visit is least likely to request. The
+/// probability of an object that the visit has requested is the learned frequency of repeats. That of another is the one of the last
+/// plan, times the share of a visit's hits that is still to come.
 ///
-/// It plans for caches of one user each. In a cache for all users it proposes nothing.
+/// One in 16 of these choices is left to the eviction policy. Whichever object is requested first decides which of the two chose
+/// better; while the eviction policy does, it chooses alone.
 ///
-/// An access and a plan are O(objects of the user), at most ``bound``, and ``popularBound``. Bytes: 80 a pair of user and object, 48 an
-/// object, at most 6 kB a user for examples. Objects numbered 2²⁴ or more are ignored.
+/// It plans for caches of one user each. In a cache for all users it does what ``PrefetchPlanner`` does. All objects are taken to cost
+/// the same: a fetch of a large one is no dearer.
+///
+/// An access and a plan are O(objects of the user), at most ``bound``, and ``popularBound``. Bytes beside those of ``PrefetchPlanner``:
+/// 80 a pair of user and object, 48 an object, at most 6 kB a user for examples. Objects numbered 2²⁴ or more are ignored.
 public final class VisitPlanner: PrefetchPolicy {
     /// The probability of a hit that a fetch must gain.
     public static let price: Float = 0.01
@@ -71,8 +76,8 @@ public final class VisitPlanner: PrefetchPolicy {
         defer { environment.leave() }
         let slot = Int(BaselineBounds.slot(ofUser: access.user))
         while users.count <= slot { users.append(VisitUser()) }
-        if users[slot].lastRequest == .min || users[slot].lastRequest <= access.time - context.idleTime {
-            begin(slot, at: access.time)
+        if context.endsVisit(users[slot].lastRequest, at: access.time) {
+            begin(slot)
         }
         users[slot].lastRequest = max(users[slot].lastRequest, access.time)
         users[slot].requests += 1
@@ -106,12 +111,8 @@ public final class VisitPlanner: PrefetchPolicy {
     }
 
     /// Begins a visit: the last one is over, whether or not its end was planned for.
-    private func begin(_ slot: Int, at time: Int64) {
+    private func begin(_ slot: Int) {
         end(slot)
-        if users[slot].visit > 0 {
-            let days = VisitHistory.days(from: users[slot].lastRequest, to: time)
-            users[slot].days += (days - users[slot].days) * max(0.2, 1 / Float(users[slot].visit))
-        }
         users[slot].visit += 1
         users[slot].requests = 0
     }
@@ -330,5 +331,29 @@ public final class VisitPlanner: PrefetchPolicy {
                 $0 + MemoryLayout<VisitUser>.stride + $1.items.capacity * MemoryLayout<VisitItem>.stride
                     + $1.examples.capacity * 4
             }
+    }
+}
+
+/// Pairs of objects of which one leaves and one stays: it is won if those that stay are requested more often.
+private struct Contest {
+    private static let memory: Float = 0.9995
+    private static let enough: Float = 100
+
+    private(set) var gains: Float = 0
+    private(set) var losses: Float = 0
+    private let isOpenAtFirst: Bool
+
+    init(isOpenAtFirst: Bool) { self.isOpenAtFirst = isOpenAtFirst }
+
+    /// Whether it is won, or not decided yet and open at first.
+    var isOpen: Bool {
+        gains + losses < Self.enough ? isOpenAtFirst : gains > losses
+    }
+
+    /// Records which of a pair was requested first: the one that stays is a gain.
+    mutating func note(isGain: Bool) {
+        gains *= Self.memory
+        losses *= Self.memory
+        if isGain { gains += 1 } else { losses += 1 }
     }
 }

@@ -1,9 +1,8 @@
 /// How long a fetch takes in a replay with prefetching.
 ///
-/// A request while its object is in flight is a miss that joins the transfer. So requests of one user within the latency are
-/// simultaneous: what is fetched because of the first of them serves none of the others, and the same holds for all requests that
-/// a trace gives one time. Any latency lasts until the next time that the trace can state: where times are whole seconds, half a
-/// second is a second.
+/// A request while its object is in flight is a miss that joins the transfer. So requests of one user within the latency, and all to
+/// which a trace gives one time, are simultaneous. What is fetched because of the first of them serves none of the others. Any latency
+/// lasts until the next time that the trace can state: where times are whole seconds, half a second is a second.
 public enum FetchLatency: Sendable, Equatable {
     /// The same for each object, in microseconds.
     case fixed(Int64)

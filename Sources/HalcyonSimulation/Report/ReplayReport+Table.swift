@@ -145,8 +145,9 @@ extension ReplayReport {
                     + [.init(mean { prefetch, _ in prefetch.planningMicroseconds }.decimals(1))])
         }
         var text = "\n" + table.rendered()
-        text +=
-            "Budget \(first.budget); a fetch takes: \(first.latency). owed: hits due to prefetching, of the requests; fetched: prefetched objects, "
+        text += "Budget \(first.budget); a fetch takes: \(first.latency). "
+        text += "owed: hits due to prefetching, of the requests; "
+        text += "fetched: prefetched objects, "
         text += "of the requests; precision: used, of the fetched; coverage: misses avoided, of the misses without "
         text += "prefetching; pollution: hits lost, of the requests; timely: used, of the used and late; wasted: "
         text += "prefetched and unused, of everything fetched; µs: learning and planning per request.\n"
