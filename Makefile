@@ -54,9 +54,10 @@ avif:
 	HALCYON_AVIF=1 swift test --filter '^HalcyonAVIFTests\.'
 
 # SECONDS=20 for the short form. See Tests/Fuzzing/run.
+# SEED=1 repeats a run; without it, each run has another.
 TARGET := all
 fuzz: dependencies
-	Tests/Fuzzing/run $(TARGET) $(SECONDS)
+	Tests/Fuzzing/run $(TARGET) $(SECONDS) $(if $(SEED),--seed $(SEED))
 
 # The long forms; some hours on two cores. Those on real traces run where HALCYON_TRACES names them.
 nightly:
