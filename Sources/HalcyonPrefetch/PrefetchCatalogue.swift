@@ -33,7 +33,7 @@ public enum PrefetchCatalogue {
         Entry(
             name: "visit-planner",
             summary: "learned: what each user will probably request in its next visit, fetched between visits",
-            source: "", make: { VisitPlanner($0) }),
+            source: "", make: { VisitPlanner(context: $0) }),
         Entry(
             name: "visit-refill",
             summary: "at the end of a visit: what the user requests often and lately, in place of what it does not",

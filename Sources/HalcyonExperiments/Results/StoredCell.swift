@@ -62,7 +62,7 @@ public struct StoredCell: Sendable, Codable, Equatable {
         public var networkFetches: Int?
     }
 
-    /// The latencies of accesses to two tiers, in milliseconds, as text.
+    /// The latencies of accesses to two tiers, or of requests with prefetching, in milliseconds, as text.
     public struct Latency: Sendable, Codable, Equatable {
         /// The mean.
         public var meanMs: String
@@ -95,7 +95,7 @@ public struct StoredCell: Sendable, Codable, Equatable {
     public var memoryCapacity: Int?
     /// The sums over all counted requests.
     public var counts: Counts
-    /// The latencies. Nil without tiers.
+    /// The latencies. Nil without tiers and prefetching.
     public var latency: Latency?
     /// The sums by resampling unit.
     public var units: UnitCounts
@@ -125,7 +125,9 @@ public struct StoredCell: Sendable, Codable, Equatable {
             prefetchesLate: result.prefetch?.late, prefetchedSize: result.prefetch?.fetchedSize,
             prefetchWastedSize: result.prefetch?.wastedSize, memoryHits: result.tiers?.memoryHits,
             diskHits: result.tiers?.diskHits, networkFetches: result.tiers?.networkFetches)
-        latency = result.tiers.map { Latency(meanMs: "\($0.meanLatency)", p99Ms: "\($0.p99Latency)") }
+        latency =
+            result.tiers.map { Latency(meanMs: "\($0.meanLatency)", p99Ms: "\($0.p99Latency)") }
+            ?? result.prefetch.map { Latency(meanMs: "\($0.meanLatency)", p99Ms: "\($0.p99Latency)") }
         self.units = units
         series = Series(window: recorder.windowLength, hits: recorder.windows.map(\.hits))
     }

@@ -31,6 +31,9 @@ public struct TraceReference: Sendable, Hashable {
     public var limit: Int?
     /// Whether requests are sorted by time instead of refused if times decrease.
     public var sort = false
+    /// The seed by which requests of one user at one time are put in a random order, as for `--shuffle`. Nil by default: the order of
+    /// the file.
+    public var shuffle: UInt64?
     /// The part that the trace plays in tuning. Nil by default: none.
     public var split: Split?
 
@@ -89,19 +92,16 @@ public struct TraceReference: Sendable, Hashable {
     func selection(of whole: Trace, mode: ReplayMode) throws(ReplayError) -> Trace {
         let isPerUser = mode == .perUser
         if isPerUser, !whole.hasUsers { throw .data("\(path) has no users, which per-user caches need.") }
-        guard isPerUser || skip > 0 || limit != nil else {
-            if whole.count == 0 { throw .data("\(path) has no request to replay.") }
-            return whole
-        }
+        if whole.count == 0 { throw .data("\(path) has no request to replay.") }
         let trace = whole.selection(skip: skip, limit: limit, withUserOnly: isPerUser).trace
         if trace.count == 0 { throw .data("\(path) has no request left to replay after skipping \(skip).") }
-        return trace
+        return shuffle.map { trace.shufflingSimultaneous(seed: $0) } ?? trace
     }
 }
 
 extension TraceReference {
     /// The fields of a trace in YAML, besides `path` and `name`.
-    static let readingFields = ["sizes", "columns", "preset", "limit", "skip", "sort"]
+    static let readingFields = ["sizes", "columns", "preset", "limit", "skip", "sort", "shuffle"]
 
     /// Reads the fields that say how to read a file and which requests to replay.
     ///
@@ -131,5 +131,8 @@ extension TraceReference {
         }
         if let value = fields["skip"] { skip = try value.whole(atLeast: 0, as: "a number of requests") }
         if let value = fields["sort"] { sort = try value.truth(as: "Whether to sort") }
+        shuffle = try fields["shuffle"].map { value throws(ReplayError) in
+            UInt64(try value.whole(atLeast: 0, as: "a seed"))
+        }
     }
 }

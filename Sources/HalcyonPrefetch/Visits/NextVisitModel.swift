@@ -14,24 +14,26 @@ struct NextVisitModel {
     /// The examples after which predictions are used.
     private static let enough = 2_000
 
-    /// The weights of the linear part, of each unit's inputs, and of the units.
-    private var weights: [Float]
-    private var gradients: [Float]
-    private var units = [Float](repeating: 0, count: hidden)
+    /// A weight of an input for each unit, or a weight of each unit. Lanes beyond ``hidden`` stay 0.
+    private typealias Units = SIMD16<Float>
+
+    private var linear = [Float](repeating: 0, count: inputs)
+    private var below = [Units](repeating: .zero, count: inputs)
+    private var above = Units.zero
+    /// The sums of squared gradients of ``linear``, ``below`` and ``above``.
+    private var linearSquares = [Float](repeating: 1, count: inputs)
+    private var belowSquares = [Units](repeating: .one, count: inputs)
+    private var aboveSquares = Units.one
     private var examples = 0
 
     init(seed: UInt64) {
-        let (inputs, hidden) = (Self.inputs, Self.hidden)
-        weights = Array(repeating: 0, count: inputs * (1 + hidden) + hidden)
-        gradients = Array(repeating: 1, count: weights.count)
         var generator = SplitMix64(seed: seed)
-        weights[0] = -3
-        for place in inputs..<inputs * (1 + hidden) {
-            weights[place] = (Float(generator.next() >> 40) * 0x1p-24 - 0.5) * 0.6
+        func weight() -> Float { (Float(generator.next() >> 40) * 0x1p-24 - 0.5) * 0.6 }
+        linear[0] = -3
+        for unit in 0..<Self.hidden {
+            for input in 0..<Self.inputs { below[input][unit] = weight() }
         }
-        for unit in 0..<hidden {
-            weights[inputs * (1 + hidden) + unit] = (Float(generator.next() >> 40) * 0x1p-24 - 0.5) * 0.6
-        }
+        for unit in 0..<Self.hidden { above[unit] = weight() }
     }
 
     /// Whether enough examples were learned for predictions to be used.
@@ -39,40 +41,42 @@ struct NextVisitModel {
 
     /// Returns the probability for inputs that begin at `first`.
     @inline(__always)
-    mutating func probability(_ first: UnsafePointer<Float>) -> Float {
-        let (inputs, hidden) = (Self.inputs, Self.hidden)
-        return weights.withUnsafeBufferPointer { weights in
-            units.withUnsafeMutableBufferPointer { units in
-                var logit: Float = 0
-                for input in 0..<inputs { logit += weights[input] * first[input] }
-                for unit in 0..<hidden {
-                    var sum: Float = 0
-                    let base = inputs * (1 + unit)
-                    for input in 0..<inputs { sum += weights[base + input] * first[input] }
-                    units[unit] = max(0, sum)
-                    logit += units[unit] * weights[inputs * (1 + hidden) + unit]
-                }
-                return FastMath.sigmoid(max(-15, min(15, logit)))
-            }
+    func probability(_ first: UnsafePointer<Float>) -> Float { forward(first).probability }
+
+    @inline(__always)
+    private func forward(_ first: UnsafePointer<Float>) -> (probability: Float, units: Units) {
+        var logit: Float = 0
+        var sums = Units.zero
+        linear.withUnsafeBufferPointer { linear in
+            for input in 0..<Self.inputs { logit += linear[input] * first[input] }
         }
+        below.withUnsafeBufferPointer { below in
+            for input in 0..<Self.inputs { sums += below[input] * first[input] }
+        }
+        let units = sums.replacing(with: 0, where: sums .< 0)
+        let parts = units * above
+        for unit in 0..<Self.hidden { logit += parts[unit] }
+        return (FastMath.sigmoid(max(-15, min(15, logit))), units)
     }
 
-    /// Learns from one outcome.
-    mutating func learn(_ first: UnsafePointer<Float>, isRequested: Bool) {
-        let (inputs, hidden) = (Self.inputs, Self.hidden)
-        let error = (isRequested ? 1 : 0) - probability(first)
-        func step(_ place: Int, _ gradient: Float) {
-            gradients[place] += gradient * gradient
-            weights[place] += Self.rate * gradient / gradients[place].squareRoot()
+    /// Learns from one outcome, and returns the probability that it predicted.
+    mutating func learn(_ first: UnsafePointer<Float>, isRequested: Bool) -> Float {
+        let (predicted, units) = forward(first)
+        let error = (isRequested ? 1 : 0) - predicted
+        // The gradients of units that are 0 are 0, so their weights stay.
+        let back = (error * above).replacing(with: 0, where: units .<= 0)
+        let top = error * units
+        aboveSquares += top * top
+        above += Self.rate * top / aboveSquares.squareRoot()
+        for input in 0..<Self.inputs {
+            let gradient = error * first[input]
+            linearSquares[input] += gradient * gradient
+            linear[input] += Self.rate * gradient / linearSquares[input].squareRoot()
+            let gradients = back * first[input]
+            belowSquares[input] += gradients * gradients
+            below[input] += Self.rate * gradients / belowSquares[input].squareRoot()
         }
-        for unit in 0..<hidden where units[unit] > 0 {
-            let top = inputs * (1 + hidden) + unit
-            let back = error * weights[top]
-            step(top, error * units[unit])
-            let base = inputs * (1 + unit)
-            for input in 0..<inputs { step(base + input, back * first[input]) }
-        }
-        for input in 0..<inputs { step(input, error * first[input]) }
         examples += 1
+        return predicted
     }
 }

@@ -108,14 +108,32 @@ struct VisitHistory {
             what.counts.y * FastMath.exp2(-age / commonHalfLives.y))
     }
 
-    /// Writes the inputs for a user's object at a time.
-    func describe(_ item: VisitItem, of user: VisitUser, at time: Int64, into first: UnsafeMutablePointer<Float>) {
+    /// What the inputs of all of a user's objects have in common at a time.
+    struct Moment {
+        let time: Int64
+        let visit: Int32
+        let expectedShare: SIMD2<Float>
+        let size: Float
+        let returning: Float
+        let categories: [(set: CategorySetID, count: Float)]
+        let categoryTotal: Float
+    }
+
+    func moment(of user: VisitUser, at time: Int64) -> Moment {
+        Moment(
+            time: time, visit: user.visit, expectedShare: max(user.size, 1) / (Self.popularity(total, at: time) + 1),
+            size: FastMath.log2(max(user.size, 1)) * 0.3, returning: user.returning, categories: user.categories,
+            categoryTotal: max(user.categoryTotal, 1))
+    }
+
+    /// Writes the inputs for an object.
+    @inline(__always)
+    func describe(_ item: VisitItem, at moment: Moment, into first: UnsafeMutablePointer<Float>) {
+        let time = moment.time
         let object = objects[Int(item.object)]
         let isOwn: Float = item.visits > 0 ? 1 : 0
         let age = Self.days(from: item.lastTime, to: time)
-        let popularity = Self.popularity(object, at: time)
-        let all = Self.popularity(total, at: time)
-        let expected = max(user.size, 1) * popularity / (all + 1)
+        let expected = Self.popularity(object, at: time) * moment.expectedShare
         let returns = (object.returns + 1) / (object.visits + 5)
         first[0] = 1
         first[1] = isOwn
@@ -123,14 +141,14 @@ struct VisitHistory {
         first[3] = FastMath.log2(expected.y + 1e-4) * 0.2
         first[4] = isOwn * first[3]
         first[5] = FastMath.log2(returns)
-        first[6] = FastMath.log2(max(user.size, 1)) * 0.3
-        first[7] = user.returning
+        first[6] = moment.size
+        first[7] = moment.returning
         first[8] = isOwn * first[5]
         var share: Float = 0
         var categoryReturns: Float = 0
         if object.set > 0 {
-            if let count = user.categories.first(where: { $0.set == object.set })?.count {
-                share = count / max(user.categoryTotal, 1)
+            for category in moment.categories where category.set == object.set {
+                share = category.count / moment.categoryTotal
             }
             if Int(object.set) < sets.count {
                 let set = sets[Int(object.set)]
@@ -147,9 +165,9 @@ struct VisitHistory {
             item.counts.x * FastMath.exp2(-age / Self.ownHalfLives.x),
             item.counts.y * FastMath.exp2(-age / Self.ownHalfLives.y),
             item.counts.z * FastMath.exp2(-age / Self.ownHalfLives.z))
-        let since = Float(user.visit - item.lastVisit)
+        let since = Float(moment.visit - item.lastVisit)
         first[12] = FastMath.log2(Float(item.visits)) * 0.5
-        first[13] = Float(item.visits) / Float(user.visit - item.firstVisit + 1)
+        first[13] = Float(item.visits) / Float(moment.visit - item.firstVisit + 1)
         first[14] = FastMath.log2(decayed.x + 0.05) * 0.3
         first[15] = FastMath.log2(decayed.y + 0.05) * 0.3
         first[16] = FastMath.log2(decayed.z + 0.05) * 0.3

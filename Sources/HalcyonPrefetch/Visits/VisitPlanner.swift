@@ -22,8 +22,6 @@ import HalcyonSupport
 /// An access and a plan are O(objects of the user), at most ``bound``, and ``popularBound``. Bytes beside those of ``PrefetchPlanner``:
 /// 80 a pair of user and object, 48 an object, at most 6 kB a user for examples. Objects numbered 2²⁴ or more are ignored.
 public final class VisitPlanner: PrefetchPolicy {
-    /// The probability of a hit that a fetch must gain.
-    public static let price: Float = 0.01
     /// The most objects that are remembered of a user.
     public static let bound = 512
     /// The most objects of all users that are considered for each.
@@ -33,11 +31,13 @@ public final class VisitPlanner: PrefetchPolicy {
     private static let trialShare: Float = 1 / 16
 
     private let context: PrefetchContext
+    private let price: Float
     /// Plans for the rest of a visit.
     private let withinVisits: PrefetchPlanner
     private var users: [VisitUser] = []
     private var history = VisitHistory()
     private var model: NextVisitModel
+    private var outcomes = OutcomesByProbability()
     private var repeats = RepeatsInVisit()
     private var rest = RestOfVisit()
     /// Whether this policy names better victims than the eviction policy during a visit.
@@ -50,8 +50,9 @@ public final class VisitPlanner: PrefetchPolicy {
     private var inputs = [Float](repeating: 0, count: NextVisitModel.inputs)
 
     /// Creates a policy that has learned nothing.
-    public init(_ context: PrefetchContext) {
+    public init(_ parameters: VisitPlannerParameters = VisitPlannerParameters(), context: PrefetchContext) {
         self.context = context
+        price = Float(parameters.price)
         withinVisits = PrefetchPlanner(context: context)
         generator = SplitMix64(seed: context.seed)
         model = NextVisitModel(seed: context.seed &+ 1)
@@ -138,7 +139,9 @@ public final class VisitPlanner: PrefetchPolicy {
         user.examples.withUnsafeBufferPointer { examples in
             guard let first = examples.baseAddress else { return }
             for (number, object) in user.exampleObjects.enumerated() {
-                model.learn(first + number * NextVisitModel.inputs, isRequested: requested.contains(object))
+                let isRequested = requested.contains(object)
+                let probability = model.learn(first + number * NextVisitModel.inputs, isRequested: isRequested)
+                outcomes.note(probability, isRequested: isRequested)
             }
         }
         users[slot].exampleVisit = -1
@@ -258,12 +261,14 @@ public final class VisitPlanner: PrefetchPolicy {
         users[slot].examples.removeAll(keepingCapacity: true)
         users[slot].exampleObjects.removeAll(keepingCapacity: true)
         users[slot].exampleVisit = user.visit
+        let scene = history.moment(of: user, at: moment.time)
+        let threshold = outcomes.threshold(forShare: price)
         var candidates: [(probability: Float, item: VisitItem)] = []
         var residents: [(probability: Float, object: UInt32, size: Int)] = []
         for place in items.indices {
             let probability = inputs.withUnsafeMutableBufferPointer { inputs -> Float in
                 guard let first = inputs.baseAddress else { return 0 }
-                history.describe(items[place], of: user, at: moment.time, into: first)
+                history.describe(items[place], at: scene, into: first)
                 return model.probability(first)
             }
             items[place].probability = probability
@@ -274,7 +279,7 @@ public final class VisitPlanner: PrefetchPolicy {
             }
             if outlook.holds(items[place].object) {
                 residents.append((probability, items[place].object, history.objects[Int(items[place].object)].size))
-            } else if probability > Self.price {
+            } else if probability >= threshold {
                 candidates.append((probability, items[place]))
             }
         }
@@ -289,7 +294,7 @@ public final class VisitPlanner: PrefetchPolicy {
             if size > outlook.capacity { continue }
             var (made, end) = (room, place)
             while replaces, made < size, end < residents.count,
-                residents[end].probability + Self.price < candidate.probability
+                residents[end].probability + price < candidate.probability
             {
                 made += residents[end].size
                 end += 1
@@ -322,6 +327,7 @@ public final class VisitPlanner: PrefetchPolicy {
             PolicyMetric("visit_losses", Double(duringVisits.losses)),
             PolicyMetric("refill_gains", Double(betweenVisits.gains)),
             PolicyMetric("refill_losses", Double(betweenVisits.losses)),
+            PolicyMetric("fetch_threshold", Double(outcomes.threshold(forShare: price))),
         ]
     }
 

@@ -75,14 +75,17 @@ final class PrefetchingCache {
         access.requestNumber = contents.pointee.requests
         contents.pointee.requests += 1
         let before = contents.pointee.residency[entry]
+        var wait = latency(access.size)
         if before == .inFlight,
             let joined = contents.pointee.transfers.cancel(entry)
         {
             // The request joins the transfer and waits for it.
             if joined.isCounted { counts.join(size: joined.access.size) }
+            wait = joined.time &- access.time
         }
         if before == .absent || before == .inFlight { makeRoom(for: access.size, &counts, policy, user: access.user) }
         let outcome = times?.access { cache.access(access) } ?? cache.access(access)
+        if isCounted { counts.waits.count(outcome.isHit ? 0 : wait) }
         contents.pointee.residency[entry] = outcome == .refused ? .absent : .requested
         if before == .unused || before == .unusedUncounted {
             if outcome.isHit && isCounted {

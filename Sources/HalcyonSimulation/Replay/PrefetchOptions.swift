@@ -8,6 +8,8 @@ public struct PrefetchOptions: Sendable, Equatable {
     public let policy: PolicySpec
     /// The planner's parameters, if the policy is the planner.
     public var planner: PlannerParameters
+    /// The parameters of the policy `visit-planner`, if it is the policy.
+    public var visitPlanner = VisitPlannerParameters()
     /// The pretrained model that the planner starts with; it continues learning. Nil by default.
     public var pretrained: PretrainedPlanner?
     /// The prefetch budget of each cache.
@@ -22,11 +24,12 @@ public struct PrefetchOptions: Sendable, Equatable {
     public var idleTime = PlanningMoment.idleTime
 
     package static let plannerName = "planner"
+    private static let visitPlannerName = "visit-planner"
 
     /// Creates prefetching options for a policy as text.
     ///
     /// - Parameters:
-    ///   - policy: the name of a policy of `PrefetchCatalogue`. The planner accepts parameters: `planner(price=0.05)`.
+    ///   - policy: the name of a policy of `PrefetchCatalogue`. The planners accept parameters: `planner(price=0.05)`.
     ///   - latency: the latency of a prefetch; by default that of the tiers, or ``FetchLatency/standard``.
     /// - Throws: ``ReplayError/usage(_:)`` for an unknown policy, `PolicyError` for an unknown
     ///   parameter.
@@ -36,11 +39,11 @@ public struct PrefetchOptions: Sendable, Equatable {
             let names = PrefetchCatalogue.entries.map(\.name).joined(separator: ", ")
             throw ReplayError.usage("There is no prefetch policy '\(spec.name)': give one of \(names), or none.")
         }
-        if spec.name == Self.plannerName {
-            planner = try PlannerParameters().applying(spec.settings, policy: spec.name)
-        } else {
-            planner = PlannerParameters()
-            _ = try NoParameters().applying(spec.settings, policy: spec.name)
+        planner = PlannerParameters()
+        switch spec.name {
+        case Self.plannerName: planner = try planner.applying(spec.settings, policy: spec.name)
+        case Self.visitPlannerName: visitPlanner = try visitPlanner.applying(spec.settings, policy: spec.name)
+        default: _ = try NoParameters().applying(spec.settings, policy: spec.name)
         }
         policy = spec
         self.budget = budget
@@ -67,8 +70,12 @@ public struct PrefetchOptions: Sendable, Equatable {
 
     /// Every parameter of the policy with its value; empty for a policy without parameters.
     public var parameters: [String: String] {
-        guard isPlanner else { return [:] }
-        let values = PlannerParameters.table.map { ($0.name, $0.read(planner)) }
+        let values: [(String, String)] =
+            switch policy.name {
+            case Self.plannerName: PlannerParameters.table.map { ($0.name, $0.read(planner)) }
+            case Self.visitPlannerName: VisitPlannerParameters.table.map { ($0.name, $0.read(visitPlanner)) }
+            default: []
+            }
         return Dictionary(values, uniquingKeysWith: { $1 })
     }
 
@@ -77,6 +84,7 @@ public struct PrefetchOptions: Sendable, Equatable {
 
     /// Creates an instance that has seen no request.
     func makePolicy(_ context: PrefetchContext) -> any PrefetchPolicy {
+        if policy.name == Self.visitPlannerName { return VisitPlanner(visitPlanner, context: context) }
         if !isPlanner, let entry = PrefetchCatalogue.entry(named: policy.name) {
             return entry.make(context)
         }

@@ -32,6 +32,11 @@ package struct Recorder {
     private(set) var latency: LatencyCounts?
     /// The tally of the same requests without prefetching.
     private(set) var totalWithout = Tally()
+    /// The waits of the same requests without prefetching.
+    private(set) var waitsWithout = WaitCounts()
+    /// The latency of a fetch. Nil without prefetching.
+    private let fetchLatency: FetchLatency?
+    private let sizesAreBytes: Bool
     /// The number of misses without prefetching that became hits.
     private(set) var missesAvoided = 0
     /// The number of hits without prefetching that became misses.
@@ -68,6 +73,8 @@ package struct Recorder {
         }
         if countsCategories { byCategorySet = Array(repeating: Tally(), count: facts.categorySets.count) }
         if countsUsers { byUser = Array(repeating: Tally(), count: facts.userCount) }
+        fetchLatency = job.options.prefetch?.latency
+        sizesAreBytes = facts.sizeUnit == .bytes
         latency = job.tiers.map { LatencyCounts(model: $0.latency, sizesAreBytes: facts.sizeUnit == .bytes) }
     }
 
@@ -186,7 +193,11 @@ package struct Recorder {
         hitsWithout.removeAll(keepingCapacity: true)
         for index in 0..<block.count {
             hitsWithout.append(outcomes[index].isHit)
-            if !block.isWarmup { totalWithout.count(outcomes[index], size: block.sizes?[index] ?? unit.size) }
+            if block.isWarmup { continue }
+            let size = block.sizes?[index] ?? unit.size
+            totalWithout.count(outcomes[index], size: size)
+            guard let fetchLatency else { continue }
+            waitsWithout.count(outcomes[index].isHit ? 0 : fetchLatency.latency(ofBytes: sizesAreBytes ? size : 0))
         }
     }
 

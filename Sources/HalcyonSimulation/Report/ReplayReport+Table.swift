@@ -151,8 +151,19 @@ extension ReplayReport {
         text += "of the requests; precision: used, of the fetched; coverage: misses avoided, of the misses without "
         text += "prefetching; pollution: hits lost, of the requests; timely: used, of the used and late; wasted: "
         text += "prefetched and unused, of everything fetched; µs: learning and planning per request.\n"
+        for row in rows { text += waits(of: row) }
         for row in rows { text += calibration(of: row.first) }
         return text
+    }
+
+    /// Returns how long a request waits with prefetching and without, in one line.
+    private func waits(of row: RunRow) -> String {
+        func mean(_ value: (PrefetchResult) -> Double) -> String {
+            (row.meanIfAll { $0.prefetch.map(value) } ?? 0).decimals(1)
+        }
+        return "\(row.label): a request waits \(mean(\.meanLatency)) ms on average, 99 of 100 at most "
+            + "\(mean(\.p99Latency)) ms; without prefetching \(mean(\.meanLatencyWithout)) and "
+            + "\(mean(\.p99LatencyWithout)) ms.\n"
     }
 
     /// Returns the predicted probabilities and the observed frequencies; empty for a prefetch policy without

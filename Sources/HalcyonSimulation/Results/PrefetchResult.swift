@@ -38,6 +38,13 @@ public struct PrefetchResult: Sendable, Codable {
     public var pollution: Double
     /// The ratio of ``used`` to ``used`` + ``late``, 0…1.
     public var timeliness: Double
+    /// The mean time and the 99th percentile, in milliseconds, that a request waits for its object: none for a hit, the latency of a
+    /// fetch for a miss, the rest of it for a request that joins a transfer.
+    public var meanLatency: Double
+    public var p99Latency: Double
+    /// The same without prefetching.
+    public var meanLatencyWithout: Double
+    public var p99LatencyWithout: Double
     /// The mean number of requests to the cache from a prefetch to its use.
     public var meanRequestsUntilUse: Double
     /// The total size of prefetched objects, in the unit of the capacity.
@@ -78,6 +85,8 @@ public struct PrefetchResult: Sendable, Codable {
         coverage = share(recorder.missesAvoided, of: without.requests - without.hits)
         pollution = share(recorder.hitsLost, of: without.requests)
         timeliness = share(counts.used, of: counts.used + counts.late)
+        (meanLatency, p99Latency) = (counts.waits.mean, counts.waits.p99)
+        (meanLatencyWithout, p99LatencyWithout) = (recorder.waitsWithout.mean, recorder.waitsWithout.p99)
         meanRequestsUntilUse = share(counts.requestsUntilUse, of: counts.used)
         fetchedSize = counts.fetchedSize
         wastedSize = counts.wastedSize
@@ -109,6 +118,8 @@ struct PrefetchCounts {
     /// warm-up.
     var hitsOwed = 0
     var requestsUntilUse = 0
+    /// The waits of the counted requests.
+    var waits = WaitCounts()
     /// The number of timed plans.
     var plansTimed = 0
     var planningNanoseconds = 0

@@ -101,6 +101,12 @@ struct RunCommand: AsyncParsableCommand {
     @Option(help: "Skip this number of requests at the start.")
     var skip: Int = 0
 
+    @Option(
+        help: ArgumentHelp(
+            "Put the requests of one user at one time in a random order by this seed: the control for an order that a source made up.",
+            valueName: "seed"))
+    var shuffle: UInt64?
+
     @Option(help: "The share of the requests, such as 0.25 or 25%, that warms up the cache and is not counted.")
     var warmup: Share = 0.0
 
@@ -188,7 +194,11 @@ struct RunCommand: AsyncParsableCommand {
             load.limit = limit
             load.skip = skip
         }
-        let (requests, notes) = try perUserPart(of: Trace.load(path, load), trace)
+        var (requests, notes) = try perUserPart(of: Trace.load(path, load), trace)
+        if let shuffle {
+            requests = requests.shufflingSimultaneous(seed: shuffle)
+            notes.append("Requests of one user at one time are in a random order (--shuffle \(shuffle)).")
+        }
         if by.contains(.category), !requests.hasCategories {
             throw ReplayError.data("\(path) has no categories for a table by category.")
         }
@@ -215,6 +225,9 @@ struct RunCommand: AsyncParsableCommand {
     }
 
     private func streamed(_ trace: String, _ plan: RunPlan) async throws -> ReplayReport {
+        if shuffle != nil {
+            throw ReplayError.usage("--shuffle needs the whole trace in memory: leave out --stream or --shuffle.")
+        }
         if windows != nil {
             throw ReplayError.usage(
                 "--windows divides the requests into equal parts, but their number is not known in a stream: leave it out."

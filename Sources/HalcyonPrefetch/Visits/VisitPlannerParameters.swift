@@ -1,0 +1,17 @@
+import HalcyonEviction
+
+/// The parameters of ``VisitPlanner``.
+public struct VisitPlannerParameters: PolicyParameters, Equatable {
+    /// The hits that a fetch between visits must gain on average. Default: 0.01.
+    ///
+    /// A higher price fetches less, and more of it is used.
+    public var price = 0.01
+
+    /// Creates the default parameters.
+    public init() {}
+
+    /// The name, range and meaning of each parameter.
+    public static let table: [Parameter<VisitPlannerParameters>] = [
+        .real("price", \.price, in: 0...1, "the hits that a fetch between visits must gain on average")
+    ]
+}
