@@ -13,7 +13,7 @@ struct SuiteFileTests {
         description: Two traces.
         traces:
           - a.csv.zst
-          - {path: "${HALCYON_TEST_FOLDER}/b.csv", name: other, limit: 100, skip: 7, sizes: unit, columns: key=item, preset: meta-cdn, sort: true, split: test}
+          - {path: "${HALCYON_TEST_FOLDER}/b.csv", name: other, limit: 100, skip: 7, sizes: unit, columns: key=item, preset: meta-cdn, sort: true, shuffle: 4, split: test}
         experiments:
           - name: one
             policies: [lru, {policy: "s3-fifo(ghost=1)", grid: {small: [0.05, 0.2]}}, learned, kingfisher]
@@ -40,6 +40,7 @@ struct SuiteFileTests {
         var other = TraceReference(path: "${HALCYON_TEST_FOLDER}/b.csv", name: "other")
         (other.limit, other.skip, other.sizes, other.columns) = (100, 7, "unit", "key=item")
         (other.sort, other.split, other.preset) = (true, .test, .metaCDN)
+        other.shuffle = 4
         #expect(suite.traces[1] == other)
         let one = suite.experiments[0]
         #expect(one.capacities.map(\.description) == ["1%", "10", "100", "1000"])
@@ -103,7 +104,7 @@ struct SuiteFileTests {
             ),
             (
                 "schema: halcyon.suite/1\ntraces: [{path: a.csv, limits: 1}]\n",
-                "s.yml:2:24: A trace has no 'limits': accepted are path, name, split, sizes, columns, preset, limit, skip, sort."
+                "s.yml:2:24: A trace has no 'limits': accepted are path, name, split, sizes, columns, preset, limit, skip, sort, shuffle."
             ),
             (
                 "schema: halcyon.suite/1\ntraces: [a.csv]\nexperiments: []\n",

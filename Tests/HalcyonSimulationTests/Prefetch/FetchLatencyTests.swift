@@ -2,6 +2,7 @@ import Foundation
 import HalcyonEviction
 import HalcyonExperiments
 import HalcyonPrefetch
+import HalcyonSupport
 import HalcyonTrace
 import Testing
 
@@ -45,6 +46,42 @@ struct FetchLatencyTests {
         for (second, isHit) in [(0.14, false), (0.15, true)] {
             #expect(try run(trace([0, 1], at: [0, second]), nil).hits == (isHit ? 1 : 0))
         }
+    }
+
+    @Test("What a request waits: nothing for a hit, a fetch for a miss, the rest of it for one that joins: worked by hand")
+    func waits() throws {
+        // 0 misses and fetches 1, which a request joins after 0.3 of 1 s and hits later; 5 fetches 6, which arrives in time.
+        let result = try run(trace([0, 1, 1, 5, 6], at: [0, 0.3, 4, 8, 12]), .fixed(1_000_000))
+        let prefetch = try #require(result.prefetch)
+        #expect(result.hits == 2 && prefetch.used == 1 && prefetch.late == 1)
+        #expect(abs(prefetch.meanLatency - (1_000 + 700 + 0 + 1_000 + 0) / 5) < 1e-9)
+        #expect(prefetch.p99Latency == 1_000)
+        // Without prefetching, only the second request for 1 is a hit.
+        #expect(abs(prefetch.meanLatencyWithout - 4_000 / 5) < 1e-9 && prefetch.p99LatencyWithout == 1_000)
+
+        // 5 MB take 1.15 s, 1 kB 150.2 ms.
+        let sized = try #require(
+            try run(trace([0, 2], at: [0, 9], sizes: [5_000_000, 1, 1_000, 1]), nil).prefetch)
+        #expect(abs(sized.meanLatency - (1_150 + 150.2) / 2) < 1e-9)
+        #expect((1_150...1_150.6).contains(sized.p99Latency))
+        #expect(sized.meanLatency == sized.meanLatencyWithout)
+    }
+
+    @Test("The 99th percentile of waits is one of them, at most 0.05 % too high: against a sorted list")
+    func percentile() {
+        var generator = SeededGenerator(seed: 5)
+        for count in [1, 2, 99, 100, 101, 5_000] {
+            var (counts, waits) = (WaitCounts(), [Int64]())
+            for _ in 0..<count {
+                waits.append(Int64(generator.below(1 << generator.below(40))))
+                counts.count(waits[waits.count - 1])
+            }
+            waits.sort()
+            let exact = Double(waits[Int((0.99 * Double(count)).rounded(.up)) - 1]) / 1_000
+            #expect((exact...exact * 1.0005).contains(counts.p99))
+            #expect(abs(counts.mean * Double(count) * 1_000 / Double(max(1, waits.reduce(0, +))) - 1) < 1e-9 || waits.last == 0)
+        }
+        #expect(WaitCounts().mean == 0 && WaitCounts().p99 == 0)
     }
 
     @Test("A small object that was started later arrives before a large one")

@@ -13,12 +13,13 @@ from pathlib import Path
 
 import pandas as pd
 
+from lab.evidence import visits
 from lab.frames import load
 
 #: The policies of the picture: the common baselines, the learner and the optimum.
 POLICIES = ("lru", "sieve", "arc", "w-tinylfu", "gdsf", "s3-fifo", "learned", "belady")
 #: The duration of a prefetch in the picture, in microseconds.
-LATENCY = 500_000
+LATENCY = 1_000_000
 
 _STYLE = (
     "text{font:13px system-ui,sans-serif;fill:#24292f}.title{font-weight:600}.small{font-size:11px;fill:#57606a}"
@@ -43,11 +44,11 @@ class _Row:
 
 
 def overview(results: Path) -> str:
-    """Returns the picture from the folders ``policies`` and ``prefetch`` of results. O(cells).
+    """Returns the picture from the folders ``policies`` and ``visits`` of results. O(cells).
 
     Raises ``ResultsError`` if one of them has none.
     """
-    eviction, prefetching = _eviction(load(results / "policies")), _prefetching(load(results / "prefetch"))
+    eviction, prefetching = _eviction(load(results / "policies")), _prefetching(load(results / "visits"))
     height = _TOP + _ROW * max(len(eviction), len(prefetching)) + 44
     body = _panel(
         0,
@@ -61,7 +62,7 @@ def overview(results: Path) -> str:
     ) + _panel(
         _LEFT + _PANEL + _GAP,
         "Hit ratio of per-user caches with prefetching",
-        f"grey: LRU; blue: with the planner, if a fetch takes {LATENCY / 1e6:g} s",
+        f"60 objects; grey: without; blue: with visit-planner, if a fetch takes {LATENCY / 1e6:g} s",
         prefetching,
         (0, 60),
         20,
@@ -92,11 +93,12 @@ def _eviction(results: pd.DataFrame) -> list[_Row]:
 
 
 def _prefetching(results: pd.DataFrame) -> list[_Row]:
-    cells = results[results["mode"] == "per_user"]
+    cells = results[(results["mode"] == "per_user") & (results["capacity"] == "60") & ~results["trace"].str.endswith("_shuffled")]
+    cells = cells[cells["label_control"] == "given"]
     rows = []
     for trace, own in cells.groupby("trace", sort=False):
         without = 100 * own[own["prefetch"].isna()]["object_hit_ratio"].mean()
-        planner = own[(own["prefetch"] == "planner") & (own["prefetch_latency_us"] == LATENCY)]
+        planner = visits.arm(own, "visit-planner", LATENCY)
         with_planner = 100 * planner["object_hit_ratio"].mean()
         text = f"{without:.1f} → {with_planner:.1f}"
         low, high = min(without, with_planner), max(without, with_planner)

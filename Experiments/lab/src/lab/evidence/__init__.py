@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from lab.errors import ResultsError, UsageError
-from lab.evidence import apps, claims, confirmatory, eviction, labels, prefetch
+from lab.evidence import apps, claims, confirmatory, eviction, labels, prefetch, visits
 from lab.evidence.formats import forget
 from lab.evidence.peers import PEER_TABLES
 from lab.tables import write_text_beside
@@ -32,6 +32,11 @@ TABLES: Mapping[str, tuple[str, Callable[[Path], str]]] = {
     "hypothesis": ("hypothesis", labels.gains),
     "ablation": ("ablation", eviction.ablation),
     "prefetch": ("prefetch", prefetch.prefetching),
+    "visits": ("visits", visits.between_visits),
+    "visits-controls": ("visits", visits.controls),
+    "visits-frontier": ("visits", visits.frontier),
+    "visits-labels": ("visits", visits.labels),
+    "visits-shared": ("visits", visits.shared),
     "kingfisher": ("kingfisher", apps.apps),
     "cold-start": ("cold-start", eviction.cold),
     "set-up-categories": ("hypothesis", eviction.set_up),

@@ -1,0 +1,160 @@
+"""Tables of the suite visits: prefetching between visits, when a fetch takes a second."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from lab.comparison import Comparison, compare
+from lab.evidence.formats import points, signed, stored, stored_units
+from lab.evidence.labels import CONTROLS
+from lab.tables import markdown
+
+SECOND = 1_000_000
+BUDGET = "2/request"
+PRICE = "0.01"
+SHUFFLED = "_shuffled"
+#: What two sides with different prefetching may differ in.
+PREFETCHING = ["prefetch", "prefetch_parameters", "prefetch_budget", "prefetch_latency_us"]
+#: The capacities without prefetching to compare with, besides that of the suite.
+CAPACITIES = ("60", "70", "80", "100", "140")
+
+
+def _cells(folder: Path, *, mode: str = "per_user", labels: str = "given") -> pd.DataFrame:
+    results = stored(folder)
+    return results[(results["mode"] == mode) & (results["label_control"] == labels)]
+
+
+def arm(
+    cells: pd.DataFrame, policy: str | None, latency: int = SECOND, *, budget: str = BUDGET, price: str = PRICE
+) -> pd.DataFrame:
+    """The cells of one kind of prefetching; ``None`` for those without."""
+    if policy is None:
+        return cells[cells["prefetch"].isna()]
+    chosen = cells[
+        (cells["prefetch"] == policy)
+        & (cells["prefetch_latency_us"] == latency)
+        & (cells["prefetch_budget"] == budget)
+    ]
+    if policy != "visit-planner":
+        return chosen
+    return chosen[[f"price={price}" in str(text).replace('"', "").replace(": ", "=") for text in chosen["prefetch_parameters"]]]
+
+
+def _percent(cells: pd.DataFrame, digits: int = 2) -> str:
+    return "–" if cells.empty else f"{100 * float(cells['object_hit_ratio'].mean()):.{digits}f}"
+
+
+def _rate(cells: pd.DataFrame) -> float:
+    return float(cells["prefetched"].sum() / cells["requests"].sum())
+
+
+def _with_rate(cells: pd.DataFrame) -> str:
+    return "–" if cells.empty else f"{_percent(cells)} ({_rate(cells):.2f})"
+
+
+def _precision(cells: pd.DataFrame) -> str:
+    return f"{100 * cells['prefetches_used'].sum() / max(1, cells['prefetched'].sum()):.0f}"
+
+
+def gained(folder: Path) -> Comparison:
+    """visit-planner compared with no prefetching, in caches of 60."""
+    cells = _cells(folder)
+    cells = cells[(cells["capacity"] == "60") & ~cells["trace"].str.endswith(SHUFFLED)]
+    return compare(arm(cells, "visit-planner"), arm(cells, None), stored_units(folder), compared=PREFETCHING)
+
+
+def between_visits(folder: Path) -> str:
+    """The hit ratio in % without prefetching and with each policy, and what visit-planner costs."""
+    cells, found, rows = _cells(folder), gained(folder), []
+    for pair in found.pairs:
+        own = cells[(cells["trace"] == pair.trace) & (cells["capacity"] == "60")]
+        plain, ours = arm(own, None), arm(own, "visit-planner")
+        misses = plain["requests"].mean() - plain["hits"].mean()
+        coverage = (ours["hits"].mean() - plain["hits"].mean()) / misses
+        wait = (1 - float(plain["object_hit_ratio"].mean())) * SECOND / 1_000
+        latency = f"{wait:.0f} → {float(ours['latency_mean_ms'].mean()):.0f}"
+        row = [pair.trace, _percent(plain), *(_with_rate(arm(own, name)) for name in ("planner", "visit-refill"))]
+        row += [_with_rate(ours), points(pair.interval), _precision(ours), f"{100 * coverage:.1f}", latency]
+        rows.append([*row, f"{float(ours['latency_p99_ms'].mean()):.0f}"])
+    header = ["trace", "none", "planner", "visit-refill", "visit-planner", "visit-planner − none, points"]
+    return markdown([*header, "precision, %", "coverage, %", "mean wait, ms", "99th percentile, ms"], rows)
+
+
+def controls(folder: Path) -> str:
+    """What remains in a random order, at other latencies, and how large a cache hits as often."""
+    cells, rows = _cells(folder), []
+    for trace in dict.fromkeys(str(name) for name in cells["trace"] if not str(name).endswith(SHUFFLED)):
+        own = cells[(cells["trace"] == trace) & (cells["capacity"] == "60")]
+        mixed = cells[(cells["trace"] == trace + SHUFFLED) & (cells["capacity"] == "60")]
+        first = own[own["seed"] == 1]
+        row = [trace, f"{_percent(arm(first, None))} / {_percent(arm(mixed, None))}"]
+        row.append(f"{_percent(arm(first, 'planner', 0))} / {_percent(arm(mixed, 'planner', 0))}")
+        row.append(f"{_percent(arm(first, 'visit-planner'))} / {_percent(arm(mixed, 'visit-planner'))}")
+        row += [_percent(arm(first, "visit-planner", latency)) for latency in (0, 60 * SECOND)]
+        rows.append([*row, _equivalent(cells[cells["trace"] == trace], float(arm(own, "visit-planner")["object_hit_ratio"].mean()))])
+    header = ["trace", "none: order of the file / random", "planner at 0 s (ideal): file / random"]
+    header += ["visit-planner at 1 s: file / random", "at 0 s (ideal)", "at 60 s", "capacity without prefetching"]
+    return markdown(header, rows)
+
+
+def _equivalent(cells: pd.DataFrame, hit_ratio: float) -> str:
+    """The capacity at which the same policy without prefetching hits as often, between the capacities of the suite."""
+    plain = arm(cells, None).groupby(cells["capacity"].astype("string"))["object_hit_ratio"].mean()
+    known = [(int(capacity), float(plain[capacity])) for capacity in CAPACITIES if capacity in plain.index]
+    if hit_ratio <= known[0][1]:
+        return "60"
+    for (low, below), (high, above) in zip(known, known[1:]):
+        if below <= hit_ratio <= above and above > below:
+            return f"{low + (high - low) * (hit_ratio - below) / (above - below):.0f}"
+    return f"> {known[-1][0]}"
+
+
+def frontier(folder: Path) -> str:
+    """The hit ratio in %, the fetches a request and the precision in % at each price and budget; one seed."""
+    cells = _cells(folder)
+    cells = cells[(cells["capacity"] == "60") & (cells["seed"] == 1)]
+    arms = [(f"price {price}", dict(policy="visit-planner", price=price)) for price in ("0.003", PRICE, "0.03", "0.1", "0.3")]
+    arms.append(("1/request,5/visit", dict(policy="visit-planner", budget="1/request,5/visit")))
+    arms.append(("visit-refill", dict(policy="visit-refill")))
+    arms.append(("visit-refill, 1/request,5/visit", dict(policy="visit-refill", budget="1/request,5/visit")))
+    rows = []
+    for trace in dict.fromkeys(str(name) for name in cells["trace"] if not str(name).endswith(SHUFFLED)):
+        own = cells[cells["trace"] == trace]
+        chosen = [arm(own, **choice) for _, choice in arms]
+        rows.append([trace, *(f"{_with_rate(cells)}, {_precision(cells)} %" for cells in chosen)])
+    return markdown(["trace", *(name for name, _ in arms)], rows)
+
+
+def labels(folder: Path) -> str:
+    """What categories add to visit-planner: over permuted labels and over none."""
+    results, by_unit = stored(folder), stored_units(folder)
+    cells = results[(results["mode"] == "per_user") & (results["capacity"] == "60")]
+    cells = arm(cells[~cells["trace"].str.endswith(SHUFFLED)], "visit-planner")
+    given = cells[cells["label_control"] == "given"]
+    found = [
+        compare(given, cells[cells["label_control"] == name], by_unit, compared=["label_control"])
+        for name in (CONTROLS[0], "permuted uniform", CONTROLS[1])
+    ]
+    rows = []
+    for pair, p_value in zip(found[0].pairs, found[0].adjusted):
+        others = [one.of(trace=pair.trace).pairs[0] for one in found[1:]]
+        probability = "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
+        rows.append([pair.trace, points(pair.interval), probability, *(points(other.interval) for other in others)])
+    header = ["trace", "over permuted within popularity, age and size, points", "p (Holm)"]
+    return markdown([*header, "over permuted uniformly, points", "over none, points"], rows)
+
+
+def shared(folder: Path) -> str:
+    """The hit ratio in % of one cache for all users, at each latency; one seed."""
+    cells, rows = _cells(folder, mode="shared"), []
+    for trace, own in cells.groupby("trace", sort=False):
+        plain = arm(own, None)
+        row = [str(trace), _percent(plain)]
+        for latency in (0, SECOND, 60 * SECOND):
+            ours = arm(own, "visit-planner", latency)
+            change = 100 * (ours["object_hit_ratio"].mean() - plain["object_hit_ratio"].mean())
+            row.append(f"{_percent(ours)} ({signed(change, 2)})")
+        rows.append(row)
+    return markdown(["trace", "none", "0 s (ideal)", "1 s", "60 s"], rows)
