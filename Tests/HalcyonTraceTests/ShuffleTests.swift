@@ -10,10 +10,11 @@ struct ShuffleTests {
         let entries = (0..<requests).map { _ in UInt32(generator.below(40)) }
         let at = (0..<requests).map { _ in Int64(generator.below(times)) * 1_000_000 }.sorted()
         let names = TraceNames()
+        let owners = (0..<requests).map { _ in
+            generator.below(9) == 0 ? Trace.noUser : UInt32(generator.below(max(users, 1)))
+        }
         return Trace(
-            entries: entries, times: TimeColumn(at),
-            users: users == 0
-                ? [] : (0..<requests).map { _ in generator.below(9) == 0 ? Trace.noUser : UInt32(generator.below(users)) },
+            entries: entries, times: TimeColumn(at), users: users == 0 ? [] : owners,
             objectSizes: (0..<40).map { 100 + UInt64($0) }, objectCategories: (0..<40).map { UInt32($0 % 3) },
             categorySets: CategorySets(), userCount: users, sizeUnit: .bytes, names: names)
     }

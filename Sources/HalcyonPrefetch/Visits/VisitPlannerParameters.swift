@@ -4,7 +4,8 @@ import HalcyonEviction
 public struct VisitPlannerParameters: PolicyParameters, Equatable {
     /// The hits that a fetch between visits must gain on average. Default: 0.01.
     ///
-    /// A higher price fetches less, and more of it is used.
+    /// A higher price fetches less, and more of it is used. From 0.03 on, hits can be lost: what left during a visit is then not
+    /// always fetched again.
     public var price = 0.01
 
     /// Creates the default parameters.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pandas as pd
@@ -39,7 +40,7 @@ def arm(
     ]
     if policy != "visit-planner":
         return chosen
-    return chosen[[f"price={price}" in str(text).replace('"', "").replace(": ", "=") for text in chosen["prefetch_parameters"]]]
+    return chosen[[json.loads(text)["price"] == price for text in chosen["prefetch_parameters"]]]
 
 
 def _percent(cells: pd.DataFrame, digits: int = 2) -> str:
