@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonPrefetch
 
-@Suite("The threshold of what is fetched between visits")
+@Suite("The threshold of what is fetched between visits", .timeLimit(.minutes(20)))
 struct OutcomesByProbabilityTests {
     /// Draws probabilities over all octaves, and outcomes that come out `bias` times as often as predicted.
     private func outcomes(_ count: Int, bias: Float) -> OutcomesByProbability {

@@ -2,7 +2,7 @@ import HalcyonSupport
 import HalcyonTrace
 import Testing
 
-@Suite("Requests of one user at one time in a random order")
+@Suite("Requests of one user at one time in a random order", .timeLimit(.minutes(20)))
 struct ShuffleTests {
     /// Returns a random trace whose users request several objects at one time.
     private func trace(requests: Int, users: Int, times: Int, seed: UInt64) -> Trace {

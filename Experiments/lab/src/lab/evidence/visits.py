@@ -116,16 +116,16 @@ def frontier(folder: Path) -> str:
     """The hit ratio in %, the fetches a request and the precision in % at each price and budget; one seed."""
     cells = _cells(folder)
     cells = cells[(cells["capacity"] == "60") & (cells["seed"] == 1)]
-    arms = [(f"price {price}", dict(policy="visit-planner", price=price)) for price in ("0.003", PRICE, "0.03", "0.1", "0.3")]
-    arms.append(("1/request,5/visit", dict(policy="visit-planner", budget="1/request,5/visit")))
-    arms.append(("visit-refill", dict(policy="visit-refill")))
-    arms.append(("visit-refill, 1/request,5/visit", dict(policy="visit-refill", budget="1/request,5/visit")))
+    arms = [(f"price {price}", "visit-planner", BUDGET, price) for price in ("0.003", PRICE, "0.03", "0.1", "0.3")]
+    small = "1/request,5/visit"
+    arms += [(small, "visit-planner", small, PRICE), ("visit-refill", "visit-refill", BUDGET, PRICE)]
+    arms.append((f"visit-refill, {small}", "visit-refill", small, PRICE))
     rows = []
     for trace in dict.fromkeys(str(name) for name in cells["trace"] if not str(name).endswith(SHUFFLED)):
         own = cells[cells["trace"] == trace]
-        chosen = [arm(own, **choice) for _, choice in arms]
-        rows.append([trace, *(f"{_with_rate(cells)}, {_precision(cells)} %" for cells in chosen)])
-    return markdown(["trace", *(name for name, _ in arms)], rows)
+        chosen = [arm(own, policy, budget=budget, price=price) for _, policy, budget, price in arms]
+        rows.append([trace, *(f"{_with_rate(one)}, {_precision(one)} %" for one in chosen)])
+    return markdown(["trace", *(name for name, *_ in arms)], rows)
 
 
 def labels(folder: Path) -> str:
