@@ -1,3 +1,4 @@
+import Dispatch
 import HalcyonCache
 import HalcyonEviction
 import HalcyonPipeline
@@ -17,13 +18,13 @@ actor Forecaster {
     /// The policy. It is made with the first event, because a file may have to be read.
     private lazy var policy: any PrefetchPolicy = makePolicy()
     private let prediction: PrefetchPrediction
-    private let surroundings: ForesightSurroundings
+    private let environment: ForesightEnvironment
     private let inbox: ForesightInbox
     /// The task that ends once the previous forecaster has saved its state. The policy is made after that.
     private let ending: Task<Void, Never>?
     private var catalogue = ForesightCatalogue()
     /// The load templates of objects that were not announced, by processor.
-    private var recipes: ForesightRecipes
+    private var templates: LoadTemplates
     /// The latest accesses, which are kept with the planner's model.
     private var memory = AccessMemory()
     private var sizes = FetchSizes()
@@ -53,14 +54,14 @@ actor Forecaster {
     private var waiters: [CheckedContinuation<Void, Never>] = []
 
     init(
-        _ prediction: PrefetchPrediction, _ surroundings: ForesightSurroundings, _ inbox: ForesightInbox,
-        usual: ForesightRecipe, after ending: Task<Void, Never>?
+        _ prediction: PrefetchPrediction, _ environment: ForesightEnvironment, _ inbox: ForesightInbox,
+        usual: LoadTemplate, after ending: Task<Void, Never>?
     ) {
         self.ending = ending
-        recipes = ForesightRecipes(usual: usual)
+        templates = LoadTemplates(usual: usual)
         self.prediction = prediction
         self.inbox = inbox
-        self.surroundings = surroundings
+        self.environment = environment
         spending = PrefetchSpending(prediction.budget)
     }
 
@@ -107,7 +108,7 @@ actor Forecaster {
     /// Writes the spending, the latest accesses, and the planner's model if it has learnt enough.
     func save() {
         keepAccount()
-        guard prediction.keepsModel, let folder = surroundings.folder() else { return }
+        guard prediction.keepsModel, let folder = environment.folder() else { return }
         if prediction.remembersAccesses, memory.count > 0 {
             let file = KeptAccessesFile(folder: folder)
             do { try write(to: file) } catch { note(fault: error) }
@@ -121,7 +122,7 @@ actor Forecaster {
     func forgetAccesses() async {
         await takeIn()
         memory.forget()
-        do { try surroundings.folder().map(KeptAccessesFile.init)?.remove() } catch { note(fault: error) }
+        do { try environment.folder().map(KeptAccessesFile.init)?.remove() } catch { note(fault: error) }
     }
 
     /// Forgets a user: cancels the fetches for it, and removes its accesses here and in the file. Returns when the fetches have ended.
@@ -139,7 +140,7 @@ actor Forecaster {
         catalogue.forget(user: name)
         let fetches = running.values.filter { $0.user.name == user }
         for fetch in fetches { fetch.task.cancel() }
-        if let file = surroundings.folder().map(KeptAccessesFile.init) {
+        if let file = environment.folder().map(KeptAccessesFile.init) {
             if prediction.remembersAccesses, memory.count > 0 {
                 do { try write(to: file) } catch { try file.remove() }
             } else {
@@ -161,8 +162,8 @@ actor Forecaster {
         if isPrepared { return }
         isPrepared = true
         recall()
-        guard let account = surroundings.folder().map(PrefetchAccountFile.init)?.read() else { return }
-        spending.resume(account, at: surroundings.now())
+        guard let account = environment.folder().map(PrefetchAccountFile.init)?.read() else { return }
+        spending.resume(account, at: environment.now())
         sizes = FetchSizes(after: spending)
         keptAccount = account
     }
@@ -170,7 +171,7 @@ actor Forecaster {
     /// Writes the spending, if it has changed.
     private func keepAccount() {
         let account = spending.account
-        guard account != keptAccount, counts.accesses > 0, let folder = surroundings.folder() else { return }
+        guard account != keptAccount, counts.accesses > 0, let folder = environment.folder() else { return }
         do {
             try PrefetchAccountFile(folder: folder).write(account)
             keptAccount = account
@@ -179,7 +180,7 @@ actor Forecaster {
 
     /// Reads the kept accesses, or removes their file.
     private func recall() {
-        guard let file = surroundings.folder().map(KeptAccessesFile.init) else { return }
+        guard let file = environment.folder().map(KeptAccessesFile.init) else { return }
         do {
             guard prediction.remembersAccesses else { return try file.remove() }
             let key = prediction.keepsURLs ? nil : file.readKey() ?? NameHashKey()
@@ -188,7 +189,7 @@ actor Forecaster {
             // Names in clear that should not be kept so, hashes of a lost key, and hashes where names are wanted.
             guard kept.hashKey == key?.identifier else { return try file.remove() }
             memory.recall(
-                kept, into: &catalogue, telling: policy, now: surroundings.now(), fileName: surroundings.fileName)
+                kept, into: &catalogue, telling: policy, now: environment.now(), fileName: environment.fileName)
         } catch { note(fault: error) }
     }
 
@@ -197,7 +198,7 @@ actor Forecaster {
         if let make = prediction.policy { return make(context) }
         var learnt: PretrainedPlanner?
         if prediction.keepsModel {
-            do { learnt = try surroundings.folder().map(PlannerFile.init)?.read() } catch { note(fault: error) }
+            do { learnt = try environment.folder().map(PlannerFile.init)?.read() } catch { note(fault: error) }
         }
         if let start = learnt ?? prediction.pretrained {
             return PrefetchPlanner(start, parameters: prediction.planner, context: context)
@@ -220,12 +221,12 @@ actor Forecaster {
 
     private func take(_ event: ForesightEvent) {
         switch event {
-        case .recipe(let recipe): recipes.note(recipe)
+        case .template(let template): templates.note(template)
         case .wanted(let resource, let processor):
             guard let object = learn(resource, processor) else { break }
-            if catalogue[object].recipe == nil { catalogue[object].recipe = recipes[processor] }
-        case .announced(let resources, let recipe, let time):
-            for resource in resources { announce(resource, recipe, time) }
+            if catalogue[object].template == nil { catalogue[object].template = templates[processor] }
+        case .announced(let resources, let template, let time):
+            for resource in resources { announce(resource, template, time) }
         case .accessed(let access): note(access)
         case .removed(let type, let removal): left(type, removal)
         case .conditions(let new):
@@ -240,17 +241,17 @@ actor Forecaster {
     /// Returns the object of a resource; `nil` if there are too many.
     private func learn(_ resource: Resource, _ processor: String) -> UInt32? {
         let key = resource.cacheKey.computedKey(with: processor)
-        guard let object = catalogue.intern(key, fileName: surroundings.fileName) else { return nil }
+        guard let object = catalogue.intern(key, fileName: environment.fileName) else { return nil }
         catalogue.set(resource, of: object)
         return object
     }
 
-    private func announce(_ announced: AnnouncedResource, _ recipe: ForesightRecipe, _ time: Int64) {
-        guard let object = learn(announced.resource, recipe.processor) else {
+    private func announce(_ announced: AnnouncedResource, _ template: LoadTemplate, _ time: Int64) {
+        guard let object = learn(announced.resource, template.processor) else {
             counts.unknownAnnouncements += 1
             return
         }
-        catalogue[object].recipe = recipe
+        catalogue[object].template = template
         let names = announced.resource.categories
         catalogue[object].categories = catalogue.set(of: names, telling: policy)
         if let bytes = announced.bytes { catalogue[object].bytes = bytes }
@@ -264,7 +265,7 @@ actor Forecaster {
     private func note(_ heard: RecordedAccess) {
         // The model knows an image by its source, also where each user has an image of its own.
         let key = EntryOrigin.sharedKey(of: heard.key, user: heard.user)
-        guard let object = catalogue.internAccessed(key, fileName: surroundings.fileName) else {
+        guard let object = catalogue.internAccessed(key, fileName: environment.fileName) else {
             counts.unknownAccesses += 1
             return
         }
@@ -322,18 +323,18 @@ actor Forecaster {
 
     private func plan(after access: Access) {
         wanted = ([], user)
-        capacity = surroundings.capacity()
+        capacity = environment.capacity()
         // It plans even if nothing may be fetched, because it may learn from that.
         let limit = isPaused ? 0 : spending.objectsLeft
         var (plan, due): (PrefetchPlan, [UInt32]) = (PrefetchPlan(), [])
-        let room = surroundings.room()
+        let room = environment.room()
         if access.size > room { unused.next(of: access.user, into: &due, isUnused: isUnused) }
         let outlook = PrefetchOutlook(
             limit: limit, room: room, unused: due, holds: { self.isOutOfQuestion($0) })
         policy.plan(after: access, outlook: outlook, into: &plan)
         for verdict in plan.reconsiderations where verdict.object < catalogue.count {
             guard let key = heldKey(verdict.object, user.name) else { continue }
-            surroundings.reconsider(key, verdict.isLikely)
+            environment.reconsider(key, verdict.isLikely)
         }
         counts.plans += 1
         counts.proposed += plan.proposals.count
@@ -346,10 +347,10 @@ actor Forecaster {
     private func isOutOfQuestion(_ object: UInt32) -> Bool {
         guard object < catalogue.count, catalogue[object].resource != nil, running[object] == nil else { return true }
         var known = catalogue[object]
-        known.recipe = recipes.recipe(of: known)
-        if known.recipe == nil { return true }
+        known.template = templates.template(of: known)
+        if known.template == nil { return true }
         if let setback = setbacks[object],
-            setback.isInForce(at: surroundings.now(), bytes: known.bytes, capacity)
+            setback.isInForce(at: environment.now(), bytes: known.bytes, capacity)
         {
             return true
         }
@@ -358,7 +359,7 @@ actor Forecaster {
 
     /// Returns the computed key under which an object is cached for a user; `nil` if it is not.
     private func heldKey(_ object: UInt32, _ user: String?) -> String? {
-        surroundings.heldKey(catalogue.key(of: object), catalogue[object].resource?.cacheKey, user)
+        environment.heldKey(catalogue.key(of: object), catalogue[object].resource?.cacheKey, user)
     }
 
     private func isUnused(_ fetch: UnusedPrefetches.Fetch) -> Bool { fetched[fetch.object]?.fetch == fetch.number }
@@ -369,7 +370,7 @@ actor Forecaster {
         while running.count < prediction.maxConcurrent, let object = wanted.objects.popFirst() {
             guard !isOutOfQuestion(object), spending.objectsLeft > 0 else { continue }
             let known = catalogue[object]
-            guard let recipe = recipes.recipe(of: known), var resource = known.resource else { continue }
+            guard let template = templates.template(of: known), var resource = known.resource else { continue }
             let expected = known.bytes ?? (resource.source.url == nil ? 0 : sizes.mean)
             guard spending.allows(size: expected) else { continue }
             resource.user = wanted.user.name
@@ -377,11 +378,11 @@ actor Forecaster {
             let payment = spending.spend(size: expected)
             counts.begun += 1
             let received = ReceivedBytes(after: known.partialBytes, atMost: left ?? .max)
-            var options = recipe.options
+            var options = template.options
             options.callbackQueue = .untouch
             options.onProgress = { received.note($0.received) }
-            let task = Task(priority: .background) { [surroundings, resource, options] in
-                let result = await surroundings.fetch(resource, options)
+            let task = Task(priority: .background) { [environment, resource, options] in
+                let result = await environment.fetch(resource, options)
                 self.ended(object, result)
             }
             received.breaksOff(task)
@@ -391,7 +392,7 @@ actor Forecaster {
         if counts.begun > begunBefore { keepAccount() }
     }
 
-    private func ended(_ object: UInt32, _ result: ForesightSurroundings.Fetched) {
+    private func ended(_ object: UInt32, _ result: ForesightEnvironment.Fetched) {
         guard let ended = running.removeValue(forKey: object) else { return }
         var paid = 0
         switch result {
@@ -424,8 +425,8 @@ actor Forecaster {
             } else {
                 drop(bytes)
             }
-        case .wasThere: setbacks[object] = nil
-        case .nobody:
+        case .cached: setbacks[object] = nil
+        case .noManager:
             counts.cancelled += 1
             spending.refund(ended.payment)
             isStopped = true
@@ -441,7 +442,7 @@ actor Forecaster {
             counts.partialBytes += paid
             catalogue[object].partialBytes = ended.received.held
         }
-        if result != .nobody { spending.correct(ended.payment, to: paid) }
+        if result != .noManager { spending.correct(ended.payment, to: paid) }
         begin()
         guard running.isEmpty else { return }
         keepAccount()
@@ -451,11 +452,37 @@ actor Forecaster {
 
     /// Sets the back-off of an object after a failed fetch.
     private func setBack(_ object: UInt32, _ cause: FetchSetback.Cause) {
-        setbacks[object] = FetchSetback(cause, after: setbacks[object], at: surroundings.now())
+        setbacks[object] = FetchSetback(cause, after: setbacks[object], at: environment.now())
     }
 
     private func breakOff() {
         wanted.objects = []
         for one in running.values { one.task.cancel() }
     }
+}
+
+/// A serial executor on a dispatch queue of its own, for an actor whose jobs block their thread.
+///
+/// The threads of the cooperative pool are as many as the processors. A job that waits for the disk, or computes for long,
+/// would keep one of them from all other tasks of the process. The queue's quality of service is utility and not background, because
+/// what it saves must be written before an app is suspended.
+final class QueueExecutor: SerialExecutor {
+    private static let isOwn = DispatchSpecificKey<Bool>()
+    private let queue: DispatchQueue
+
+    /// - Parameter label: the label of the queue.
+    init(label: String) {
+        queue = DispatchQueue(label: label, qos: .utility)
+        queue.setSpecific(key: Self.isOwn, value: true)
+    }
+
+    /// Whether the calling code runs on the queue of such an executor.
+    static var isCurrent: Bool { DispatchQueue.getSpecific(key: isOwn) ?? false }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+    }
+
+    func checkIsolated() { dispatchPrecondition(condition: .onQueue(queue)) }
 }

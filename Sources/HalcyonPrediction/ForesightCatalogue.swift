@@ -18,7 +18,7 @@ struct ForesightCatalogue: ~Copyable {
         /// The source; `nil` for an object that was requested from the cache past any manager, which cannot be fetched.
         var resource: Resource?
         /// The load template: of the last announcement, otherwise of the first request with the same processor.
-        var recipe: ForesightRecipe?
+        var template: LoadTemplate?
         /// The processor, if it is known from an earlier start only.
         var processor: String?
         var categories: CategorySetID = 0
@@ -168,5 +168,102 @@ struct ForesightCatalogue: ~Copyable {
     mutating func forget(user: String) {
         users.forget(user)
         hashed.remove(user, .user)
+    }
+}
+
+/// The load template of prefetches: the options of a request, changed for a load that no request waits for.
+final class LoadTemplate: Sendable {
+    let options: ImageOptions
+    /// The identifier of the processor that makes the images.
+    let processor: String
+    /// Whether the images are kept in memory alone.
+    let isMemoryOnly: Bool
+
+    /// - Parameters:
+    ///   - options: the options of requests; `nil` for the defaults.
+    ///   - defaults: the manager's default options.
+    init(_ options: ImageOptions?, defaults: ImageOptions) {
+        let options = options ?? ImageOptions()
+        self.options = options.forPrefetch
+        processor = options.processorIdentifier(defaults)
+        isMemoryOnly = options.cacheMemoryOnly ?? defaults.cacheMemoryOnly ?? false
+    }
+}
+
+extension ForesightCatalogue.Known {
+    /// Returns whether a tier of its load template can hold the object, as far as its size is known.
+    ///
+    /// Without a processor, an object takes about as many bytes on disk as over the network, and no fewer in memory.
+    ///
+    /// - Parameter toMemory: whether an object for the disk goes to memory, too.
+    func fits(_ capacity: CacheCapacity, toMemory: Bool) -> Bool {
+        guard let template else { return true }
+        let loaded = template.processor.isEmpty ? bytes ?? 0 : 0
+        if !template.isMemoryOnly, capacity.disk > 0, loaded <= capacity.disk { return true }
+        return (toMemory || template.isMemoryOnly) && (cost > 0 ? cost : loaded) <= capacity.memory
+    }
+}
+
+extension ImageOptions {
+    /// The identifier of the processor that these options and the manager's defaults name.
+    func processorIdentifier(_ defaults: ImageOptions) -> String { (processor ?? defaults.processor)?.identifier ?? "" }
+
+    /// The options for a load that no request waits for.
+    fileprivate var forPrefetch: ImageOptions {
+        var options = self
+        (options.forceRefresh, options.onlyFromCache, options.fromMemoryCacheOrRefresh) = (false, false, false)
+        options.priority = .veryLow
+        options.onProgress = nil
+        options.waitForCache = true
+        options.wantsOriginalData = true
+        return options
+    }
+}
+
+/// The load templates of images that were not announced, by processor.
+struct LoadTemplates {
+    /// The template for its processor until the first request with that processor.
+    let usual: LoadTemplate
+    private var asked: [String: LoadTemplate] = [:]
+
+    init(usual: LoadTemplate) { self.usual = usual }
+
+    /// Adds the template of a request.
+    mutating func note(_ template: LoadTemplate) { asked[template.processor] = template }
+
+    /// The template of the first request with a processor; `nil` if there was none.
+    subscript(processor: String) -> LoadTemplate? { asked[processor] }
+
+    /// Returns the template of an object; `nil` if it is unknown since the start.
+    func template(of known: ForesightCatalogue.Known) -> LoadTemplate? {
+        if let template = known.template { return template }
+        return known.processor.flatMap { asked[$0] ?? ($0 == usual.processor ? usual : nil) }
+    }
+}
+
+/// The expected size of an image of unknown size: the mean of the fetched images, of this start and of earlier ones.
+struct FetchSizes {
+    /// The expected size before the first fetch: that of a photograph of some hundred thousand pixels.
+    static let usual = 100_000
+
+    private var count = 0
+    private var bytes = 0
+
+    init() {}
+
+    /// Continues with the spending of earlier starts. This is an approximation: failed fetches are included, and fetches that were in
+    /// flight when a process was killed count with their expected size.
+    init(after spending: PrefetchSpending) {
+        if spending.bytesSpent > 0 { (count, bytes) = (max(spending.objectsSpent, 1), spending.bytesSpent) }
+    }
+
+    /// The mean, in bytes.
+    var mean: Int { count == 0 ? Self.usual : bytes / count }
+
+    /// Adds an image that was fetched over the network.
+    mutating func note(_ size: Int) {
+        count += 1
+        let (sum, isTooLarge) = bytes.addingReportingOverflow(size)
+        bytes = isTooLarge ? bytes : sum
     }
 }

@@ -1,4 +1,9 @@
+import Dispatch
+import Foundation
 import HalcyonCache
+import HalcyonImages
+import HalcyonLearning
+import HalcyonNetworking
 import HalcyonPipeline
 import HalcyonPrefetch
 
@@ -11,7 +16,7 @@ extension HalcyonManager {
     @discardableResult
     public func startPredicting(_ prediction: PrefetchPrediction = PrefetchPrediction()) -> PredictivePrefetcher {
         let (toMemory, cache, forcedExtension) = (prediction.toMemory, cache, defaultOptions.forcedExtension)
-        let surroundings = ForesightSurroundings(
+        let environment = ForesightEnvironment(
             heldKey: { [weak cache] key, source, user in
                 guard let cache, !cache.isCached(forKey: key, forcedExtension: forcedExtension) else { return key }
                 guard cache.privateEntries.mayExist, let source else { return nil }
@@ -29,17 +34,17 @@ extension HalcyonManager {
             folder: { [weak cache] in cache?.diskStorage?.files.folder.hidden },
             now: { [clock = cache.clock] in clock.now },
             fetch: { [weak self] resource, options in
-                guard let self else { return .nobody }
+                guard let self else { return .noManager }
                 do {
                     let loaded = try await prefetch(resource, options, toMemory: toMemory)
-                    return loaded.map { .loaded(bytes: $0.bytes, cost: $0.cost) } ?? .wasThere
+                    return loaded.map { .loaded(bytes: $0.bytes, cost: $0.cost) } ?? .cached
                 } catch {
                     return error.isCancellation ? .cancelled : error.isRejection ? .rejected : .failed
                 }
             })
         return cache.observation.start { ending, conditions in
             let prefetcher = PredictivePrefetcher(
-                prediction, surroundings, options: defaultOptions, clock: cache.clock, after: ending,
+                prediction, environment, options: defaultOptions, clock: cache.clock, after: ending,
                 settleCache: { [weak cache] in await cache?.settleDisk() })
             if let conditions = conditions as? PrefetchConditions, !conditions.isEmpty {
                 prefetcher.conditions = conditions
@@ -53,4 +58,114 @@ extension HalcyonManager {
 
     /// The predictor of the manager's cache, if it was started.
     public var predictive: PredictivePrefetcher? { cache.observation.observer as? PredictivePrefetcher }
+}
+
+/// The most that each tier of a cache can hold.
+struct CacheCapacity: Sendable, Equatable {
+    var memory = 0
+    /// 0 without a disk.
+    var disk = 0
+}
+
+/// The environment of a ``Forecaster``: its cache, and the manager that loads images.
+struct ForesightEnvironment: Sendable {
+    /// The result of a fetch.
+    enum Fetched: Sendable, Equatable {
+        /// The image was loaded: its bytes over the network, and its size in memory.
+        case loaded(bytes: Int, cost: Int)
+        /// The image was cached already.
+        case cached
+        case failed
+        /// The server rejects the request, and would reject it again.
+        case rejected
+        case cancelled
+        /// The manager no longer exists.
+        case noManager
+    }
+
+    /// Returns the computed key under which an object is cached for a user; `nil` if it is not.
+    ///
+    /// It is the object's own, or that of an entry which is private to the user. The key of the source is `nil` if it is not known.
+    var heldKey: @Sendable (_ key: String, _ source: String?, _ user: String?) -> String?
+    /// The capacity of the tiers.
+    var capacity: @Sendable () -> CacheCapacity
+    /// The size that a further value may have in memory without an eviction.
+    var room: @Sendable () -> Int
+    /// Sets whether the prefetched value of a computed key is still likely to be requested.
+    var reconsider: @Sendable (_ key: String, _ isLikely: Bool) -> Void
+    /// The name of the file of a computed key; `nil` without a disk.
+    var fileName: @Sendable (_ key: String) -> String?
+    /// The folder of the kept model, accesses and spending; `nil` without a disk.
+    var folder: @Sendable () -> URL?
+    /// The wall time in microseconds.
+    var now: @Sendable () -> Int64
+    /// Prefetches an image; returns once it is in all its tiers.
+    var fetch: @Sendable (Resource, ImageOptions) async -> Fetched
+}
+
+extension HalcyonManager {
+    /// Forgets a user in the manager's caches. O(values).
+    ///
+    /// For `cache`, `originalCache` and the caches that `defaultOptions` names, it removes:
+    ///
+    /// - the values that are private to the user, from memory and disk;
+    /// - the user's accesses that prediction keeps, in memory and in its file, and the fetches in flight for the user;
+    /// - the user's accesses in the cache's recorder, if that is an `AccessLog`.
+    ///
+    /// The following stays:
+    ///
+    /// - what models have learnt from the accesses, in which no user has a name;
+    /// - what a running process counts under the number of the user, which no later access of the user has in prediction;
+    /// - a log that is not the cache's recorder, and values in caches that only single calls name;
+    /// - an entry whose row in the disk's index was lost, until it expires or is evicted;
+    /// - shared values. Loads of the user in flight may store private values later: cancel them before.
+    ///
+    /// - Throws: the first error, such as `AccessLogError`. All other parts are forgotten nevertheless; call again for the rest.
+    public func forget(user: String) async throws {
+        var failure: (any Error)?
+        var caches: [ImageCache<Bitmap>] = []
+        for cache in [cache, originalCache, defaultOptions.cache, defaultOptions.originalCache].compactMap({ $0 })
+        where !caches.contains(where: { $0 === cache }) { caches.append(cache) }
+        for cache in caches {
+            let file = (cache.diskStorage?.files.folder.hidden).map(KeptAccessesFile.init)
+            do {
+                try await cache.forget(user: user) {
+                    guard let file else { return }
+                    try await CallbackQueue.dispatch(.global(qos: .utility)).result { try file.forget(user: user) }
+                }
+            } catch { failure = failure ?? error }
+        }
+        if let failure { throw failure }
+    }
+}
+
+extension HalcyonManager {
+    /// Creates a manager over a cache whose memory tier is under the policy `learned` with a trained model.
+    ///
+    /// ```swift
+    /// let manager = try HalcyonManager(name: "photos", model: modelURL)
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - name: the name of the cache, whose folder has it.
+    ///   - model: a file that `replay train` has written.
+    ///   - mode: whether the model goes on learning, or stays as it is. Default: it goes on.
+    ///   - memory: the configuration of the memory tier. Default: a quarter of the memory that this process may use.
+    ///   - diskPolicy: the policy of the disk tier. Default: `lru`.
+    ///   - directory: the folder of the cache's folder. Default: the user's caches directory.
+    ///   - recorder: receives every access, such as an `AccessLog`. Default: none.
+    /// - Throws: `ModelFileError` if the file is no such model; `PolicyError` if there is no such disk policy;
+    ///   `CacheError.diskUnavailable(underlying:)` if the directory cannot be used.
+    public convenience init(
+        name: String, model: URL, mode: PretrainedModel.Mode = .continuing,
+        memory: MemoryStorage<Bitmap>.Config = .init(), diskPolicyNamed diskPolicy: String = "lru",
+        directory: URL? = nil, recorder: (any AccessRecorder)? = nil, downloader: ImageDownloader = .default,
+        defaultOptions: ImageOptions = ImageOptions()
+    ) throws {
+        let catalogue = PolicyCatalogue.standard.serving(try PretrainedModel(contentsOf: model.path), mode: mode)
+        let cache = try ImageCache<Bitmap>(
+            memory: memory, disk: DiskStorageConfig(name: name, directory: directory), memoryPolicyNamed: "learned",
+            diskPolicyNamed: diskPolicy, in: catalogue, recorder: recorder)
+        self.init(cache: cache, downloader: downloader, defaultOptions: defaultOptions)
+    }
 }

@@ -30,7 +30,7 @@ public final class PredictivePrefetcher: Sendable {
     private let timer = Mutex<Task<Void, Never>?>(nil)
 
     init(
-        _ prediction: PrefetchPrediction, _ surroundings: ForesightSurroundings, options: ImageOptions,
+        _ prediction: PrefetchPrediction, _ environment: ForesightEnvironment, options: ImageOptions,
         clock: any CacheClock, after ending: Task<Void, Never>?, settleCache: @escaping @Sendable () async -> Void
     ) {
         self.prediction = prediction
@@ -39,7 +39,7 @@ public final class PredictivePrefetcher: Sendable {
         self.settleCache = settleCache
         inbox = ForesightInbox()
         forecaster = Forecaster(
-            prediction, surroundings, inbox, usual: ForesightRecipe(nil, defaults: options), after: ending)
+            prediction, environment, inbox, usual: LoadTemplate(nil, defaults: options), after: ending)
         // A file of an earlier start that should not exist is removed now, not with the first access.
         if !prediction.remembersAccesses || !prediction.keepsURLs { Task { [forecaster] in await forecaster.takeIn() } }
     }
@@ -55,7 +55,7 @@ public final class PredictivePrefetcher: Sendable {
     ///   processor; by default the manager's. Images that are not announced are fetched with the options of the first request
     ///   with their processor.
     public func announce(_ resources: [AnnouncedResource], options: ImageOptions? = nil) {
-        inbox.put(.announced(resources, ForesightRecipe(options, defaults: self.options), time: clock.now))
+        inbox.put(.announced(resources, LoadTemplate(options, defaults: self.options), time: clock.now))
         Task { [forecaster] in await forecaster.takeIn() }
     }
 
@@ -179,5 +179,124 @@ extension PredictivePrefetcher: RequestObserver {
 
     package func removed(_ type: CacheType, _ removals: [Removal]) {
         for removal in removals { inbox.put(.removed(type, removal)) }
+    }
+}
+
+/// An event for a ``Forecaster``.
+enum ForesightEvent: Sendable {
+    /// The load template of a processor, for images that were not announced. It comes before the first of them.
+    case template(LoadTemplate)
+    /// A request for a resource with a processor.
+    case wanted(Resource, processor: String)
+    /// The app announces resources and their load template.
+    case announced([AnnouncedResource], LoadTemplate, time: Int64)
+    /// An access to the cache.
+    case accessed(RecordedAccess)
+    /// A value left a tier.
+    case removed(CacheType, Removal)
+    /// The app sets the conditions.
+    case conditions(PrefetchConditions)
+}
+
+/// A resource that an app announces, before or after its first request.
+public struct AnnouncedResource: Sendable {
+    /// The resource.
+    public var resource: Resource
+    /// The bytes to load, if they are known.
+    public var bytes: Int?
+    /// The size in memory, if it is known; for a bitmap four bytes a pixel.
+    public var cost: Int?
+    /// The time of its creation, in microseconds since 1970; `nil` for the time of the announcement.
+    public var since: Int64?
+
+    /// Creates an announcement.
+    public init(_ resource: Resource, bytes: Int? = nil, cost: Int? = nil, since: Int64? = nil) {
+        self.resource = resource
+        self.bytes = bytes
+        self.cost = cost
+        self.since = since
+    }
+}
+
+/// The queue of events from callers, which never wait, to the ``Forecaster``.
+///
+/// Beyond ``bound`` pending events, accesses and requests are lost, and lost accesses are counted. A lost access still causes a plan.
+/// Removals are lost from half of the bound on, which leaves room for accesses.
+final class ForesightInbox: Sendable {
+    /// The maximum number of pending events.
+    static let bound = 1 << 16
+
+    /// The maximum number of processors with a load template. Images of others are predicted only if they were announced.
+    static let mostProcessors = 1 << 10
+
+    /// The numbers of lost events.
+    struct Lost: Equatable {
+        var accesses = 0
+        var removals = 0
+    }
+
+    private struct State {
+        var events: [ForesightEvent] = []
+        var templates: Set<String> = []
+        var lost = Lost()
+        /// The times of the first access without a plan, and of the last access.
+        var first: Int64?
+        var last: Int64 = 0
+    }
+
+    private let state = Mutex(State())
+
+    /// Adds an event.
+    ///
+    /// - Returns: whether it is the first access since ``endWait()``, after which the caller begins to wait for a pause.
+    @discardableResult
+    func put(_ event: ForesightEvent) -> Bool {
+        state.withLock { state in
+            switch event {
+            case .accessed(let access):
+                defer { state.last = access.time }
+                if state.events.count < Self.bound { state.events.append(event) } else { state.lost.accesses += 1 }
+                if state.first != nil { return false }
+                state.first = access.time
+                return true
+            case .removed:
+                if state.events.count < Self.bound / 2 {
+                    state.events.append(event)
+                } else {
+                    state.lost.removals += 1
+                }
+            case .wanted:
+                if state.events.count < Self.bound { state.events.append(event) }
+            case .template, .announced, .conditions: state.events.append(event)
+            }
+            return false
+        }
+    }
+
+    /// Adds a request for a resource. The first with a processor adds its load template.
+    func want(_ resource: Resource, _ options: ImageOptions?, defaults: ImageOptions) {
+        let processor = options?.processorIdentifier(defaults) ?? defaults.processor?.identifier ?? ""
+        state.withLock { state in
+            if state.templates.count < Self.mostProcessors, state.templates.insert(processor).inserted {
+                state.events.append(.template(LoadTemplate(options, defaults: defaults)))
+            }
+        }
+        put(.wanted(resource, processor: processor))
+    }
+
+    /// The times of the first and the last access since ``endWait()``, lost or not; `nil` if there are none.
+    var waiting: (first: Int64, last: Int64)? {
+        state.withLock { state in state.first.map { ($0, state.last) } }
+    }
+
+    /// Handles that a plan begins: the next access is the first again.
+    func endWait() { state.withLock { $0.first = nil } }
+
+    /// Removes and returns all pending events, and the losses since the last call.
+    func take() -> (events: [ForesightEvent], lost: Lost) {
+        state.withLock { state in
+            defer { (state.events, state.lost) = ([], Lost()) }
+            return (state.events, state.lost)
+        }
     }
 }

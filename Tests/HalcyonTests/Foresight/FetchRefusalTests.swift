@@ -111,7 +111,7 @@ struct FetchRefusalTests: PredictiveTests {
         ) -> Bool {
             var options = ImageOptions()
             change(&options)
-            (known.recipe, known.bytes, known.cost) = (ForesightRecipe(options, defaults: ImageOptions()), bytes, cost)
+            (known.template, known.bytes, known.cost) = (LoadTemplate(options, defaults: ImageOptions()), bytes, cost)
             return known.fits(capacity, toMemory: toMemory)
         }
         #expect(fits(nil) && fits(50) && !fits(51) && fits(51, toMemory: true) && !fits(101, toMemory: true))

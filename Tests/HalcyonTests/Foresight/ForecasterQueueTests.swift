@@ -75,7 +75,7 @@ struct ForecasterQueueTests {
         let places = Places()
         let folder = try TemporaryFolder()
         #expect(!QueueExecutor.isCurrent)
-        let surroundings = ForesightSurroundings(
+        let environment = ForesightEnvironment(
             heldKey: { key, _, _ in
                 places.note("holds")
                 return key
@@ -85,15 +85,15 @@ struct ForecasterQueueTests {
                 places.note("folder")
                 return URL(fileURLWithPath: folder.path)
             },
-            now: { 0 }, fetch: { _, _ in .nobody })
+            now: { 0 }, fetch: { _, _ in .noManager })
         let prediction = PrefetchPrediction { _ in
             places.note("make")
             return Reporting { places.note($0) }
         }
         let inbox = ForesightInbox()
-        let recipe = ForesightRecipe(nil, defaults: ImageOptions())
-        let forecaster = Forecaster(prediction, surroundings, inbox, usual: recipe, after: nil)
-        inbox.put(.announced([AnnouncedResource(resource("a"))], recipe, time: 0))
+        let template = LoadTemplate(nil, defaults: ImageOptions())
+        let forecaster = Forecaster(prediction, environment, inbox, usual: template, after: nil)
+        inbox.put(.announced([AnnouncedResource(resource("a"))], template, time: 0))
         inbox.put(
             .accessed(RecordedAccess(time: 1, key: "a", cost: 1, categories: ["c"], user: "u", outcome: .memory)))
         inbox.put(.removed(.memory, Removal(key: "a", cost: 1, categories: [], reason: .evicted)))

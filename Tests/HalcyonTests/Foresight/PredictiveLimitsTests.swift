@@ -191,7 +191,7 @@ struct PredictiveLimitsTests: PredictiveTests {
     func user() async throws {
         let (fetches, fetched) = AsyncStream.makeStream(of: String.self)
         let (gates, gate) = AsyncStream.makeStream(of: Void.self)
-        let surroundings = ForesightSurroundings(
+        let environment = ForesightEnvironment(
             heldKey: { _, _, _ in nil }, capacity: { CacheCapacity(memory: 1_000, disk: 0) }, room: { 1_000 },
             reconsider: { _, _ in }, fileName: { _ in nil }, folder: { nil }, now: { 0 },
             fetch: { resource, _ in
@@ -200,10 +200,10 @@ struct PredictiveLimitsTests: PredictiveTests {
                 return .loaded(bytes: 1, cost: 1)
             })
         let inbox = ForesightInbox()
-        let recipe = ForesightRecipe(nil, defaults: ImageOptions())
+        let template = LoadTemplate(nil, defaults: ImageOptions())
         let forecaster = Forecaster(
-            prediction { $0.budget = .unlimited }, surroundings, inbox, usual: recipe, after: nil)
-        inbox.put(.announced(["a", "b", "c"].map { AnnouncedResource(resource($0)) }, recipe, time: 0))
+            prediction { $0.budget = .unlimited }, environment, inbox, usual: template, after: nil)
+        inbox.put(.announced(["a", "b", "c"].map { AnnouncedResource(resource($0)) }, template, time: 0))
         func access(by user: String) async {
             inbox.put(
                 .accessed(
@@ -235,7 +235,7 @@ struct PredictiveLimitsTests: PredictiveTests {
             options.processor = Numbered(identifier: "\(number)")
             for _ in 0..<2 { inbox.want(resource("a"), options, defaults: ImageOptions()) }
         }
-        let told = inbox.take().events.count { if case .recipe = $0 { true } else { false } }
+        let told = inbox.take().events.count { if case .template = $0 { true } else { false } }
         #expect(told == ForesightInbox.mostProcessors)
     }
 
