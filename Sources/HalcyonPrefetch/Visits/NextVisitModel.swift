@@ -15,10 +15,10 @@ struct NextVisitModel {
     private static let enough = 2_000
 
     /// The weights of the linear part, of each unit's inputs, and of the units.
-    private var weights: [Float]
-    private var gradients: [Float]
+    var weights: [Float]
+    var gradients: [Float]
     private var units = [Float](repeating: 0, count: hidden)
-    private var examples = 0
+    var examples = 0
 
     init(seed: UInt64) {
         let (inputs, hidden) = (Self.inputs, Self.hidden)
