@@ -1,6 +1,6 @@
 /// The outcomes of predictions, by the predicted probability: what a threshold is chosen by.
 ///
-/// Probabilities are told apart by half octaves, from 2⁻¹⁶ to 1. An outcome counts half after some 14,000 others. A bin of few outcomes
+/// There is a bin for each half octave of the probability, from 2⁻¹⁶ to 1. An outcome counts half after some 14,000 others. A bin of few outcomes
 /// counts as if ``trust`` more had come out as predicted. All operations are O(1) or O(bins).
 struct OutcomesByProbability {
     private static let bins = 32

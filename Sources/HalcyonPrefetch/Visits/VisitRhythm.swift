@@ -1,4 +1,4 @@
-/// The lengths of a visit, in requests, that are told apart: 1, up to 3, 7, 15 … and all from 2,048 on.
+/// Classes of the length of a visit, in requests: 1, up to 3, 7, 15 … and all from 2,048 on.
 private enum VisitLength {
     static let steps = 12
 

@@ -38,8 +38,8 @@ public struct PrefetchResult: Sendable, Codable {
     public var pollution: Double
     /// The ratio of ``used`` to ``used`` + ``late``, 0…1.
     public var timeliness: Double
-    /// The mean time and the 99th percentile, in milliseconds, that a request waits for its object: none for a hit, the latency of a
-    /// fetch for a miss, the rest of it for a request that joins a transfer.
+    /// The mean and the 99th percentile of the time that a request waits for its object, in milliseconds. A hit does not wait. A miss
+    /// waits for a whole fetch, and a request that joins a transfer for the rest of it.
     public var meanLatency: Double
     public var p99Latency: Double
     /// The same without prefetching.
