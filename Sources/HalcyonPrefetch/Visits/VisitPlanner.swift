@@ -6,8 +6,9 @@ import HalcyonSupport
 ///
 /// Within a visit it proposes what ``PrefetchPlanner`` does. At the end of a visit, and at the start of days until the user returns, a
 /// small network estimates the probability of a request in the next visit. It does so for each object that the user has requested, and
-/// for those that all users request. An object is fetched if there is room and its probability exceeds ``price``. Without room it must
-/// exceed that of a resident by ``price``, which then leaves.
+/// for those that all users request. An object is fetched if there is room and its probability reaches a threshold: the least from which
+/// on a share ``VisitPlannerParameters/price`` of a sample of objects was requested, whether fetched or not. Without room, the
+/// probability must also exceed that of a resident by the price, which then leaves.
 ///
 /// During a visit it names the resident that leaves when room is needed: the one that this visit is least likely to request. The
 /// probability of an object that the visit has requested is the learned frequency of repeats. That of another is the one of the last
