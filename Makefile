@@ -127,7 +127,7 @@ acceptance-short: release
 SHORT :=
 ifneq ($(SHORT),)
 export HALCYON_BENCH_SHORT := 1
-BENCH_SIZE := --requests 200000 --objects 20000 --runs 1 --sweep-requests 50000
+BENCH_SIZE := --requests 200000 --objects 20000 --runs 1 --sweep-requests 200000
 endif
 
 bench-cache: dependencies
