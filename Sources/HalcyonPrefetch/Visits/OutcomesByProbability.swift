@@ -1,7 +1,8 @@
 /// The outcomes of predictions, by the predicted probability: what a threshold is chosen by.
 ///
-/// There is a bin for each half octave of the probability, from 2⁻¹⁶ to 1. An outcome counts half after some 14,000 others. A bin of few outcomes
-/// counts as if ``trust`` more had come out as predicted. All operations are O(1) or O(bins).
+/// There is a bin for each half octave of the probability, from 2⁻¹⁶ to 1. An outcome counts half after some 14,000 others. Each bin
+/// counts as if ``trust`` more outcomes had been as predicted. So a bin of high probability needs many outcomes that contradict it.
+/// All operations are O(1) or O(bins).
 struct OutcomesByProbability {
     private static let bins = 32
     private static let memory: Float = 0.99995
