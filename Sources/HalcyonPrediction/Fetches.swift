@@ -3,12 +3,6 @@ import HalcyonPipeline
 import HalcyonPrefetch
 import Synchronization
 
-/// The user for whom a ``Forecaster`` fetches.
-struct ForesightUser {
-    var number = UInt32.max
-    var name: String?
-}
-
 /// A fetch in flight.
 struct RunningFetch {
     let task: Task<Void, Never>

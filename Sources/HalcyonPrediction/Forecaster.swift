@@ -7,8 +7,9 @@ import HalcyonSupport
 
 /// Feeds events to a prefetch policy, and fetches what the policy proposes.
 ///
-/// The policy receives accesses one by one, in their order. It plans once after all accesses that came together. A new plan replaces
-/// the fetches of the last one that have not started.
+/// The policy receives accesses one by one, in their order. It plans once after all accesses that came together, and at moments between
+/// accesses (`PlanningMoment`) if it can. A new plan replaces the fetches of the last one that have not started; one at a moment does so
+/// only if it proposes any.
 ///
 /// It runs on a dispatch queue of its own: file locks, files, models and planning would block the threads that all tasks share.
 actor Forecaster {
@@ -39,6 +40,14 @@ actor Forecaster {
     private var unplanned: Access?
     /// The user of the last access.
     private var user = ForesightUser()
+    /// Whether the object of the last access is kept in memory alone.
+    private var isMemoryOnly = false
+    /// The users whose visits are timed.
+    private var users: TimedUsers
+    /// The user for whom a condition held a plan or a fetch back.
+    private var heldBack: ForesightUser?
+    /// Whether the last plan named entries for the cache to evict first.
+    private var hasNamedVictims = false
     /// The objects to fetch, in this order, and their user.
     private var wanted: (objects: ArraySlice<UInt32>, user: ForesightUser) = ([], ForesightUser())
     private var running: [UInt32: RunningFetch] = [:]
@@ -62,7 +71,9 @@ actor Forecaster {
         self.prediction = prediction
         self.inbox = inbox
         self.environment = environment
-        spending = PrefetchSpending(prediction.budget)
+        let idleTime = prediction.context.idleTime
+        spending = PrefetchSpending(prediction.budget, idleTime: idleTime)
+        users = TimedUsers(idleTime: idleTime, servesOneUser: prediction.servesOneUser)
     }
 
     var statistics: PrefetchPredictionStatistics { counts }
@@ -81,20 +92,37 @@ actor Forecaster {
         }
     }
 
-    /// Processes the pending events without a plan. It precedes all other calls of the policy.
-    func takeIn() async {
+    /// Processes the pending events without a plan after accesses. It precedes all other calls of the policy.
+    ///
+    /// - Returns: the time of the next moment between accesses, which may be past after a start; `nil` for none.
+    @discardableResult
+    func takeIn() async -> Int64? {
         await prepare()
         let (events, lost) = inbox.take()
         counts.lostAccesses += lost.accesses
         counts.lostRemovals += lost.removals
         for event in events { take(event) }
+        return isStopped || !policy.plansBetweenRequests ? nil : users.nextTime
     }
 
-    /// Plans after the last access, if there was no plan after it, and starts fetches.
-    func plan() {
-        if let access = unplanned { plan(after: access) }
-        unplanned = nil
+    /// Plans after the last access, if there was no plan after it, and at the moments that are due, and starts fetches.
+    ///
+    /// - Parameter isIdle: whether there was a pause before the plan.
+    func plan(isIdle: Bool = true) {
+        planAfterAccess(isIdle: isIdle)
+        planAtMoments()
         begin()
+    }
+
+    /// Plans at the moments that are due, and starts fetches. Of several moments of a user, which can be due after a restart or while the
+    /// device slept, only the last has a plan.
+    func planAtMoments() {
+        guard policy.plansBetweenRequests, !isStopped else { return }
+        let now = environment.now()
+        for (moment, user) in users.due(by: now) {
+            planAfterAccess()
+            plan(at: PlanningMoment(moment.occasion, user: moment.user, time: now), for: user)
+        }
     }
 
     /// Cancels the fetches in flight, starts no more, processes the pending events and saves the state.
@@ -113,9 +141,16 @@ actor Forecaster {
             let file = KeptAccessesFile(folder: folder)
             do { try write(to: file) } catch { note(fault: error) }
         }
-        guard let planner = policy as? PrefetchPlanner, let learnt = planner.snapshot(producer: Halcyon.version)
-        else { return }
-        do { try PlannerFile(folder: folder).write(learnt) } catch { note(fault: error) }
+        let visits = policy as? VisitPlanner
+        let planner =
+            visits?.plannerSnapshot(producer: Halcyon.version)
+            ?? (policy as? PrefetchPlanner)?.snapshot(producer: Halcyon.version)
+        do {
+            if let planner { try PlannerFile(folder: folder).write(planner) }
+            if let learned = visits?.snapshot(producer: Halcyon.version) {
+                try VisitsFile(folder: folder).write(learned)
+            }
+        } catch { note(fault: error) }
     }
 
     /// Removes the accesses until now from memory and file. The policy keeps what it has learnt from them.
@@ -136,6 +171,10 @@ actor Forecaster {
             unplanned = nil
         }
         if wanted.user.name == user { wanted = ([], ForesightUser()) }
+        if heldBack?.name == user { heldBack = nil }
+        let number = catalogue.number(ofUser: name)
+        users.forget(number)
+        spending.forget(visitOf: number)
         memory.forget(user: name)
         catalogue.forget(user: name)
         let fetches = running.values.filter { $0.user.name == user }
@@ -162,16 +201,44 @@ actor Forecaster {
         if isPrepared { return }
         isPrepared = true
         recall()
-        guard let account = environment.folder().map(PrefetchAccountFile.init)?.read() else { return }
-        spending.resume(account, at: environment.now())
-        sizes = FetchSizes(after: spending)
-        keptAccount = account
+        if let account = environment.folder().map(PrefetchAccountFile.init)?.read() {
+            spending.resume(account, at: environment.now())
+            sizes = FetchSizes(after: spending)
+            keptAccount = account
+        }
+        guard policy.plansBetweenRequests else { return }
+        for user in users.all {
+            guard let visit = spending.visit(of: user.number) else { continue }
+            // A moment that was planned before the restart is not planned again, but the policy learns from its outcome.
+            if visit.lastMoment >= visit.lastRequest { learn(at: visit.lastMoment, for: user) }
+            time(user, at: visit.lastRequest, lastMoment: visit.lastMoment)
+        }
+        if let visits = policy as? VisitPlanner, prediction.keepsModel {
+            do {
+                if let learned = try environment.folder().map(VisitsFile.init)?.read() { visits.adopt(learned) }
+            } catch { note(fault: error) }
+        }
+    }
+
+    /// Times a user's visit from an access on.
+    private func time(_ user: ForesightUser, at time: Int64, lastMoment: Int64 = .min) {
+        if let forgotten = users.note(user, at: time, lastMoment: lastMoment) { spending.forget(visitOf: forgotten) }
+    }
+
+    /// Passes a past moment to the policy, which may learn from its outcome. Nothing is proposed.
+    private func learn(at time: Int64, _ occasion: PlanningMoment.Occasion = .visitEnd, for user: ForesightUser) {
+        var plan = PrefetchPlan()
+        policy.plan(
+            at: PlanningMoment(occasion, user: user.number, time: time),
+            outlook: PrefetchOutlook(limit: 0, room: 0, holds: { _ in false }), into: &plan)
     }
 
     /// Writes the spending, if it has changed.
     private func keepAccount() {
         let account = spending.account
-        guard account != keptAccount, counts.accesses > 0, let folder = environment.folder() else { return }
+        guard account != keptAccount, counts.accesses + counts.plans > 0, let folder = environment.folder() else {
+            return
+        }
         do {
             try PrefetchAccountFile(folder: folder).write(account)
             keptAccount = account
@@ -188,22 +255,33 @@ actor Forecaster {
             guard let kept = try file.read() else { return }
             // Names in clear that should not be kept so, hashes of a lost key, and hashes where names are wanted.
             guard kept.hashKey == key?.identifier else { return try file.remove() }
+            let isTimed = policy.plansBetweenRequests
             memory.recall(
-                kept, into: &catalogue, telling: policy, now: environment.now(), fileName: environment.fileName)
+                kept, into: &catalogue, telling: policy, now: environment.now(), fileName: environment.fileName
+            ) { access, name in
+                if isTimed {
+                    for (moment, user) in users.due(by: access.time) {
+                        learn(at: moment.time, moment.occasion, for: user)
+                    }
+                }
+                spending.begin(request: access.time, of: access.user)
+                time(ForesightUser(number: access.user, name: name), at: access.time)
+            }
         } catch { note(fault: error) }
     }
 
     private func makePolicy() -> any PrefetchPolicy {
-        let context = PrefetchContext(seed: prediction.seed)
+        let context = prediction.context
         if let make = prediction.policy { return make(context) }
         var learnt: PretrainedPlanner?
         if prediction.keepsModel {
             do { learnt = try environment.folder().map(PlannerFile.init)?.read() } catch { note(fault: error) }
         }
-        if let start = learnt ?? prediction.pretrained {
-            return PrefetchPlanner(start, parameters: prediction.planner, context: context)
-        }
-        return PrefetchPlanner(prediction.planner, context: context)
+        let planner =
+            (learnt ?? prediction.pretrained).map {
+                PrefetchPlanner($0, parameters: prediction.planner, context: context)
+            } ?? PrefetchPlanner(prediction.planner, context: context)
+        return VisitPlanner(context: context, withinVisits: planner)
     }
 
     private func note(fault: any Error) {
@@ -229,13 +307,30 @@ actor Forecaster {
             for resource in resources { announce(resource, template, time) }
         case .accessed(let access): note(access)
         case .removed(let type, let removal): left(type, removal)
-        case .conditions(let new):
-            conditions = new
-            spending.budget =
-                conditions.contains(.meteredNetwork)
-                ? prediction.budget.limited(by: prediction.meteredBudget) : prediction.budget
-            if isPaused { breakOff() }
+        case .conditions(let new): set(new)
+        case .background:
+            guard policy.plansBetweenRequests, !isStopped else { break }
+            planAfterAccess()
+            plan(at: .background, for: user)
         }
+    }
+
+    private func set(_ new: PrefetchConditions) {
+        let old = conditions
+        conditions = new
+        spending.budget =
+            conditions.contains(.meteredNetwork)
+            ? prediction.budget.limited(by: prediction.meteredBudget) : prediction.budget
+        if isPaused {
+            if !running.isEmpty || !wanted.objects.isEmpty { heldBack = wanted.user }
+            return breakOff()
+        }
+        let limiting = prediction.pausing.union(.meteredNetwork)
+        guard let user = heldBack, !old.intersection(limiting).subtracting(new).isEmpty else { return }
+        heldBack = nil
+        guard policy.plansBetweenRequests else { return }
+        planAfterAccess()
+        plan(at: .connected, for: user)
     }
 
     /// Returns the object of a resource; `nil` if there are too many.
@@ -275,12 +370,19 @@ actor Forecaster {
         catalogue.set(cost: heard.cost, of: object)
         let name = catalogue.user(heard.user)
         user = ForesightUser(number: catalogue.number(ofUser: name), name: heard.user)
+        if policy.plansBetweenRequests {
+            for (moment, due) in users.due(by: heard.time) {
+                plan(at: moment, for: due, isOvertaken: due.number == user.number)
+            }
+        }
+        time(user, at: heard.time)
+        isMemoryOnly = templates.template(of: catalogue[object])?.isMemoryOnly ?? templates.usual.isMemoryOnly
         let access = Access(
             entry: object, requestNumber: memory.recalledCount + counts.accesses, time: heard.time,
             size: catalogue.expectedCost(of: object), categories: catalogue[object].categories, user: user.number,
             object: object)
         counts.accesses += 1
-        spending.begin(request: heard.time)
+        spending.begin(request: heard.time, of: user.number)
         let isHit = heard.outcome != .network && heard.outcome != .miss
         if let setback = setbacks[object], heard.outcome != .miss {
             // The image is available, but the cache may have refused it.
@@ -321,30 +423,94 @@ actor Forecaster {
 
     private var isPaused: Bool { isStopped || !conditions.isDisjoint(with: prediction.pausing) }
 
-    private func plan(after access: Access) {
+    private func planAfterAccess(isIdle: Bool = true) {
+        if let access = unplanned { plan(after: access, isIdle: isIdle) }
+        unplanned = nil
+    }
+
+    private func plan(after access: Access, isIdle: Bool) {
         wanted = ([], user)
-        capacity = environment.capacity()
+        var due: [UInt32] = []
+        if access.size > environment.room() { unused.next(of: access.user, into: &due, isUnused: isUnused) }
         // It plans even if nothing may be fetched, because it may learn from that.
-        let limit = isPaused ? 0 : spending.objectsLeft
-        var (plan, due): (PrefetchPlan, [UInt32]) = (PrefetchPlan(), [])
-        let room = environment.room()
-        if access.size > room { unused.next(of: access.user, into: &due, isUnused: isUnused) }
-        let outlook = PrefetchOutlook(
-            limit: limit, room: room, unused: due, holds: { self.isOutOfQuestion($0) })
+        let (outlook, user) = (outlook(limit: isPaused ? 0 : spending.objectsLeft, unused: due, for: user), user)
+        var plan = PrefetchPlan()
         policy.plan(after: access, outlook: outlook, into: &plan)
         for verdict in plan.reconsiderations where verdict.object < catalogue.count {
             guard let key = heldKey(verdict.object, user.name) else { continue }
             environment.reconsider(key, verdict.isLikely)
         }
+        carryOut(plan, limit: outlook.limit, for: user)
+        count(plan, limit: outlook.limit, isIdle: isIdle, isReady: policy.isReady)
+    }
+
+    /// Plans now, on an occasion other than a timer, for a user with a visit.
+    private func plan(at occasion: PlanningMoment.Occasion, for user: ForesightUser) {
+        guard let visit = spending.visit(of: user.number) else { return }
+        let time = max(environment.now(), visit.lastRequest)
+        plan(at: PlanningMoment(occasion, user: user.number, time: time), for: user)
+    }
+
+    /// Plans at a moment between accesses, and starts fetches.
+    ///
+    /// - Parameter isOvertaken: whether the user's next access has come already. Then the policy only learns, because the cache knows
+    ///   what came after the moment.
+    private func plan(at moment: PlanningMoment, for user: ForesightUser, isOvertaken: Bool = false) {
+        spending.begin(momentAt: moment.time, of: user.number)
+        counts.plansByOccasion[moment.occasion, default: 0] += 1
+        // Nothing can be fetched for a user of an earlier start whose name is not known yet.
+        guard !isOvertaken, user.isNamed else {
+            learn(at: moment.time, moment.occasion, for: user)
+            return count(PrefetchPlan(), limit: .max, isIdle: false, isReady: policy.isReadyBetweenRequests)
+        }
+        let outlook = outlook(limit: isPaused ? 0 : spending.objectsLeft, unused: [], for: user)
+        var plan = PrefetchPlan()
+        policy.plan(at: moment, outlook: outlook, into: &plan)
+        carryOut(plan, limit: outlook.limit, for: user)
+        count(plan, limit: outlook.limit, isIdle: true, isReady: policy.isReadyBetweenRequests)
+        begin()
+    }
+
+    private func outlook(limit: Int, unused: [UInt32], for user: ForesightUser) -> PrefetchOutlook {
+        capacity = environment.capacity()
+        // An entry on disk that leaves memory is not missed. So the room is that of the disk, unless the images are kept in memory alone.
+        let isOnDisk = capacity.disk > 0 && !isMemoryOnly
+        var room = environment.room()
+        if isOnDisk {
+            let (size, isTooLarge) = catalogue.meanCost.multipliedReportingOverflow(
+                by: environment.roomOnDisk() ?? .max)
+            room = isTooLarge ? .max : size
+        }
+        return PrefetchOutlook(
+            limit: limit, room: room, capacity: isOnDisk ? .max : capacity.memory, unused: unused,
+            isResident: { self.running[$0] != nil || self.isHeld($0, user.name) },
+            holds: { self.isOutOfQuestion($0, user.name) })
+    }
+
+    /// Passes on which entries the cache evicts next, and sets what is fetched next.
+    private func carryOut(_ plan: PrefetchPlan, limit: Int, for user: ForesightUser) {
+        let victims = plan.releases.compactMap { $0 < catalogue.count ? heldKey($0, user.name) : nil }
+        if hasNamedVictims || !victims.isEmpty { environment.evictNext(victims) }
+        hasNamedVictims = !victims.isEmpty
+        let proposed = plan.proposals.prefix(limit).map(\.object)
+        if !proposed.isEmpty { wanted = (proposed[...], user) }
+        let isShort = conditions.contains(.meteredNetwork) && plan.proposals.count >= limit
+        if isPaused && !isStopped || isShort { heldBack = user }
+    }
+
+    private func count(_ plan: PrefetchPlan, limit: Int, isIdle: Bool, isReady: Bool) {
         counts.plans += 1
         counts.proposed += plan.proposals.count
-        wanted.objects = plan.proposals.prefix(limit).map(\.object)[...]
+        guard plan.proposals.prefix(limit).isEmpty else { return }
+        let reason: EmptyPlanReason =
+            isPaused ? .paused : limit == 0 ? .noBudget : !isReady ? .learning : isIdle ? .nothingLikely : .neverIdle
+        counts.emptyPlans[reason, default: 0] += 1
     }
 
     /// Returns whether an object cannot be fetched now.
     ///
     /// It is cached or in flight, it has no known source or load template, it is too large for the cache, or its last fetch has failed.
-    private func isOutOfQuestion(_ object: UInt32) -> Bool {
+    private func isOutOfQuestion(_ object: UInt32, _ user: String?) -> Bool {
         guard object < catalogue.count, catalogue[object].resource != nil, running[object] == nil else { return true }
         var known = catalogue[object]
         known.template = templates.template(of: known)
@@ -354,12 +520,16 @@ actor Forecaster {
         {
             return true
         }
-        return !known.fits(capacity, toMemory: prediction.toMemory) || heldKey(object, wanted.user.name) != nil
+        return !known.fits(capacity, toMemory: prediction.toMemory) || heldKey(object, user) != nil
     }
 
     /// Returns the computed key under which an object is cached for a user; `nil` if it is not.
     private func heldKey(_ object: UInt32, _ user: String?) -> String? {
         environment.heldKey(catalogue.key(of: object), catalogue[object].resource?.cacheKey, user)
+    }
+
+    private func isHeld(_ object: UInt32, _ user: String?) -> Bool {
+        object < catalogue.count && heldKey(object, user) != nil
     }
 
     private func isUnused(_ fetch: UnusedPrefetches.Fetch) -> Bool { fetched[fetch.object]?.fetch == fetch.number }
@@ -368,7 +538,7 @@ actor Forecaster {
         if isPaused { wanted.objects = [] }
         let begunBefore = counts.begun
         while running.count < prediction.maxConcurrent, let object = wanted.objects.popFirst() {
-            guard !isOutOfQuestion(object), spending.objectsLeft > 0 else { continue }
+            guard !isOutOfQuestion(object, wanted.user.name), spending.objectsLeft > 0 else { continue }
             let known = catalogue[object]
             guard let template = templates.template(of: known), var resource = known.resource else { continue }
             let expected = known.bytes ?? (resource.source.url == nil ? 0 : sizes.mean)

@@ -77,8 +77,12 @@ struct ForesightCatalogue: ~Copyable {
     /// Returns the size of an object in memory; if unknown, the mean of the others, at least 1.
     func expectedCost(of object: UInt32) -> Int {
         let known = objects[Int(object)].cost
-        if known > 0 { return known }
-        return costs.count > 0 ? max(Int(min(costs.sum / Double(costs.count), 0x1p62)), 1) : 1
+        return known > 0 ? known : meanCost
+    }
+
+    /// The mean size in memory of the objects whose size is known, at least 1.
+    var meanCost: Int {
+        costs.count > 0 ? max(Int(min(costs.sum / Double(costs.count), 0x1p62)), 1) : 1
     }
 
     /// Returns the number of a requested computed key, and assigns one to a new key; `nil` if too many have no known source.

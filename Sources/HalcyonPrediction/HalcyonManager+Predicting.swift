@@ -8,7 +8,7 @@ import HalcyonPipeline
 import HalcyonPrefetch
 
 extension HalcyonManager {
-    /// Starts predictive prefetching, by default with the learned planner. A running predictor is stopped, and the new one continues
+    /// Starts predictive prefetching, by default with `VisitPlanner`. A running predictor is stopped, and the new one continues
     /// with its model and accesses.
     ///
     /// There is one predictor for a cache, which all managers over the cache share. It loads through the manager that started it, as
@@ -29,6 +29,8 @@ extension HalcyonManager {
                     disk: cache?.diskStorage?.config.limits.cost ?? 0)
             },
             room: { [weak cache] in cache?.memoryStorage.room ?? 0 },
+            roomOnDisk: { [weak cache] in cache?.diskStorage?.roomInFiles },
+            evictNext: { [weak cache] in cache?.evictNext($0, forcedExtension: forcedExtension) },
             reconsider: { [weak cache] in cache?.reconsider($0, forcedExtension: forcedExtension, isLikely: $1) },
             fileName: { [weak cache] in cache?.hash(forKey: $0, forcedExtension: forcedExtension) },
             folder: { [weak cache] in cache?.diskStorage?.files.folder.hidden },
@@ -91,6 +93,10 @@ struct ForesightEnvironment: Sendable {
     var capacity: @Sendable () -> CacheCapacity
     /// The size that a further value may have in memory without an eviction.
     var room: @Sendable () -> Int
+    /// The number of files for which there is room on disk without an eviction; `nil` if that is not limited or not known.
+    var roomOnDisk: @Sendable () -> Int? = { nil }
+    /// Sets the computed keys whose values the tiers evict first, in this order.
+    var evictNext: @Sendable (_ keys: [String]) -> Void = { _ in }
     /// Sets whether the prefetched value of a computed key is still likely to be requested.
     var reconsider: @Sendable (_ key: String, _ isLikely: Bool) -> Void
     /// The name of the file of a computed key; `nil` without a disk.

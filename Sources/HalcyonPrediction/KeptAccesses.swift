@@ -230,9 +230,10 @@ struct AccessMemory {
     /// - Parameters:
     ///   - kept: sound accesses. If they are hashed, the catalogue has the key.
     ///   - now: the wall time, in microseconds. It replaces later times, because the clock was set back.
+    ///   - prepare: called with each access and the name of its user in the catalogue, before the policy receives the access.
     mutating func recall(
         _ kept: KeptAccesses, into catalogue: inout ForesightCatalogue, telling policy: any PrefetchPolicy,
-        now: Int64, fileName: (String) -> String?
+        now: Int64, fileName: (String) -> String?, prepare: (Access, String?) -> Void = { _, _ in }
     ) {
         var (users, sets) = (kept.users, kept.categorySets)
         if kept.hashKey != nil {
@@ -255,6 +256,7 @@ struct AccessMemory {
                 size: catalogue.expectedCost(of: object), categories: catalogue[object].categories,
                 user: catalogue.number(ofUser: user), object: object)
             recalledCount += 1
+            prepare(told, user)
             policy.note(told, isHit: access.isHit)
             note(told, user: user, cost: catalogue[object].cost, isHit: access.isHit)
         }
@@ -430,6 +432,9 @@ struct HashedNames {
     /// Returns the stand-in of a hash. No name has this text, except by chance (2⁻¹²⁸).
     static func standIn(of hash: String) -> String { "\u{0}" + hash }
 
+    /// Returns whether a text is a stand-in.
+    static func isStandIn(_ text: String) -> Bool { text.utf8.first == 0 }
+
     /// Adds the stand-in of a hash, and returns it.
     mutating func add(_ hash: String, _ kind: NameHashKey.Kind) -> String {
         let standIn = Self.standIn(of: hash)
@@ -451,5 +456,72 @@ struct HashedNames {
     func kept(_ name: String, _ kind: NameHashKey.Kind) -> String {
         guard let key else { return name }
         return standIns[kind]?.contains(name) == true ? String(name.dropFirst()) : key.hash(name, kind)
+    }
+}
+
+/// The file of the planner's trained network in a cache's folder.
+struct PlannerFile: Sendable {
+    /// The hidden folder within the cache's folder. Listing or clearing the cache does not find the file.
+    let folder: URL
+
+    var path: String { folder.appendingPathComponent("planner.safetensors").path }
+
+    /// Reads the network; `nil` if there is no file. O(bytes).
+    ///
+    /// - Throws: `ModelFileError` if the file is damaged or of a later release.
+    func read() throws -> PretrainedPlanner? {
+        guard FileManager.default.fileExists(atPath: path) else { return nil }
+        return try PretrainedPlanner(contentsOf: path)
+    }
+
+    /// Writes the network, whole or not at all.
+    ///
+    /// - Throws: `ModelFileError` if it cannot be written; the previous file is then still there.
+    func write(_ planner: PretrainedPlanner) throws { try planner.write(to: path) }
+}
+
+/// The file of what a planner has learned of visits, in a cache's folder.
+struct VisitsFile: Sendable {
+    /// The hidden folder within the cache's folder.
+    let folder: URL
+
+    var path: String { folder.appendingPathComponent("visits.safetensors").path }
+
+    /// Reads what was learned; `nil` if there is no file. O(bytes).
+    ///
+    /// - Throws: `ModelFileError` if the file is damaged or of a later release.
+    func read() throws -> PretrainedVisits? {
+        guard FileManager.default.fileExists(atPath: path) else { return nil }
+        return try PretrainedVisits(contentsOf: path)
+    }
+
+    /// Writes what was learned, whole or not at all.
+    ///
+    /// - Throws: `ModelFileError` if it cannot be written; the previous file is then still there.
+    func write(_ visits: PretrainedVisits) throws { try visits.write(to: path) }
+}
+
+/// The file of the spending in a cache's folder.
+struct PrefetchAccountFile: Sendable {
+    /// The fault of a write, in one sentence.
+    struct Unwritable: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// The hidden folder within the cache's folder. Listing or clearing the cache does not find the file.
+    let folder: URL
+
+    var url: URL { folder.appendingPathComponent("prefetch-account.json") }
+
+    /// Reads the spending; `nil` if there is no file or it is damaged.
+    func read() -> PrefetchAccount? {
+        (try? Data(contentsOf: url)).flatMap { try? JSONDecoder().decode(PrefetchAccount.self, from: $0) }
+    }
+
+    /// Writes the spending, whole or not at all.
+    func write(_ account: PrefetchAccount) throws(Unwritable) {
+        do { try JSONEncoder().encode(account).write(to: url, options: .atomic) } catch {
+            throw Unwritable(description: "\(url.path): What was spent on prefetching cannot be written.")
+        }
     }
 }

@@ -16,7 +16,7 @@ import Synchronization
 ///
 /// It is off until `HalcyonManager.startPredicting(_:)` is called. It receives each access from the cache, and knows the source of
 /// an image once a request through the manager or an announcement has named it. When accesses pause, or have gone on for too long,
-/// a prefetch policy plans what to fetch within a budget. These images are loaded at the lowest priority, and kept in the cache
+/// and at moments between them such as the end of a visit, a prefetch policy plans what to fetch within a budget. These images are loaded at the lowest priority, and kept in the cache
 /// apart from requested ones. On the caller's path, an access is appended to a list. All other work runs on a queue of its own. Only the
 /// requests for the images are sent over the network. See <doc:Foresight>.
 public final class PredictivePrefetcher: Sendable {
@@ -28,6 +28,8 @@ public final class PredictivePrefetcher: Sendable {
     private let options: ImageOptions
     private let current: Mutex<PrefetchConditions> = Mutex([])
     private let timer = Mutex<Task<Void, Never>?>(nil)
+    /// The task that waits for the next moment between accesses, and the time until which it waits.
+    private let momentTimer = Mutex<(due: Int64, task: Task<Void, Never>)?>(nil)
 
     init(
         _ prediction: PrefetchPrediction, _ environment: ForesightEnvironment, options: ImageOptions,
@@ -40,11 +42,15 @@ public final class PredictivePrefetcher: Sendable {
         inbox = ForesightInbox()
         forecaster = Forecaster(
             prediction, environment, inbox, usual: LoadTemplate(nil, defaults: options), after: ending)
-        // A file of an earlier start that should not exist is removed now, not with the first access.
-        if !prediction.remembersAccesses || !prediction.keepsURLs { Task { [forecaster] in await forecaster.takeIn() } }
+        // A file of an earlier start that should not exist is removed now, not with the first access. A moment that fell due since the
+        // last start is made up for without an access, too.
+        if !prediction.remembersAccesses || !prediction.keepsURLs || prediction.servesOneUser { takeInLater() }
     }
 
-    deinit { timer.withLock { $0?.cancel() } }
+    deinit {
+        timer.withLock { $0?.cancel() }
+        momentTimer.withLock { $0?.task.cancel() }
+    }
 
     // MARK: - Input of the app
 
@@ -56,7 +62,7 @@ public final class PredictivePrefetcher: Sendable {
     ///   with their processor.
     public func announce(_ resources: [AnnouncedResource], options: ImageOptions? = nil) {
         inbox.put(.announced(resources, LoadTemplate(options, defaults: self.options), time: clock.now))
-        Task { [forecaster] in await forecaster.takeIn() }
+        takeInLater()
     }
 
     /// Announces resources of unknown sizes.
@@ -71,7 +77,7 @@ public final class PredictivePrefetcher: Sendable {
         set {
             current.withLock { $0 = newValue }
             inbox.put(.conditions(newValue))
-            Task { [forecaster] in await forecaster.takeIn() }
+            takeInLater()
         }
     }
 
@@ -92,7 +98,7 @@ public final class PredictivePrefetcher: Sendable {
 
     /// Writes the model, the latest accesses and the spending to the cache's folder, as when the app goes to the background.
     public func save() async {
-        await forecaster.takeIn()
+        await takeIn()
         await forecaster.save()
     }
 
@@ -102,7 +108,7 @@ public final class PredictivePrefetcher: Sendable {
         await plan()
         await forecaster.waitUntilIdle()
         await settleCache()
-        await forecaster.takeIn()
+        await takeIn()
     }
 
     // MARK: - Inside
@@ -110,6 +116,7 @@ public final class PredictivePrefetcher: Sendable {
     /// Stops fetching, and returns when no fetch is in flight and the state is saved.
     package func stop() async {
         timer.withLock { $0?.cancel() }
+        momentTimer.withLock { $0?.task.cancel() }
         await forecaster.stop()
         await forecaster.waitUntilIdle()
     }
@@ -122,11 +129,49 @@ public final class PredictivePrefetcher: Sendable {
     /// - Throws: an error with one sentence if the file of accesses can neither be written nor removed.
     package func forget(user: String) async throws { try await forecaster.forget(user: user) }
 
+    /// Processes the pending events.
+    private func takeIn() async { waitForMoment(await forecaster.takeIn()) }
+
+    private func takeInLater() {
+        Task { [weak self, forecaster] in
+            let next = await forecaster.takeIn()
+            self?.waitForMoment(next)
+        }
+    }
+
     /// Processes the pending events, and plans.
-    private func plan() async {
+    ///
+    /// - Parameter isIdle: whether there was a pause.
+    private func plan(isIdle: Bool = true) async {
         inbox.endWait()
         await forecaster.takeIn()
-        await forecaster.plan()
+        await forecaster.plan(isIdle: isIdle)
+        await takeIn()
+    }
+
+    /// Starts a task that waits until a time, then processes the pending events and plans at the moments that are due. A task that waits
+    /// for an earlier moment does so, too, and looks for the next moment then.
+    ///
+    /// A moment that is past, which happens after a start, is waited for as long as a pause, in which the app can announce its catalogue.
+    private func waitForMoment(_ next: Int64?) {
+        guard let next else { return }
+        momentTimer.withLock { timer in
+            if let timer, timer.due <= next { return }
+            timer?.task.cancel()
+            let time = max(next, clock.now + Self.microseconds(prediction.quiet))
+            let task = Task.detached(priority: .background) { [weak self, clock] in
+                do { try await clock.sleep(until: time) } catch { return }
+                await self?.planAtMoments()
+            }
+            timer = (next, task)
+        }
+    }
+
+    private func planAtMoments() async {
+        momentTimer.withLock { $0 = nil }
+        await forecaster.takeIn()
+        await forecaster.planAtMoments()
+        await takeIn()
     }
 
     /// Starts a task that waits for a pause, then processes the pending events and plans.
@@ -134,7 +179,7 @@ public final class PredictivePrefetcher: Sendable {
         let task = Task.detached(priority: .background) { [weak self, clock] in
             while let span = self?.timeToWait() {
                 if span <= 0 {
-                    await self?.plan()
+                    await self?.plan(isIdle: self?.isIdle ?? true)
                     return
                 }
                 do { try await clock.sleep(microseconds: span) } catch { return }
@@ -150,6 +195,12 @@ public final class PredictivePrefetcher: Sendable {
         let (pause, end) = (last + Self.microseconds(prediction.quiet), first + Self.microseconds(prediction.patience))
         let now = clock.now
         return now < last ? 0 : min(pause, end) - now
+    }
+
+    /// Whether the last access was as long ago as a pause lasts.
+    private var isIdle: Bool {
+        let (last, now) = (inbox.waiting?.last ?? .min, clock.now)
+        return last == .min || now < last || now - last >= Self.microseconds(prediction.quiet)
     }
 
     /// Returns a span in microseconds, from 0 to 30 years.
@@ -171,6 +222,7 @@ extension PredictivePrefetcher: RequestObserver {
     package var legacy: any Sendable { conditions }
 
     package func enteredBackground(done: @escaping @Sendable () -> Void) {
+        inbox.put(.background)
         Task { [self] in
             await save()
             done()
@@ -196,6 +248,8 @@ enum ForesightEvent: Sendable {
     case removed(CacheType, Removal)
     /// The app sets the conditions.
     case conditions(PrefetchConditions)
+    /// The app enters the background.
+    case background
 }
 
 /// A resource that an app announces, before or after its first request.
@@ -267,7 +321,7 @@ final class ForesightInbox: Sendable {
                 }
             case .wanted:
                 if state.events.count < Self.bound { state.events.append(event) }
-            case .template, .announced, .conditions: state.events.append(event)
+            case .template, .announced, .conditions, .background: state.events.append(event)
             }
             return false
         }

@@ -22,6 +22,18 @@ public struct PrefetchPrediction: Sendable {
     /// request or an announcement has named it. With clear names, it is fetched at once. A file of the other kind is removed when
     /// predicting starts.
     public var keepsURLs = false
+    /// Whether the cache serves one user at a time, as that of a phone does; by default `true`. Then the policy is `VisitPlanner`, which
+    /// also plans between visits.
+    ///
+    /// Set it to `false` for a cache that users share, such as a server's. Then the policy does what `PrefetchPlanner` does, and nothing
+    /// is planned between requests.
+    public var servesOneUser = true
+    /// The idle time after which a visit has ended; by default 30 minutes. A negative span counts as zero, and one of more than a
+    /// century as a century.
+    public var idleTime: Duration = .seconds(1_800)
+    /// The expected time from a plan until an image is fetched; by default 150 ms, as in a replay. An image that is requested sooner
+    /// gains nothing from a prefetch.
+    public var fetchLatency: Duration = .milliseconds(150)
     /// Makes another policy that predicts in place of the planner, such as one of the `PrefetchCatalogue`; called once.
     public var policy: (@Sendable (PrefetchContext) -> any PrefetchPolicy)?
     /// The seed of everything random in it.
@@ -29,10 +41,11 @@ public struct PrefetchPrediction: Sendable {
 
     // MARK: Budget and times
 
-    /// The budget; by default two images a request and 50 MB a day. Bytes are those that come over the network. A failed fetch
-    /// counts as an object with the bytes that came. The spending is kept in the cache's folder, and the next start continues with
-    /// what is left.
-    public var budget = PrefetchBudget(perRequest: .init(objects: 2), perDay: .init(bytes: 50_000_000))
+    /// The budget; by default two images a request, 20 a visit and 50 MB a day. What the requests of a visit did not use is left for
+    /// its end and for other moments between requests. Bytes are those that come over the network. A failed fetch counts as an object
+    /// with the bytes that came. The spending is kept in the cache's folder, and the next start continues with what is left.
+    public var budget = PrefetchBudget(
+        perRequest: .init(objects: 2), perVisit: .init(objects: 20), perDay: .init(bytes: 50_000_000))
     /// The additional budget on a metered network; by default one image a request and 5 MB a day. Earlier fetches of the same day
     /// count.
     public var meteredBudget = PrefetchBudget(perRequest: .init(objects: 1), perDay: .init(bytes: 5_000_000))
@@ -51,6 +64,13 @@ public struct PrefetchPrediction: Sendable {
 
     /// Whether accesses are kept.
     var remembersAccesses: Bool { keepsModel && keepsAccesses }
+
+    /// The environment of the policy.
+    var context: PrefetchContext {
+        PrefetchContext(
+            seed: seed, fetchLatency: fetchLatency.microseconds, idleTime: idleTime.microseconds,
+            cachesPerUser: servesOneUser)
+    }
 
     /// Creates a prediction by the learned planner.
     public init() {}
@@ -87,8 +107,12 @@ public struct PrefetchPredictionStatistics: Sendable, Equatable {
     public var unknownAnnouncements = 0
     /// The removals from the cache that were left out because they came faster than they were processed.
     public var lostRemovals = 0
-    /// The plans.
+    /// The plans, after accesses and between them.
     public var plans = 0
+    /// The plans at moments between accesses, by the occasion of the moment. Occasions without a plan are absent.
+    public var plansByOccasion: [PlanningMoment.Occasion: Int] = [:]
+    /// The plans for which nothing was proposed, by the reason. Reasons without a plan are absent.
+    public var emptyPlans: [EmptyPlanReason: Int] = [:]
     /// The images that the policy proposed.
     public var proposed = 0
     /// The fetches that were started.
@@ -122,4 +146,19 @@ public struct PrefetchPredictionStatistics: Sendable, Equatable {
         let known = used + usedLate + dropped
         return known == 0 ? nil : Double(used + usedLate) / Double(known)
     }
+}
+
+/// The reason why a plan proposed nothing to fetch. If several hold, the first of this list counts.
+public enum EmptyPlanReason: String, Sendable, Codable, CaseIterable {
+    /// A condition of ``PrefetchPrediction/pausing`` was set.
+    case paused
+    /// Nothing was left of the budget.
+    case noBudget
+    /// The policy has not learned enough yet.
+    case learning
+    /// There was no pause: accesses went on until ``PrefetchPrediction/patience`` ran out, or a moment was noticed only with the user's
+    /// next access, when it was too late to fetch.
+    case neverIdle
+    /// No object that can be fetched was likely enough.
+    case nothingLikely
 }

@@ -72,17 +72,24 @@ public struct PrefetchOutlook {
     /// Objects that were prefetched for the user, are in the cache and have not been requested since. There are at
     /// most ``UnusedPrefetches/maxPerRequest``, and only if an object of the last request's size would not find room.
     public var unused: [UInt32]
-    /// Returns whether an object is in the cache or in flight.
+    /// Returns whether an object is not to be proposed: it is in the cache, in flight, or cannot be fetched now.
     public var holds: (UInt32) -> Bool
+    /// Returns whether an object is in the cache or in flight. In a replay, where all objects can be fetched, it is the same as
+    /// ``holds``.
+    public var isResident: (UInt32) -> Bool
 
     /// Creates an outlook.
+    ///
+    /// - Parameter isResident: by default the same as `holds`.
     public init(
-        limit: Int, room: Int, capacity: Int = .max, unused: [UInt32] = [], holds: @escaping (UInt32) -> Bool
+        limit: Int, room: Int, capacity: Int = .max, unused: [UInt32] = [], isResident: ((UInt32) -> Bool)? = nil,
+        holds: @escaping (UInt32) -> Bool
     ) {
         self.limit = limit
         self.room = room
         self.capacity = capacity
         self.unused = unused
         self.holds = holds
+        self.isResident = isResident ?? holds
     }
 }

@@ -57,6 +57,12 @@ public protocol PrefetchPolicy: AnyObject {
     ///   - outlook: ``PrefetchOutlook/limit`` is what the visit has left; ``PrefetchOutlook/unused`` is empty.
     func plan(at moment: PlanningMoment, outlook: PrefetchOutlook, into plan: inout PrefetchPlan)
 
+    /// Whether the policy has learned enough to propose objects after an access. True by default.
+    var isReady: Bool { get }
+
+    /// Whether the policy has learned enough to propose objects at a moment between requests. True by default.
+    var isReadyBetweenRequests: Bool { get }
+
     /// The calibration of the policy's probabilities. Empty by default, for a policy that states none.
     var calibration: [CalibrationBin] { get }
 
@@ -74,6 +80,8 @@ extension PrefetchPolicy {
     public func dropped(_ object: UInt32) {}
     public var plansBetweenRequests: Bool { false }
     public func plan(at moment: PlanningMoment, outlook: PrefetchOutlook, into plan: inout PrefetchPlan) {}
+    public var isReady: Bool { true }
+    public var isReadyBetweenRequests: Bool { true }
     public var calibration: [CalibrationBin] { [] }
     public var metrics: [PolicyMetric] { [] }
 }

@@ -10,6 +10,18 @@ public protocol CacheClock: Sendable {
     ///
     /// - Throws: `CancellationError` if the task is cancelled before.
     func sleep(microseconds: Int64) async throws
+    /// Returns when the wall time has reached a time in microseconds since 1970; at once if it is past. By default it sleeps for the span
+    /// from ``now`` to that time.
+    ///
+    /// - Throws: `CancellationError` if the task is cancelled before.
+    func sleep(until time: Int64) async throws
+}
+
+extension CacheClock {
+    public func sleep(until time: Int64) async throws {
+        let (span, isTooLong) = time.subtractingReportingOverflow(now)
+        if isTooLong || span > 0 { try await sleep(microseconds: isTooLong ? .max : span) }
+    }
 }
 
 extension Duration {

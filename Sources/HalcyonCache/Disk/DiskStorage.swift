@@ -193,6 +193,21 @@ public final class DiskStorage<Value: DataTransformable & Sendable>: Sendable {
         files.reconsider(key, forcedExtension: forcedExtension, isLikely: isLikely)
     }
 
+    /// Sets the keys whose files are evicted next when room is needed, in this order. They replace those of the last call.
+    func evictNext(_ keys: [String], forcedExtension: String? = nil) {
+        files.evictNext(keys, forcedExtension: forcedExtension)
+    }
+
+    /// The number of files like the present ones for which there is room without an eviction; `nil` without a limit or a file to
+    /// compare with. Does not wait for the first listing.
+    package var roomInFiles: Int? {
+        files.state.withLock { state in
+            let (limits, used, count) = (state.entries.limits, state.entries.used, state.entries.count)
+            guard limits.cost < .max, count > 0 else { return nil }
+            return max(min((limits.cost - used) / max(used / count, 1), limits.count - count), 0)
+        }
+    }
+
     // MARK: - What is held
 
     /// The total size of all files on the disk in bytes (blocks × 512); 0 if the folder was deleted. Waits for the

@@ -265,6 +265,13 @@ package final class FileStore: Sendable {
         state.withLock { $0.entries.reconsider(name, isLikely: isLikely, at: now) }
     }
 
+    /// Sets the keys whose files are evicted next when room is needed, in this order. They replace those of the last call.
+    func evictNext(_ keys: [String], forcedExtension: String?) {
+        let naming = state.withLock { $0.config.naming }
+        let names = keys.map { naming.name(of: $0, forcedExtension: forcedExtension) }
+        state.withLock { $0.entries.evictNext(names) }
+    }
+
     /// Removes the bytes of a key.
     func remove(forKey key: String, forcedExtension: String?) {
         let name = state.withLock { $0.config.naming }.name(of: key, forcedExtension: forcedExtension)

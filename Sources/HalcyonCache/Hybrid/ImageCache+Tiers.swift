@@ -187,6 +187,16 @@ extension ImageCache {
         }
     }
 
+    /// Sets the computed keys whose values each tier evicts next when it needs room, in this order, before its policy is asked. They
+    /// replace those of the last call. O(keys).
+    package func evictNext(_ computed: [String], forcedExtension: String? = nil) {
+        memoryStorage.evictNext(computed)
+        onDisk(.settle) { storage in
+            storage.evictNext(computed, forcedExtension: forcedExtension)
+        } done: { _ in
+        }
+    }
+
     func record(_ computed: String, cost: Int, _ options: CacheOptions, _ outcome: RecordedAccess.Outcome) {
         record(computed, cost: cost, options.context.categories, options.context.user, outcome)
     }

@@ -233,6 +233,9 @@ public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendabl
         core.change { state, now in state.entries.reconsider(key, isLikely: isLikely, at: now) }
     }
 
+    /// Sets the keys whose values are evicted next when room is needed, in this order. They replace those of the last call.
+    func evictNext(_ keys: [String]) { core.change { state, _ in state.entries.evictNext(keys) } }
+
     // MARK: - What is held
 
     /// The total size of all values, including expired values that were not removed yet.

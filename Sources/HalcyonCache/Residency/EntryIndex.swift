@@ -75,6 +75,8 @@ struct EntryIndex: ~Copyable {
     private(set) var removed: [RemovedEntry] = []
     /// The number of requests: hits and stores.
     var requests = 0
+    /// The keys of the entries that are evicted before the policies are asked, the last first; see ``evictNext(_:)``.
+    private var nextVictims: [String] = []
     /// The last user, cached to avoid a look-up.
     private var lastUser: (name: String, number: UInt32)?
 
@@ -147,6 +149,7 @@ struct EntryIndex: ~Copyable {
         // prefetched already.
         if wasResident { access.isPrefetch = false }
         let cache = partitions[target].cache
+        if !wasResident, !nextVictims.isEmpty { evictNamed(for: access, in: target) }
         if makeRoom(for: access, in: target) {
             _ = cache.store(access, deadline: given ?? expiration.deadline(from: time), victims: &victims)
         }
@@ -174,6 +177,32 @@ struct EntryIndex: ~Copyable {
         guard let entry = resident(key) else { return }
         let access = access(entry, at: time, cost: cost(of: entry), set: notes[entry].set)
         cache(of: entry).reconsider(access, isLikely: isLikely)
+    }
+
+    /// Sets the entries that are evicted next when a new entry needs room, in this order, before the policies are asked. They replace
+    /// those of the last call. Keys that are not resident by then are skipped, as are entries that the rules protect from the new
+    /// entry.
+    mutating func evictNext(_ keys: [String]) { nextVictims = keys.reversed() }
+
+    /// Evicts the entries that were named, until an object finds room or none of them is left.
+    private mutating func evictNamed(for access: Access, in target: Int) {
+        let own = partitions[target]
+        let capacity = own.capacity(of: limits.cost)
+        guard access.size <= capacity else { return }
+        while !nextVictims.isEmpty {
+            let isOwnFull =
+                own.cache.used > capacity - access.size || own.cache.count >= own.countLimit(of: limits.count)
+            guard isOwnFull || used > limits.cost - access.size || count >= limits.count else { return }
+            guard let entry = resident(nextVictims.removeLast()), entry != access.entry else { continue }
+            let number = notes[entry].partition
+            if number == target || !isOwnFull && mayGive(number, to: target) { remove(entry, reason: .evicted) }
+        }
+    }
+
+    /// Returns whether a partition may lose an entry for one of another partition.
+    private func mayGive(_ number: Int, to target: Int) -> Bool {
+        let rule = partitions[number].rule
+        return !rule.isProtected && rule.priority <= partitions[target].rule.priority
     }
 
     /// Removes a resident entry.
@@ -317,9 +346,7 @@ struct EntryIndex: ~Copyable {
             let fits = used - max(cost, 0) + access.size <= limits.cost && count - max(number, 0) < limits.count
             if fits { return true }
             let candidate = partitionsInEvictionOrder().first {
-                let part = partitions[$0]
-                let mayGive = $0 == target || (!part.rule.isProtected && part.rule.priority <= own.rule.priority)
-                return mayGive && part.cache.count > 0
+                ($0 == target || mayGive($0, to: target)) && partitions[$0].cache.count > 0
             }
             guard let candidate else { return false }
             let cache = partitions[candidate].cache

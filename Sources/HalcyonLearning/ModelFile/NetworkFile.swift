@@ -1,7 +1,7 @@
 /// The common part of the files of a model and of a planner: the arrays of a ``Perceptron``, the format and the producer.
 extension SafeTensors {
     /// The activation of the hidden units.
-    private static let activation = "leaky_relu(0.1)"
+    package static let activation = "leaky_relu(0.1)"
 
     /// Creates a file with the arrays `hidden.weight` (inputs × hidden units), `output.weight` (hidden units) and `output.bias` (1).
     ///
@@ -37,8 +37,10 @@ extension SafeTensors {
         ),
     ]
 
-    /// Returns the metadata if the file has this format, a known version and a known activation.
-    package func texts(format: String, versions known: ClosedRange<Int>) throws(ModelFileError) -> ModelTexts {
+    /// Returns the metadata if the file has this format, a known version and this activation.
+    package func texts(
+        format: String, versions known: ClosedRange<Int>, activation expected: String = activation
+    ) throws(ModelFileError) -> ModelTexts {
         let texts = ModelTexts(metadata)
         guard metadata["format"] == format else {
             if let found = Self.options.first(where: { $0.format == metadata["format"] }) {
@@ -54,10 +56,10 @@ extension SafeTensors {
             throw ModelFileError(reason: .older(version: version, oldest: known.lowerBound))
         }
         let activation = try texts.text("activation")
-        guard activation == Self.activation else {
+        guard activation == expected else {
             throw ModelFileError(
                 reason: .inconsistent(
-                    "The activation is '\(activation.prefix(40))', and only \(Self.activation) is supported"))
+                    "The activation is '\(activation.prefix(40))', and only \(expected) is supported"))
         }
         return texts
     }

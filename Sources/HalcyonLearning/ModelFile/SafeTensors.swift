@@ -25,7 +25,7 @@ package struct SafeTensors: Equatable {
     package var tensors: [String: Tensor]
     package var metadata: [String: String]
 
-    init(tensors: [String: Tensor], metadata: [String: String]) {
+    package init(tensors: [String: Tensor], metadata: [String: String]) {
         self.tensors = tensors
         self.metadata = metadata
     }

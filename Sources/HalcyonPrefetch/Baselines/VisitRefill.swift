@@ -124,7 +124,7 @@ public final class VisitRefill: PrefetchPolicy {
         defer { environment.leave() }
         var least: (rank: Float, object: UInt32)?
         var first: (place: Int, object: UInt32)?
-        for item in users[slot].items where outlook.holds(item.object) {
+        for item in users[slot].items where outlook.isResident(item.object) {
             if item.visit == users[slot].visit {
                 if item.place < first?.place ?? .max { first = (item.place, item.object) }
             } else if first == nil {
@@ -142,7 +142,7 @@ public final class VisitRefill: PrefetchPolicy {
         guard slot < users.count else { return }
         let environment = FloatEnvironment.enter()
         defer { environment.leave() }
-        users[slot].items.removeAll { $0.count.value == 0 && !outlook.holds($0.object) }
+        users[slot].items.removeAll { $0.count.value == 0 && !outlook.isResident($0.object) }
         let ranked = users[slot].items.map { (rank: rank($0, at: moment.time), object: $0.object) }
         var candidates = ranked.filter { $0.rank > Self.threshold && !outlook.holds($0.object) }
         let own = Set(ranked.lazy.map(\.object))
@@ -156,7 +156,7 @@ public final class VisitRefill: PrefetchPolicy {
             return false
         }
         candidates.sort { ($1.rank, $0.object) < ($0.rank, $1.object) }
-        var residents = ranked.filter { outlook.holds($0.object) }
+        var residents = ranked.filter { outlook.isResident($0.object) }
         residents.sort { ($0.rank, $0.object) < ($1.rank, $1.object) }
         var (room, place) = (outlook.room, 0)
         for candidate in candidates.prefix(outlook.limit) {

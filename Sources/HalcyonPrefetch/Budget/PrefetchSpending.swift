@@ -23,6 +23,8 @@ public struct PrefetchSpending: Sendable, Equatable {
         var sum = Sum()
         var requests = 0
         var lastRequest = Int64.min
+        /// The last moment; `Int64.min` for none.
+        var lastMoment = Int64.min
         var number = 0
     }
 
@@ -75,8 +77,22 @@ public struct PrefetchSpending: Sendable, Equatable {
     /// - Parameter time: the wall time in microseconds.
     public mutating func begin(momentAt time: Int64, of user: UInt32) {
         take(visitOf: user)
+        visit.lastMoment = max(visit.lastMoment, time)
         isBetweenRequests = true
         advance(to: time)
+    }
+
+    /// Returns the last request and the last moment of a user's visit; `nil` for a user without a visit. The moment is `Int64.min` if
+    /// there was none.
+    package func visit(of user: UInt32) -> (lastRequest: Int64, lastMoment: Int64)? {
+        guard let visit = user == self.user ? visit : visits[user], visit.requests > 0 else { return nil }
+        return (visit.lastRequest, visit.lastMoment)
+    }
+
+    /// Forgets the visit of a user. Its next request begins another.
+    package mutating func forget(visitOf user: UInt32) {
+        visits[user] = nil
+        if user == self.user { visit = Visit(number: visit.number + 1) }
     }
 
     private mutating func take(visitOf next: UInt32) {
@@ -188,13 +204,27 @@ public struct PrefetchSpending: Sendable, Equatable {
         total.add(0, more)
     }
 
-    /// The sums of the current minute, the current day and the total, to be stored and passed to ``resume(_:at:)``.
+    /// The sums of the latest visits, the current minute, the current day and the total, to be stored and passed to
+    /// ``resume(_:at:)``. A visit is identified by the time of its last request and not by its user. O(visits).
     public var account: PrefetchAccount {
-        PrefetchAccount(minute: minute, minuteNumber: minuteNumber, day: day, dayNumber: dayNumber, total: total)
+        let known = visits.filter { $0.key != user }.map(\.value) + [visit]
+        let latest = known.filter { $0.requests > 0 }.sorted {
+            ($1.lastRequest, $1.number, $1.requests) < ($0.lastRequest, $0.number, $0.requests)
+        }
+        return PrefetchAccount(
+            minute: minute, minuteNumber: minuteNumber, day: day, dayNumber: dayNumber, total: total,
+            visits: latest.prefix(PrefetchAccount.maxVisits).map {
+                PrefetchAccount.Visit(
+                    sum: $0.sum, requests: $0.requests, lastRequest: $0.lastRequest,
+                    lastMoment: $0.lastMoment == .min ? nil : $0.lastMoment)
+            })
     }
 
     /// Restores sums that were stored before. If the clock was set back since, the stored minute and day become the
     /// current ones. An account with impossible sums is ignored.
+    ///
+    /// A stored visit continues as the visit, begun before this call, whose last request is the nearest within the idle time. Begin the
+    /// requests of the latest accesses before. O(visits²).
     ///
     /// - Parameter time: the wall time in microseconds.
     public mutating func resume(_ account: PrefetchAccount, at time: Int64) {
@@ -202,6 +232,26 @@ public struct PrefetchSpending: Sendable, Equatable {
         (minute, day, total) = (account.minute, account.day, account.total)
         minuteNumber = min(account.minuteNumber, Self.floor(time, 60_000_000))
         dayNumber = min(account.dayNumber, Self.floor(time, 86_400_000_000))
+        if visit.requests > 0 { visits[user] = visit }
+        var open = visits
+        for kept in account.visits ?? [] {
+            let last = min(kept.lastRequest, time)
+            guard
+                let (user, begun) = open.min(by: {
+                    (Self.distance($0.value.lastRequest, last), $0.key)
+                        < (Self.distance($1.value.lastRequest, last), $1.key)
+                }), Self.distance(begun.lastRequest, last) < UInt64(max(idleTime, 1))
+            else { continue }
+            open[user] = nil
+            visits[user] = Visit(
+                sum: kept.sum, requests: max(kept.requests, begun.requests), lastRequest: max(last, begun.lastRequest),
+                lastMoment: min(kept.lastMoment ?? .min, time), number: begun.number)
+        }
+        if let resumed = visits[user] { visit = resumed }
+    }
+
+    private static func distance(_ one: Int64, _ other: Int64) -> UInt64 {
+        one < other ? UInt64(bitPattern: other &- one) : UInt64(bitPattern: one &- other)
     }
 
     private static func floor(_ time: Int64, _ length: Int64) -> Int64 {
@@ -254,10 +304,27 @@ public struct PrefetchAccount: Codable, Sendable, Equatable {
     let day: PrefetchSpending.Sum
     let dayNumber: Int64
     let total: PrefetchSpending.Sum
+    /// The latest visits, the last first; `nil` in an account of an earlier release.
+    var visits: [Visit]?
+
+    /// The maximum number of stored visits.
+    static let maxVisits = 64
+
+    /// The requests of a visit and what it spent.
+    struct Visit: Codable, Sendable, Equatable {
+        let sum: PrefetchSpending.Sum
+        let requests: Int
+        let lastRequest: Int64
+        /// The last planning moment; `nil` for none.
+        let lastMoment: Int64?
+    }
 
     /// Whether every sum is possible and can be added to.
     var isSound: Bool {
         let range = 0...(1 << 53)
-        return [minute, day, total].allSatisfy { range.contains($0.objects) && range.contains($0.bytes) }
+        let visits = visits ?? []
+        return ([minute, day, total] + visits.map(\.sum)).allSatisfy {
+            range.contains($0.objects) && range.contains($0.bytes)
+        } && visits.count <= Self.maxVisits && visits.allSatisfy { range.contains($0.requests) }
     }
 }

@@ -107,6 +107,8 @@ public final class PrefetchPlanner: PrefetchPolicy {
         state.pointee.plan(after: access, outlook: outlook, into: &plan)
     }
 
+    public var isReady: Bool { state.pointee.trainer.isReady }
+
     public var calibration: [CalibrationBin] { state.pointee.trainer.calibration.bins }
 
     public var metadataBytes: Int { state.pointee.byteCount }

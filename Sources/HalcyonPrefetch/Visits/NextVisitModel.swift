@@ -24,7 +24,7 @@ struct NextVisitModel {
     private var linearSquares = [Float](repeating: 1, count: inputs)
     private var belowSquares = [Units](repeating: .one, count: inputs)
     private var aboveSquares = Units.one
-    private var examples = 0
+    private(set) var examples = 0
 
     init(seed: UInt64) {
         var generator = SplitMix64(seed: seed)
@@ -34,6 +34,33 @@ struct NextVisitModel {
             for input in 0..<Self.inputs { below[input][unit] = weight() }
         }
         for unit in 0..<Self.hidden { above[unit] = weight() }
+    }
+
+    /// The weights in one list: of the linear part, of each input for each unit, and of the units. O(count).
+    var weights: [Float] { Self.list(linear, below, above) }
+    /// The sum of the squared gradients of each weight, in the order of ``weights``. O(count).
+    var squares: [Float] { Self.list(linearSquares, belowSquares, aboveSquares) }
+    /// The number of weights.
+    static let weightCount = inputs * (1 + hidden) + hidden
+
+    /// Replaces what was learned by lists of ``weightCount`` numbers in the order of ``weights``.
+    mutating func adopt(weights: [Float], squares: [Float], examples: Int) {
+        for input in 0..<Self.inputs {
+            (linear[input], linearSquares[input]) = (weights[input], squares[input])
+            for unit in 0..<Self.hidden {
+                let place = Self.inputs + input * Self.hidden + unit
+                (below[input][unit], belowSquares[input][unit]) = (weights[place], squares[place])
+            }
+        }
+        for unit in 0..<Self.hidden {
+            let place = Self.inputs * (1 + Self.hidden) + unit
+            (above[unit], aboveSquares[unit]) = (weights[place], squares[place])
+        }
+        self.examples = examples
+    }
+
+    private static func list(_ linear: [Float], _ below: [Units], _ above: Units) -> [Float] {
+        linear + below.flatMap { units in (0..<hidden).map { units[$0] } } + (0..<hidden).map { above[$0] }
     }
 
     /// Whether enough examples were learned for predictions to be used.

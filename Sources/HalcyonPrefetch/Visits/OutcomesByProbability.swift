@@ -4,7 +4,7 @@
 /// counts as if ``trust`` more outcomes had been as predicted. So a bin of high probability needs many outcomes that contradict it.
 /// All operations are O(1) or O(bins).
 struct OutcomesByProbability {
-    private static let bins = 32
+    static let bins = 32
     private static let memory: Float = 0.99995
     private static let trust: Float = 20
     /// The middle of a bin by its lowest probability: the fourth root of 2.
@@ -14,6 +14,16 @@ struct OutcomesByProbability {
     private var requested = [Float](repeating: 0, count: bins)
     /// The weight of the next outcome; it grows in place of all others shrinking.
     private var weight: Float = 1
+
+    /// The outcomes of all bins, and then those that were requests.
+    var list: [Float] {
+        get { (counts + requested).map { $0 / weight } }
+        set {
+            counts = Array(newValue[..<Self.bins])
+            requested = Array(newValue[Self.bins...])
+            weight = 1
+        }
+    }
 
     /// Records the outcome of a prediction.
     mutating func note(_ probability: Float, isRequested: Bool) {

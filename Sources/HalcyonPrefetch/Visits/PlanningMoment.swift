@@ -4,6 +4,9 @@ import HalcyonSupport
 ///
 /// What is fetched at a moment has until the user's next request to arrive. A moment comes without knowledge of what follows it: the
 /// end of a visit is noticed when the idle time is over, whether or not the user ever returns.
+///
+/// A replay has the moments of ``VisitTimers``. A live cache has all. A short pause within a visit is no moment: the plan after its last
+/// request, ``PrefetchPolicy/plan(after:outlook:into:)``, is for it.
 public struct PlanningMoment: Sendable, Equatable {
     /// The occasion of a moment.
     public enum Occasion: String, Sendable, Codable, CaseIterable {
@@ -11,6 +14,10 @@ public struct PlanningMoment: Sendable, Equatable {
         case visitEnd
         /// A day began at midnight UTC, and the user requested nothing during the idle time before.
         case dayStart
+        /// The app entered the background. The user's visit may go on.
+        case background
+        /// A condition ended that had held fetches back, such as a metered network or a low battery. The user's visit may go on.
+        case connected
     }
 
     /// The occasion.

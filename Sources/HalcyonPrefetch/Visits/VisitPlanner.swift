@@ -34,32 +34,42 @@ public final class VisitPlanner: PrefetchPolicy {
     private let context: PrefetchContext
     private let price: Float
     /// Plans for the rest of a visit.
-    private let withinVisits: PrefetchPlanner
+    let withinVisits: PrefetchPlanner
     private var users: [VisitUser] = []
     private var history = VisitHistory()
-    private var model: NextVisitModel
-    private var outcomes = OutcomesByProbability()
-    private var repeats = RepeatsInVisit()
-    private var rest = RestOfVisit()
+    var model: NextVisitModel
+    var outcomes = OutcomesByProbability()
+    var repeats = RepeatsInVisit()
+    var rest = RestOfVisit()
     /// Whether this policy names better victims than the eviction policy during a visit.
-    private var duringVisits = Contest(isOpenAtFirst: false)
+    var duringVisits = Contest(isOpenAtFirst: false)
     /// Whether what it fetches between visits is requested more often than what leaves for it.
-    private var betweenVisits = Contest(isOpenAtFirst: true)
+    var betweenVisits = Contest(isOpenAtFirst: true)
     private var generator: SplitMix64
     private var popular: [UInt32] = []
     private var isPopular: Set<UInt32> = []
     private var inputs = [Float](repeating: 0, count: NextVisitModel.inputs)
 
     /// Creates a policy that has learned nothing.
-    public init(_ parameters: VisitPlannerParameters = VisitPlannerParameters(), context: PrefetchContext) {
+    ///
+    /// - Parameter withinVisits: the planner for the rest of a visit, created with the same context, such as one that continues with a
+    ///   trained network; by default one that has learned nothing.
+    public init(
+        _ parameters: VisitPlannerParameters = VisitPlannerParameters(), context: PrefetchContext,
+        withinVisits: PrefetchPlanner? = nil
+    ) {
         self.context = context
         price = Float(parameters.price)
-        withinVisits = PrefetchPlanner(context: context)
+        self.withinVisits = withinVisits ?? PrefetchPlanner(context: context)
         generator = SplitMix64(seed: context.seed)
         model = NextVisitModel(seed: context.seed &+ 1)
     }
 
     public var plansBetweenRequests: Bool { context.cachesPerUser }
+
+    public var isReady: Bool { withinVisits.isReady }
+
+    public var isReadyBetweenRequests: Bool { model.isReady }
 
     // MARK: - Requests
 
@@ -227,10 +237,10 @@ public final class VisitPlanner: PrefetchPolicy {
                 item.lastVisit == visit && item.visits > 0
                 ? repeats.probability(since: Int(requests - item.lastPlace))
                 : max(item.probability, 0) * share
-            if value < least?.value ?? .infinity, outlook.holds(item.object) { least = (value, item.object) }
+            if value < least?.value ?? .infinity, outlook.isResident(item.object) { least = (value, item.object) }
         }
         // The eviction policy would rather not hold what was requested than let anything go.
-        if let ours = users[slot].wouldRelease, !outlook.holds(access.object) {
+        if let ours = users[slot].wouldRelease, !outlook.isResident(access.object) {
             addRivals(ours: ours, theirs: access.object, slot)
         }
         users[slot].wouldRelease = nil
@@ -248,8 +258,10 @@ public final class VisitPlanner: PrefetchPolicy {
         guard slot < users.count, users[slot].visit > 0 else { return }
         let environment = FloatEnvironment.enter()
         defer { environment.leave() }
-        end(slot)
-        users[slot].items.removeAll { $0.visits == 0 && !outlook.holds($0.object) }
+        // Before its end, a visit has no outcome to learn from yet, and the examples of the last plan are still to be learned.
+        let isOver = context.endsVisit(users[slot].lastRequest, at: moment.time)
+        if isOver { end(slot) }
+        users[slot].items.removeAll { $0.visits == 0 && !outlook.isResident($0.object) }
         let user = users[slot]
         var items = user.items
         let own = Set(items.lazy.map(\.object))
@@ -259,9 +271,11 @@ public final class VisitPlanner: PrefetchPolicy {
         }
         // The examples are a sample of what is scored, the same size for all.
         let wanted = Float(Self.examplesPerPlan) / Float(max(items.count, 1))
-        users[slot].examples.removeAll(keepingCapacity: true)
-        users[slot].exampleObjects.removeAll(keepingCapacity: true)
-        users[slot].exampleVisit = user.visit
+        if isOver {
+            users[slot].examples.removeAll(keepingCapacity: true)
+            users[slot].exampleObjects.removeAll(keepingCapacity: true)
+            users[slot].exampleVisit = user.visit
+        }
         let scene = history.moment(of: user, at: moment.time)
         let threshold = outcomes.threshold(forShare: price)
         var candidates: [(probability: Float, item: VisitItem)] = []
@@ -273,14 +287,14 @@ public final class VisitPlanner: PrefetchPolicy {
                 return model.probability(first)
             }
             items[place].probability = probability
-            if place < user.items.count { users[slot].items[place].probability = probability }
-            if Float(generator.next() >> 40) * 0x1p-24 < wanted {
+            if isOver, place < user.items.count { users[slot].items[place].probability = probability }
+            if isOver, Float(generator.next() >> 40) * 0x1p-24 < wanted {
                 users[slot].examples.append(contentsOf: inputs)
                 users[slot].exampleObjects.append(items[place].object)
             }
-            if outlook.holds(items[place].object) {
+            if outlook.isResident(items[place].object) {
                 residents.append((probability, items[place].object, history.objects[Int(items[place].object)].size))
-            } else if probability >= threshold {
+            } else if probability >= threshold, !outlook.holds(items[place].object) {
                 candidates.append((probability, items[place]))
             }
         }
@@ -342,12 +356,12 @@ public final class VisitPlanner: PrefetchPolicy {
 }
 
 /// Pairs of objects of which one leaves and one stays: it is won if those that stay are requested more often.
-private struct Contest {
+struct Contest {
     private static let memory: Float = 0.9995
     private static let enough: Float = 100
 
-    private(set) var gains: Float = 0
-    private(set) var losses: Float = 0
+    var gains: Float = 0
+    var losses: Float = 0
     private let isOpenAtFirst: Bool
 
     init(isOpenAtFirst: Bool) { self.isOpenAtFirst = isOpenAtFirst }

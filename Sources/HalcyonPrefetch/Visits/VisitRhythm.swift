@@ -14,8 +14,8 @@ private enum VisitLength {
 ///
 /// Learned over all users from visits that have ended. All operations are O(1).
 struct RepeatsInVisit {
-    private var reached = [Float](repeating: 10, count: VisitLength.steps)
-    private var repeated = [Float](repeating: 1, count: VisitLength.steps)
+    var reached = [Float](repeating: 10, count: VisitLength.steps)
+    var repeated = [Float](repeating: 1, count: VisitLength.steps)
 
     /// Returns the probability that an object is requested again in a visit that goes on, so many requests since its last.
     @inline(__always)
@@ -35,8 +35,8 @@ struct RepeatsInVisit {
 
 /// The share of a visit's hits that is still to come after so many requests of a visit, over all users.
 struct RestOfVisit {
-    private var hits = [Float](repeating: 2, count: VisitLength.steps)
-    private var later = [Float](repeating: 1, count: VisitLength.steps)
+    var hits = [Float](repeating: 2, count: VisitLength.steps)
+    var later = [Float](repeating: 1, count: VisitLength.steps)
 
     /// Returns the share.
     @inline(__always)

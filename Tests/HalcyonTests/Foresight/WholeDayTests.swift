@@ -91,7 +91,9 @@ struct WholeDayTests {
         inMemory.cacheMemoryOnly = true
         let manager = HalcyonManager(
             cache: cache, downloader: .test(clock: clock), defaultOptions: inMemory)
+        // One cache for all users, and fetches that take no time, as in the replay.
         var prediction = PrefetchPrediction()
+        (prediction.servesOneUser, prediction.fetchLatency) = (false, .zero)
         prediction.planner = options.planner
         if predictor.name == "markov" { prediction.policy = PrefetchCatalogue.entry(named: predictor.name)?.make }
         (prediction.budget, prediction.maxConcurrent) = (budget, 1)

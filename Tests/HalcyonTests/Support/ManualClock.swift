@@ -23,20 +23,26 @@ final class ManualClock: CacheClock {
 
     var now: Int64 { state.withLock { $0.now } }
 
-    func sleep(microseconds: Int64) async throws {
+    func sleep(microseconds: Int64) async throws { try await sleep { $0 + microseconds } }
+
+    func sleep(until time: Int64) async throws { try await sleep(skipsPast: true) { _ in time } }
+
+    /// Sleeps until a time that is computed from the present, with no advance between the two.
+    private func sleep(skipsPast: Bool = false, until wakes: @Sendable (_ now: Int64) -> Int64) async throws {
         let id = state.withLock { state in
             state.sleeps += 1
             return state.sleeps
         }
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                let refused = state.withLock { state in
-                    if Task.isCancelled { return true }
-                    state.sleepers.append(
-                        Sleeper(id: id, wakes: state.now + microseconds, continuation: continuation))
-                    return false
+                let outcome: Result<Void, any Error>? = state.withLock { state in
+                    if Task.isCancelled { return .failure(CancellationError()) }
+                    let time = wakes(state.now)
+                    if skipsPast, time <= state.now { return .success(()) }
+                    state.sleepers.append(Sleeper(id: id, wakes: time, continuation: continuation))
+                    return nil
                 }
-                if refused { continuation.resume(throwing: CancellationError()) }
+                if let outcome { continuation.resume(with: outcome) }
             }
         } onCancel: {
             let sleeper = state.withLock { state in

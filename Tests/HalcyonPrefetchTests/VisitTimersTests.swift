@@ -1,10 +1,9 @@
-import HalcyonPrefetch
 import HalcyonSupport
 import Testing
 
-@testable import HalcyonSimulation
+@testable import HalcyonPrefetch
 
-@Suite("Timers between the requests of a replay", .timeLimit(.minutes(20)))
+@Suite("Timers between requests", .timeLimit(.minutes(20)))
 struct VisitTimersTests {
     private let minute: Int64 = 60_000_000
     private let day: Int64 = 86_400_000_000
