@@ -36,11 +36,11 @@ struct WholeVisitsTests {
 
     @Test("Hits, prefetches and what leaves for them are those of the replayed log, those between visits included")
     func visits() async throws {
-        let requests = requests(visits: SoakLength.isLong ? 600 : 110)
+        let requests = requests(visits: SoakLength.isLong ? 1_000 : 220)
         let folder = try TemporaryFolder()
         let sample = try Sample()
         let capacity = sample.picture.cacheCost * 17 / 2
-        let budget = try PrefetchBudget(parsing: "2/request,12/visit")
+        let budget = try PrefetchBudget(parsing: "4/request,40/visit")
         let options = try PrefetchOptions(policy: "visit-planner", budget: budget, latency: .ideal)
 
         var logging = AccessLog.Configuration()
