@@ -153,8 +153,8 @@ let package = Package(
         .target(
             name: "HalcyonPrediction",
             dependencies: [
-                "HalcyonPipeline", "HalcyonCache", "HalcyonEviction", "HalcyonLearning", "HalcyonPrefetch",
-                "HalcyonSupport", .product(name: "Crypto", package: "swift-crypto"),
+                "HalcyonPipeline", "HalcyonAccessLog", "HalcyonCache", "HalcyonEviction", "HalcyonLearning",
+                "HalcyonPrefetch", "HalcyonSupport", .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),
         .target(

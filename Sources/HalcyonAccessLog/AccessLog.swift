@@ -49,12 +49,22 @@ public final class AccessLog: Sendable {
     ///   - outcome: where it was served from.
     ///   - user: the user or profile; `nil` or empty where unknown.
     ///   - time: microseconds since 1970; `nil` is now.
+    ///   - duration: how long the fetch took, in microseconds, for the outcome `network`; `nil` where unknown.
     public func record(
         _ key: String, cost: Int, categories: [String] = [], outcome: RecordedAccess.Outcome, user: String? = nil,
-        at time: Int64? = nil
+        at time: Int64? = nil, duration: Int64? = nil
     ) {
-        let signal = buffer.add(
-            time: time, cost: cost, key: key, categories: categories, user: user, outcome: outcome)
+        act(
+            on: buffer.add(
+                time: time, cost: cost, key: key, categories: categories, user: user, outcome: outcome,
+                duration: duration))
+    }
+
+    /// Records an event, such as the start of a prefetch, after the accesses so far. O(1), with no input or output; any thread may call
+    /// it. A log with events replays with the prefetches and delays that were recorded.
+    public func record(event: RecordedEvent) { act(on: buffer.add(event)) }
+
+    private func act(on signal: AccessBuffer.Signal) {
         switch signal {
         case .nothing: break
         case .timer:

@@ -20,6 +20,9 @@ public final class AccessLogReader {
     private var laterCosts: [Int64: Int]?
     private var last = Int64.min
     private var toGive: Int
+    private let limit: Int
+    /// Whether the log is of a version with events.
+    private let hasEvents: Bool
 
     /// Opens the log at `path`.
     ///
@@ -28,16 +31,18 @@ public final class AccessLogReader {
     ///   damaged.
     public init(path: String, limit: Int? = nil) throws(AccessLogError) {
         self.path = path
-        toGive = max(limit ?? .max, 0)
+        self.limit = max(limit ?? .max, 0)
+        toGive = self.limit
         let header = try LogHeader(path: path)
         do {
             let queue = try AccessLogReader.open(path, header)
-            (count, users, sets) = try queue.inDatabase { db in
+            (hasEvents, count, users, sets) = try queue.inDatabase { db in
                 // A transaction that stays open until the reader is gone: all batches show the same state.
                 try db.beginTransaction(.deferred)
-                if try LogSchema.current.version(of: db, path: path) == 0 { throw AccessLogError.empty(path) }
+                let version = try LogSchema.current.version(of: db, path: path)
+                if version == 0 { throw AccessLogError.empty(path) }
                 let count = try Int.fetchOne(db, sql: "SELECT count(*) FROM access") ?? 0
-                return (count, try AccessLogReader.users(db), try AccessLogReader.categorySets(db))
+                return (version >= 3, count, try AccessLogReader.users(db), try AccessLogReader.categorySets(db))
             }
             self.queue = queue
         } catch {
@@ -53,6 +58,53 @@ public final class AccessLogReader {
     public func next() throws(AccessLogError) -> [RecordedAccess] {
         do {
             return try queue.inDatabase { try batch($0, costs: [:]) }
+        } catch {
+            throw AccessLogError(reading: path, error)
+        }
+    }
+
+    /// All events among the accesses that this reader reads, in the order in which they were recorded. O(rows of the log).
+    ///
+    /// A log of schema version 1 or 2 has none.
+    ///
+    /// - Throws: ``AccessLogError`` if the file is damaged.
+    public func events() throws(AccessLogError) -> [RecordedEvent] {
+        guard hasEvents else { return [] }
+        do {
+            return try queue.inDatabase { db in
+                let accesses = try Int64.fetchCursor(
+                    db, sql: "SELECT id FROM access ORDER BY id LIMIT ?", arguments: [limit])
+                let rows = try Row.fetchCursor(
+                    db,
+                    sql: """
+                        SELECT event.id, time, kind, access,
+                               CASE WHEN event.key IS NOT NULL THEN coalesce(key.name, lower(hex(key.hash))) END,
+                               user, duration, cost, conditions
+                        FROM event LEFT JOIN key ON key.id = event.key ORDER BY event.id
+                        """)
+                var (position, next) = (0, try accesses.next())
+                var events: [RecordedEvent] = []
+                while let row = try rows.next() {
+                    guard let kind = RecordedEvent.Kind(rawValue: row[2]) else {
+                        throw AccessLogError(
+                            path, .damaged,
+                            "is damaged (event \(row[0] as Int64) is of kind \(row[2] as Int64), which there is none of)"
+                        )
+                    }
+                    let access: Int64 = row[3]
+                    while let id = next, id <= access {
+                        position += 1
+                        next = try accesses.next()
+                    }
+                    if position == limit, position < count { break }
+                    var event = RecordedEvent(
+                        time: row[1], kind: kind, key: row[4], user: (row[5] as Int64?).flatMap { users[$0] },
+                        duration: row[6], cost: row[7], conditions: row[8])
+                    event.position = position
+                    events.append(event)
+                }
+                return events
+            }
         } catch {
             throw AccessLogError(reading: path, error)
         }
@@ -78,7 +130,7 @@ public final class AccessLogReader {
             db.cachedStatement(
                 sql: """
                     SELECT access.id, time, coalesce(key.name, lower(hex(key.hash))), cost, category_set, user,
-                           session, outcome, access.key
+                           session, outcome, access.key, \(hasEvents ? "access.duration" : "NULL")
                     FROM access CROSS JOIN key ON key.id = access.key
                     WHERE access.id > ? ORDER BY access.id LIMIT ?
                     """), arguments: [last, min(AccessLogReader.batch, toGive)])
@@ -95,7 +147,8 @@ public final class AccessLogReader {
                 RecordedAccess(
                     time: row[1], key: row[2], cost: cost > 0 ? cost : costs[row[8]] ?? cost,
                     categories: (row[4] as Int64?).flatMap { sets[$0] } ?? [],
-                    user: (row[5] as Int64?).flatMap { users[$0] }, outcome: outcome, session: row[6]))
+                    user: (row[5] as Int64?).flatMap { users[$0] }, outcome: outcome, session: row[6],
+                    duration: hasEvents ? row[9] : nil))
         }
         toGive -= accesses.count
         return accesses

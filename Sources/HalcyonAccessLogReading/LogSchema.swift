@@ -15,7 +15,7 @@ package struct LogSchema: Sendable {
     package init(migrations: [@Sendable (Database) throws -> Void]) { self.migrations = migrations }
 
     /// The versions that this release knows.
-    package static let current = LogSchema(migrations: [version1, version2])
+    package static let current = LogSchema(migrations: [version1, version2, version3])
 
     /// The latest version.
     package var latest: Int { migrations.count }

@@ -29,11 +29,14 @@ public struct RecordedAccess: Sendable, Equatable {
     /// The number of the session in a log: one from each opening of the log to its closing, or to
     /// `AccessLog.beginSession()`. 0 for an access that is in no log.
     public var session: Int64
+    /// How long the fetch of an access with the outcome ``Outcome/network`` took, in microseconds: from its start to the image. `nil`
+    /// where that is not known.
+    public var duration: Int64?
 
     /// An access.
     public init(
         time: Int64, key: String, cost: Int, categories: [String] = [], user: String? = nil, outcome: Outcome,
-        session: Int64 = 0
+        session: Int64 = 0, duration: Int64? = nil
     ) {
         self.time = time
         self.key = key
@@ -42,5 +45,6 @@ public struct RecordedAccess: Sendable, Equatable {
         self.outcome = outcome
         self.user = user
         self.session = session
+        self.duration = duration
     }
 }

@@ -1,3 +1,4 @@
+import HalcyonAccessLog
 import Dispatch
 import HalcyonCache
 import HalcyonEviction
@@ -309,6 +310,7 @@ actor Forecaster {
         case .removed(let type, let removal): left(type, removal)
         case .conditions(let new): set(new)
         case .background:
+            record(.background, for: user)
             guard policy.plansBetweenRequests, !isStopped else { break }
             planAfterAccess()
             plan(at: .background, for: user)
@@ -318,6 +320,8 @@ actor Forecaster {
     private func set(_ new: PrefetchConditions) {
         let old = conditions
         conditions = new
+        environment.record(
+            RecordedEvent(time: environment.now(), kind: .conditions, conditions: Int(new.rawValue)))
         spending.budget =
             conditions.contains(.meteredNetwork)
             ? prediction.budget.limited(by: prediction.meteredBudget) : prediction.budget
@@ -439,6 +443,7 @@ actor Forecaster {
         for verdict in plan.reconsiderations where verdict.object < catalogue.count {
             guard let key = heldKey(verdict.object, user.name) else { continue }
             environment.reconsider(key, verdict.isLikely)
+            record(verdict.isLikely ? .likely : .unlikely, key: key, for: user)
         }
         carryOut(plan, limit: outlook.limit, for: user)
         count(plan, limit: outlook.limit, isIdle: isIdle, isReady: policy.isReady)
@@ -458,6 +463,7 @@ actor Forecaster {
     private func plan(at moment: PlanningMoment, for user: ForesightUser, isOvertaken: Bool = false) {
         spending.begin(momentAt: moment.time, of: user.number)
         counts.plansByOccasion[moment.occasion, default: 0] += 1
+        if let kind = moment.occasion.recordedKind { record(kind, for: user) }
         // Nothing can be fetched for a user of an earlier start whose name is not known yet.
         guard !isOvertaken, user.isNamed else {
             learn(at: moment.time, moment.occasion, for: user)
@@ -487,10 +493,19 @@ actor Forecaster {
             holds: { self.isOutOfQuestion($0, user.name) })
     }
 
+    private func record(_ kind: RecordedEvent.Kind, key: String? = nil, for user: ForesightUser) {
+        guard user.isNamed else { return }
+        environment.record(RecordedEvent(time: environment.now(), kind: kind, key: key, user: user.name))
+    }
+
     /// Passes on which entries the cache evicts next, and sets what is fetched next.
     private func carryOut(_ plan: PrefetchPlan, limit: Int, for user: ForesightUser) {
         let victims = plan.releases.compactMap { $0 < catalogue.count ? heldKey($0, user.name) : nil }
-        if hasNamedVictims || !victims.isEmpty { environment.evictNext(victims) }
+        if hasNamedVictims || !victims.isEmpty {
+            environment.evictNext(victims)
+            record(.plan, for: user)
+            for victim in victims { record(.victim, key: victim, for: user) }
+        }
         hasNamedVictims = !victims.isEmpty
         let proposed = plan.proposals.prefix(limit).map(\.object)
         if !proposed.isEmpty { wanted = (proposed[...], user) }
@@ -628,6 +643,18 @@ actor Forecaster {
     private func breakOff() {
         wanted.objects = []
         for one in running.values { one.task.cancel() }
+    }
+}
+
+extension PlanningMoment.Occasion {
+    /// The event of a plan at such a moment; `nil` for the background, which is an event of the app, whether or not there is a plan.
+    fileprivate var recordedKind: RecordedEvent.Kind? {
+        switch self {
+        case .visitEnd: .visitEnd
+        case .dayStart: .dayStart
+        case .connected: .connected
+        case .background: nil
+        }
     }
 }
 

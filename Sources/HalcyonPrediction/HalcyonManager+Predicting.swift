@@ -1,3 +1,4 @@
+import HalcyonAccessLog
 import Dispatch
 import Foundation
 import HalcyonCache
@@ -35,6 +36,7 @@ extension HalcyonManager {
             fileName: { [weak cache] in cache?.hash(forKey: $0, forcedExtension: forcedExtension) },
             folder: { [weak cache] in cache?.diskStorage?.files.folder.hidden },
             now: { [clock = cache.clock] in clock.now },
+            record: { [weak cache] in cache?.recorded($0) },
             fetch: { [weak self] resource, options in
                 guard let self else { return .noManager }
                 do {
@@ -105,6 +107,8 @@ struct ForesightEnvironment: Sendable {
     var folder: @Sendable () -> URL?
     /// The wall time in microseconds.
     var now: @Sendable () -> Int64
+    /// Records an event in the cache's recorder, if it has one.
+    var record: @Sendable (RecordedEvent) -> Void = { _ in }
     /// Prefetches an image; returns once it is in all its tiers.
     var fetch: @Sendable (Resource, ImageOptions) async -> Fetched
 }

@@ -64,7 +64,7 @@ struct SchemaTests {
             }
         }
         #expect(counts == [2, 2, 1, 1, 3, 3])
-        #expect(try fixture.sql { try Int.fetchOne($0, sql: "PRAGMA user_version") } == 2)
+        #expect(try fixture.sql { try Int.fetchOne($0, sql: "PRAGMA user_version") } == 3)
         #expect(try fixture.faults() == [])
     }
 
@@ -78,7 +78,10 @@ struct SchemaTests {
         }
         func tables(_ fixture: LogFixture) throws -> [String] {
             try fixture.sql { db in
-                try ["access", "accesses", "category", "category_set", "category_set_member", "key", "user"].flatMap {
+                try [
+                    "access", "accesses", "event", "events", "event_kind", "category", "category_set",
+                    "category_set_member", "key", "user",
+                ].flatMap {
                     try Row.fetchAll(db, sql: "PRAGMA table_info(\($0))").map { "\($0)" }
                 }
             }
@@ -119,11 +122,12 @@ struct SchemaTests {
             rows.first == [
                 "id": 10, "time": 1.0, "key": "00112233445566778899aabbccddeeff", "size": 500,
                 "category": "dogs|cats", "user": "ada", "outcome": "network", "session": 1,
+                "duration": nil,
             ])
         #expect(
             rows.last == [
                 "id": 11, "time": 2.5, "key": "abc", "size": 60, "category": nil, "user": nil, "outcome": "memory",
-                "session": 1,
+                "session": 1, "duration": nil,
             ])
         try await log.close()
     }
@@ -137,6 +141,10 @@ struct SchemaTests {
                 outcome: RecordedAccess.Outcome.allCases[number % 5], user: "u\(number % 2)",
                 at: 1_700_000_000_000_000 + Int64(number) * 3_600_000_000)
         }
+        log.record(event: RecordedEvent(time: 0, kind: .prefetchStart, key: "k1", user: "u1"))
+        log.record(event: RecordedEvent(time: 0, kind: .prefetchArrival, key: "k1", user: "u1", duration: 9, cost: 11))
+        log.record("k1", cost: 11, outcome: .prefetched, user: "u1", at: 1_700_300_000_000_000)
+        log.record("k2", cost: 12, outcome: .network, at: 1_700_300_000_000_000, duration: 250_000)
         try await log.flush()
         let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()

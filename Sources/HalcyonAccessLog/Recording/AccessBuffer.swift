@@ -3,7 +3,7 @@ import Synchronization
 
 /// What waits to be written: filled by any thread, emptied by the writer.
 ///
-/// Accesses lie in batches of fixed size, so that adding one never moves those before it. Emptied batches are used again.
+/// Accesses and events lie in batches of fixed size, so that adding one never moves those before it. Emptied batches are used again.
 final class AccessBuffer: Sendable {
     /// What the recording thread has to start.
     enum Signal {
@@ -15,9 +15,9 @@ final class AccessBuffer: Sendable {
     }
 
     private struct State {
-        var current: [RecordedAccess] = []
-        var full: [[RecordedAccess]] = []
-        var spares: [[RecordedAccess]] = []
+        var current: [LogEntry] = []
+        var full: [[LogEntry]] = []
+        var spares: [[LogEntry]] = []
         var isRecording: Bool
         /// Counted from 0 since the log was made; the writer gives it a number in the file.
         var session: Int64 = 0
@@ -42,8 +42,22 @@ final class AccessBuffer: Sendable {
     ///
     /// Without a time it is stamped under the lock, so that order and time agree.
     func add(
-        time: Int64?, cost: Int, key: String, categories: [String], user: String?, outcome: RecordedAccess.Outcome
+        time: Int64?, cost: Int, key: String, categories: [String], user: String?, outcome: RecordedAccess.Outcome,
+        duration: Int64?
     ) -> Signal {
+        add { session in
+            .access(
+                RecordedAccess(
+                    time: time ?? now(), key: key, cost: cost, categories: categories, user: user, outcome: outcome,
+                    session: session, duration: duration))
+        }
+    }
+
+    /// Adds an event. O(1), as for an access.
+    func add(_ event: RecordedEvent) -> Signal { add { _ in .event(event) } }
+
+    /// Adds what a closure makes under the lock.
+    private func add(_ entry: (_ session: Int64) -> LogEntry) -> Signal {
         state.withLock { state in
             guard state.isRecording else { return .nothing }
             guard state.statistics.waiting < limit else {
@@ -52,10 +66,7 @@ final class AccessBuffer: Sendable {
                 return .nothing
             }
             if state.current.capacity == 0 { state.current.reserveCapacity(batch) }
-            state.current.append(
-                RecordedAccess(
-                    time: time ?? now(), key: key, cost: cost, categories: categories, user: user, outcome: outcome,
-                    session: state.session))
+            state.current.append(entry(state.session))
             state.statistics.waiting += 1
             state.statistics.recorded += 1
             if state.current.count == batch {
@@ -84,7 +95,7 @@ final class AccessBuffer: Sendable {
     var statistics: AccessLogStatistics { state.withLock { $0.statistics } }
 
     /// Takes everything that waits, in the order of recording.
-    func take() -> [[RecordedAccess]] {
+    func take() -> [[LogEntry]] {
         state.withLock { state in
             var batches = state.full
             state.full = []
@@ -109,7 +120,7 @@ final class AccessBuffer: Sendable {
     }
 
     /// Counts a batch as written and takes its storage back.
-    func wrote(_ batch: consuming [RecordedAccess]) {
+    func wrote(_ batch: consuming [LogEntry]) {
         let count = batch.count
         batch.removeAll(keepingCapacity: true)
         let spare = batch

@@ -13,7 +13,8 @@ struct AccessInsertion {
         self.db = db
         statement = try db.cachedStatement(
             sql: """
-                INSERT INTO access (time, key, cost, category_set, user, session, outcome) VALUES (?, ?, ?, ?, ?, ?, ?)
+                INSERT INTO access (time, key, cost, category_set, user, session, outcome, duration)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?)
                 """)
     }
 
@@ -21,7 +22,8 @@ struct AccessInsertion {
     ///
     /// - Throws: `DatabaseError` if SQLite does.
     func run(
-        _ time: Int64, _ key: Int64, _ cost: Int, _ set: Int64?, _ user: Int64?, _ session: Int64, _ outcome: UInt8
+        _ time: Int64, _ key: Int64, _ cost: Int, _ set: Int64?, _ user: Int64?, _ session: Int64, _ outcome: UInt8,
+        _ duration: Int64?
     ) throws {
         let row = statement.sqliteStatement
         sqlite3_bind_int64(row, 1, time)
@@ -31,6 +33,7 @@ struct AccessInsertion {
         AccessInsertion.bind(row, 5, user)
         sqlite3_bind_int64(row, 6, session)
         sqlite3_bind_int64(row, 7, Int64(outcome))
+        AccessInsertion.bind(row, 8, duration)
         let code = sqlite3_step(row)
         let message = code == SQLITE_DONE ? nil : db.lastErrorMessage
         // Also after a failure, so that the statement can be used again.

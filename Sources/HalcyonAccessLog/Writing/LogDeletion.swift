@@ -8,16 +8,36 @@ enum LogDeletion {
     case category(String)
     case everything
 
-    /// Whether an access that is not yet written is meant.
-    func includes(_ access: RecordedAccess) -> Bool {
+    /// Returns the keys of a category's accesses that are not yet written: the events of these keys go, too. Empty for other deletions.
+    func keys(of batches: [[LogEntry]]) -> Set<ByteName> {
+        guard case .category = self else { return [] }
+        var keys: Set<ByteName> = []
+        for entry in batches.joined() {
+            if let access = entry.access, includes(entry, keys: []) { keys.insert(ByteName(access.key)) }
+        }
+        return keys
+    }
+
+    /// Returns what stays of a batch that is not yet written, and how many accesses go.
+    func kept(of batch: [LogEntry], keys: Set<ByteName>) -> (kept: [LogEntry], accesses: Int) {
+        var (kept, accesses) = ([LogEntry](), 0)
+        for entry in batch {
+            if !includes(entry, keys: keys) { kept.append(entry) } else if entry.access != nil { accesses += 1 }
+        }
+        return (kept, accesses)
+    }
+
+    private func includes(_ entry: LogEntry, keys: Set<ByteName>) -> Bool {
         switch self {
-        case .user(let name): access.user.map { ByteName.kept($0) == ByteName.kept(name) } ?? false
-        case .category(let name): access.categories.contains { ByteName.kept($0) == ByteName.kept(name) }
+        case .user(let name): entry.user.map { ByteName.kept($0) == ByteName.kept(name) } ?? false
+        case .category(let name):
+            entry.access.map { $0.categories.contains { ByteName.kept($0) == ByteName.kept(name) } }
+                ?? entry.key.map { keys.contains(ByteName($0)) } ?? false
         case .everything: true
         }
     }
 
-    /// Removes the accesses, and every name that nothing refers to afterwards, in one transaction. O(rows).
+    /// Removes the accesses and their events, and every name that nothing refers to afterwards, in one transaction. O(rows).
     ///
     /// - Returns: the number of accesses.
     func perform(on file: inout LogFile) throws -> Int {
@@ -38,27 +58,35 @@ enum LogDeletion {
         switch self {
         case .user(let name):
             guard let user = try NameTables.find(name, table: "user", db) else { return 0 }
+            try db.execute(sql: "DELETE FROM event WHERE user = ?", arguments: [user])
             try db.execute(sql: "DELETE FROM access WHERE user = ?", arguments: [user])
         case .category(let name):
             guard let category = try NameTables.find(name, table: "category", db) else { return 0 }
+            try db.execute(
+                sql: """
+                    DELETE FROM event WHERE key IN
+                        (SELECT key FROM access WHERE category_set IN
+                            (SELECT category_set FROM category_set_member WHERE category = ?))
+                    """, arguments: [category])
             try db.execute(
                 sql: """
                     DELETE FROM access WHERE category_set IN
                         (SELECT category_set FROM category_set_member WHERE category = ?)
                     """, arguments: [category])
         case .everything:
+            try db.execute(sql: "DELETE FROM event WHERE true")
             try db.execute(sql: "DELETE FROM access WHERE true")
         }
         return db.changesCount
     }
 
     private static func deleteUnusedNames(_ db: Database) throws {
-        for (table, column) in [("key", "key"), ("session", "session")] {
-            try db.execute(sql: "DELETE FROM \(table) WHERE id NOT IN (SELECT \(column) FROM access)")
-        }
-        for (table, column) in [("user", "user"), ("category_set", "category_set")] {
-            try db.execute(
-                sql: "DELETE FROM \(table) WHERE id NOT IN (SELECT \(column) FROM access WHERE \(column) IS NOT NULL)")
+        for (name, uses) in [
+            ("session", ["access"]), ("category_set", ["access"]), ("key", ["access", "event"]),
+            ("user", ["access", "event"]),
+        ] {
+            let used = uses.map { "SELECT \(name) FROM \($0) WHERE \(name) IS NOT NULL" }
+            try db.execute(sql: "DELETE FROM \(name) WHERE id NOT IN (\(used.joined(separator: " UNION ALL ")))")
         }
         try NameSweep.removeCategoriesOfNoSet(db)
     }

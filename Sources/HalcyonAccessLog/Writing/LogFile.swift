@@ -138,19 +138,46 @@ struct LogFile {
     }
 
     /// Adds accesses in one transaction.
-    mutating func append(_ batch: [RecordedAccess]) throws {
+    mutating func append(_ batch: [LogEntry]) throws {
         try write { names, db in
             let insert = try AccessInsertion(db)
-            for index in batch.indices {
-                let key = try names.key(batch[index].key, db)
-                let set = try names.categorySet(batch[index].categories, db)
-                let user = try names.user(batch[index].user, db)
-                let session = try names.session(batch[index].session, started: batch[index].time, db)
-                try insert.run(
-                    batch[index].time, key, batch[index].cost, set, user, session, batch[index].outcome.rawValue)
+            // The last access before an event.
+            var last: Int64?
+            for entry in batch {
+                switch entry {
+                case .access(let access):
+                    let key = try names.key(access.key, db)
+                    let set = try names.categorySet(access.categories, db)
+                    let user = try names.user(access.user, db)
+                    let session = try names.session(access.session, started: access.time, db)
+                    try insert.run(
+                        access.time, key, access.cost, set, user, session, access.outcome.rawValue, access.duration)
+                    last = db.lastInsertedRowID
+                case .event(let event):
+                    let before = try last ?? Int64.fetchOne(db, sql: "SELECT max(id) FROM access") ?? 0
+                    last = before
+                    try LogFile.insert(event, after: before, &names, db)
+                }
             }
         }
-        if let known = rows { rows = known + batch.count }
+        if let known = rows { rows = known + batch.count { $0.access != nil } }
+    }
+
+    private static func insert(
+        _ event: RecordedEvent, after access: Int64, _ names: inout NameTables, _ db: Database
+    ) throws {
+        let key = try event.key.map { try names.key($0, db) }
+        let user = try names.user(event.user, db)
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO event (time, kind, access, key, user, duration, cost, conditions)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+                """
+        ).execute(
+            arguments: [
+                event.time, Int64(event.kind.rawValue), access, key, user, event.duration, event.cost,
+                event.conditions,
+            ])
     }
 
     /// The number of rows, counted if it is not known. O(rows) then.

@@ -10,7 +10,7 @@ actor LogWriter {
     private var retention: Retention
     private var file: LogFile?
     /// Taken from the buffer, not yet written.
-    private var batches: [[RecordedAccess]] = []
+    private var batches: [[LogEntry]] = []
     private var lostBefore = 0
     private var isClosed = false
 
@@ -66,13 +66,14 @@ actor LogWriter {
         if isClosed { throw AccessLogError(path, .closed, "has been closed; open it again to delete from it") }
         batches += buffer.take()
         var count = 0
+        let keys = deletion.keys(of: batches)
         for index in batches.indices {
-            let kept = batches[index].filter { !deletion.includes($0) }
+            let (kept, accesses) = deletion.kept(of: batches[index], keys: keys)
             let removed = batches[index].count - kept.count
             if removed == 0 { continue }
             batches[index] = kept
             buffer.delete(removed)
-            count += removed
+            count += accesses
         }
         // A damaged file that was set aside holds accesses that nobody can pick out any more.
         removeSetAside()

@@ -1,6 +1,6 @@
 import GRDB
 
-/// Removes the names that no access refers to, step by step: first all rows are gone through and what they refer to is
+/// Removes the names that no access or event refers to, step by step: first all rows are gone through and what they refer to is
 /// marked, then names that are not marked go.
 ///
 /// An index from names to accesses would tell at once, and cost every access a write at a random place. Rows added in the
@@ -16,6 +16,7 @@ struct NameSweep {
     private var sets: Set<Int64> = []
     private var sessions: Set<Int64> = []
     private var markedThrough: Int64 = 0
+    private var eventsMarkedThrough: Int64 = 0
     private var sweptThrough: Int64 = 0
     private let generation: Int
 
@@ -54,7 +55,17 @@ struct NameSweep {
             sessions.insert(row[4])
             count += 1
         }
-        return count < NameSweep.stepRows
+        let events = try Row.fetchCursor(
+            db.cachedStatement(sql: "SELECT id, key, user FROM event WHERE id > ? ORDER BY id LIMIT ?"),
+            arguments: [eventsMarkedThrough, NameSweep.stepRows])
+        var eventCount = 0
+        while let row = try events.next() {
+            eventsMarkedThrough = row[0]
+            if let key = row[1] as Int64? { keys.insert(key) }
+            if let user = row[2] as Int64? { users.insert(user) }
+            eventCount += 1
+        }
+        return count < NameSweep.stepRows && eventCount < NameSweep.stepRows
     }
 
     /// Removes the next keys that are not marked; tells whether there may be more.

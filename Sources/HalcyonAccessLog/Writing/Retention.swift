@@ -1,7 +1,7 @@
 import GRDB
 
-/// Keeps a log within its bounds, in steps of a few milliseconds each: the oldest accesses go, then the names that no
-/// access refers to any more, then the empty pages.
+/// Keeps a log within its bounds, in steps of a few milliseconds each: the oldest accesses go with the events before the first that is
+/// left, then the names that nothing refers to any more, then the empty pages.
 struct Retention {
     /// The rows that a step deletes at most.
     static let stepRows = 4_096
@@ -16,6 +16,8 @@ struct Retention {
     /// The rows still to delete for the bound in bytes.
     private var rowsToFree = 0
     private var removedSinceSweep = 0
+    /// Whether events may be older than every access.
+    private var mayHaveOldEvents = true
     private var sweep: NameSweep?
 
     init(_ bounds: AccessLog.Bounds) {
@@ -28,6 +30,7 @@ struct Retention {
     /// - Parameter now: microseconds since 1970.
     mutating func step(_ file: inout LogFile, now: Int64) throws -> Bool {
         if try trim(&file, now: now) { return true }
+        if try trimEvents(&file) { return true }
         if try sweepNames(&file) { return true }
         return try fitBytes(&file)
     }
@@ -77,9 +80,27 @@ struct Retention {
             return false
         }
         file.removed(removed)
+        mayHaveOldEvents = true
         rowsToFree = max(0, rowsToFree - removed)
         removedSinceSweep += removed
         return true
+    }
+
+    /// Deletes some of the events that are older than every access.
+    private mutating func trimEvents(_ file: inout LogFile) throws -> Bool {
+        guard mayHaveOldEvents else { return false }
+        let removed = try file.write { _, db in
+            let first = try Int64.fetchOne(db, sql: "SELECT min(id) FROM access")
+            try db.cachedStatement(
+                sql: """
+                    DELETE FROM event WHERE id IN
+                        (SELECT id FROM (SELECT id, access FROM event ORDER BY id LIMIT ?) WHERE access < ?)
+                    """
+            ).execute(arguments: [Retention.stepRows, first ?? 0])
+            return db.changesCount
+        }
+        mayHaveOldEvents = removed > 0
+        return removed > 0
     }
 
     /// Removes names that nothing refers to, once a fourth as many rows have gone as there are.

@@ -25,6 +25,8 @@ public struct CacheOptions: Sendable {
     public var forcedExtension: String?
     /// Whether a store is a prefetch. A prefetch is not an access, and the access log marks the first hit on it.
     public var isPrefetch = false
+    /// How long the fetch of a stored value took, in microseconds; `nil` where unknown. The access log has it.
+    package var fetchDuration: Int64?
 
     /// Creates the default options.
     public init() {}

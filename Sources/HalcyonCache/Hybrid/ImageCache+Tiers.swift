@@ -1,3 +1,4 @@
+import HalcyonAccessLog
 import Foundation
 import Synchronization
 
@@ -44,6 +45,11 @@ extension ImageCache {
             prefetches.take(computed)
             record(computed, cost: value.cacheCost, options, .network)
         } else if toMemory || toDisk {
+            let context = options.context
+            hub.recorded(
+                RecordedEvent(
+                    time: clock.now, kind: .prefetchArrival, key: computed, user: context.user,
+                    duration: options.fetchDuration, cost: value.cacheCost))
             prefetches.mark(
                 computed, inMemory: toMemory,
                 fileName: toDisk ? fileName(computed, forcedExtension: options.forcedExtension) : nil)
@@ -197,18 +203,24 @@ extension ImageCache {
         }
     }
 
+    /// Passes an event to the cache's recorder, if it has one.
+    package func recorded(_ event: @autoclosure () -> RecordedEvent) { hub.recorded(event()) }
+
     func record(_ computed: String, cost: Int, _ options: CacheOptions, _ outcome: RecordedAccess.Outcome) {
-        record(computed, cost: cost, options.context.categories, options.context.user, outcome)
+        record(
+            computed, cost: cost, options.context.categories, options.context.user, outcome,
+            duration: options.fetchDuration)
     }
 
     func record(
         _ computed: String, cost: @autoclosure () -> Int, _ categories: [String], _ user: String?,
-        _ outcome: RecordedAccess.Outcome
+        _ outcome: RecordedAccess.Outcome, duration: Int64? = nil
     ) {
         guard hub.isRecorded else { return }
         hub.accessed(
             RecordedAccess(
-                time: clock.now, key: computed, cost: cost(), categories: categories, user: user, outcome: outcome))
+                time: clock.now, key: computed, cost: cost(), categories: categories, user: user, outcome: outcome,
+                duration: duration))
     }
 
     /// Runs an operation on the disk storage outside the caller's thread, in the order of the operations. It returns

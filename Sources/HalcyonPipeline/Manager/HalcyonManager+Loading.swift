@@ -1,3 +1,4 @@
+import HalcyonAccessLog
 import Foundation
 import HalcyonCache
 import HalcyonImages
@@ -14,6 +15,8 @@ package struct ImageLoad: Sendable {
     var owner: String?
     /// Whether it is a prefetch: no access, and not recorded in the log.
     package var isPrefetch = false
+    /// When its fetch began; `nil` before that.
+    var begun: Int64?
     /// Whether the image is kept in memory.
     package var keepsInMemory = true
 
@@ -22,6 +25,12 @@ package struct ImageLoad: Sendable {
         self.resource = resource
         self.options = options
         context = AccessContext(categories: resource.categories, user: resource.user)
+    }
+
+    /// Records an event of a prefetch.
+    func record(_ kind: RecordedEvent.Kind) {
+        options.cache.recorded(
+            RecordedEvent(time: options.cache.clock.now, kind: kind, key: computedKey, user: context.user))
     }
 
     /// The key of the original.
@@ -66,6 +75,7 @@ package struct ImageLoad: Sendable {
         cache.keepInBackground = options.keepInBackground
         cache.forcedExtension = options.forcedExtension
         cache.isPrefetch = isPrefetch
+        cache.fetchDuration = begun.map { max(options.cache.clock.now - $0, 0) }
         return cache
     }
 
@@ -281,6 +291,17 @@ extension HalcyonManager {
 
     /// Loads, processes and keeps.
     func loaded(_ load: ImageLoad, _ task: DownloadTask?) async throws -> ImageResult {
+        var load = load
+        load.begun = load.begun ?? load.options.cache.clock.now
+        guard load.isPrefetch else { return try await fetched(load, task) }
+        load.record(.prefetchStart)
+        do { return try await fetched(load, task) } catch {
+            load.record(.prefetchEnd)
+            throw error
+        }
+    }
+
+    private func fetched(_ load: ImageLoad, _ task: DownloadTask?) async throws -> ImageResult {
         let downloader = load.options.downloader
         switch load.source {
         case .provider(let provider):

@@ -28,6 +28,7 @@ extension HalcyonManager {
             if try await prefetchedStale(renewed) { return .renewed }
             if found == .disk, load.keepsInMemory {
                 await cache.promote(view.computedKey, serializer: view.serializer, options: view.cacheOptions)
+                view.record(.prefetchArrival)
             }
             return nil
         }

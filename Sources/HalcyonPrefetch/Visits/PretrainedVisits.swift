@@ -56,7 +56,8 @@ public struct PretrainedVisits: Sendable, Equatable {
         rest = try file.values("rest", shape: [2, RestOfVisit().hits.count])
         contests = try file.values("contests", shape: [2, 2])
         for (name, counts) in [
-            ("gradients", gradients), ("outcomes", outcomes), ("repeats", repeats), ("rest", rest), ("contests", contests),
+            ("gradients", gradients), ("outcomes", outcomes), ("repeats", repeats), ("rest", rest),
+            ("contests", contests),
         ] where counts.contains(where: { $0 < 0 || $0 == 0 && !["contests", "outcomes"].contains(name) }) {
             throw ModelFileError(reason: .inconsistent("The array '\(name)' has a number that is no count"))
         }

@@ -45,6 +45,8 @@ struct ShortStartsTests {
         let manager = HalcyonManager(cache: fixture.cache, downloader: fixture.downloader, defaultOptions: inMemory)
         var prediction = PrefetchPrediction()
         (prediction.keepsAccesses, prediction.keepsURLs) = (keepsAccesses, true)
+        // Twelve users share the cache.
+        (prediction.servesOneUser, prediction.budget) = (false, PrefetchBudget(perRequest: .init(objects: 2)))
         let predictive = manager.startPredicting(prediction)
         var hits = 0
         for request in requests {

@@ -1,0 +1,140 @@
+import Foundation
+import GRDB
+import Testing
+
+@testable import HalcyonAccessLog
+
+@Suite("Events: recorded among the accesses, read in their order, kept and deleted with them", .timeLimit(.minutes(20)))
+struct EventTests {
+    let fixture: LogFixture
+
+    init() throws { fixture = try LogFixture() }
+
+    private func events(limit: Int? = nil) throws -> [RecordedEvent] {
+        try AccessLogReader(path: fixture.path, limit: limit).events()
+    }
+
+    private func event(
+        _ kind: RecordedEvent.Kind, _ key: String? = nil, user: String? = nil, at time: Int64 = 5, position: Int
+    ) -> RecordedEvent {
+        var event = RecordedEvent(time: time, kind: kind, key: key, user: user)
+        event.position = position
+        return event
+    }
+
+    @Test("every kind is read as it was recorded, between the accesses between which it was", arguments: [1, 3, 1_024])
+    func order(batch: Int) async throws {
+        let log = fixture.log { $0.batch = batch }
+        var all: [RecordedEvent] = []
+        for (number, kind) in RecordedEvent.Kind.allCases.enumerated() {
+            var event = RecordedEvent(
+                time: Int64(number), kind: kind, key: number % 3 == 0 ? nil : "k\(number)",
+                user: number % 2 == 0 ? nil : "u\(number)", duration: number % 4 == 0 ? nil : Int64(number) * 7,
+                cost: number * 11, conditions: number % 8)
+            log.record(event: event)
+            event.position = number / 2
+            all.append(event)
+            if number % 2 == 1 { log.record("a\(number)", cost: 1, outcome: .network, at: 9, duration: Int64(number)) }
+        }
+        try await log.close()
+        #expect(try events() == all)
+        #expect(try fixture.accesses().map(\.duration) == [1, 3, 5, 7, 9, 11])
+        #expect(log.statistics.recorded == 18 && log.statistics.written == 18 && log.statistics.waiting == 0)
+        // The events before the accesses that are read.
+        #expect(try events(limit: 2) == all.filter { $0.position < 2 })
+        #expect(try events(limit: 99) == all)
+        let names = try fixture.sql { try String.fetchAll($0, sql: "SELECT kind FROM events ORDER BY id") }
+        #expect(names.prefix(2) == ["prefetch_start", "prefetch_arrival"] && names.last == "conditions")
+        #expect(try fixture.faults() == [])
+    }
+
+    @Test("positions count the accesses that are left, also where some in between were deleted")
+    func positions() async throws {
+        let log = fixture.log()
+        for number in 0..<6 {
+            log.record("a\(number)", cost: 1, outcome: .memory, user: number % 2 == 0 ? "ada" : "grace", at: 1)
+            log.record(event: RecordedEvent(time: 5, kind: .plan))
+        }
+        try await log.deleteAccesses(ofUser: "ada")
+        #expect(try events().map(\.position) == [0, 1, 1, 2, 2, 3])
+    }
+
+    @Test("a log of version 1 has no events, and gets them with the first writing")
+    func migration() async throws {
+        try fixture.sql { try $0.execute(sql: SchemaTests.version1) }
+        #expect(try events() == [])
+        let log = fixture.log()
+        log.record(event: RecordedEvent(time: 5, kind: .prefetchStart, key: "abc", user: "ada"))
+        try await log.close()
+        #expect(try events() == [event(.prefetchStart, "abc", user: "ada", position: 2)])
+        #expect(try fixture.accesses() == SchemaTests.ofVersion1)
+        #expect(try fixture.faults() == [])
+    }
+
+    @Test("deleted by user, by category and at all: written or waiting, with the names that only they used")
+    func deletion() async throws {
+        let log = fixture.log()
+        for round in 0..<2 {
+            for (key, user, category) in [("ada-key", "ada-l", "cats"), ("quasar-key", "grace-h", "quasars")] {
+                log.record(key, cost: 1, categories: [category], outcome: .memory, user: user, at: 1)
+                log.record(event: RecordedEvent(time: 5, kind: .prefetchStart, key: key, user: user))
+                log.record(event: RecordedEvent(time: 5, kind: .victim, key: "\(user)-only", user: user))
+            }
+            if round == 0 { try await log.flush() }
+        }
+        #expect(try await log.deleteAccesses(ofUser: "ada-l") == 2)
+        #expect(try events().map(\.user) == ["grace-h", "grace-h", "grace-h", "grace-h"])
+        for text in ["ada-l", "ada-key"] { #expect(try !fixture.contains(text)) }
+        #expect(try fixture.contains("grace-h-only"))
+        #expect(try await log.deleteAccesses(inCategory: "quasars") == 2)
+        #expect(try events().map(\.kind) == [.victim, .victim])
+        #expect(try !fixture.contains("quasar-key"))
+        #expect(try await log.deleteAll() == 0)
+        #expect(try events() == [])
+        #expect(try !fixture.contains("grace-h"))
+        #expect(try fixture.faults() == [])
+    }
+
+    @Test("waiting events of a category's objects go with it")
+    func waiting() async throws {
+        let log = fixture.log()
+        log.record("quasar-key", cost: 1, categories: ["quasars"], outcome: .memory, at: 1)
+        log.record(event: RecordedEvent(time: 5, kind: .prefetchStart, key: "quasar-key"))
+        log.record(event: RecordedEvent(time: 5, kind: .prefetchStart, key: "other"))
+        #expect(try await log.deleteAccesses(inCategory: "quasars") == 1)
+        #expect(try events().map(\.key) == ["other"])
+        #expect(log.statistics.deletedUnwritten == 2 && log.statistics.waiting == 0)
+    }
+
+    @Test("with the oldest accesses the events before the first that is left go; names that events use stay")
+    func bounds() async throws {
+        let log = fixture.log { $0.bounds = AccessLog.Bounds(rows: 100, bytes: nil, days: nil) }
+        for number in 0..<20_000 {
+            log.record("k\(number)", cost: 1, outcome: .memory, at: 1)
+            log.record(event: RecordedEvent(time: 5, kind: .victim, key: "v\(number)", user: "u\(number / 1_000)"))
+            if number % 5_000 == 4_999 { try await log.flush() }
+        }
+        try await log.flush()
+        #expect(try events().map(\.key) == (19_900..<20_000).map { "v\($0)" })
+        let (keys, users) = try fixture.sql { db in
+            (
+                try Set(String.fetchAll(db, sql: "SELECT name FROM key")),
+                try Set(String.fetchAll(db, sql: "SELECT name FROM user"))
+            )
+        }
+        #expect(keys.isSuperset(of: (19_900..<20_000).flatMap { ["k\($0)", "v\($0)"] }) && keys.count < 10_000)
+        #expect(users.contains("u19"))
+        #expect(try fixture.faults() == [])
+    }
+
+    @Test("a kind that there is none of is damage, in one sentence")
+    func damaged() async throws {
+        let log = fixture.log()
+        log.record("k", cost: 1, outcome: .memory, at: 1)
+        log.record(event: RecordedEvent(time: 5, kind: .plan))
+        try await log.close()
+        try fixture.sql { try $0.execute(sql: "UPDATE event SET kind = 77") }
+        let fault = "is damaged (event 1 is of kind 77, which there is none of)"
+        #expect(throws: AccessLogError(fixture.path, .damaged, fault)) { try events() }
+    }
+}
