@@ -41,15 +41,20 @@ extension ImageCache {
         kept: (@Sendable (Data) -> Void)? = nil, done: @escaping @Sendable (CacheStoreResult) -> Void
     ) {
         let computed = key.computedKey(with: options.processorIdentifier)
-        if !options.isPrefetch {
-            prefetches.take(computed)
-            record(computed, cost: value.cacheCost, options, .network)
-        } else if toMemory || toDisk {
+        var isJoined = false
+        if options.isPrefetch {
             let context = options.context
             hub.recorded(
                 RecordedEvent(
                     time: clock.now, kind: .prefetchArrival, key: computed, user: context.user,
                     duration: options.fetchDuration, cost: value.cacheCost))
+        }
+        if !options.isPrefetch {
+            prefetches.take(computed)
+            record(computed, cost: value.cacheCost, options, .network)
+            // Another load that shares the value has stored it.
+            isJoined = !toMemory && memoryStorage.joined(forKey: computed, context: options.context)
+        } else if toMemory || toDisk {
             prefetches.mark(
                 computed, inMemory: toMemory,
                 fileName: toDisk ? fileName(computed, forcedExtension: options.forcedExtension) : nil)
@@ -64,7 +69,8 @@ extension ImageCache {
         options.context.isPrefetch = options.isPrefetch
         options.context.origin = origin(of: key)
         // The memory storage counts the requests that it stores.
-        options.context.requestNumber = memoryStorage.nextRequest(counting: !toMemory && !options.isPrefetch)
+        options.context.requestNumber = memoryStorage.nextRequest(
+            counting: !toMemory && !isJoined && !options.isPrefetch)
         guard toDisk else {
             keepNew(value, computed, options)
             done(CacheStoreResult(memoryCacheResult: .success(()), diskCacheResult: .success(())))

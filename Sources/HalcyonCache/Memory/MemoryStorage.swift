@@ -117,6 +117,15 @@ public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendabl
         }
     }
 
+    /// Passes a request to the policy whose load has joined that of the key's value.
+    ///
+    /// - Returns: whether the policy received it: there is a value.
+    func joined(forKey key: String, context: AccessContext) -> Bool {
+        var isServed = false
+        core.change { state, now in isServed = state.entries.joined(key, context, at: now) }
+        return isServed
+    }
+
     /// The number of hits of an ``ImageCache``: in total, and by the categories that the cache named.
     var tierHits: (all: Int, byCategory: [String: Int]) {
         core.state.withLock { $0.entries.counters.tierHits($0.entries.categories) }

@@ -549,6 +549,19 @@ extension EntryIndex {
         return entry
     }
 
+    /// Passes a request to the policy whose load has joined that of an entry. Without it, a prefetched entry would stay unused for the
+    /// policy. It has no effect if the key is not resident.
+    ///
+    /// - Returns: whether the policy received it.
+    mutating func joined(_ key: String, _ context: AccessContext, at time: Int64) -> Bool {
+        guard let entry = resident(key) else { return false }
+        notes[entry].isPrefetched = false
+        let access = Access(
+            entry: entry, requestNumber: requests, time: time, size: 0, categories: notes[entry].set,
+            user: number(of: context.user))
+        return serve(access, notes[entry], deadline: nil)
+    }
+
     /// Counts a miss.
     mutating func miss(_ context: AccessContext) { miss(context.categories) }
 

@@ -13,8 +13,8 @@ struct PrefetchLane {
     private let options: PrefetchOptions
     private let unit: CacheUnit
     private let capacity: Int
-    /// The latency of a fetch by its size in ``unit``, in microseconds.
-    private let latency: @Sendable (Int) -> Int64
+    /// The latency of a fetch by its object and its size in ``unit``, in microseconds.
+    private let latency: @Sendable (UInt32, Int) -> Int64
     private let objects: ObjectInfo
     private var caches: [PrefetchingCache?] = []
     private var isKnownSet: [Bool] = []
@@ -24,6 +24,9 @@ struct PrefetchLane {
     private let cachesPerUser: Bool
     /// The timers of a policy that plans between requests.
     private let timers: VisitTimers
+    /// The recorded events that are repeated, and the number of those that were.
+    private let recorded: [TraceRecording.Event]
+    private var repeated = 0
 
     init(_ options: PrefetchOptions, resolved: ResolvedJob, facts: SourceFacts) {
         let job = resolved.job
@@ -43,7 +46,8 @@ struct PrefetchLane {
         capacity = facts.unit.capacity(resolved.capacity)
         objects = ObjectInfo(trace)
         let (latency, unit) = (options.latency, facts.sizeUnit == .bytes ? facts.unit.size : 0)
-        self.latency = { latency.latency(ofBytes: $0 &* unit) }
+        self.latency = { latency.latency(ofObject: $0, bytes: $1 &* unit) }
+        recorded = options.isRecorded ? trace?.recording?.events ?? [] : []
     }
 
     /// Adds a cache.
@@ -67,6 +71,10 @@ struct PrefetchLane {
             while let moment = timers.next(by: request.time) { plan(at: moment, isCounted: isCounted) }
             timers.note(request.user, at: request.time)
         }
+        while repeated < recorded.count, recorded[repeated].position <= requests {
+            apply(recorded[repeated], isCounted: isCounted)
+            repeated += 1
+        }
         guard let cache = caches[number] else { return .miss }
         var access = request
         access.entry = .none
@@ -83,6 +91,12 @@ struct PrefetchLane {
             counts.planningNanoseconds += Int((clock.now - start).inSeconds * 1e9)
         }
         return outcome
+    }
+
+    private mutating func apply(_ event: TraceRecording.Event, isCounted: Bool) {
+        let number = cachesPerUser ? Int(event.user) : 0
+        guard number < caches.count, let cache = caches[number] else { return }
+        cache.apply(event, isCounted: isCounted, counts: &counts, policy: policy)
     }
 
     private mutating func plan(at moment: PlanningMoment, isCounted: Bool) {

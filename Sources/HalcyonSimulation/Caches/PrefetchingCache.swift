@@ -1,5 +1,6 @@
 import HalcyonEviction
 import HalcyonPrefetch
+import HalcyonTrace
 
 /// A cache with prefetching: its residents, transfers in flight, prefetched and not yet used objects, and its budget.
 final class PrefetchingCache {
@@ -21,8 +22,8 @@ final class PrefetchingCache {
     /// The capacity in ``unit``, as are the sizes of all accesses; the budget is in the unit of the trace.
     private let capacity: Int
     private let unit: CacheUnit
-    /// The latency of a fetch by its size, in microseconds.
-    private let latency: @Sendable (Int) -> Int64
+    /// The latency of a fetch by its object and its size, in microseconds.
+    private let latency: @Sendable (UInt32, Int) -> Int64
     private let objects: ObjectInfo
     /// The state, behind a pointer to avoid exclusivity checks.
     private let contents: UnsafeMutablePointer<Contents>
@@ -35,7 +36,7 @@ final class PrefetchingCache {
     init(
         _ cache: TieredCache, capacity: Int, unit: CacheUnit, budget: PrefetchBudget,
         idleTime: Int64 = PlanningMoment.idleTime,
-        latency: @escaping @Sendable (Int) -> Int64, objects: ObjectInfo
+        latency: @escaping @Sendable (UInt32, Int) -> Int64, objects: ObjectInfo
     ) {
         self.objects = objects
         self.cache = cache
@@ -75,13 +76,14 @@ final class PrefetchingCache {
         access.requestNumber = contents.pointee.requests
         contents.pointee.requests += 1
         let before = contents.pointee.residency[entry]
-        var wait = latency(access.size)
+        var wait = latency(access.object, access.size)
         if before == .inFlight,
             let joined = contents.pointee.transfers.cancel(entry)
         {
             // The request joins the transfer and waits for it.
             if joined.isCounted { counts.join(size: joined.access.size) }
-            wait = joined.time &- access.time
+            // A recorded transfer ends when its arrival was recorded.
+            if joined.time < .max { wait = joined.time &- access.time }
         }
         if before == .absent || before == .inFlight { makeRoom(for: access.size, &counts, policy, user: access.user) }
         let outcome = times?.access { cache.access(access) } ?? cache.access(access)
@@ -171,7 +173,7 @@ final class PrefetchingCache {
             // The entry expired before its first request.
             if contents.pointee.residency[fetch.entry] == .unused { counts.waste(size: size) }
             if isCounted { counts.fetch(size: size) }
-            let latency = latency(size)
+            let latency = latency(proposal.object, size)
             if latency == 0 {
                 place(fetch, isCounted: isCounted, &counts, policy)
             } else {
@@ -261,6 +263,48 @@ final class PrefetchingCache {
             contents.pointee.residency[victim] = .absent
         }
         contents.pointee.victims.removeAll(keepingCapacity: true)
+    }
+
+    /// Repeats what was recorded: prefetches begin, arrive and end as they did, and what a plan named leaves first. Other events are
+    /// skipped, because what was planned at them is recorded.
+    func apply(
+        _ event: TraceRecording.Event, isCounted: Bool, counts: inout PrefetchCounts, policy: any PrefetchPolicy
+    ) {
+        contents.pointee.residency.now = event.time
+        let request = Access(
+            entry: .none, requestNumber: contents.pointee.requests, time: event.time, size: 1, categories: 0,
+            user: event.user, object: UInt32.none)
+        switch event.kind {
+        case .prefetchStart:
+            guard !holds(event.object) else { return }
+            start(fetch(event.object, after: request), isCounted: isCounted, &counts)
+        case .prefetchArrival:
+            if event.size > 0 { objects.reveal(event.object, size: unit.usesUniformSizes ? 1 : event.size) }
+            var fetch = fetch(event.object, after: request)
+            // An image that was made of a cached original was fetched at once.
+            if !holds(event.object) { start(fetch, isCounted: isCounted, &counts) }
+            guard let transfer = contents.pointee.transfers.cancel(fetch.entry) else { return }
+            fetch.size = objects.size(of: event.object)
+            place(fetch, isCounted: transfer.isCounted, &counts, policy)
+        case .prefetchEnd:
+            let entry = contents.pointee.residency.assign(event.object)
+            guard let transfer = contents.pointee.transfers.cancel(entry) else { return }
+            contents.pointee.residency[entry] = .absent
+            if transfer.isCounted { counts.waste(size: transfer.access.size) }
+        case .plan: contents.pointee.releases.removeAll(keepingCapacity: true)
+        case .victim:
+            guard contents.pointee.residency.holds(event.object) else { return }
+            contents.pointee.releases.insert(contents.pointee.residency.assign(event.object), at: 0)
+        case .likely, .unlikely: cache.reconsider(fetch(event.object, after: request), isLikely: event.kind == .likely)
+        case .visitEnd, .dayStart, .background, .connected, .conditions: break
+        }
+    }
+
+    /// Starts a transfer that ends when its end was recorded.
+    private func start(_ fetch: Access, isCounted: Bool, _ counts: inout PrefetchCounts) {
+        if isCounted { counts.fetch(size: fetch.size) }
+        contents.pointee.transfers.start(TransferQueue.Transfer(access: fetch, time: .max, isCounted: isCounted))
+        contents.pointee.residency[fetch.entry] = .inFlight
     }
 
     /// Counts the unused prefetched objects at the end as waste, including those in flight.

@@ -169,6 +169,18 @@ final class ObjectInfo {
         usesUniformSizes || (Int(object) < isKnown.count && isKnown[Int(object)])
     }
 
+    /// Records the size of an object that a log states; in a trace of uniform sizes it has no effect.
+    func reveal(_ object: UInt32, size: Int) {
+        let place = Int(object)
+        while sizes.count <= place {
+            sizes.append(1)
+            sets.append(0)
+        }
+        guard !usesUniformSizes else { return }
+        sizes[place] = size
+        markKnown(place)
+    }
+
     /// Records a fetch of an object whose size was not known, after a request, and returns its size.
     func reveal(_ object: UInt32, after access: Access) -> Int {
         let place = Int(object)

@@ -1,3 +1,5 @@
+import HalcyonTrace
+
 /// How long a fetch takes in a replay with prefetching.
 ///
 /// A request while its object is in flight is a miss that joins the transfer. So requests of one user within the latency, and all to
@@ -9,6 +11,8 @@ public enum FetchLatency: Sendable, Equatable {
     /// ``LatencyModel/network``, and the size of the object over ``LatencyModel/bandwidth``. Where every object counts 1, only the
     /// former.
     case modelled(LatencyModel)
+    /// As long as the log's own fetches of the object took, in the median; an object without any takes the median of all.
+    case measured(MeasuredFetches)
 
     /// Fetches that take no time, which no network has: each is held before the next request, even of the same time.
     public static let ideal = FetchLatency.fixed(0)
@@ -18,11 +22,12 @@ public enum FetchLatency: Sendable, Equatable {
     /// Whether fetches take no time.
     public var isIdeal: Bool { self == .ideal }
 
-    /// The latency of a fetch of no bytes, in microseconds.
+    /// The latency of a fetch of no bytes, in microseconds; the median of measured fetches.
     public var shortest: Int64 {
         switch self {
         case .fixed(let latency): latency
         case .modelled(let model): Int64((model.network * 1_000).rounded())
+        case .measured(let fetches): fetches.median ?? 0
         }
     }
 
@@ -31,8 +36,9 @@ public enum FetchLatency: Sendable, Equatable {
         if case .modelled(let model) = self { model.bandwidth } else { nil }
     }
 
-    /// Returns the latency of a fetch of so many bytes, in microseconds. O(1).
-    func latency(ofBytes size: Int) -> Int64 {
+    /// Returns the latency of a fetch of an object of so many bytes, in microseconds. O(1).
+    func latency(ofObject object: UInt32, bytes size: Int) -> Int64 {
+        if case .measured(let fetches) = self { return fetches.duration(ofObject: object) }
         guard let bandwidth else { return shortest }
         let transfer = (Double(max(size, 0)) / bandwidth * 1e6).rounded()
         return shortest + Int64(min(transfer, 0x1p62))
@@ -40,9 +46,12 @@ public enum FetchLatency: Sendable, Equatable {
 }
 
 extension FetchLatency: CustomStringConvertible {
-    /// The latency for people: `500 ms`, `150 ms + size / (5.0 MB/s)`, or `ideal (zero latency)`.
+    /// The latency for people: `500 ms`, `150 ms + size / (5.0 MB/s)`, `as recorded (median of 93: 210 ms)`, or `ideal (zero latency)`.
     public var description: String {
         if isIdeal { return "ideal (zero latency)" }
+        if case .measured(let fetches) = self {
+            return "as recorded (median of \(fetches.count): \((Double(shortest) / 1_000).shortest) ms)"
+        }
         let milliseconds = Double(shortest) / 1_000
         let start =
             milliseconds < 1_000 ? "\(milliseconds.shortest) ms" : "\((milliseconds / 1_000).shortest) s"

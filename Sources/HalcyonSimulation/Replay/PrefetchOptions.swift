@@ -19,24 +19,29 @@ public struct PrefetchOptions: Sendable, Equatable {
         didSet { isLatencySet = true }
     }
     private var isLatencySet: Bool
+    /// Whether the durations that a log recorded are required, and not only used if there are some. False by default.
+    public var requiresMeasured = false
 
     /// The idle time after which a user's visit has ended, in microseconds. The default is 30 minutes.
     public var idleTime = PlanningMoment.idleTime
 
     package static let plannerName = "planner"
+    /// The name that repeats what a log recorded in place of a policy.
+    public static let recordedName = "recorded"
     private static let visitPlannerName = "visit-planner"
 
     /// Creates prefetching options for a policy as text.
     ///
     /// - Parameters:
-    ///   - policy: the name of a policy of `PrefetchCatalogue`. The planners accept parameters: `planner(price=0.05)`.
+    ///   - policy: the name of a policy of `PrefetchCatalogue`. The planners accept parameters: `planner(price=0.05)`. Or `recorded`,
+    ///     which repeats the prefetches of an access log.
     ///   - latency: the latency of a prefetch; by default that of the tiers, or ``FetchLatency/standard``.
     /// - Throws: ``ReplayError/usage(_:)`` for an unknown policy, `PolicyError` for an unknown
     ///   parameter.
     public init(policy text: String, budget: PrefetchBudget, latency: FetchLatency? = nil) throws {
         let spec = try PolicySpec(parsing: text)
-        guard PrefetchCatalogue.entry(named: spec.name) != nil else {
-            let names = PrefetchCatalogue.entries.map(\.name).joined(separator: ", ")
+        guard spec.name == Self.recordedName || PrefetchCatalogue.entry(named: spec.name) != nil else {
+            let names = (PrefetchCatalogue.entries.map(\.name) + [Self.recordedName]).joined(separator: ", ")
             throw ReplayError.usage("There is no prefetch policy '\(spec.name)': give one of \(names), or none.")
         }
         planner = PlannerParameters()
@@ -54,6 +59,27 @@ public struct PrefetchOptions: Sendable, Equatable {
     /// Uses the latencies of two tiers, unless a latency was set.
     package mutating func adopt(_ tiers: TierOptions?) {
         if let tiers, !isLatencySet { latency = .modelled(tiers.latency) }
+    }
+
+    /// Uses the durations that a log recorded, unless a latency was set or none was measured.
+    package mutating func adopt(_ recording: TraceRecording?) {
+        if let fetches = recording?.fetches, fetches.count > 0, !isLatencySet { latency = .measured(fetches) }
+    }
+
+    /// Whether the prefetches of the log are repeated.
+    public var isRecorded: Bool { policy.name == Self.recordedName }
+
+    /// Refuses to repeat what was not recorded.
+    package func verify(_ recording: TraceRecording?) throws(ReplayError) {
+        if requiresMeasured, recording?.fetches.count ?? 0 == 0 {
+            throw .usage(
+                "Measured latencies need an access log with durations of fetches that is read from its start in its own order."
+            )
+        }
+        if isRecorded, recording == nil {
+            throw .usage(
+                "The prefetch policy recorded needs an access log that is read from its start in its own order.")
+        }
     }
 
     /// Refuses a budget in bytes if objects are counted.
@@ -84,6 +110,7 @@ public struct PrefetchOptions: Sendable, Equatable {
 
     /// Creates an instance that has seen no request.
     func makePolicy(_ context: PrefetchContext) -> any PrefetchPolicy {
+        if isRecorded { return RecordedPrefetches() }
         if policy.name == Self.visitPlannerName { return VisitPlanner(visitPlanner, context: context) }
         if !isPlanner, let entry = PrefetchCatalogue.entry(named: policy.name) {
             return entry.make(context)
@@ -91,4 +118,11 @@ public struct PrefetchOptions: Sendable, Equatable {
         if let pretrained { return PrefetchPlanner(pretrained, parameters: planner, context: context) }
         return PrefetchPlanner(planner, context: context)
     }
+}
+
+/// The policy of a replay that repeats recorded prefetches: it proposes nothing of its own.
+private final class RecordedPrefetches: PrefetchPolicy {
+    var metadataBytes: Int { 0 }
+    func note(_ access: Access, isHit: Bool) {}
+    func plan(after access: Access, outlook: PrefetchOutlook, into plan: inout PrefetchPlan) {}
 }

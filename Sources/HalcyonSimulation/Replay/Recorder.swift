@@ -197,7 +197,9 @@ package struct Recorder {
             let size = block.sizes?[index] ?? unit.size
             totalWithout.count(outcomes[index], size: size)
             guard let fetchLatency else { continue }
-            waitsWithout.count(outcomes[index].isHit ? 0 : fetchLatency.latency(ofBytes: sizesAreBytes ? size : 0))
+            waitsWithout.count(
+                outcomes[index].isHit
+                    ? 0 : fetchLatency.latency(ofObject: block.objects[index], bytes: sizesAreBytes ? size : 0))
         }
     }
 

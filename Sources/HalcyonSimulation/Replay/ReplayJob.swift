@@ -118,7 +118,10 @@ public struct ReplayJob: Sendable {
         try verifyUsers()
         try input.limits.verify(self, requests: trace.count, objects: trace.objectCount)
         try options.prefetch?.verify(unit: trace.sizeUnit)
-        return try resolved(unit: trace.sizeUnit, distinct: Int(clamping: trace.distinctSize))
+        try options.prefetch?.verify(trace.recording)
+        var job = self
+        job.options.prefetch?.adopt(trace.recording)
+        return try job.resolved(unit: trace.sizeUnit, distinct: Int(clamping: trace.distinctSize))
     }
 
     /// Returns the job for a stream, whose sizes and length are not known in advance.

@@ -116,6 +116,7 @@ public struct StreamReplay {
             _ = try capacity.resolved(unit: facts.sizeUnit, distinct: nil)
         }
         try job.options.prefetch?.verify(unit: facts.sizeUnit)
+        try job.options.prefetch?.verify(nil)
     }
 
     private func withoutUser(_ count: Int) -> String { "\(count.counted("request")) without a user left out." }

@@ -35,9 +35,12 @@ public struct Trace: Sendable {
     /// The size of every request in ``sizeUnit`` if all sizes are equal and not 0; otherwise `nil`.
     public let uniformSize: UInt64?
     /// The names of objects, categories and users that ``LoadOptions/names`` requested.
-    public let names: TraceNames
+    public private(set) var names: TraceNames
     /// The observations that the reader made.
     public let report: LoadReport
+    /// What a log recorded beside its accesses, if ``LoadOptions/recording`` requested it. A part of a trace, or one that was changed,
+    /// has none.
+    public internal(set) var recording: TraceRecording?
 
     /// The user number of a request without a user.
     public static let noUser = UInt32.max
@@ -110,6 +113,12 @@ public struct Trace: Sendable {
     /// Returns the user of request `index`, or ``noUser``. O(1).
     public func user(ofRequest index: Int) -> UInt32 {
         users.isEmpty ? Trace.noUser : users[index]
+    }
+
+    /// Drops the names that were not asked for.
+    mutating func keepNames(_ kinds: NameKinds) {
+        if !kinds.contains(.keys) { names.keys = StringTable() }
+        if !kinds.contains(.users) { names.users = StringTable() }
     }
 
     /// The sum of the sizes of all distinct objects (the working set of the whole trace), in ``sizeUnit``. O(objects).

@@ -27,6 +27,9 @@ public struct LoadOptions: Sendable {
     public var sort = false
     /// The kinds of names to keep; by default none.
     public var names: NameKinds = []
+    /// Whether to read what an access log has beside its accesses (``Trace/recording``); by default not. Other formats have nothing, nor
+    /// has a log that is sorted or whose first requests are skipped.
+    public var recording = false
     /// The largest number of requests to read; `nil` reads all.
     public var limit: Int?
     /// The number of requests to skip at the start; ``limit`` does not count them.

@@ -1,3 +1,4 @@
+import HalcyonAccessLogReading
 import Dispatch
 import Foundation
 import Synchronization
@@ -18,6 +19,12 @@ extension Trace {
     ///   - for 2³² − 1 or more distinct keys, category fields or users;
     ///   - if no request is left.
     public static func load(_ path: String, _ options: LoadOptions = LoadOptions()) throws(TraceError) -> Trace {
+        let wanted = options
+        var options = options
+        let isRecorded =
+            wanted.recording && (wanted.format ?? TraceFormat(path: path)) == .accessLog && !wanted.sort
+            && wanted.skip == 0
+        if isRecorded { options.names.formUnion([.keys, .users]) }
         let opening = try TraceOpening(path, options)
         let place = RowPlace(opening)
         let present = opening.parser.present
@@ -33,7 +40,14 @@ extension Trace {
         assembler.report.columns = columns
         assembler.report.preset = options.preset
         assembler.report.heldTimes = notes.heldTimes.load(ordering: .relaxed)
-        return try assembler.trace()
+        var trace = try assembler.trace()
+        if isRecorded {
+            do throws(AccessLogError) { trace.recording = try TraceRecording(ofLog: path, for: trace) } catch {
+                throw TraceError(error)
+            }
+            trace.keepNames(wanted.names)
+        }
+        return trace
     }
 }
 

@@ -184,7 +184,9 @@ struct RunCommand: AsyncParsableCommand {
         if by.contains(.category) { names.insert(.categories) }
         if by.contains(.user) { names.insert(.users) }
         if try prefetching.options().contains(where: { $0?.needsKeys == true }) { names.insert(.keys) }
-        return try reading.options(of: trace, names: names)
+        var options = try reading.options(of: trace, names: names)
+        options.recording = prefetching.isOn
+        return options
     }
 
     private func loaded(_ trace: String, _ plan: RunPlan) async throws -> ReplayReport {

@@ -9,7 +9,7 @@ struct PrefetchArguments: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Prefetch by a policy: " + PrefetchCatalogue.entries.map(\.name).joined(separator: ", ")
-                + " or none; several may be separated by commas, and 'none' among them is a run without prefetching. "
+                + ", recorded (what an access log recorded) or none; several may be separated by commas, and 'none' among them is a run without prefetching. "
                 + "The planner has parameters: planner(price=0.05). "
                 + "(default: none)", valueName: "policy"))
     var prefetch: [String] = []
@@ -22,8 +22,10 @@ struct PrefetchArguments: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "With --prefetch: the duration of each prefetch, such as 2s; 0 is ideal. A request during a prefetch is a miss. "
-                + "(default: that of --latency, 150 ms and the size over 5 MB/s)", valueName: "time"))
+            "With --prefetch: the duration of each prefetch, such as 2s; 0 is ideal, and measured is the median of an object's fetches in an access log. "
+                + "A request during a prefetch is a miss. "
+                + "(default: that of --latency; measured if a log has durations; 150 ms and the size over 5 MB/s)",
+            valueName: "time"))
     var fetchLatency: String?
 
     @Option(help: "With --prefetch planner: start with a model of 'replay train --planner', and continue learning.")
@@ -42,14 +44,18 @@ struct PrefetchArguments: ParsableArguments {
             throw ReplayError.usage("--prefetch-budget, --fetch-latency and --prefetch-model need --prefetch.")
         }
         let budget = try PrefetchBudget(parsing: prefetchBudget ?? "2/request")
-        let fixed = try fetchLatency.map { FetchLatency.fixed(try TimeSpan(parsing: $0).microseconds) }
-        let latency = fixed ?? model.map { FetchLatency.modelled($0) }
+        let isMeasured = fetchLatency == "measured"
+        let fixed = try fetchLatency.flatMap {
+            isMeasured ? nil : FetchLatency.fixed(try TimeSpan(parsing: $0).microseconds)
+        }
+        let latency = isMeasured ? nil : fixed ?? model.map { FetchLatency.modelled($0) }
         var options: [PrefetchOptions?] = try names.map { name in
             name == "none" ? nil : try PrefetchOptions(policy: name, budget: budget, latency: latency)
         }
         if options.reduce(0, { $0 + ($1 == nil ? 1 : 0) }) > 1 {
             throw ReplayError.usage("--prefetch none is given twice: give it once.")
         }
+        for index in options.indices { options[index]?.requiresMeasured = isMeasured }
         guard let prefetchModel else { return options }
         guard !isOn || options.contains(where: { $0?.isPlanner == true }) else {
             throw ReplayError.usage("--prefetch-model needs --prefetch planner.")

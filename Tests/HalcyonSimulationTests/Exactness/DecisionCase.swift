@@ -158,7 +158,7 @@ enum DecisionCase: String, CaseIterable, Sendable {
                 ? model.makeCache(parameters, context: context) : ConfiguredPolicy(LRU.self).makeCache(context)
             let cache = PrefetchingCache(
                 TieredCache(memory: run, disk: nil), capacity: context.capacity, unit: CacheUnit(trace), budget: budget,
-                latency: { _ in 0 }, objects: seen)
+                latency: { _, _ in 0 }, objects: seen)
             return (run, cache)
         }
         var (counts, plan) = (PrefetchCounts(unit: CacheUnit(trace)), PrefetchPlan())

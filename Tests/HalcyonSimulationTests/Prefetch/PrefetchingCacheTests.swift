@@ -32,7 +32,7 @@ struct PrefetchingCacheTests {
         let cache = PrefetchingCache(
             TieredCache(memory: try PolicyCatalogue.standard.policy("lru").makeCache(context), disk: nil), capacity: 2,
             unit: CacheUnit(trace),
-            budget: .unlimited, latency: { _ in 0 }, objects: ObjectInfo(trace))
+            budget: .unlimited, latency: { _, _ in 0 }, objects: ObjectInfo(trace))
         let policy = Script()
         var (counts, plan) = (PrefetchCounts(unit: CacheUnit(trace)), PrefetchPlan())
         for (position, object) in requests.enumerated() {

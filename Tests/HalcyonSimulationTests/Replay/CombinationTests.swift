@@ -158,7 +158,7 @@ struct CombinationTests {
         let disk = policy.makeCache(context)
         let cache = PrefetchingCache(
             TieredCache(memory: memory, disk: disk), capacity: 3, unit: CacheUnit(trace), budget: .unlimited,
-            latency: { _ in 0 },
+            latency: { _, _ in 0 },
             objects: ObjectInfo(trace))
         let script = AlwaysTwo()
         var (counts, plan) = (PrefetchCounts(unit: CacheUnit(trace)), PrefetchPlan())

@@ -150,7 +150,7 @@ struct TransferQueueTests {
             let cache = PrefetchingCache(
                 TieredCache(memory: try PolicyCatalogue.standard.policy("lru").makeCache(context), disk: nil),
                 capacity: 3_000, unit: CacheUnit(trace), budget: .unlimited,
-                latency: { _ in Int64(latency) * 1_000_000 },
+                latency: { _, _ in Int64(latency) * 1_000_000 },
                 objects: ObjectInfo(trace))
             let policy = Ahead()
             var (counts, plan) = (PrefetchCounts(unit: CacheUnit(trace)), PrefetchPlan())

@@ -42,6 +42,8 @@ final class FakeTransport: Transport {
     init(answerAtOnce: Data? = nil) { self.answerAtOnce = answerAtOnce }
 
     var calls: [Call] { state.withLock { $0.calls } }
+    /// The transfers that wait for an answer, in the order of their starts.
+    var waiting: [String] { state.withLock { $0.started.map(\.name) } }
 
     func start(_ request: TransportRequest, receiver: any TransferReceiver) -> any Transfer {
         let name = request.url.lastPathComponent

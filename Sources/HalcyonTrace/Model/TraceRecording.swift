@@ -1,0 +1,102 @@
+import HalcyonAccessLogReading
+
+/// What an access log has beside the accesses of a trace: the durations of fetches, and the events of prefetching.
+///
+/// Objects are those of the trace. An object that was prefetched and never requested is numbered after them.
+public struct TraceRecording: Sendable {
+    /// An event among the requests.
+    public struct Event: Sendable, Equatable {
+        /// The number of requests before it.
+        public var position: Int
+        /// Its time, in microseconds.
+        public var time: Int64
+        /// What happened.
+        public var kind: RecordedEvent.Kind
+        /// The object; `UInt32.max` for none.
+        public var object: UInt32
+        /// The user, or ``Trace/noUser``.
+        public var user: UInt32
+        /// The size in bytes of what arrived; 0 if it is not known.
+        public var size: Int
+    }
+
+    /// The events in the order in which they were recorded; but what arrived while an access waited for it follows that access.
+    public let events: [Event]
+    /// The durations of fetches, on demand and ahead.
+    public let fetches: MeasuredFetches
+
+    /// Reads what belongs to a trace of a log. O(rows of the log).
+    ///
+    /// - Parameter trace: the first accesses of the log, in its order, with their keys and users.
+    init(ofLog path: String, for trace: Trace) throws(AccessLogError) {
+        var objects: [String: UInt32] = [:]
+        for object in 0..<UInt32(trace.objectCount) { objects[trace.names.keys[object]] = object }
+        var users: [String: UInt32] = [:]
+        if trace.names.users.count > 0 {
+            for user in 0..<UInt32(trace.userCount) { users[trace.names.users[user]] = user }
+        }
+        func object(_ key: String) -> UInt32 {
+            let known = objects[key] ?? UInt32(clamping: objects.count)
+            objects[key] = known
+            return known
+        }
+        let reader = try AccessLogReader(path: path, limit: trace.count)
+        var durations: [UInt32: [Int64]] = [:]
+        /// Whether each access was fetched for.
+        var isFetched: [Bool] = []
+        while true {
+            let batch = try reader.next()
+            if batch.isEmpty { break }
+            for access in batch {
+                if let duration = access.duration {
+                    durations[trace.entries[isFetched.count], default: []].append(duration)
+                }
+                isFetched.append(access.outcome == .network)
+            }
+        }
+        var events: [Event] = []
+        for event in try reader.events() {
+            let object = event.key.map(object) ?? .max
+            if event.kind == .prefetchArrival, let duration = event.duration {
+                durations[object, default: []].append(duration)
+            }
+            // An access that was fetched for, right after the arrival of its object, has waited for that.
+            let next = event.position
+            let isJoined =
+                event.kind == .prefetchArrival && next < trace.count && isFetched[next] && trace.entries[next] == object
+            events.append(
+                Event(
+                    position: next + (isJoined ? 1 : 0), time: event.time, kind: event.kind, object: object,
+                    user: event.user.flatMap { users[$0] } ?? Trace.noUser, size: event.cost))
+        }
+        self.events = events.enumerated().sorted {
+            ($0.element.position, $0.offset) < ($1.element.position, $1.offset)
+        }.map(\.element)
+        fetches = MeasuredFetches(durations)
+    }
+}
+
+/// The measured durations of the fetches of a trace's objects, in microseconds.
+public struct MeasuredFetches: Sendable, Equatable {
+    /// The median over all fetches; `nil` if none was measured.
+    public let median: Int64?
+    /// The number of measured fetches.
+    public let count: Int
+    private let medians: [UInt32: Int64]
+
+    /// Creates the medians of measured durations by object. O(n log n).
+    public init(_ durations: [UInt32: [Int64]]) {
+        medians = durations.compactMapValues(Self.median)
+        let all = durations.values.flatMap { $0 }
+        count = all.count
+        median = Self.median(all)
+    }
+
+    /// Returns the duration of a fetch of an object: the median of its own, and of all if it was never measured. O(1).
+    public func duration(ofObject object: UInt32) -> Int64 { medians[object] ?? median ?? 0 }
+
+    /// The lower of the two middle values of an even number.
+    private static func median(_ values: [Int64]) -> Int64? {
+        values.isEmpty ? nil : values.sorted()[(values.count - 1) / 2]
+    }
+}
