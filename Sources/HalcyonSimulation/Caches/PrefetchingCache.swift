@@ -86,7 +86,8 @@ final class PrefetchingCache {
             if joined.time < .max { wait = joined.time &- access.time }
         }
         if before == .absent || before == .inFlight { makeRoom(for: access.size, &counts, policy, user: access.user) }
-        let outcome = times?.access { cache.access(access) } ?? cache.access(access)
+        var outcome = times?.access { cache.access(access) } ?? cache.access(access)
+        if before == .awaited, outcome.isHit { outcome = .miss }
         if isCounted { counts.waits.count(outcome.isHit ? 0 : wait) }
         contents.pointee.residency[entry] = outcome == .refused ? .absent : .requested
         if before == .unused || before == .unusedUncounted {
@@ -252,7 +253,7 @@ final class PrefetchingCache {
         cache.takeVictims(into: &contents.pointee.victims)
         for victim in contents.pointee.victims {
             switch contents.pointee.residency[victim] {
-            case .requested: policy?.evicted(contents.pointee.residency.object(victim), from: user)
+            case .requested, .awaited: policy?.evicted(contents.pointee.residency.object(victim), from: user)
             case .unused:
                 counts.waste(size: objects.size(of: contents.pointee.residency.object(victim)))
                 policy?.dropped(contents.pointee.residency.object(victim))
@@ -286,6 +287,10 @@ final class PrefetchingCache {
             guard let transfer = contents.pointee.transfers.cancel(fetch.entry) else { return }
             fetch.size = objects.size(of: event.object)
             place(fetch, isCounted: transfer.isCounted, &counts, policy)
+            if event.isJoined, holds(event.object) {
+                contents.pointee.residency[fetch.entry] = .awaited
+                if transfer.isCounted { counts.join(size: fetch.size) }
+            }
         case .prefetchEnd:
             let entry = contents.pointee.residency.assign(event.object)
             guard let transfer = contents.pointee.transfers.cancel(entry) else { return }

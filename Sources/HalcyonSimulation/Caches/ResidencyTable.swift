@@ -20,6 +20,8 @@ struct ResidencyTable: ~Copyable {
         case unused
         /// Prefetched during the warm-up, resident, not yet used.
         case unusedUncounted
+        /// Prefetched, resident, and awaited by the next request, which is a miss: it came before the arrival.
+        case awaited
     }
 
     private var states = SlotArray<UInt8>(repeating: State.absent.rawValue)
@@ -49,7 +51,7 @@ struct ResidencyTable: ~Copyable {
         switch self[number] {
         case .absent: return false
         case .inFlight: return true
-        case .requested, .unused, .unusedUncounted: return isFresh(number)
+        case .requested, .unused, .unusedUncounted, .awaited: return isFresh(number)
         }
     }
 

@@ -18,9 +18,11 @@ public struct TraceRecording: Sendable {
         public var user: UInt32
         /// The size in bytes of what arrived; 0 if it is not known.
         public var size: Int
+        /// Whether the next request has waited for this arrival: its object was fetched for it, and arrived right before.
+        public var isJoined = false
     }
 
-    /// The events in the order in which they were recorded; but what arrived while an access waited for it follows that access.
+    /// The events in the order in which they were recorded.
     public let events: [Event]
     /// The durations of fetches, on demand and ahead.
     public let fetches: MeasuredFetches
@@ -60,18 +62,16 @@ public struct TraceRecording: Sendable {
             if event.kind == .prefetchArrival, let duration = event.duration {
                 durations[object, default: []].append(duration)
             }
-            // An access that was fetched for, right after the arrival of its object, has waited for that.
             let next = event.position
             let isJoined =
                 event.kind == .prefetchArrival && next < trace.count && isFetched[next] && trace.entries[next] == object
             events.append(
                 Event(
-                    position: next + (isJoined ? 1 : 0), time: event.time, kind: event.kind, object: object,
-                    user: event.user.flatMap { users[$0] } ?? Trace.noUser, size: event.cost))
+                    position: next, time: event.time, kind: event.kind, object: object,
+                    user: event.user.flatMap { users[$0] } ?? Trace.noUser, size: event.cost,
+                    isJoined: isJoined))
         }
-        self.events = events.enumerated().sorted {
-            ($0.element.position, $0.offset) < ($1.element.position, $1.offset)
-        }.map(\.element)
+        self.events = events
         fetches = MeasuredFetches(durations)
     }
 }
