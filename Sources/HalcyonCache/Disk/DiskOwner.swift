@@ -21,15 +21,18 @@ package final class DiskOwner: Sendable {
     private struct Job {
         /// Makes the bytes of a store, and returns whether it succeeded; `nil` once a thread has taken it.
         var prepare: (@Sendable () -> Bool)?
-        let run: @Sendable () -> Void
+        var run: @Sendable () -> Void
+        /// Removes the file in place of a store.
+        var replacement: (@Sendable () -> Void)?
         let complete: @Sendable (Plan.Ending?) -> Void
         /// Whether it needs the complete listing of the folder. It is then started after the listing, so that no
         /// thread waits for that.
         let needsListing: Bool
         /// Whether it is a writer. The number of writers that run at a time is limited.
-        var isWriter: Bool { needsListing && !isSettling }
-        /// Whether it runs after all earlier changes and may take long.
-        var isSettling = false
+        var isWriter: Bool { needsListing && !isUnlimited }
+        /// Whether it does not wait for the writers: a settle operation, which may take long, and a removal of many
+        /// keys, for which reads may wait.
+        var isUnlimited = false
         /// Whether its caller waits on its own thread.
         var isSynchronous = false
     }
@@ -158,7 +161,10 @@ package final class DiskOwner: Sendable {
             return nil
         }
         var job = job(work, isRead: operation.isRead, done)
-        if case .settle = operation { job.isSettling = true }
+        switch operation {
+        case .settle, .removeAll: job.isUnlimited = true
+        default: break
+        }
         return request(operation, job)
     }
 
@@ -191,23 +197,25 @@ package final class DiskOwner: Sendable {
     /// Stores bytes under a key.
     ///
     /// - Parameters:
-    ///   - operation: a store, or a change of a key that a removal does not void.
+    ///   - key: the key of the value.
+    ///   - labels: the properties of the value, by which removals find it.
     ///   - bytes: makes the bytes; called on the owner's queue at any time, in parallel with others.
     ///   - write: writes the bytes to the storage.
     ///   - done: called once, after the completions of earlier changes of the key.
     func store(
-        _ operation: Plan.Operation, bytes: @escaping @Sendable () throws -> Data,
+        _ key: String, _ labels: Plan.Labels = Plan.Labels(), bytes: @escaping @Sendable () throws -> Data,
         write: @escaping @Sendable (Storage, Data) throws -> Void,
         done: @escaping @Sendable (Result<Void, any Error>) -> Void
     ) {
         let (prepared, written) = (Outcome<Data>(), Outcome<Void>())
         let ticket = request(
-            operation,
+            .store(key, labels),
             Job(
                 prepare: { prepared.set(Result(catching: bytes)) },
                 run: { [self] in
                     written.set(Result { try write(try get(), try prepared.take().get()) })
                 },
+                replacement: { [self] in try? get().remove(forKey: key, forcedExtension: labels.forcedExtension) },
                 complete: { ending in
                     switch ending {
                     case .finished: done(written.take())
@@ -309,6 +317,16 @@ package final class DiskOwner: Sendable {
                     effects.ready.append((ticket, true))
                 } else {
                     state.queued.append(ticket)
+                }
+            case .replace(let ticket):
+                guard let replacement = state.jobs[ticket]?.replacement else { continue }
+                state.jobs[ticket]?.prepare = nil
+                state.jobs[ticket]?.run = replacement
+                state.jobs[ticket]?.isUnlimited = true
+                // The removal that causes this does not wait for the writers.
+                if let place = state.queued[state.firstQueued...].firstIndex(of: ticket) {
+                    state.queued.remove(at: place)
+                    effects.ready.append((ticket, false))
                 }
             case .run: break
             case .complete(let ticket, let ending):

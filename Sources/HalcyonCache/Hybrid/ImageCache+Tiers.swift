@@ -66,7 +66,7 @@ extension ImageCache {
         }
         // The disk is first. Reads that are requested later wait for the new value. The values of earlier reads are
         // kept out of memory.
-        disk.store(options.forcedExtension == nil ? .store(computed) : .change(computed)) { [serializer] in
+        disk.store(computed, options.labels) { [serializer] in
             guard let data = (other ?? serializer).data(with: value, original: original) else {
                 throw CacheError.cannotSerialize(key: computed)
             }
@@ -233,6 +233,14 @@ extension ImageCache {
     package func settleDisk() async { _ = await onDisk(.settle) { _ in } }
 }
 
+extension CacheOptions {
+    /// The properties of a stored value by which removals find it.
+    fileprivate var labels: DiskOwner.Plan.Labels {
+        DiskOwner.Plan.Labels(
+            forcedExtension: forcedExtension, categories: context.categories, origin: context.origin)
+    }
+}
+
 extension MemoryStorage {
     /// Voids the pending reads of a key, so that their values are not stored in memory.
     func voidReads(forKey key: String) { core.state.withLock { $0.reads.void(key) } }
@@ -288,7 +296,7 @@ extension ImageCache {
         hub.send(.store(key: key, categories: options.context.categories))
         var options = options
         options.context.origin = origin(of: key)
-        disk.store(options.forcedExtension == nil ? .store(key) : .change(key)) {
+        disk.store(key, options.labels) {
             guard let data = bytes() else { throw CacheError.cannotSerialize(key: key) }
             return data
         } write: { [options] storage, data in

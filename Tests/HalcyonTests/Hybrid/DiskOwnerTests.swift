@@ -120,6 +120,44 @@ struct DiskOwnerTests {
         withExtendedLifetime(folder) {}
     }
 
+    @Test("a removal of many keys waits for no other key's serializer, no read does, and what it matches is not stored")
+    func removalBesideStores() async throws {
+        let serializer = GatedSerializer()
+        let (cache, folder) = try Self.cache(serializer)
+        let listed = CacheOptions(categories: ["c"])
+        await cache.store(Blob("there"), forKey: "there")
+        await cache.store(Blob("old"), forKey: "replaced")
+        await cache.store(Blob("gone"), forKey: "gone", options: listed)
+        cache.clearMemoryCache()
+        serializer.close()
+        let group = DispatchGroup()
+        func store(_ key: String, _ options: CacheOptions = CacheOptions()) {
+            group.enter()
+            cache.store(Blob(key), forKey: key, options: options) { result in
+                #expect(throws: Never.self) { try result.diskCacheResult.get() }
+                group.leave()
+            }
+        }
+        for number in 0..<40 { store("k\(number)") }
+        // The value that it would replace has another category.
+        store("replaced", listed)
+        store("variants", CacheOptions(categories: [], processorIdentifier: "small"))
+        store(EntryOrigin.privateKey("private", of: "u1"))
+        // Were one of these to wait for a serializer, it would never return.
+        await cache.remove(category: "c")
+        await cache.removeVariants(ofKey: "variants")
+        await cache.removePrivate(ofUser: "u1")
+        for key in ["replaced", "gone"] { #expect(try await cache.image(forKey: key).image == nil) }
+        async let again: Void = cache.remove(category: "c")
+        #expect(load(cache, "there")?.cacheType == .disk)
+        await again
+        #expect(cache.diskStorage?.count == 1)
+        serializer.open()
+        await withCheckedContinuation { continuation in group.notify(queue: .global()) { continuation.resume() } }
+        #expect(cache.diskStorage?.count == 41)
+        withExtendedLifetime(folder) {}
+    }
+
     @Test("after a clearing has returned, memory and disk are empty, whatever was being loaded")
     func clearBesideLoads() async throws {
         let fixture = try CacheFixture(memory: .lasting(cost: 10_000))
@@ -174,7 +212,7 @@ struct DiskOwnerTests {
         // More than the queue ever has threads.
         for number in 0..<600 {
             group.enter()
-            owner.store(.store("k\(number)")) {
+            owner.store("k\(number)") {
                 Data("v".utf8)
             } write: { storage, data in
                 try storage.store(value: data, forKey: "k\(number)")
