@@ -48,6 +48,10 @@ package final class DiskOwner: Sendable {
         var queued: [Plan.Ticket] = []
         var firstQueued = 0
         var writerCount = 0
+        /// The number of reads of free keys that run or whose completions run. The plan does not know them.
+        var freeReads = 0
+        /// Whether the plan has ended, so that the directory is closed once no free read runs.
+        var isPlanClosed = false
         var isClosed = false
         var closing: [CheckedContinuation<Void, Never>] = []
     }
@@ -92,7 +96,13 @@ package final class DiskOwner: Sendable {
     // MARK: - The storage
 
     /// The storage, if it is open and ``close()`` was not called. This does not try to open it.
-    var storage: Storage? { state.withLock { $0.plan.isClosing } ? nil : openStorage }
+    var storage: Storage? { isClosing ? nil : openStorage }
+
+    /// Whether ``close()`` was called.
+    var isClosing: Bool { state.withLock { $0.plan.isClosing } }
+
+    /// Whether no change of a key is pending, nor one of many keys that may concern it.
+    func isFree(_ key: String) -> Bool { state.withLock { $0.plan.isFree(key) } }
 
     /// The storage, if it is open, also while it is being closed: for the pending operations.
     var openStorage: Storage? {
@@ -130,13 +140,19 @@ package final class DiskOwner: Sendable {
         }
         if isDue {
             let result = Result { try open(.zero) }
-            access.withLock { access in
+            let isWanted = access.withLock { access in
+                // The directory was closed meanwhile.
+                guard case .failed(_, _, true) = access else { return false }
                 switch result {
                 case .success(let storage): access = .open(storage)
                 case .failure(let error): access = .failed(error, lastTry: now, isTrying: false)
                 }
+                return true
             }
-            if case .failure(let error) = result { onFailure(error) }
+            switch result {
+            case .success(let storage): if !isWanted { storage.files.close() }
+            case .failure(let error): onFailure(error)
+            }
         }
         switch access.withLock({ $0 }) {
         case .open(let storage): return storage
@@ -156,8 +172,8 @@ package final class DiskOwner: Sendable {
         _ operation: Plan.Operation, _ work: @escaping @Sendable (Storage) throws -> Value,
         done: @escaping @Sendable (Result<Value, any Error>) -> Void
     ) -> Plan.Ticket? {
-        if case .read(let key) = operation, state.withLock({ $0.plan.isFree(key) }) {
-            queue.async { [self] in done(Result { try work(try get()) }) }
+        if case .read(let key) = operation, beginFreeRead(key) {
+            queue.async { [self] in freeRead(work, done) }
             return nil
         }
         var job = job(work, isRead: operation.isRead, done)
@@ -175,7 +191,7 @@ package final class DiskOwner: Sendable {
         reading key: String, _ work: @escaping @Sendable (Storage) throws -> Value,
         done: @escaping @Sendable (Result<Value, any Error>) -> Void
     ) {
-        if state.withLock({ $0.plan.isFree(key) }) { return done(Result { try work(try get()) }) }
+        if beginFreeRead(key) { return freeRead(work, done) }
         var job = job(work, isRead: true, done)
         job.isSynchronous = true
         let semaphore = DispatchSemaphore(value: 0)
@@ -243,7 +259,7 @@ package final class DiskOwner: Sendable {
                 return (false, state.plan.handle(.close))
             }
             if isClosed { continuation.resume() }
-            if actions == [.closed] { queue.async { [self] in finishClosing() } }
+            if actions == [.closed] { planClosed() }
         }
     }
 
@@ -352,7 +368,7 @@ package final class DiskOwner: Sendable {
         var rest = effects
         while true {
             for (ticket, isWriter) in rest.ready { queue.async { [self] in work(ticket, isWriter) } }
-            if rest.isClosed { queue.async { [self] in finishClosing() } }
+            if rest.isClosed { planClosed() }
             let completions = rest.completions
             rest = Effects()
             for one in completions {
@@ -428,7 +444,36 @@ package final class DiskOwner: Sendable {
         }
     }
 
-    private func finishClosing() {
+    /// Returns whether a read of a key need not wait. If so, it counts as running until ``freeRead(_:_:)`` returns.
+    private func beginFreeRead(_ key: String) -> Bool {
+        state.withLock { state in
+            guard state.plan.isFree(key) else { return false }
+            state.freeReads += 1
+            return true
+        }
+    }
+
+    private func freeRead<Value: Sendable>(
+        _ work: (Storage) throws -> Value, _ done: (Result<Value, any Error>) -> Void
+    ) {
+        done(Result { try work(try get()) })
+        let isLast = state.withLock { state in
+            state.freeReads -= 1
+            return state.isPlanClosed && state.freeReads == 0
+        }
+        if isLast { queue.async { [self] in finishClosing() } }
+    }
+
+    /// Closes the directory when the last free read has ended.
+    private func planClosed() {
+        let isLast = state.withLock { state in
+            state.isPlanClosed = true
+            return state.freeReads == 0
+        }
+        if isLast { queue.async { [self] in finishClosing() } }
+    }
+
+    func finishClosing() {
         openStorage?.files.close()
         access.withLock { $0 = .closed }
         let waiting = state.withLock { state in

@@ -320,6 +320,107 @@ struct DiskOwnerTests {
         #expect(files.count { !$0.hasPrefix(".") } == 2)
     }
 
+    @Test(
+        "closing waits for reads that wait for nothing, on the queue and on a caller's thread, and for their completions"
+    )
+    func closingBesideReads() async throws {
+        let folder = try TemporaryFolder()
+        for isSynchronous in [false, true] {
+            let owner = DiskOwner(clock: ManualClock()) { patience in
+                try Self.storage(folder, patience)
+            } onFailure: { _ in
+            }
+            let (reading, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+            let steps = Mutex<[String]>([])
+            let work = { @Sendable (storage: DiskStorage<Data>) throws in
+                reading.signal()
+                mayGoOn.wait()
+                // Of a closed storage, this would throw.
+                try storage.store(value: Data(), forKey: "b")
+                steps.withLock { $0.append("read") }
+            }
+            let done = { @Sendable (result: Result<Void, any Error>) in
+                #expect(throws: Never.self) { try result.get() }
+                steps.withLock { $0.append("completed") }
+            }
+            if isSynchronous {
+                DispatchQueue.global().async { owner.performNow(reading: "a", work, done: done) }
+            } else {
+                owner.perform(.read("a"), work, done: done)
+            }
+            try await CallbackQueue.dispatch(.global()).result { reading.wait() }
+            let closing = Task {
+                await owner.close()
+                steps.withLock { $0.append("closed") }
+            }
+            await waitUntil { owner.storage == nil }
+            // Time for a closing that does not wait.
+            try await Task.sleep(for: .milliseconds(50))
+            #expect(owner.openStorage != nil && steps.withLock { $0.isEmpty })
+            mayGoOn.signal()
+            await closing.value
+            #expect(steps.withLock { $0 } == ["read", "completed", "closed"])
+        }
+    }
+
+    @Test("a look-up that opens the directory while the cache is closed leaves it closed, and the directory free")
+    func openingWhileClosed() async throws {
+        let folder = try TemporaryFolder()
+        let clock = ManualClock()
+        let (opening, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let isFirst = Mutex(true)
+        let owner = DiskOwner(clock: clock) { patience in
+            let fails = isFirst.withLock { isFirst in
+                defer { isFirst = false }
+                return isFirst
+            }
+            if fails { throw CacheError.directoryInUse(URL(fileURLWithPath: "/x")) }
+            opening.signal()
+            mayGoOn.wait()
+            return try Self.storage(folder, patience)
+        } onFailure: { _ in
+        }
+        clock.advance(by: 10)
+        owner.perform(.read("a"), { _ in }, done: { _ in })
+        try await CallbackQueue.dispatch(.global()).result { opening.wait() }
+        let closing = Task { await owner.close() }
+        await waitUntil { owner.isClosing }
+        mayGoOn.signal()
+        await closing.value
+        guard case .closed = owner.diskState else { return #expect(Bool(false), "\(owner.diskState)") }
+        #expect(throws: Never.self) { try Self.storage(folder, .zero) }
+    }
+
+    @Test("a storage that is opened after the closing has ended is closed again")
+    func openingAfterClosing() async throws {
+        let folder = try TemporaryFolder()
+        let clock = ManualClock()
+        let attempts = Mutex(0)
+        let reference = Mutex<DiskOwner?>(nil)
+        let owner = DiskOwner(clock: clock) { patience in
+            let attempt = attempts.withLock { attempts in
+                attempts += 1
+                return attempts
+            }
+            if attempt == 1 { throw CacheError.directoryInUse(URL(fileURLWithPath: "/x")) }
+            // The closing ends within the attempt.
+            reference.withLock { $0 }?.finishClosing()
+            return try Self.storage(folder, patience)
+        } onFailure: { _ in
+        }
+        reference.withLock { $0 = owner }
+        clock.advance(by: 10)
+        let isClosed = await withCheckedContinuation { continuation in
+            owner.perform(.read("a"), { _ in }) { result in
+                guard case .failure(CacheError.closed) = result else { return continuation.resume(returning: false) }
+                continuation.resume(returning: true)
+            }
+        }
+        #expect(isClosed && owner.openStorage == nil)
+        #expect(throws: Never.self) { try Self.storage(folder, .zero) }
+        reference.withLock { $0 = nil }
+    }
+
     // MARK: - Opening
 
     @Test("a second cache over a directory throws, or works in memory alone where that is asked for, and says so")
@@ -434,6 +535,15 @@ struct DiskOwnerTests {
         try await cache.store(Blob(cost: 5), forKey: "c").diskCacheResult.get()
         #expect(await cache.diskStorageSize() == 4_096)
         #expect(try fixture.files().count == 1)
+    }
+
+    /// Opens a storage of a folder.
+    @discardableResult
+    private static func storage(_ folder: TemporaryFolder, _ patience: Duration) throws -> DiskStorage<Data> {
+        try DiskStorage(
+            files: FileStore(
+                config: .init(name: "x", directory: URL(fileURLWithPath: folder.path), cleanInterval: .zero),
+                policy: ConfiguredPolicy(LRU.self), seed: 1, clock: ManualClock(), patience: patience))
     }
 
     static func cache(_ serializer: GatedSerializer) throws -> (ImageCache<Blob>, TemporaryFolder) {
