@@ -360,6 +360,45 @@ struct CleaningTests {
             subscription.cancel()
         }
 
+        @Test("file pages that the kernel can free are not used memory, and the group with the least limit counts")
+        func reclaimablePages() throws {
+            let folder = try DiskFixture().folder
+            for path in ["/proc/self", "/sys/fs/cgroup/a/b", "/sys/fs/cgroup/memory/x"] {
+                try FileManager.default.createDirectory(
+                    atPath: folder.path + path, withIntermediateDirectories: true)
+            }
+            _ = try folder.file("proc/self/cgroup", "0::/a/b\n")
+            _ = try folder.file("sys/fs/cgroup/a/b/memory.max", "5000\n")
+            _ = try folder.file("sys/fs/cgroup/a/b/memory.current", "10\n")
+            _ = try folder.file("sys/fs/cgroup/a/memory.max", "1000\n")
+            let current = try folder.file("sys/fs/cgroup/a/memory.current", "990\n")
+            #expect(MemoryPressureTrigger.used(current: current) == 990)
+            let trigger = MemoryPressureTrigger(root: folder.path, interval: 1_000)
+            #expect(trigger.source == .use(current: current, limit: 1_000))
+            let statistics = "anon 50\nfile 940\nactive_file 100\ninactive_file 840\n"
+            _ = try folder.file("sys/fs/cgroup/a/memory.stat", statistics)
+            #expect(MemoryPressureTrigger.used(current: current) == 150)
+            // No report while only file pages fill the group, one once other pages do.
+            let heard = Mutex<[MemoryPressure]>([])
+            let subscription = trigger.subscribe { event in
+                if case .memoryPressure(let pressure) = event { heard.withLock { $0.append(pressure) } }
+            }
+            Thread.sleep(forTimeInterval: 0.05)
+            #expect(heard.withLock { $0 } == [])
+            _ = try folder.file("sys/fs/cgroup/a/memory.stat", "anon 950\ninactive_file 40\n")
+            let end = Date() + 60
+            while heard.withLock({ $0.isEmpty }), Date() < end { usleep(1_000) }
+            #expect(heard.withLock { $0.first } == .some(.some))
+            subscription.cancel()
+            // Version 1.
+            _ = try folder.file("proc/self/cgroup", "4:memory:/x\n")
+            _ = try folder.file("sys/fs/cgroup/memory/x/memory.limit_in_bytes", "1000\n")
+            let usage = try folder.file("sys/fs/cgroup/memory/x/memory.usage_in_bytes", "900\n")
+            _ = try folder.file("sys/fs/cgroup/memory/x/memory.stat", "inactive_file 1\ntotal_inactive_file 800\n")
+            #expect(MemoryPressureTrigger(root: folder.path).source == .use(current: usage, limit: 1_000))
+            #expect(MemoryPressureTrigger.used(current: usage) == 100)
+        }
+
         @Test("row 32: from nine tenths of the limit memory is short")
         func pressure() {
             #expect(MemoryPressureTrigger.pressure(used: 899, limit: 1_000) == nil)
