@@ -13,7 +13,8 @@
 ///   may match its key. Nothing waits for a read.
 /// - A settle operation waits for all earlier changes. Nothing waits for it.
 /// - A store is prepared first, in parallel with all other operations. A removal of its key and extension or a clearing
-///   makes the store void unless it runs already.
+///   makes the store void unless it runs already. If the preparation fails, the file of the key is removed in place of
+///   the store, because its value is older.
 /// - The completions of the changes of one key are called in the order of the requests, one after the other.
 ///
 /// Only a settle operation waits for the preparation of other keys' stores, with one exception: a removal by a filter, and
@@ -125,13 +126,13 @@ package struct DiskPlan<Key: Hashable & Sendable>: Sendable {
         case finished
         /// The store did not run, because a removal voided it.
         case void
-        /// The operation did not run, because its preparation failed.
+        /// The store did not run, because its preparation failed.
         case unprepared
         case cancelled
     }
 
     enum Action: Sendable, Equatable {
-        /// In place of this store, the file of its key is to be removed. It needs no preparation.
+        /// In place of this store, the file of its key is to be removed, without a preparation.
         case replace(Ticket)
         /// The operation may run.
         case ready(Ticket)
@@ -151,8 +152,8 @@ package struct DiskPlan<Key: Hashable & Sendable>: Sendable {
     private struct Step {
         let operation: Operation
         var phase: Phase
-        /// Whether it is a store in whose place the file is removed.
-        var isReplaced = false
+        /// The ending of a store in whose place the file is removed; `nil` for other operations.
+        var replacedEnding: Ending?
         /// The number of operations that this one waits for.
         var blockers = 0
         /// The tickets of the operations that wait for this one.
@@ -200,7 +201,7 @@ package struct DiskPlan<Key: Hashable & Sendable>: Sendable {
                 steps[ticket]?.phase = .waiting
                 settle(ticket, &actions)
             } else {
-                end(ticket, .unprepared, &actions)
+                replace(ticket, .unprepared, &actions)
             }
         case .begin(let ticket):
             guard steps[ticket]?.phase == .ready else { return [] }
@@ -208,7 +209,7 @@ package struct DiskPlan<Key: Hashable & Sendable>: Sendable {
             return [.run(ticket)]
         case .finished(let ticket):
             guard let step = steps[ticket], step.phase == .running else { return [] }
-            end(ticket, step.isReplaced ? .void : .finished, &actions)
+            end(ticket, step.replacedEnding ?? .finished, &actions)
         case .cancel(let ticket):
             guard let step = steps[ticket], step.phase != .running, case .read = step.operation else { return [] }
             end(ticket, .cancelled, &actions)
@@ -259,7 +260,7 @@ package struct DiskPlan<Key: Hashable & Sendable>: Sendable {
         case .clear: void(changes.values.flatMap { $0 }.sorted(), &ended)
         case .removeAll(let filter):
             for ticket in changes.values.flatMap({ $0 }).sorted(by: >)
-            where steps[ticket]?.operation.isStore(matching: filter) == true { replace(ticket, &ended) }
+            where steps[ticket]?.operation.isStore(matching: filter) == true { replace(ticket, .void, &ended) }
         default: break
         }
         var step = Step(operation: operation, phase: isPrepared ? .waiting : .preparing)
@@ -299,7 +300,7 @@ package struct DiskPlan<Key: Hashable & Sendable>: Sendable {
         // In reverse order, so that the end of one store does not make the next one ready.
         for ticket in tickets.reversed() {
             guard let step = steps[ticket], step.phase != .running, case .store = step.operation else { continue }
-            end(ticket, .void, &actions)
+            end(ticket, step.replacedEnding ?? .void, &actions)
         }
     }
 
@@ -311,12 +312,12 @@ package struct DiskPlan<Key: Hashable & Sendable>: Sendable {
 
     /// Puts a removal of the file in the place of a store that does not run yet.
     ///
-    /// The store is not merely voided: it would have replaced an earlier value, which the filter may not match.
-    private mutating func replace(_ ticket: Ticket, _ actions: inout [Action]) {
-        guard let step = steps[ticket], step.phase != .running, !step.isReplaced,
+    /// The store does not merely end: it would have replaced an earlier value, which is outdated.
+    private mutating func replace(_ ticket: Ticket, _ ending: Ending, _ actions: inout [Action]) {
+        guard let step = steps[ticket], step.phase != .running, step.replacedEnding == nil,
             case .store(let key, let labels) = step.operation
         else { return }
-        steps[ticket]?.isReplaced = true
+        steps[ticket]?.replacedEnding = ending
         if step.phase == .preparing { steps[ticket]?.phase = .waiting }
         actions.append(.replace(ticket))
         // The earlier stores of the same file need not be written either.

@@ -31,6 +31,7 @@ extension ImageCache {
             } done: { _ in
                 continuation.resume()
             }
+            betweenTiers.withLock { $0 }?()
             memoryStorage.remove(category: category)
         }
     }
@@ -53,6 +54,7 @@ extension ImageCache {
             } done: { _ in
                 continuation.resume()
             }
+            betweenTiers.withLock { $0 }?()
             memoryStorage.remove { EntryOrigin.isKey($0, ofSource: key) }
         }
     }
@@ -71,6 +73,7 @@ extension ImageCache {
             } done: { _ in
                 continuation.resume()
             }
+            betweenTiers.withLock { $0 }?()
             memoryStorage.remove { EntryOrigin.isKey($0, ofOwner: user) }
         }
     }
@@ -104,6 +107,7 @@ extension ImageCache {
         await withCheckedContinuation { continuation in
             // The disk is first, as in `remove(category:)`.
             clearDisk { continuation.resume() }
+            betweenTiers.withLock { $0 }?()
             clearMemoryCache()
         }
     }
@@ -162,6 +166,7 @@ extension ImageCache {
                 done()
             }
         }
+        betweenTiers.withLock { $0 }?()
         if fromMemory { memoryStorage.remove(forKey: computed) }
         if !fromDisk { done() }
     }

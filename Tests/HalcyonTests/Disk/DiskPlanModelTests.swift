@@ -12,17 +12,17 @@ struct DiskPlanModelTests {
     private static let byCategory = Plan.Filter { _, labels in labels.categories.contains("c") }
     private static let byKey = Plan.Filter(mayMatch: { $0 == 0 }) { key, _ in key == 0 }
 
-    private static let operations: [Plan.Operation] = [
-        .store(0), .store(0, listed), .store(1, listed), .store(0, Plan.Labels(forcedExtension: "e")), .remove(0),
-        .change(0),
-        .clear, .removeAll(byCategory), .removeAll(byKey), .read(0), .settle,
+    private static let mainOperations: [Plan.Operation] = [
+        .store(0), .store(0, listed), .store(1, listed), .remove(0), .clear, .removeAll(byCategory), .read(0), .settle,
     ]
+    private static let operations =
+        mainOperations + [.store(0, Plan.Labels(forcedExtension: "e")), .change(0), .removeAll(byKey)]
 
-    @Test("every sequence of up to five events, of two keys and all operations")
+    @Test("every sequence of up to five events, of two keys and the main operations")
     func exhaustive() {
         var sequences = 0
         func extend(_ model: DiskPlanModel, _ depth: Int) {
-            for event in model.events(Self.operations) {
+            for event in model.events(Self.mainOperations) {
                 var model = model
                 guard model.take(event) else { return }
                 sequences += 1
@@ -119,8 +119,9 @@ struct DiskPlanModel {
         var isChange: Bool
         var isStore = false
         var isRead = false
-        /// Whether it is a store in whose place the file is removed.
-        var isReplaced = false
+        /// The ending of a store in whose place the file is removed.
+        var replacedEnding: Plan.Ending?
+        var isReplaced: Bool { replacedEnding != nil }
         var phase: Phase
         var ending: Plan.Ending?
         var isAnnounced = false
@@ -265,32 +266,37 @@ struct DiskPlanModel {
                 return
             }
             for index in requests.indices.reversed() where requests[index].isOpenStore {
-                if voids(operation, requests[index]) { end(index, .void) }
-                guard case .removeAll(let filter) = operation, requests[index].isMatched(by: filter),
-                    !requests[index].isReplaced
-                else { continue }
-                (requests[index].isReplaced, requests[index].phase) = (true, .pending)
-                expected.append(.replace(UInt64(index) + 1))
-                for earlier in 0..<index
-                where requests[earlier].isOpenStore && requests[earlier].isOfSameFile(as: requests[index]) {
-                    end(earlier, .void)
+                if voids(operation, requests[index]) { end(index, requests[index].replacedEnding ?? .void) }
+                if case .removeAll(let filter) = operation, requests[index].isMatched(by: filter) {
+                    replace(index, .void, &expected)
                 }
             }
             requests.append(Request(operation, isPrepared: isPrepared))
         case .prepared(let ticket, let succeeded):
             guard let index = index(ticket, .preparing) else { return }
-            if succeeded { requests[index].phase = .pending } else { end(index, .unprepared) }
+            if succeeded { requests[index].phase = .pending } else { replace(index, .unprepared, &expected) }
         case .begin(let ticket):
             guard let index = index(ticket, .pending), requests[index].isAnnounced else { return }
             requests[index].phase = .running
             expected.append(.run(ticket))
         case .finished(let ticket):
-            if let index = index(ticket, .running) { end(index, requests[index].isReplaced ? .void : .finished) }
+            if let index = index(ticket, .running) { end(index, requests[index].replacedEnding ?? .finished) }
         case .cancel(let ticket):
             if let index = index(ticket, .pending), requests[index].isRead { end(index, .cancelled) }
         case .delivered(let ticket):
             if let index = index(ticket, .over), requests[index].isTold { requests[index].hasHeard = true }
         case .close: isClosing = true
+        }
+    }
+
+    /// Removes the file in place of a store, and forgets the earlier stores of the same file.
+    private mutating func replace(_ index: Int, _ ending: Plan.Ending, _ expected: inout [Plan.Action]) {
+        if requests[index].isReplaced { return }
+        (requests[index].replacedEnding, requests[index].phase) = (ending, .pending)
+        expected.append(.replace(UInt64(index) + 1))
+        for earlier in 0..<index
+        where requests[earlier].isOpenStore && requests[earlier].isOfSameFile(as: requests[index]) {
+            end(earlier, requests[earlier].replacedEnding ?? .void)
         }
     }
 

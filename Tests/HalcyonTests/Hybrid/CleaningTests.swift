@@ -130,6 +130,30 @@ struct CleaningTests {
         #expect(try await cache.image(forKey: "k1").cacheType == .disk)
     }
 
+    @Test("a load that is cancelled between reading and decoding is not decoded")
+    func cancelledBeforeDecoding() async throws {
+        let fixture = try CacheFixture()
+        let cache = fixture.cache
+        await cache.store(Blob("x", cost: 10), forKey: "a")
+        cache.clearMemoryCache()
+        let hasRead = Mutex(false)
+        let gate = DispatchSemaphore(value: 0)
+        cache.afterReading.withLock {
+            $0 = {
+                hasRead.withLock { $0 = true }
+                gate.wait()
+            }
+        }
+        let load = Task { try await cache.image(forKey: "a") }
+        await waitUntil { hasRead.withLock { $0 } }
+        load.cancel()
+        gate.signal()
+        await #expect(throws: CancellationError.self) { try await load.value }
+        #expect(fixture.serializer.readCount == 0 && cache.memoryStorage.count == 0)
+        cache.afterReading.withLock { $0 = nil }
+        #expect(try await cache.image(forKey: "a").cacheType == .disk)
+    }
+
     @Test("a load that is cancelled while it is decoded promotes nothing and is no hit")
     func cancelledWhileDecoded() async throws {
         let fixture = try CacheFixture()
