@@ -517,6 +517,48 @@ struct DiskOwnerTests {
         #expect(second.diskState.isOpen)
     }
 
+    @Test("notes do not wait for another storage of their folder, and are there a second after it has closed")
+    func notesWithoutWaiting() async throws {
+        let fixture = try CacheFixture()
+        let patiences = Mutex<[Duration]>([])
+        let notes = EntryNotes(disk: fixture.cache.disk, clock: fixture.clock) { folder, patience in
+            patiences.withLock { $0.append(patience) }
+            if patiences.withLock({ $0.count }) == 1 { throw CacheError.directoryInUse(folder) }
+            return try DiskStorage(
+                config: .init(name: "x", cachePathBlock: { _, _ in folder }), onStep: { _ in })
+        }
+        notes.set(Data([1]), of: "a")
+        #expect(notes.note(of: "a") == nil && patiences.withLock { $0 } == [.zero])
+        fixture.clock.advance(by: 1)
+        notes.set(Data([2]), of: "a")
+        #expect(notes.note(of: "a") == Data([2]) && patiences.withLock { $0 } == [.zero, .zero])
+        await notes.close()
+    }
+
+    @Test("a default cache is created once, and setting one waits for no creation and takes its place")
+    func defaultCache() async throws {
+        let slot = DefaultCache()
+        let (creating, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let created = Mutex<[String]>([])
+        let group = DispatchGroup()
+        for _ in 0..<2 {
+            DispatchQueue.global().async(group: group) {
+                let value = slot.value {
+                    creating.signal()
+                    mayGoOn.wait()
+                    return "created"
+                }
+                created.withLock { $0.append("\(value)") }
+            }
+        }
+        try await CallbackQueue.dispatch(.global()).result { creating.wait() }
+        slot.set("set")
+        #expect("\(slot.value { "another" })" == "set")
+        mayGoOn.signal()
+        await withCheckedContinuation { continuation in group.notify(queue: .global()) { continuation.resume() } }
+        #expect(created.withLock { $0 } == ["set", "set"])
+    }
+
     // MARK: - The disk as others leave it
 
     @Test("the size is 0 once the folder was deleted, and the next store begins anew")
