@@ -55,6 +55,7 @@ static avifDecoder *opened(const uint8_t *file, size_t count, avif_codec_result 
     result->height = (int32_t)decoder->image->height;
     result->orientation = orientation_of(decoder->image);
     result->has_alpha = decoder->alphaPresent;
+    result->has_profile = decoder->image->icc.size > 0;
     return decoder;
 }
 

@@ -9,7 +9,7 @@ import HalcyonImages
 /// ```
 ///
 /// It decodes the first picture of a sequence, in its display orientation. Depths over 8 bits are rounded to 8. Colours are not converted
-/// from profiles.
+/// from ICC profiles: `Bitmap.Provenance.colors` is `.kept` if the file has one.
 ///
 /// A program that uses this product links with libavif (Debian: libavif-dev). If the headers were missing at build time, every file
 /// throws `ImageError.unsupported(_:feature:)`.
@@ -44,7 +44,7 @@ public struct AVIFDecoder: ImageDecoding {
         let isTransposed = information.orientation.rawValue >= 5
         let stored = isTransposed ? information.size.transposed : information.size
         var pixels = [UInt8](repeating: 0, count: stored.pixelCount * 4)
-        _ = try pixels.withUnsafeMutableBufferPointer { buffer in
+        let result = try pixels.withUnsafeMutableBufferPointer { buffer in
             try read(data) { file, count in
                 // A picture has at least one pixel.
                 buffer.baseAddress.map {
@@ -55,7 +55,8 @@ public struct AVIFDecoder: ImageDecoding {
         guard var picture = Bitmap(width: stored.width, height: stored.height, pixels: pixels) else {
             throw ImageError.damaged(.avif, reason: "it has no pixels")
         }
-        picture.provenance = Bitmap.Provenance(format: .avif, isUnaltered: true)
+        picture.provenance = Bitmap.Provenance(
+            format: .avif, isUnaltered: true, colors: result.has_profile != 0 ? .kept : .untagged)
         return information.orientation.applied(to: picture)
     }
 

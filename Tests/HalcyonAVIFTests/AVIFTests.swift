@@ -34,6 +34,15 @@ struct AVIFTests {
         #expect(information.declaresAlpha == (name == "alpha"))
     }
 
+    @Test("an ICC profile is not applied, and the picture says so")
+    func profile() throws {
+        let (picture, untagged) = (
+            try decoder.decode(try data("profile.avif")), try decoder.decode(try data("opaque.avif"))
+        )
+        #expect(picture.provenance?.colors == .kept && untagged.provenance?.colors == .untagged)
+        #expect(picture.pixels == untagged.pixels)
+    }
+
     @Test("a file cut off anywhere is refused, and one of more pixels than the limit")
     func refused() throws {
         let file = try data("alpha.avif")

@@ -24,6 +24,8 @@ typedef struct {
     /// How it is to be turned, as EXIF numbers it.
     int32_t orientation;
     int32_t has_alpha;
+    /// Whether the file has an ICC profile.
+    int32_t has_profile;
 } avif_codec_result;
 
 /// Reads the header.

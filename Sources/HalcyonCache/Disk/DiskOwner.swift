@@ -21,15 +21,18 @@ package final class DiskOwner: Sendable {
     private struct Job {
         /// Makes the bytes of a store, and returns whether it succeeded; `nil` once a thread has taken it.
         var prepare: (@Sendable () -> Bool)?
-        let run: @Sendable () -> Void
+        var run: @Sendable () -> Void
+        /// Removes the file in place of a store.
+        var replacement: (@Sendable () -> Void)?
         let complete: @Sendable (Plan.Ending?) -> Void
         /// Whether it needs the complete listing of the folder. It is then started after the listing, so that no
         /// thread waits for that.
         let needsListing: Bool
         /// Whether it is a writer. The number of writers that run at a time is limited.
-        var isWriter: Bool { needsListing && !isSettling }
-        /// Whether it runs after all earlier changes and may take long.
-        var isSettling = false
+        var isWriter: Bool { needsListing && !isUnlimited }
+        /// Whether it does not wait for the writers: a settle operation, which may take long, and a removal of many
+        /// keys, for which reads may wait.
+        var isUnlimited = false
         /// Whether its caller waits on its own thread.
         var isSynchronous = false
     }
@@ -45,6 +48,10 @@ package final class DiskOwner: Sendable {
         var queued: [Plan.Ticket] = []
         var firstQueued = 0
         var writerCount = 0
+        /// The number of reads of free keys that run or whose completions run. The plan does not know them.
+        var freeReads = 0
+        /// Whether the plan has ended, so that the directory is closed once no free read runs.
+        var isPlanClosed = false
         var isClosed = false
         var closing: [CheckedContinuation<Void, Never>] = []
     }
@@ -89,7 +96,13 @@ package final class DiskOwner: Sendable {
     // MARK: - The storage
 
     /// The storage, if it is open and ``close()`` was not called. This does not try to open it.
-    var storage: Storage? { state.withLock { $0.plan.isClosing } ? nil : openStorage }
+    var storage: Storage? { isClosing ? nil : openStorage }
+
+    /// Whether ``close()`` was called.
+    var isClosing: Bool { state.withLock { $0.plan.isClosing } }
+
+    /// Whether no change of a key is pending, nor one of many keys that may concern it.
+    func isFree(_ key: String) -> Bool { state.withLock { $0.plan.isFree(key) } }
 
     /// The storage, if it is open, also while it is being closed: for the pending operations.
     var openStorage: Storage? {
@@ -127,13 +140,19 @@ package final class DiskOwner: Sendable {
         }
         if isDue {
             let result = Result { try open(.zero) }
-            access.withLock { access in
+            let isWanted = access.withLock { access in
+                // The directory was closed meanwhile.
+                guard case .failed(_, _, true) = access else { return false }
                 switch result {
                 case .success(let storage): access = .open(storage)
                 case .failure(let error): access = .failed(error, lastTry: now, isTrying: false)
                 }
+                return true
             }
-            if case .failure(let error) = result { onFailure(error) }
+            switch result {
+            case .success(let storage): if !isWanted { storage.files.close() }
+            case .failure(let error): onFailure(error)
+            }
         }
         switch access.withLock({ $0 }) {
         case .open(let storage): return storage
@@ -153,12 +172,15 @@ package final class DiskOwner: Sendable {
         _ operation: Plan.Operation, _ work: @escaping @Sendable (Storage) throws -> Value,
         done: @escaping @Sendable (Result<Value, any Error>) -> Void
     ) -> Plan.Ticket? {
-        if case .read(let key) = operation, state.withLock({ $0.plan.isFree(key) }) {
-            queue.async { [self] in done(Result { try work(try get()) }) }
+        if case .read(let key) = operation, beginFreeRead(key) {
+            queue.async { [self] in freeRead(work, done) }
             return nil
         }
         var job = job(work, isRead: operation.isRead, done)
-        if case .settle = operation { job.isSettling = true }
+        switch operation {
+        case .settle, .removeAll: job.isUnlimited = true
+        default: break
+        }
         return request(operation, job)
     }
 
@@ -169,7 +191,7 @@ package final class DiskOwner: Sendable {
         reading key: String, _ work: @escaping @Sendable (Storage) throws -> Value,
         done: @escaping @Sendable (Result<Value, any Error>) -> Void
     ) {
-        if state.withLock({ $0.plan.isFree(key) }) { return done(Result { try work(try get()) }) }
+        if beginFreeRead(key) { return freeRead(work, done) }
         var job = job(work, isRead: true, done)
         job.isSynchronous = true
         let semaphore = DispatchSemaphore(value: 0)
@@ -191,23 +213,25 @@ package final class DiskOwner: Sendable {
     /// Stores bytes under a key.
     ///
     /// - Parameters:
-    ///   - operation: a store, or a change of a key that a removal does not void.
+    ///   - key: the key of the value.
+    ///   - labels: the properties of the value, by which removals find it.
     ///   - bytes: makes the bytes; called on the owner's queue at any time, in parallel with others.
     ///   - write: writes the bytes to the storage.
     ///   - done: called once, after the completions of earlier changes of the key.
     func store(
-        _ operation: Plan.Operation, bytes: @escaping @Sendable () throws -> Data,
+        _ key: String, _ labels: Plan.Labels = Plan.Labels(), bytes: @escaping @Sendable () throws -> Data,
         write: @escaping @Sendable (Storage, Data) throws -> Void,
         done: @escaping @Sendable (Result<Void, any Error>) -> Void
     ) {
         let (prepared, written) = (Outcome<Data>(), Outcome<Void>())
         let ticket = request(
-            operation,
+            .store(key, labels),
             Job(
                 prepare: { prepared.set(Result(catching: bytes)) },
                 run: { [self] in
                     written.set(Result { try write(try get(), try prepared.take().get()) })
                 },
+                replacement: { [self] in try? get().remove(forKey: key, forcedExtension: labels.forcedExtension) },
                 complete: { ending in
                     switch ending {
                     case .finished: done(written.take())
@@ -235,7 +259,7 @@ package final class DiskOwner: Sendable {
                 return (false, state.plan.handle(.close))
             }
             if isClosed { continuation.resume() }
-            if actions == [.closed] { queue.async { [self] in finishClosing() } }
+            if actions == [.closed] { planClosed() }
         }
     }
 
@@ -310,6 +334,16 @@ package final class DiskOwner: Sendable {
                 } else {
                     state.queued.append(ticket)
                 }
+            case .replace(let ticket):
+                guard let replacement = state.jobs[ticket]?.replacement else { continue }
+                state.jobs[ticket]?.prepare = nil
+                state.jobs[ticket]?.run = replacement
+                state.jobs[ticket]?.isUnlimited = true
+                // The removal that causes this does not wait for the writers.
+                if let place = state.queued[state.firstQueued...].firstIndex(of: ticket) {
+                    state.queued.remove(at: place)
+                    effects.ready.append((ticket, false))
+                }
             case .run: break
             case .complete(let ticket, let ending):
                 state.waiting[ticket] = nil
@@ -334,7 +368,7 @@ package final class DiskOwner: Sendable {
         var rest = effects
         while true {
             for (ticket, isWriter) in rest.ready { queue.async { [self] in work(ticket, isWriter) } }
-            if rest.isClosed { queue.async { [self] in finishClosing() } }
+            if rest.isClosed { planClosed() }
             let completions = rest.completions
             rest = Effects()
             for one in completions {
@@ -410,7 +444,36 @@ package final class DiskOwner: Sendable {
         }
     }
 
-    private func finishClosing() {
+    /// Returns whether a read of a key need not wait. If so, it counts as running until ``freeRead(_:_:)`` returns.
+    private func beginFreeRead(_ key: String) -> Bool {
+        state.withLock { state in
+            guard state.plan.isFree(key) else { return false }
+            state.freeReads += 1
+            return true
+        }
+    }
+
+    private func freeRead<Value: Sendable>(
+        _ work: (Storage) throws -> Value, _ done: (Result<Value, any Error>) -> Void
+    ) {
+        done(Result { try work(try get()) })
+        let isLast = state.withLock { state in
+            state.freeReads -= 1
+            return state.isPlanClosed && state.freeReads == 0
+        }
+        if isLast { queue.async { [self] in finishClosing() } }
+    }
+
+    /// Closes the directory when the last free read has ended.
+    private func planClosed() {
+        let isLast = state.withLock { state in
+            state.isPlanClosed = true
+            return state.freeReads == 0
+        }
+        if isLast { queue.async { [self] in finishClosing() } }
+    }
+
+    func finishClosing() {
         openStorage?.files.close()
         access.withLock { $0 = .closed }
         let waiting = state.withLock { state in

@@ -4,30 +4,66 @@
 /// It is a state machine that maps events to actions, without files, threads or locks. Every requested ticket is
 /// completed exactly once, or refused.
 ///
-/// - A change of a key waits for the earlier changes of that key and for the earlier changes of all keys.
-/// - A change of all keys waits for all earlier changes.
-/// - A read waits for the earlier changes of its key and of all keys. Nothing waits for a read.
+/// - A change of a key waits for the earlier changes of that key and for earlier clearings. A store also waits for the
+///   earlier removals whose filter matches it.
+/// - A removal by a filter waits for the earlier stores that match, and for nothing else. Of those, it voids the ones
+///   that do not run: in place of the store, the file of its key is removed, without a preparation.
+/// - A clearing waits for all earlier changes.
+/// - A read waits for the earlier changes of its key, for earlier clearings, and for the earlier removals whose filter
+///   may match its key. Nothing waits for a read.
 /// - A settle operation waits for all earlier changes. Nothing waits for it.
-/// - A store is prepared first, in parallel with all other operations. A removal of its key or of all keys makes the
-///   store void unless it runs already.
+/// - A store is prepared first, in parallel with all other operations. A removal of its key and extension or a clearing
+///   makes the store void unless it runs already. If the preparation fails, the file of the key is removed in place of
+///   the store, because its value is older.
 /// - The completions of the changes of one key are called in the order of the requests, one after the other.
 ///
-/// A request is O(pending changes of its key and of all keys). For a change of all keys and a settle operation it is
-/// O(pending changes).
+/// Only a settle operation waits for the preparation of other keys' stores, with one exception: a removal by a filter, and
+/// what waits for it, waits for an earlier store that does not match if that has the key of a matching one and writes a
+/// file of another extension.
+///
+/// A request is O(pending changes of its key, clearings and filters). For a clearing, a removal by a filter and a settle
+/// operation it is O(pending changes).
 package struct DiskPlan<Key: Hashable & Sendable>: Sendable {
     typealias Ticket = UInt64
 
+    /// The properties of a stored value, beside its key, that a filter can refer to.
+    package struct Labels: Sendable {
+        /// The extension that the store asks for. Two stores of one key replace the same file if these are equal.
+        package var forcedExtension: String?
+        package var categories: [String]
+        package var origin: EntryOrigin?
+
+        package init(forcedExtension: String? = nil, categories: [String] = [], origin: EntryOrigin? = nil) {
+            (self.forcedExtension, self.categories, self.origin) = (forcedExtension, categories, origin)
+        }
+    }
+
+    /// The values that a removal removes.
+    package struct Filter: Sendable {
+        /// Whether it can match a value of this key. It must be `true` for each key of which a store matches.
+        let mayMatch: @Sendable (Key) -> Bool
+        /// Whether it matches the value of a store.
+        let matches: @Sendable (Key, Labels) -> Bool
+
+        package init(
+            mayMatch: @escaping @Sendable (Key) -> Bool = { _ in true },
+            matches: @escaping @Sendable (Key, Labels) -> Bool
+        ) {
+            (self.mayMatch, self.matches) = (mayMatch, matches)
+        }
+    }
+
     package enum Operation: Sendable {
         /// Replaces the value of a key.
-        case store(Key)
-        /// Removes the value of a key.
-        case remove(Key)
-        /// Changes a key in another way.
+        case store(Key, Labels = Labels())
+        /// Removes the value of a key that was stored with this extension.
+        case remove(Key, forcedExtension: String? = nil)
+        /// Changes a key in another way, such as its notes.
         case change(Key)
+        /// Removes all values that match.
+        case removeAll(Filter)
         /// Removes all values.
         case clear
-        /// Changes any number of keys.
-        case changeAll
         /// Reads from a key.
         case read(Key)
         /// Runs after all earlier changes.
@@ -35,16 +71,36 @@ package struct DiskPlan<Key: Hashable & Sendable>: Sendable {
 
         fileprivate var changedKey: Key? {
             switch self {
-            case .store(let key), .remove(let key), .change(let key): key
+            case .store(let key, _), .remove(let key, _), .change(let key): key
             default: nil
             }
         }
 
         fileprivate var changesAll: Bool {
             switch self {
-            case .clear, .changeAll: true
+            case .clear, .removeAll: true
             default: false
             }
+        }
+
+        /// Whether this change of many keys must end before a read of a key.
+        fileprivate func precedesRead(of key: Key) -> Bool {
+            if case .removeAll(let filter) = self { filter.mayMatch(key) } else { true }
+        }
+
+        /// Whether this change of many keys must end before a store.
+        fileprivate func precedesStore(_ key: Key, _ labels: Labels) -> Bool {
+            if case .removeAll(let filter) = self { filter.matches(key, labels) } else { true }
+        }
+
+        /// Whether this is a store that a filter matches.
+        fileprivate func isStore(matching filter: Filter) -> Bool {
+            if case .store(let key, let labels) = self { filter.matches(key, labels) } else { false }
+        }
+
+        /// Whether this is a store of a file with this extension.
+        fileprivate func isStore(forcedExtension: String?) -> Bool {
+            if case .store(_, let labels) = self { labels.forcedExtension == forcedExtension } else { false }
         }
     }
 
@@ -68,14 +124,16 @@ package struct DiskPlan<Key: Hashable & Sendable>: Sendable {
     /// The result of an operation.
     enum Ending: Sendable, Equatable {
         case finished
-        /// The operation did not run, because a removal voided it.
+        /// The store did not run, because a removal voided it.
         case void
-        /// The operation did not run, because its preparation failed.
+        /// The store did not run, because its preparation failed.
         case unprepared
         case cancelled
     }
 
     enum Action: Sendable, Equatable {
+        /// In place of this store, the file of its key is to be removed, without a preparation.
+        case replace(Ticket)
         /// The operation may run.
         case ready(Ticket)
         /// The operation must run: the response to ``Event/begin(_:)``. There is no action if the operation is not
@@ -94,6 +152,8 @@ package struct DiskPlan<Key: Hashable & Sendable>: Sendable {
     private struct Step {
         let operation: Operation
         var phase: Phase
+        /// The ending of a store in whose place the file is removed; `nil` for other operations.
+        var replacedEnding: Ending?
         /// The number of operations that this one waits for.
         var blockers = 0
         /// The tickets of the operations that wait for this one.
@@ -124,7 +184,10 @@ package struct DiskPlan<Key: Hashable & Sendable>: Sendable {
 
     /// Returns whether a read of a key need not wait. Such a read can run at any time without a request, because
     /// nothing waits for a read.
-    func isFree(_ key: Key) -> Bool { !isClosing && changesOfAll.isEmpty && changes[key] == nil }
+    func isFree(_ key: Key) -> Bool {
+        !isClosing && changes[key] == nil
+            && !changesOfAll.contains { steps[$0]?.operation.precedesRead(of: key) == true }
+    }
 
     mutating func handle(_ event: Event) -> [Action] {
         var actions: [Action] = []
@@ -138,15 +201,15 @@ package struct DiskPlan<Key: Hashable & Sendable>: Sendable {
                 steps[ticket]?.phase = .waiting
                 settle(ticket, &actions)
             } else {
-                end(ticket, .unprepared, &actions)
+                replace(ticket, .unprepared, &actions)
             }
         case .begin(let ticket):
             guard steps[ticket]?.phase == .ready else { return [] }
             steps[ticket]?.phase = .running
             return [.run(ticket)]
         case .finished(let ticket):
-            guard steps[ticket]?.phase == .running else { return [] }
-            end(ticket, .finished, &actions)
+            guard let step = steps[ticket], step.phase == .running else { return [] }
+            end(ticket, step.replacedEnding ?? .finished, &actions)
         case .cancel(let ticket):
             guard let step = steps[ticket], step.phase != .running, case .read = step.operation else { return [] }
             end(ticket, .cancelled, &actions)
@@ -171,10 +234,16 @@ package struct DiskPlan<Key: Hashable & Sendable>: Sendable {
         guard let step = steps[ticket], case .read(let key) = step.operation, step.phase == .waiting else {
             return ([], [])
         }
-        // A change of all keys waits for changes of other keys.
-        let isBehindAll = changesOfAll.contains { $0 < ticket }
-        let earlier = (isBehindAll ? changes.values.flatMap { $0 } + changesOfAll : changes[key] ?? [])
-            .filter { $0 < ticket }.sorted()
+        var earlier = changes[key] ?? []
+        // A clearing and a removal by a filter wait for changes of other keys.
+        if changesOfAll.contains(where: { $0 < ticket }) {
+            var needed: Set<Ticket> = [ticket]
+            for other in (changes.values.flatMap { $0 } + changesOfAll).sorted(by: >) where other < ticket {
+                if steps[other]?.dependents.contains(where: needed.contains) == true { needed.insert(other) }
+            }
+            earlier = Array(needed)
+        }
+        earlier = earlier.filter { $0 < ticket }.sorted()
         return (
             earlier.filter { steps[$0]?.phase == .preparing }, earlier.filter { steps[$0]?.phase == .ready }
         )
@@ -187,8 +256,11 @@ package struct DiskPlan<Key: Hashable & Sendable>: Sendable {
     ) {
         var ended: [Action] = []
         switch operation {
-        case .remove(let key): void(changes[key] ?? [], &ended)
+        case .remove(let key, let forcedExtension): void(changes[key] ?? [], forcedExtension, &ended)
         case .clear: void(changes.values.flatMap { $0 }.sorted(), &ended)
+        case .removeAll(let filter):
+            for ticket in changes.values.flatMap({ $0 }).sorted(by: >)
+            where steps[ticket]?.operation.isStore(matching: filter) == true { replace(ticket, .void, &ended) }
         default: break
         }
         var step = Step(operation: operation, phase: isPrepared ? .waiting : .preparing)
@@ -209,8 +281,17 @@ package struct DiskPlan<Key: Hashable & Sendable>: Sendable {
 
     private func blockers(of operation: Operation) -> [Ticket] {
         switch operation {
-        case .store(let key), .remove(let key), .change(let key), .read(let key): (changes[key] ?? []) + changesOfAll
-        case .clear, .changeAll, .settle: changes.values.flatMap { $0 } + changesOfAll
+        case .store(let key, let labels):
+            (changes[key] ?? [])
+                + changesOfAll.filter { steps[$0]?.operation.precedesStore(key, labels) == true }
+        case .remove(let key, _), .change(let key):
+            (changes[key] ?? [])
+                + changesOfAll.filter { if case .clear? = steps[$0]?.operation { true } else { false } }
+        case .read(let key):
+            (changes[key] ?? []) + changesOfAll.filter { steps[$0]?.operation.precedesRead(of: key) == true }
+        case .removeAll(let filter):
+            changes.values.flatMap { $0.filter { steps[$0]?.operation.isStore(matching: filter) == true } }
+        case .clear, .settle: changes.values.flatMap { $0 } + changesOfAll
         }
     }
 
@@ -219,8 +300,29 @@ package struct DiskPlan<Key: Hashable & Sendable>: Sendable {
         // In reverse order, so that the end of one store does not make the next one ready.
         for ticket in tickets.reversed() {
             guard let step = steps[ticket], step.phase != .running, case .store = step.operation else { continue }
-            end(ticket, .void, &actions)
+            end(ticket, step.replacedEnding ?? .void, &actions)
         }
+    }
+
+    /// Voids the stores among these operations that do not run yet and have this extension.
+    private mutating func void(_ tickets: [Ticket], _ forcedExtension: String?, _ actions: inout [Action]) {
+        void(
+            tickets.filter { steps[$0]?.operation.isStore(forcedExtension: forcedExtension) == true }, &actions)
+    }
+
+    /// Puts a removal of the file in the place of a store that does not run yet.
+    ///
+    /// The store does not merely end: it would have replaced an earlier value, which is outdated.
+    private mutating func replace(_ ticket: Ticket, _ ending: Ending, _ actions: inout [Action]) {
+        guard let step = steps[ticket], step.phase != .running, step.replacedEnding == nil,
+            case .store(let key, let labels) = step.operation
+        else { return }
+        steps[ticket]?.replacedEnding = ending
+        if step.phase == .preparing { steps[ticket]?.phase = .waiting }
+        actions.append(.replace(ticket))
+        // The earlier stores of the same file need not be written either.
+        void((changes[key] ?? []).filter { $0 < ticket }, labels.forcedExtension, &actions)
+        settle(ticket, &actions)
     }
 
     /// Makes an operation ready if it waits for nothing.

@@ -19,9 +19,9 @@ public struct DiskStorageConfig: Sendable {
     public var expiration: StorageExpiration
     /// The extension of all files; `nil`, the default, for none.
     public var pathExtension: String?
-    /// Whether a file is named by the SHA-256 of its key. If not, it is named by the key itself where possible. Any file
-    /// in the folder can then be a value, so use a folder that has no others: they would expire and be deleted. The
-    /// default is `true`.
+    /// Whether a file is named by the SHA-256 of its key. If not, it is named by the key itself where possible. A
+    /// file of another program whose name could be that of a key, such as `notes.txt`, then counts as a value: it expires and
+    /// is deleted. Use a folder that has no such files. The default is `true`.
     public var usesHashedFileName: Bool
     /// Whether a file gets the extension of its key. The default is `false`.
     public var autoExtAfterHashedFileName: Bool

@@ -17,28 +17,36 @@ struct FileNaming {
     /// `%` and its SHA-256. All names are therefore ASCII, so that file systems that normalise Unicode do not merge
     /// two of them.
     ///
-    /// Files of earlier versions whose names contain upper-case letters are not found by their keys. They still count
-    /// and expire.
+    /// With a forced extension, the name of such a key is `%`, its SHA-256 and the extension, too, unless all names have an
+    /// extension (``pathExtension``). Otherwise the key `a` with the extension `jpg` would share the file of the key
+    /// `a.jpg`.
+    ///
+    /// Files of earlier versions that had other names by these rules are not found by their keys. They still count and
+    /// expire while the index database contains them.
     func name(of key: String, forcedExtension: String? = nil) -> String {
         let stem: String
         var isEscapedKey = false
+        let forced = forcedExtension.flatMap { Self.isExtension($0) ? $0 : nil }
         if isHashed {
             stem = Self.sha256(key)
-        } else if Self.canName(key), Self.isPlain(key), key.utf8.first != UInt8(ascii: "%"),
-            case let escaped = Self.escaped(key), escaped.utf8.count <= 200
+        } else if forced == nil || allHaveExtensions, Self.canName(key), Self.isPlain(key),
+            key.utf8.first != UInt8(ascii: "%"), case let escaped = Self.escaped(key), escaped.utf8.count <= 200
         {
             (stem, isEscapedKey) = (escaped, true)
         } else {
             stem = "%" + Self.sha256(key)
         }
         let own = takesKeyExtension ? Self.fileExtension(of: key) : nil
-        guard let wanted = forcedExtension ?? pathExtension ?? own, Self.isExtension(wanted) else { return stem }
+        guard let wanted = forced ?? pathExtension ?? own, Self.isExtension(wanted) else { return stem }
         // A key that is its own name and ends with its extension needs no other.
-        if isEscapedKey, forcedExtension == nil, pathExtension == nil, !key.utf8.contains(where: Self.endsName) {
+        if isEscapedKey, forced == nil, pathExtension == nil, !key.utf8.contains(where: Self.endsName) {
             return stem
         }
         return "\(stem).\(wanted)"
     }
+
+    /// Whether each name ends with an extension behind the stem.
+    private var allHaveExtensions: Bool { pathExtension.map(Self.isExtension) == true }
 
     /// Returns the key without upper-case letters, different for different keys.
     private static func escaped(_ key: String) -> String {
@@ -53,13 +61,27 @@ struct FileNaming {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Returns whether a file of this name can belong to the cache.
+    /// Returns whether the rule can give this name.
     ///
-    /// With hashed names, this requires 64 hexadecimal digits and optionally an extension. Otherwise every plain name
-    /// can belong to the cache, which then needs a folder without other files.
+    /// With hashed names, this requires 64 hexadecimal digits and optionally an extension. Otherwise it also holds for
+    /// the names of plain keys, such as `notes.txt`. It does not hold for `README.txt`, because names contain no upper-case
+    /// letters.
     func isOwn(_ name: String) -> Bool {
         guard Self.isPlain(name) else { return false }
-        if !isHashed { return true }
+        if isHashed { return Self.isHash(name) }
+        if name.utf8.first == UInt8(ascii: "%") { return Self.isHash(name.dropFirst()) }
+        guard Self.canName(name) else { return false }
+        if !allHaveExtensions, Self.isEscaped(name) { return true }
+        guard let point = name.utf8.lastIndex(of: UInt8(ascii: ".")),
+            Self.isExtension(String(name[name.utf8.index(after: point)...]))
+        else { return false }
+        let stem = String(name[..<point])
+        let isExtended = allHaveExtensions || takesKeyExtension && stem.utf8.contains(where: Self.endsName)
+        return isExtended && Self.canName(stem) && Self.isEscaped(stem)
+    }
+
+    /// Returns whether a text is 64 hexadecimal digits and optionally an extension.
+    private static func isHash(_ name: some StringProtocol) -> Bool {
         let digits = name.utf8.prefix(64)
         let isHexadecimal = digits.allSatisfy { byte in
             (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
@@ -67,7 +89,25 @@ struct FileNaming {
         }
         guard digits.count == 64, isHexadecimal else { return false }
         let rest = name.dropFirst(64)
-        return rest.isEmpty || rest.first == "." && Self.isExtension(String(rest.dropFirst()))
+        return rest.isEmpty || rest.first == "." && isExtension(String(rest.dropFirst()))
+    }
+
+    /// Returns whether a text is an escaped key: at most 200 bytes, without upper-case letters, and with a `^` or a
+    /// lower-case letter behind each `^`.
+    private static func isEscaped(_ name: String) -> Bool {
+        guard name.utf8.count <= 200 else { return false }
+        var isAfterMark = false
+        for byte in name.utf8 {
+            if (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) { return false }
+            let isMark = byte == UInt8(ascii: "^")
+            if isAfterMark {
+                guard isMark || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) else { return false }
+                isAfterMark = false
+            } else {
+                isAfterMark = isMark
+            }
+        }
+        return !isAfterMark
     }
 
     /// Returns whether a text can be the name of a visible file.

@@ -253,6 +253,12 @@ package final class FileStore: Sendable {
         return isKnown == true || status.expires > now
     }
 
+    /// Returns whether there may be a file of a key. Does not read the disk.
+    func mayContain(_ key: String) -> Bool {
+        let print = Fingerprints.fingerprint(key)
+        return state.withLock { !$0.isClosed && ($0.listing != .complete || $0.prints.mayContain(print)) }
+    }
+
     /// Returns the URL of a key's file, whether the file exists or not.
     func url(forKey key: String, forcedExtension: String?) -> URL {
         folder.url(state.withLock { $0.config.naming }.name(of: key, forcedExtension: forcedExtension))

@@ -12,13 +12,18 @@ import Synchronization
 /// A note can be older or newer than its entry, for example after a crash. It must therefore contain a digest of the
 /// bytes that it describes. Without a disk there are no notes.
 ///
-/// Notes are read and written in operations on the cache's disk, whose threads may wait while the storage is opened.
+/// Notes are read and written in operations on the cache's disk. If another storage has the folder open, there are no
+/// notes until an attempt a second later.
 package final class EntryNotes: Sendable {
     private let disk: DiskOwner
     private let clock: any CacheClock
     private let state = Mutex(State())
     /// Whether the storage exists; `nil` if unknown. Not guarded by `state`, which is held while the storage is opened.
     private let isPresent = Mutex<Bool?>(nil)
+    private let open: @Sendable (_ folder: URL, _ patience: Duration) throws -> DiskStorage<Data>
+
+    /// The time between two attempts to open the storage.
+    private static let retryInterval = Duration.seconds(1)
 
     private struct State {
         var storage: DiskStorage<Data>?
@@ -26,9 +31,22 @@ package final class EntryNotes: Sendable {
         var failed: Int64?
     }
 
-    init(disk: DiskOwner, clock: any CacheClock) {
-        self.disk = disk
-        self.clock = clock
+    convenience init(disk: DiskOwner, clock: any CacheClock) {
+        self.init(disk: disk, clock: clock) { folder, patience in
+            let config = DiskStorageConfig(
+                name: "freshness", sizeLimit: 64 << 20, expiration: .days(30), cachePathBlock: { _, _ in folder })
+            return try DiskStorage(
+                files: FileStore(
+                    config: config, policy: ConfiguredPolicy(LRU.self), seed: 1, clock: clock, patience: patience))
+        }
+    }
+
+    /// - Parameter open: opens the storage; waits up to `patience` for another storage that uses the folder.
+    init(
+        disk: DiskOwner, clock: any CacheClock,
+        open: @escaping @Sendable (_ folder: URL, _ patience: Duration) throws -> DiskStorage<Data>
+    ) {
+        (self.disk, self.clock, self.open) = (disk, clock, open)
     }
 
     /// Whether there can be any note: a look-up is not worth a hop to the disk's queue otherwise. Only the first call
@@ -72,17 +90,11 @@ package final class EntryNotes: Sendable {
         let now = clock.now
         return state.withLock { state in
             if let storage = state.storage { return storage }
-            if let failed = state.failed, now >= failed, now - failed < DiskOwner.retryInterval.microseconds {
-                return nil
-            }
+            if let failed = state.failed, now >= failed, now - failed < Self.retryInterval.microseconds { return nil }
             guard makesOne || FileManager.default.fileExists(atPath: folder.path) else { return nil }
-            let config = DiskStorageConfig(
-                name: "freshness", sizeLimit: 64 << 20, expiration: .days(30), cachePathBlock: { _, _ in folder })
-            // Only this cache uses the folder. If another storage has it open, it is about to close.
-            let patience = state.failed == nil ? Duration.seconds(1) : .zero
-            state.storage = try? DiskStorage(
-                files: FileStore(
-                    config: config, policy: ConfiguredPolicy(LRU.self), seed: 1, clock: clock, patience: patience))
+            // Only this cache uses the folder. If another storage has it open, that is about to close. Others wait for
+            // `state` meanwhile, so this does not wait.
+            state.storage = try? open(folder, .zero)
             state.failed = state.storage == nil ? now : nil
             return state.storage
         }

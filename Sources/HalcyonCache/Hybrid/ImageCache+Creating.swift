@@ -69,25 +69,27 @@ extension ImageCache where Value: DataTransformable {
     /// Set it when the app starts, to configure it; those who have read it before keep the cache that they have.
     public static var `default`: ImageCache<Value> {
         get {
-            DefaultCache.of(Value.self).cache.withLock { cache in
-                if let cache = cache as? ImageCache<Value> { return cache }
+            let cache = DefaultCache.of(Value.self).value {
                 let name = String(reflecting: Value.self).filter {
                     $0.isASCII && ($0.isLetter || $0.isNumber || $0 == ".")
                 }
-                let new = ImageCache<Value>(name: "default.\(name)")
-                cache = new
-                return new
+                return ImageCache<Value>(name: "default.\(name)")
             }
+            guard let cache = cache as? ImageCache<Value> else {
+                preconditionFailure("the default cache of \(Value.self) is \(cache)")
+            }
+            return cache
         }
-        set { DefaultCache.of(Value.self).cache.withLock { $0 = newValue } }
+        set { DefaultCache.of(Value.self).set(newValue) }
     }
 }
 
 /// The default cache of one type of values. A generic type cannot have stored static properties.
-private final class DefaultCache: Sendable {
-    /// The cache, once it was read or set. Like the lock of a static property, this one is held while the cache is
-    /// created: its directory has one owner.
-    let cache = Mutex<(any Sendable)?>(nil)
+final class DefaultCache: Sendable {
+    /// The cache, once it was read or set. Held briefly, and not while a cache opens its directory.
+    private let cache = Mutex<(any Sendable)?>(nil)
+    /// Held while a cache is created, so that only one opens the directory.
+    private let creation = Mutex(())
 
     private static let all = Mutex<[ObjectIdentifier: DefaultCache]>([:])
 
@@ -99,6 +101,23 @@ private final class DefaultCache: Sendable {
             let one = DefaultCache()
             all[kind] = one
             return one
+        }
+    }
+
+    /// Sets the cache. It does not wait for one that is being created.
+    func set(_ new: any Sendable) { cache.withLock { $0 = new } }
+
+    /// Returns the cache. If there is none, it creates one, which it returns unless another was set meanwhile.
+    func value(_ create: () -> any Sendable) -> any Sendable {
+        if let cache = cache.withLock({ $0 }) { return cache }
+        return creation.withLock { _ in
+            if let cache = cache.withLock({ $0 }) { return cache }
+            let new = create()
+            return cache.withLock { cache in
+                if let cache { return cache }
+                cache = new
+                return new
+            }
         }
     }
 }

@@ -23,13 +23,15 @@ extension ImageCache {
     /// ``DiskStorage/remove(category:)``.
     public func remove(category: String) async {
         await withCheckedContinuation { continuation in
-            // The disk is first. Reads that are requested later wait for the removal. The values of earlier reads are
-            // kept out of memory.
-            disk.perform(.changeAll) { storage in
+            // The disk is first. Reads that are requested later wait for the removal, which waits for no store but those
+            // of this category that run. The values of earlier reads are kept out of memory.
+            let filter = DiskOwner.Plan.Filter { _, labels in labels.categories.contains(category) }
+            disk.perform(.removeAll(filter)) { storage in
                 storage.remove(category: category)
             } done: { _ in
                 continuation.resume()
             }
+            betweenTiers.withLock { $0 }?()
             memoryStorage.remove(category: category)
         }
     }
@@ -43,12 +45,16 @@ extension ImageCache {
         let origin = EntryOrigin(key: key).source
         await withCheckedContinuation { continuation in
             // The disk is first, as in `remove(category:)`.
-            disk.perform(.changeAll) { storage in
+            let filter = DiskOwner.Plan.Filter(mayMatch: { EntryOrigin.isKey($0, ofSource: key) }) { computed, labels in
+                computed == key || labels.origin?.source == origin
+            }
+            disk.perform(.removeAll(filter)) { storage in
                 storage.remove(forKey: key)
                 storage.remove { $0.source == origin }
             } done: { _ in
                 continuation.resume()
             }
+            betweenTiers.withLock { $0 }?()
             memoryStorage.remove { EntryOrigin.isKey($0, ofSource: key) }
         }
     }
@@ -59,11 +65,15 @@ extension ImageCache {
     package func removePrivate(ofUser user: String) async {
         let owner = Fingerprints.fingerprint(user)
         await withCheckedContinuation { continuation in
-            disk.perform(.changeAll) { storage in
+            let filter = DiskOwner.Plan.Filter(mayMatch: { EntryOrigin.isKey($0, ofOwner: user) }) { _, labels in
+                labels.origin?.owner == owner
+            }
+            disk.perform(.removeAll(filter)) { storage in
                 storage.remove { $0.owner == owner }
             } done: { _ in
                 continuation.resume()
             }
+            betweenTiers.withLock { $0 }?()
             memoryStorage.remove { EntryOrigin.isKey($0, ofOwner: user) }
         }
     }
@@ -97,6 +107,7 @@ extension ImageCache {
         await withCheckedContinuation { continuation in
             // The disk is first, as in `remove(category:)`.
             clearDisk { continuation.resume() }
+            betweenTiers.withLock { $0 }?()
             clearMemoryCache()
         }
     }
@@ -149,12 +160,13 @@ extension ImageCache {
         prefetches.take(computed)
         if fromDisk {
             // The disk is first, as in `remove(category:)`.
-            disk.perform(forcedExtension == nil ? .remove(computed) : .change(computed)) { storage in
+            disk.perform(.remove(computed, forcedExtension: forcedExtension)) { storage in
                 storage.remove(forKey: computed, forcedExtension: forcedExtension)
             } done: { _ in
                 done()
             }
         }
+        betweenTiers.withLock { $0 }?()
         if fromMemory { memoryStorage.remove(forKey: computed) }
         if !fromDisk { done() }
     }

@@ -33,11 +33,13 @@ extension ImageCache {
     /// - Parameters:
     ///   - toMemory: whether the value is stored in memory. If it is stored in neither tier, the call only records
     ///     the access.
+    ///   - keepsFile: whether a store in memory alone leaves the key's file on disk. By default the file is removed, because
+    ///     its value is older.
     ///   - other: a serializer in place of the cache's.
     ///   - kept: receives the bytes that are on disk now, before another operation can read or replace them.
     package func store(
         _ value: Value, original: Data?, forKey key: String, toMemory: Bool = true, toDisk: Bool,
-        serializer other: (any CacheSerializer<Value>)? = nil, options: CacheOptions,
+        keepsFile: Bool = false, serializer other: (any CacheSerializer<Value>)? = nil, options: CacheOptions,
         kept: (@Sendable (Data) -> Void)? = nil, done: @escaping @Sendable (CacheStoreResult) -> Void
     ) {
         let computed = key.computedKey(with: options.processorIdentifier)
@@ -72,13 +74,15 @@ extension ImageCache {
         options.context.requestNumber = memoryStorage.nextRequest(
             counting: !toMemory && !isJoined && !options.isPrefetch)
         guard toDisk else {
+            if !keepsFile { removeOlderFile(computed, options.forcedExtension) }
+            betweenTiers.withLock { $0 }?()
             keepNew(value, computed, options)
             done(CacheStoreResult(memoryCacheResult: .success(()), diskCacheResult: .success(())))
             return
         }
         // The disk is first. Reads that are requested later wait for the new value. The values of earlier reads are
         // kept out of memory.
-        disk.store(options.forcedExtension == nil ? .store(computed) : .change(computed)) { [serializer] in
+        disk.store(computed, options.labels) { [serializer] in
             guard let data = (other ?? serializer).data(with: value, original: original) else {
                 throw CacheError.cannotSerialize(key: computed)
             }
@@ -95,7 +99,18 @@ extension ImageCache {
             }
             done(CacheStoreResult(memoryCacheResult: .success(()), diskCacheResult: result))
         }
+        betweenTiers.withLock { $0 }?()
         if toMemory { keepNew(value, computed, options) } else { memoryStorage.voidReads(forKey: computed) }
+    }
+
+    /// Removes the file of a key whose newest value is stored in memory alone. Otherwise the older value would be found once
+    /// memory has evicted the new one. It asks the disk only if there may be a file.
+    private func removeOlderFile(_ computed: String, _ forcedExtension: String?) {
+        guard let files = disk.storage?.files, !disk.isFree(computed) || files.mayContain(computed) else { return }
+        disk.perform(.remove(computed, forcedExtension: forcedExtension)) { storage in
+            storage.remove(forKey: computed, forcedExtension: forcedExtension)
+        } done: { _ in
+        }
     }
 
     @usableFromInline
@@ -105,17 +120,20 @@ extension ImageCache {
     }
 
     /// Looks a key up on disk, and promotes a found value to memory before it calls `done`.
+    ///
+    /// - Parameter decoding: the queue on which the bytes of a file are decoded, once they were read; `nil` for the thread
+    ///   that reads them.
     package func fromDisk(
         _ computed: String, _ options: CacheOptions, serializer other: (any CacheSerializer<Value>)? = nil,
-        cancellation: LoadCancellation? = nil,
+        decoding: CallbackQueue? = nil, cancellation: LoadCancellation? = nil,
         done: @escaping @Sendable (Result<ImageCacheResult<Value>, any Error>) -> Void
     ) {
         // The read begins before the disk operation. Stores and removals request their disk operation first and then
         // change memory. One that this read does not wait for either voids the ticket or finds the promoted value in
         // memory.
         let ticket = memoryStorage.beginRead(forKey: computed)
-        let work = { @Sendable [self] (storage: DiskStorage<Data>) in
-            try loadFromDisk(storage, computed, options, other, ticket, cancellation)
+        let decode = { @Sendable [self] (data: Data?) in
+            try decoded(data, computed, options, other, ticket, cancellation)
         }
         let ended = { @Sendable [self] (result: Result<ImageCacheResult<Value>, any Error>) in
             // The promotion has ended the read.
@@ -130,24 +148,47 @@ extension ImageCache {
             case .success: done(result)
             }
         }
-        if options.loadDiskFileSynchronously {
-            disk.performNow(reading: computed, work, done: ended)
-        } else {
-            guard let read = disk.perform(.read(computed), work, done: ended) else { return }
-            cancellation?.whenCancelled { [disk] in disk.cancel(read) }
+        let read = { @Sendable [self] (storage: DiskStorage<Data>) throws -> Data? in
+            try bytes(storage, computed, options, ticket, cancellation)
         }
+        let pending: DiskOwner.Plan.Ticket?
+        if options.loadDiskFileSynchronously {
+            return disk.performNow(reading: computed, { try decode(try read($0)) }, done: ended)
+        } else if let decoding {
+            pending = disk.perform(.read(computed), read) { result in
+                guard case .success(.some) = result else {
+                    return ended(result.flatMap { data in Result { try decode(data) } })
+                }
+                decoding.execute { ended(result.flatMap { data in Result { try decode(data) } }) }
+            }
+        } else {
+            pending = disk.perform(.read(computed), { try decode(try read($0)) }, done: ended)
+        }
+        if let pending { cancellation?.whenCancelled { [disk] in disk.cancel(pending) } }
     }
 
-    private func loadFromDisk(
-        _ storage: DiskStorage<Data>, _ computed: String, _ options: CacheOptions,
-        _ other: (any CacheSerializer<Value>)?, _ ticket: PendingReads.Ticket, _ cancellation: LoadCancellation?
-    ) throws -> ImageCacheResult<Value> {
+    /// Returns the bytes of a key's file, as an access; `nil` if there is none.
+    private func bytes(
+        _ storage: DiskStorage<Data>, _ computed: String, _ options: CacheOptions, _ ticket: PendingReads.Ticket,
+        _ cancellation: LoadCancellation?
+    ) throws -> Data? {
         try cancellation?.check()
-        var options = options
-        options.context.requestNumber = ticket.requestNumber
+        var context = options.context
+        context.requestNumber = ticket.requestNumber
         let data = try storage.value(
             forKey: computed, forcedExtension: options.forcedExtension,
-            extendingExpiration: options.diskCacheAccessExtendingExpiration, context: options.context)
+            extendingExpiration: options.diskCacheAccessExtendingExpiration, context: context)
+        afterReading.withLock { $0 }?()
+        return data
+    }
+
+    /// Returns the value of the bytes of a key's file, and promotes it.
+    private func decoded(
+        _ data: Data?, _ computed: String, _ options: CacheOptions, _ other: (any CacheSerializer<Value>)?,
+        _ ticket: PendingReads.Ticket, _ cancellation: LoadCancellation?
+    ) throws -> ImageCacheResult<Value> {
+        var options = options
+        options.context.requestNumber = ticket.requestNumber
         // Decoding may take longer than reading, and a promotion evicts other values.
         if data != nil { try cancellation?.check() }
         let value = data.flatMap { (other ?? serializer).value(with: $0) }
@@ -251,6 +292,14 @@ extension ImageCache {
     package func settleDisk() async { _ = await onDisk(.settle) { _ in } }
 }
 
+extension CacheOptions {
+    /// The properties of a stored value by which removals find it.
+    fileprivate var labels: DiskOwner.Plan.Labels {
+        DiskOwner.Plan.Labels(
+            forcedExtension: forcedExtension, categories: context.categories, origin: context.origin)
+    }
+}
+
 extension MemoryStorage {
     /// Voids the pending reads of a key, so that their values are not stored in memory.
     func voidReads(forKey key: String) { core.state.withLock { $0.reads.void(key) } }
@@ -260,13 +309,16 @@ extension MemoryStorage {
 extension ImageCache {
     /// Looks up the value of a key.
     ///
-    /// - Parameter other: a serializer in place of the cache's.
+    /// - Parameters:
+    ///   - other: a serializer in place of the cache's.
+    ///   - decoding: the queue on which the bytes of a file are decoded.
     package func image(
-        forKey key: String, serializer other: (any CacheSerializer<Value>)?, options: CacheOptions
+        forKey key: String, serializer other: (any CacheSerializer<Value>)?, decoding: CallbackQueue? = nil,
+        options: CacheOptions
     ) async throws -> ImageCacheResult<Value> {
         let computed = key.computedKey(with: options.processorIdentifier)
         if let value = fromMemory(computed, options) { return .memory(value) }
-        return try await afterMemory(computed, serializer: other, options)
+        return try await fromDisk(computed, serializer: other, decoding: decoding, options)
     }
 
     /// Looks up a computed key that is not in memory.
@@ -274,12 +326,19 @@ extension ImageCache {
     func afterMemory(
         _ computed: String, serializer other: (any CacheSerializer<Value>)?, _ options: CacheOptions
     ) async throws -> ImageCacheResult<Value> {
+        try await fromDisk(computed, serializer: other, decoding: nil, options)
+    }
+
+    private func fromDisk(
+        _ computed: String, serializer other: (any CacheSerializer<Value>)?, decoding: CallbackQueue?,
+        _ options: CacheOptions
+    ) async throws -> ImageCacheResult<Value> {
         if options.fromMemoryCacheOrRefresh { return missed(computed, options) }
         try Task.checkCancellation()
         let cancellation = LoadCancellation()
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                fromDisk(computed, options, serializer: other, cancellation: cancellation) {
+                fromDisk(computed, options, serializer: other, decoding: decoding, cancellation: cancellation) {
                     continuation.resume(with: $0)
                 }
             }
@@ -306,7 +365,7 @@ extension ImageCache {
         hub.send(.store(key: key, categories: options.context.categories))
         var options = options
         options.context.origin = origin(of: key)
-        disk.store(options.forcedExtension == nil ? .store(key) : .change(key)) {
+        disk.store(key, options.labels) {
             guard let data = bytes() else { throw CacheError.cannotSerialize(key: key) }
             return data
         } write: { [options] storage, data in
@@ -318,6 +377,7 @@ extension ImageCache {
             if case .failure(let error) = result { hub.failed(error) }
             done()
         }
+        betweenTiers.withLock { $0 }?()
         // The value in memory was not made of these bytes. The disk is first, as in every store.
         memoryStorage.remove(forKey: key)
     }

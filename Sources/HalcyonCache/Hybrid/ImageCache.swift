@@ -41,6 +41,10 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
     package let privateEntries: PrivateEntries
     /// The subscriptions to triggers. They end with the cache.
     let subscriptions = Mutex<[TriggerSubscription]>([])
+    /// Called by a store or a removal after its request to the disk and before its change of memory; a test may load there.
+    let betweenTiers = Mutex<(@Sendable () -> Void)?>(nil)
+    /// Called by a look-up on disk after it has read and before it decodes; a test may cancel there.
+    let afterReading = Mutex<(@Sendable () -> Void)?>(nil)
 
     /// Creates a cache with policies and a serializer.
     ///
@@ -143,7 +147,9 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - original: the bytes that the value was made of. The serializer may store these.
-    ///   - toDisk: whether the value is stored on disk.
+    ///   - toDisk: whether the value is stored on disk. If not, the file of an earlier value of the key is removed, and in the
+    ///     same way if the serializer cannot serialize the value. The newest value is therefore the only one that a look-up
+    ///     can find. A file with another ``CacheOptions/forcedExtension`` stays.
     @discardableResult
     public func store(
         _ value: Value, original: Data? = nil, forKey key: String, toDisk: Bool = true,

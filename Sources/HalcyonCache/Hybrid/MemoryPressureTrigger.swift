@@ -12,14 +12,21 @@ import HalcyonSupport
     /// With stall information, the pressure is ``MemoryPressure/some`` if some task waited for memory during 15 % of
     /// a window, and ``MemoryPressure/full`` if all did. The window is one second. If the kernel refuses this, as it
     /// does for processes without `CAP_SYS_RESOURCE`, the window is two seconds. Some kernels report far shorter
-    /// stalls, so that each report is checked against the total that the file states. With the used share, the
-    /// thresholds are 90 and 97 %. Source: "PSI" in the kernel's documentation.
+    /// stalls, so that each report is checked against the total that the file states. Source: "PSI" in the kernel's
+    /// documentation.
+    ///
+    /// With the used share, the thresholds are 90 and 97 %. The group is the one whose limit is least, of the process's
+    /// group and its ancestors. File pages that were not used recently (`inactive_file` in `memory.stat`) do not count as
+    /// used, because the kernel frees them before it kills a process. Without this, a process that reads and writes files
+    /// would always appear to be short of memory.
     public final class MemoryPressureTrigger: CacheTrigger {
         /// The source that a trigger watches.
         public enum Source: Sendable, Equatable {
             /// A file of pressure-stall information.
             case stalls(path: String)
             /// The file with the used bytes, and their limit.
+            ///
+            /// `memory.stat` in the same folder states how much of it the kernel can free at once.
             case use(current: String, limit: Int)
             /// No source, because the system has neither.
             case nothing
@@ -68,10 +75,27 @@ import HalcyonSupport
                 [folder + "/memory.pressure", root + "/proc/pressure/memory"]
                 .first { PressureWatch(path: $0, kind: .some) != nil }
                 .map { [.stalls(path: $0)] } ?? []
-            let limit = MemoryBudget(physical: .max, root: root).bytes
-            let current = folder + "/memory.current"
-            if limit < .max, access(current, R_OK) == 0 { sources.append(.use(current: current, limit: limit)) }
+            if let group = MemoryBudget.limitedGroup(root: root) {
+                let current = group.folder + (group.version == 2 ? "/memory.current" : "/memory.usage_in_bytes")
+                if access(current, R_OK) == 0 { sources.append(.use(current: current, limit: group.limit)) }
+            }
             return sources
+        }
+
+        /// Returns the bytes of a group that the kernel cannot free at once: those of a file of used bytes without the
+        /// inactive file pages that `memory.stat` beside it states; `nil` if the file cannot be read.
+        static func used(current: String) -> Int? {
+            let text = (try? String(contentsOfFile: current, encoding: .utf8)) ?? ""
+            guard let used = Int(text.trimmingCharacters(in: .whitespacesAndNewlines)) else { return nil }
+            let folder = current.prefix(upTo: current.lastIndex(of: "/") ?? current.startIndex)
+            let statistics = (try? String(contentsOfFile: folder + "/memory.stat", encoding: .utf8)) ?? ""
+            var inactive: [Substring: Int] = [:]
+            for line in statistics.split(separator: "\n") {
+                let fields = line.split(separator: " ")
+                if fields.count == 2, let count = Int(fields[1]) { inactive[fields[0]] = count }
+            }
+            // Version 1 states the pages of the group alone, and with its descendants, which the used bytes include.
+            return max(used - (inactive["total_inactive_file"] ?? inactive["inactive_file"] ?? 0), 0)
         }
 
         /// Returns the pressure if `used` bytes of `limit` are in use; `nil` for none.
@@ -104,9 +128,9 @@ import HalcyonSupport
                 let span = interval
                 sweeper.start(clock: SystemClock(), interval: { span }) { [weak self] in
                     guard let self, isCurrent(generation) else { return false }
-                    let text = (try? String(contentsOfFile: current, encoding: .utf8)) ?? ""
-                    let used = Int(text.trimmingCharacters(in: .whitespacesAndNewlines))
-                    if let used, let pressure = Self.pressure(used: used, limit: limit) { report(pressure) }
+                    if let used = Self.used(current: current), let pressure = Self.pressure(used: used, limit: limit) {
+                        report(pressure)
+                    }
                     return true
                 }
             case .stalls(let path):

@@ -12,34 +12,52 @@ public struct MemoryBudget: Sendable {
 
     /// Reads the limits of a machine with `physical` bytes of memory whose `/proc` and `/sys` are below `root`.
     init(physical: Int, root: String) {
+        let limited = MemoryBudget.limitedGroup(root: root)
+        bytes = min(physical, limited?.limit ?? .max)
+    }
+
+    /// Returns the control group of the process whose memory limit is least, as the folder of its files; of groups with the
+    /// same limit, the one with most ancestors. `nil` if no group has a limit.
+    static func limitedGroup(root: String) -> LimitedGroup? {
         let groups = (try? String(contentsOfFile: root + "/proc/self/cgroup", encoding: .utf8)) ?? ""
-        var least = physical
+        var least: LimitedGroup?
         for line in groups.split(separator: "\n") {
             let fields = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
             guard fields.count == 3 else { continue }
-            let mount: String
-            let file: String
+            let (mount, version): (String, Int)
             switch fields[1] {
-            case "": (mount, file) = (root + "/sys/fs/cgroup", "memory.max")
+            case "": (mount, version) = (root + "/sys/fs/cgroup", 2)
             case let names where names.split(separator: ",").contains("memory"):
-                (mount, file) = (root + "/sys/fs/cgroup/memory", "memory.limit_in_bytes")
+                (mount, version) = (root + "/sys/fs/cgroup/memory", 1)
             default: continue
             }
-            for limit in MemoryBudget.limits(mount: mount, group: String(fields[2]), file: file) {
-                least = min(least, limit)
-            }
+            for group in MemoryBudget.groups(mount: mount, group: String(fields[2]), version: version)
+            where group.limit < least?.limit ?? .max { least = group }
         }
-        bytes = least
+        return least
     }
 
-    /// Returns the limits of a group and of all its ancestors.
-    private static func limits(mount: String, group: String, file: String) -> [Int] {
+    /// A control group with a memory limit.
+    struct LimitedGroup: Equatable {
+        /// The folder of its files.
+        var folder: String
+        /// The limit in bytes.
+        var limit: Int
+        /// The version of control groups: 1 or 2.
+        var version: Int
+    }
+
+    /// Returns those of a group and its ancestors that have a limit, the group first.
+    private static func groups(mount: String, group: String, version: Int) -> [LimitedGroup] {
         var parts = group.split(separator: "/").map(String.init)
-        var found: [Int] = []
+        var found: [LimitedGroup] = []
         while true {
-            let path = ([mount] + parts + [file]).joined(separator: "/")
+            let folder = ([mount] + parts).joined(separator: "/")
+            let path = folder + (version == 2 ? "/memory.max" : "/memory.limit_in_bytes")
             let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
-            if let limit = Int(text.trimmingCharacters(in: .whitespacesAndNewlines)), limit > 0 { found.append(limit) }
+            if let limit = Int(text.trimmingCharacters(in: .whitespacesAndNewlines)), limit > 0 {
+                found.append(LimitedGroup(folder: folder, limit: limit, version: version))
+            }
             if parts.popLast() == nil { return found }
         }
     }

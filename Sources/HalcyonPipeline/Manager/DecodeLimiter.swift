@@ -11,8 +11,10 @@ import Synchronization
 public final class DecodeLimiter: Sendable {
     /// The limiter of managers that are given no other one: as many turns as there are processors.
     ///
-    /// The pictures in work therefore take at most 400 MB times the number of processors, which is four bytes for each pixel of the
-    /// default `ImageDecodingOptions.pixelLimit`. Lower that limit, or use a limiter with fewer turns, where this is too much.
+    /// A turn can hold several copies of a picture at a time: the decoded pixels, a copy in sRGB if the file has a colour profile, a
+    /// copy that is turned upright if the file states an orientation, and what the processor makes of it. Each takes up to 400 MB,
+    /// which is four bytes for each pixel of the default `ImageDecodingOptions.pixelLimit`. The product of the copies and the turns
+    /// bounds the memory. Lower the pixel limit, or use a limiter with fewer turns, where this is too much.
     public static let shared = DecodeLimiter(limit: ProcessInfo.processInfo.activeProcessorCount)
 
     private struct State {
@@ -44,16 +46,6 @@ public final class DecodeLimiter: Sendable {
     /// How many work now, and how many wait for a turn.
     public var load: (running: Int, waiting: Int) {
         state.withLock { ($0.running, $0.waiting.values.reduce(0) { $0 + $1.count }) }
-    }
-
-    /// Does asynchronous work when it has a turn.
-    func run<Value: Sendable>(
-        _ priority: TransferPriority, _ work: @Sendable () async throws -> Value
-    ) async throws -> Value {
-        await withCheckedContinuation { continuation in begin(priority) { continuation.resume() } }
-        defer { end(priority) }
-        try Task.checkCancellation()
-        return try await work()
     }
 
     /// A queue that executes blocks on another one when they have a turn.

@@ -51,7 +51,8 @@ extension HalcyonManager {
             if load.isPrefetch, options.forceRefresh, !toMemory { cache.memoryStorage.remove(forKey: computed) }
             cache.store(
                 made.image, original: original, forKey: load.key, toMemory: toMemory, toDisk: toDisk,
-                serializer: load.serializer, options: load.cacheOptions,
+                // Another load may have kept this image on disk.
+                keepsFile: made.isClaimed(disk), serializer: load.serializer, options: load.cacheOptions,
                 kept: { [notes = cache.notes] in notes.note(record, of: $0, at: computed) },
                 done: { _ in
                     if toMemory { made.written(memory) }

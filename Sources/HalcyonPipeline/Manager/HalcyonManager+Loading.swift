@@ -168,7 +168,7 @@ extension HalcyonManager {
             originalData: await originalData(load))
     }
 
-    /// Looks an image up. Look-ups on disk take turns, and those of one file at the same time are one: the others find in memory
+    /// Looks an image up. What look-ups on disk have read is decoded in turns, and those of one file at the same time are one: the others find in memory
     /// what the first has promoted, or get its picture.
     private func cached(_ load: ImageLoad) async throws -> ImageCacheResult<Bitmap> {
         let (cache, options) = (load.options.cache, load.cacheOptions)
@@ -182,10 +182,9 @@ extension HalcyonManager {
         if let image = inMemory() { return .memory(image) }
         if options.fromMemoryCacheOrRefresh { return cache.missed(computed, options) }
         let serializer = load.serializer
-        let look = { @Sendable [self] in
-            try await decodeLimiter.run(load.options.priority) {
-                try await cache.image(forKey: load.key, serializer: serializer, options: options)
-            }
+        let decoding = decodeLimiter.queue(over: .untouch, load.options.priority)
+        let look = { @Sendable in
+            try await cache.image(forKey: load.key, serializer: serializer, decoding: decoding, options: options)
         }
         // Bytes mean the same only to the same serializer.
         guard serializer == nil else { return try await look() }

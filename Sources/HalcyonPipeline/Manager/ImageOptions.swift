@@ -60,7 +60,8 @@ public struct ImageOptions: Sendable {
     /// `false`. A serializer of your own for ``originalCache`` that does not keep original bytes
     /// writes the unaltered picture instead.
     public var cacheOriginalImage: Bool?
-    /// Whether the image is kept in memory alone. Default: `false`.
+    /// Whether the image is kept in memory alone. An earlier image of the same key is removed from disk then: it is older, and would
+    /// be found once memory has evicted the new one. Default: `false`.
     public var cacheMemoryOnly: Bool?
     /// Whether the result waits until the image is on disk, or could not be written. Default: `false`.
     public var waitForCache: Bool?

@@ -98,6 +98,9 @@ package final class MadeImage: Sendable {
         }
     }
 
+    /// Whether a load has written the image to a place, or is about to.
+    func isClaimed(_ place: Place) -> Bool { state.withLock { $0.places[place] != nil } }
+
     /// Notes that a write has ended.
     func written(_ place: Place) {
         let waiters = state.withLock { state -> [@Sendable () -> Void] in

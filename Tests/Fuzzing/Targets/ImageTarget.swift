@@ -29,10 +29,23 @@ private func decodeBothWays(_ data: Data) {
         guard small.width <= picture.width, small.height <= picture.height else {
             fatalError("the smaller picture is larger")
         }
+        try decodeFrames(data, decoder, picture.size)
     } catch is ImageError {
         return
     } catch {
         fatalError("another error: \(error)")
+    }
+}
+
+/// Decodes up to eight frames of an animation, in an order in which frames build upon others that were not asked for.
+private func decodeFrames(_ data: Data, _ decoder: ImageDecoder, _ size: PixelSize) throws {
+    guard let animation = try decoder.animation(of: data, pool: AnimationFramePool(limit: 1 << 20)) else { return }
+    let count = min(animation.frames.count, 8)
+    for index in [count - 1, 0].filter({ $0 >= 0 }) + Array(0..<count) {
+        let frame = try animation.frame(at: index)
+        guard frame.size == size, frame.isOpaque == isOpaque(frame.pixels) else {
+            fatalError("frame \(index) is not what it says it is")
+        }
     }
 }
 

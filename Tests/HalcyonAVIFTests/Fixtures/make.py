@@ -1,4 +1,5 @@
 """Makes the AVIF files of this folder with Pillow, and beside each the pixels that Pillow decodes (Netpbm's RGB_ALPHA).
+`profile.avif` is `opaque.avif` with a `colr` box of the type `prof` in its item properties, whose profile is a header alone.
 
     pip install --requirement Experiments/Benchmarks/requirements-images.txt
     python Tests/HalcyonAVIFTests/Fixtures/make.py

@@ -28,6 +28,30 @@ struct DiskFolderTests {
         #expect(disk?.count == 0 && FileManager.default.fileExists(atPath: notes.path))
     }
 
+    @Test(
+        "without hashing, a file whose name no key can have is not the cache's; one of an earlier version is, by its row"
+    )
+    func foreignFilesWithoutHashing() throws {
+        let fixture = try DiskFixture()
+        let folder = try DiskFixture.subfolder(of: fixture)
+        let readme = folder.appendingPathComponent("README.txt")
+        try Data(count: 9_000).write(to: readme)
+        try FileManager.default.setAttributes(
+            [.modificationDate: Date(timeIntervalSince1970: 1)], ofItemAtPath: readme.path)
+        var disk: DiskStorage<Data>? = try fixture.open { $0.usesHashedFileName = false }
+        try disk?.store(value: Data("a".utf8), forKey: "a.txt")
+        #expect(disk?.count == 1 && disk?.totalSize == 4_096)
+        disk?.removeExpiredValues()
+        disk?.removeAll()
+        #expect(disk?.count == 0 && FileManager.default.fileExists(atPath: readme.path))
+        try fixture.close(&disk)
+        disk = try fixture.open { $0.usesHashedFileName = false }
+        #expect(disk?.count == 0 && FileManager.default.fileExists(atPath: readme.path))
+        let file = (name: "README.txt", status: try #require(CacheFolder(url: folder).status("README.txt")))
+        #expect(try disk?.files.list().isEmpty == true)
+        #expect(try disk?.files.list(known: ["README.txt"]).map(\.name) == [file.name])
+    }
+
     @Test("files of a folder whose names were not hashed before are still known")
     func renamedFolder() throws {
         let fixture = try DiskFixture()
@@ -181,7 +205,7 @@ struct DiskFolderTests {
         #expect(naming.name(of: "Photo.jpg") == "^photo.jpg")
         #expect(naming.name(of: "photo.JPG") == "photo.^j^p^g")
         #expect(naming.name(of: ".hidden.jpg").hasSuffix(".jpg"))
-        #expect(naming.name(of: "test.gif", forcedExtension: "gif") == "test.gif.gif")
+        #expect(naming.name(of: "test.gif", forcedExtension: "gif") == "%" + FileNaming.sha256("test.gif") + ".gif")
         #expect(
             FileNaming(isHashed: false, pathExtension: "gif", takesKeyExtension: true).name(of: "test.gif")
                 == "test.gif.gif")

@@ -8,15 +8,21 @@ import Testing
 struct DiskPlanModelTests {
     typealias Plan = DiskPlan<Int>
 
-    private static let operations: [Plan.Operation] = [
-        .store(0), .store(1), .remove(0), .change(0), .clear, .changeAll, .read(0), .settle,
-    ]
+    private static let listed = Plan.Labels(categories: ["c"])
+    private static let byCategory = Plan.Filter { _, labels in labels.categories.contains("c") }
+    private static let byKey = Plan.Filter(mayMatch: { $0 == 0 }) { key, _ in key == 0 }
 
-    @Test("every sequence of up to five events, of two keys and all operations")
+    private static let mainOperations: [Plan.Operation] = [
+        .store(0), .store(0, listed), .store(1, listed), .remove(0), .clear, .removeAll(byCategory), .read(0), .settle,
+    ]
+    private static let operations =
+        mainOperations + [.store(0, Plan.Labels(forcedExtension: "e")), .change(0), .removeAll(byKey)]
+
+    @Test("every sequence of up to five events, of two keys and the main operations")
     func exhaustive() {
         var sequences = 0
         func extend(_ model: DiskPlanModel, _ depth: Int) {
-            for event in model.events(Self.operations) {
+            for event in model.events(Self.mainOperations) {
                 var model = model
                 guard model.take(event) else { return }
                 sequences += 1
@@ -57,11 +63,22 @@ struct DiskPlanModelTests {
                     switch random.next(below: 16) {
                     case 0: .request(model.nextTicket, .remove(key), isPrepared: true)
                     case 1: .request(model.nextTicket, .read(key), isPrepared: true)
-                    case 2: .request(model.nextTicket, .change(key), isPrepared: random.next(below: 2) == 0)
-                    case 3 where step % 9 == 0:
-                        .request(model.nextTicket, random.next(below: 2) == 0 ? .clear : .changeAll, isPrepared: true)
+                    case 2 where step % 4 == 0: .request(model.nextTicket, .change(key), isPrepared: true)
+                    case 2: .request(model.nextTicket, .remove(key, forcedExtension: "e"), isPrepared: true)
+                    case 3 where step % 9 == 0: .request(model.nextTicket, .clear, isPrepared: true)
+                    case 3 where step % 3 == 0:
+                        .request(
+                            model.nextTicket, .removeAll(random.next(below: 2) == 0 ? Self.byCategory : Self.byKey),
+                            isPrepared: true)
                     case 3: .request(model.nextTicket, .settle, isPrepared: true)
-                    case 4...5: .request(model.nextTicket, .store(key), isPrepared: false)
+                    case 4...5:
+                        .request(
+                            model.nextTicket,
+                            .store(
+                                key,
+                                Plan.Labels(
+                                    forcedExtension: random.next(below: 4) == 0 ? "e" : nil,
+                                    categories: random.next(below: 3) == 0 ? ["c"] : [])), isPrepared: false)
                     case 6...8: .prepared(ticket, succeeded: random.next(below: 5) > 0)
                     case 9...10: .begin(ticket)
                     case 11...12: .finished(ticket)
@@ -87,29 +104,71 @@ struct DiskPlanModel {
 
     enum Phase { case preparing, pending, running, over }
 
-    struct Request: Hashable {
+    /// An operation, which the request's name tells from others.
+    struct Named: Hashable {
+        var operation: Plan.Operation
+        static func == (_: Named, _: Named) -> Bool { true }
+        func hash(into hasher: inout Hasher) {}
+    }
+
+    struct Request: Hashable, CustomStringConvertible {
+        var description: String { "\(name): \(phase)\(isReplaced ? ", replaced" : "")" }
         var name: String
+        var named: Named
         var key: Int?
         var isChange: Bool
-        var isStore: Bool
-        var isRead: Bool
+        var isStore = false
+        var isRead = false
+        /// The ending of a store in whose place the file is removed.
+        var replacedEnding: Plan.Ending?
+        var isReplaced: Bool { replacedEnding != nil }
         var phase: Phase
         var ending: Plan.Ending?
         var isAnnounced = false
         var isTold = false
         var hasHeard = false
 
+        var operation: Plan.Operation { named.operation }
+        /// Whether it is a store that has not begun.
+        var isOpenStore: Bool { isStore && (phase == .preparing || phase == .pending) }
+
         init(_ operation: Plan.Operation, isPrepared: Bool) {
-            name = "\(operation)"
-            (isStore, isRead) = (false, false)
+            (name, named) = ("\(operation)", Named(operation: operation))
             switch operation {
-            case .store(let key): (self.key, isChange, isStore) = (key, true, true)
-            case .remove(let key), .change(let key): (self.key, isChange) = (key, true)
+            case .store(let key, _): (self.key, isChange, isStore) = (key, true, true)
+            case .remove(let key, _), .change(let key): (self.key, isChange) = (key, true)
             case .read(let key): (self.key, isChange, isRead) = (key, false, true)
-            case .clear, .changeAll: (key, isChange) = (nil, true)
+            case .clear: (key, isChange) = (nil, true)
+            case .removeAll(let filter): (key, isChange, name) = (nil, true, "remove \(filter.mayMatch(1))")
             case .settle: (key, isChange) = (nil, false)
             }
             phase = isPrepared ? .pending : .preparing
+        }
+
+        /// Whether this store is matched by a filter.
+        func isMatched(by filter: Plan.Filter) -> Bool {
+            if case .store(let key, let labels) = operation { filter.matches(key, labels) } else { false }
+        }
+
+        /// Whether this is a store to the same file as another.
+        func isOfSameFile(as other: Request) -> Bool {
+            guard case .store(let key, let labels) = operation, case .store(key, let others) = other.operation else {
+                return false
+            }
+            return labels.forcedExtension == others.forcedExtension
+        }
+
+        /// Whether a later request waits for this one.
+        func precedes(_ later: Request) -> Bool {
+            guard isChange, phase != .over else { return false }
+            switch (operation, later.operation) {
+            case (_, .clear), (_, .settle): return true
+            case (_, .removeAll(let filter)): return isMatched(by: filter)
+            case (.clear, _): return true
+            case (.removeAll(let filter), .read(let key)): return filter.mayMatch(key)
+            case (.removeAll(let filter), _): return later.isMatched(by: filter)
+            default: return key == later.key
+            }
         }
 
         /// Whether its caller is told in the order of the calls for its key.
@@ -182,7 +241,7 @@ struct DiskPlanModel {
         let pending = requests.count { $0.phase != .over }
         #expect(plan.pendingCount == pending)
         let free = (0..<2).map { key in
-            !isClosing && !requests.contains { $0.isChange && $0.phase != .over && ($0.key == nil || $0.key == key) }
+            !isClosing && !requests.contains { $0.precedes(Request(.read(key), isPrepared: true)) }
         }
         #expect(free == [plan.isFree(0), plan.isFree(1)])
         return isSame && plan.pendingCount == pending && agreesOnWork()
@@ -206,19 +265,22 @@ struct DiskPlanModel {
                 expected.append(.refuse(ticket))
                 return
             }
-            for index in requests.indices where requests[index].isStore {
-                let (request, isVoid) = (requests[index], voids(operation, requests[index]))
-                if isVoid && (request.phase == .preparing || request.phase == .pending) { end(index, .void) }
+            for index in requests.indices.reversed() where requests[index].isOpenStore {
+                if voids(operation, requests[index]) { end(index, requests[index].replacedEnding ?? .void) }
+                if case .removeAll(let filter) = operation, requests[index].isMatched(by: filter) {
+                    replace(index, .void, &expected)
+                }
             }
             requests.append(Request(operation, isPrepared: isPrepared))
         case .prepared(let ticket, let succeeded):
             guard let index = index(ticket, .preparing) else { return }
-            if succeeded { requests[index].phase = .pending } else { end(index, .unprepared) }
+            if succeeded { requests[index].phase = .pending } else { replace(index, .unprepared, &expected) }
         case .begin(let ticket):
             guard let index = index(ticket, .pending), requests[index].isAnnounced else { return }
             requests[index].phase = .running
             expected.append(.run(ticket))
-        case .finished(let ticket): if let index = index(ticket, .running) { end(index, .finished) }
+        case .finished(let ticket):
+            if let index = index(ticket, .running) { end(index, requests[index].replacedEnding ?? .finished) }
         case .cancel(let ticket):
             if let index = index(ticket, .pending), requests[index].isRead { end(index, .cancelled) }
         case .delivered(let ticket):
@@ -227,9 +289,22 @@ struct DiskPlanModel {
         }
     }
 
+    /// Removes the file in place of a store, and forgets the earlier stores of the same file.
+    private mutating func replace(_ index: Int, _ ending: Plan.Ending, _ expected: inout [Plan.Action]) {
+        if requests[index].isReplaced { return }
+        (requests[index].replacedEnding, requests[index].phase) = (ending, .pending)
+        expected.append(.replace(UInt64(index) + 1))
+        for earlier in 0..<index
+        where requests[earlier].isOpenStore && requests[earlier].isOfSameFile(as: requests[index]) {
+            end(earlier, requests[earlier].replacedEnding ?? .void)
+        }
+    }
+
     private func voids(_ operation: Plan.Operation, _ store: Request) -> Bool {
         switch operation {
-        case .remove(let key): store.key == key
+        case .remove(let key, let forcedExtension):
+            store.isOfSameFile(
+                as: Request(.store(key, Plan.Labels(forcedExtension: forcedExtension)), isPrepared: false))
         case .clear: true
         default: false
         }
@@ -245,31 +320,40 @@ struct DiskPlanModel {
     }
 
     private func isBlocked(_ index: Int) -> Bool {
-        let request = requests[index]
-        return requests[..<index].contains { earlier in
-            earlier.isChange && earlier.phase != .over
-                && (earlier.key == nil || request.key == nil || earlier.key == request.key)
-        }
+        requests[..<index].contains { $0.precedes(requests[index]) }
     }
 
-    /// What a reader's thread may do itself is what blocks it and no other thread has begun.
+    /// The requests that must end before one of them can begin.
+    private func needed(before index: Int) -> Set<Int> {
+        var needed: Set<Int> = []
+        for earlier in (0..<index).reversed()
+        where requests[earlier].precedes(requests[index])
+            || needed.contains(where: { $0 > earlier && requests[earlier].precedes(requests[$0]) })
+        {
+            needed.insert(earlier)
+        }
+        return needed
+    }
+
+    /// What a reader's thread may do itself is what it waits for and no other thread has begun.
     private func agreesOnWork() -> Bool {
         for index in requests.indices where requests[index].isRead && requests[index].phase == .pending {
             let work = plan.work(before: UInt64(index) + 1)
             let known = Set(work.ready + work.unprepared)
-            let blocking = requests[..<index].indices.filter { earlier in
-                let other = requests[earlier]
-                return other.isChange && other.phase != .over && (other.key == nil || other.key == requests[index].key)
+            let needed = needed(before: index)
+            let expected = needed.filter {
+                requests[$0].phase == .preparing || requests[$0].phase == .pending && requests[$0].isAnnounced
             }
             // Whatever it waits for can be begun by it, or runs, or waits for something of which that holds.
-            let isServed = blocking.isEmpty || !known.isEmpty || requests[..<index].contains { $0.phase == .running }
-            let isSound = known.allSatisfy { ticket in
-                let other = requests[Int(ticket) - 1]
-                return ticket <= index && other.isChange
-                    && (other.phase == .preparing || other.phase == .pending && other.isAnnounced)
+            let isServed = needed.isEmpty || !known.isEmpty || needed.contains { requests[$0].phase == .running }
+            let isSame = known == Set(expected.map { UInt64($0) + 1 })
+            // It prepares the store of another key only where that key's file of another extension is to be removed.
+            let isOwn = work.unprepared.allSatisfy { ticket in
+                let key = requests[Int(ticket) - 1].key
+                return key == requests[index].key || requests.contains { $0.isReplaced && $0.key == key }
             }
-            #expect(isServed && isSound, "\(requests)")
-            if !isServed || !isSound { return false }
+            #expect(isServed && isSame && isOwn, "\(requests)")
+            if !isServed || !isSame || !isOwn { return false }
         }
         return true
     }

@@ -61,6 +61,52 @@ struct FileNamingTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: fixture.folder.path).count == 1)
     }
 
+    @Test("a key with a forced extension has no other key's file, and its name is one that the rule gives")
+    func forcedExtensions() throws {
+        let keys = [
+            "photo", "photo.jpg", "photo.jpg.jpg", "Photo", "^photo", "%", "photo.jpg@round", "photo@round.jpg", "a/b",
+            "photo.JPG", "photo.JPG@x", "photo.../x", ".photo",
+        ]
+        for naming in [
+            raw, hashed, FileNaming(isHashed: false, pathExtension: nil, takesKeyExtension: true),
+            FileNaming(isHashed: false, pathExtension: "jpg", takesKeyExtension: false),
+            FileNaming(isHashed: false, pathExtension: "../x", takesKeyExtension: false),
+        ] {
+            var owners: [String: String] = [:]
+            for key in keys {
+                for forced in [nil, "jpg", "png", "../x"] {
+                    let name = naming.name(of: key, forcedExtension: forced)
+                    #expect(owners[name.lowercased(), default: key] == key, "\(name)")
+                    owners[name.lowercased()] = key
+                    #expect(naming.isOwn(name), "\(name)")
+                }
+            }
+        }
+        // Without a forced extension, and with one where all names have extensions, names are as before.
+        #expect(raw.name(of: "photo.jpg") == "photo.jpg")
+        #expect(raw.name(of: "photo", forcedExtension: "jpg") == "%" + FileNaming.sha256("photo") + ".jpg")
+        #expect(
+            FileNaming(isHashed: false, pathExtension: "bin", takesKeyExtension: false)
+                .name(of: "photo", forcedExtension: "jpg") == "photo.jpg")
+        let fixture = try DiskFixture()
+        let disk = try fixture.open { $0.usesHashedFileName = false }
+        try disk.store(value: Data("forced".utf8), forKey: "photo", forcedExtension: "jpg")
+        try disk.store(value: Data("plain".utf8), forKey: "photo.jpg")
+        #expect(try disk.value(forKey: "photo", forcedExtension: "jpg") == Data("forced".utf8))
+        #expect(try disk.value(forKey: "photo.jpg") == Data("plain".utf8))
+    }
+
+    @Test("names that the rule cannot give are not the cache's")
+    func foreignNames() {
+        for name in [
+            "README.txt", "A", "a^", "a^1", "%", "%abc", "%" + abc + ".", "é", String(repeating: "a", count: 201),
+        ] {
+            #expect(!raw.isOwn(name), "\(name)")
+        }
+        for name in ["notes.txt", "a^b^^", "%" + abc, "%" + abc + ".JPG"] { #expect(raw.isOwn(name), "\(name)") }
+        #expect(!FileNaming(isHashed: false, pathExtension: "bin", takesKeyExtension: false).isOwn("photo"))
+    }
+
     @Test("A cache's name that is no name of a folder is refused", arguments: ["", ".", "..", "a/b", "a\0"])
     func badNames(name: String) throws {
         let folder = try DiskFixture().folder

@@ -59,7 +59,10 @@ final class Recorder: AccessRecorder {
 final class BlobSerializer: CacheSerializer {
     private let gate = Mutex<DispatchSemaphore?>(nil)
     private let reading = Atomic<Int>(0)
+    private let reads = Atomic<Int>(0)
 
+    /// The number of times that bytes were read.
+    var readCount: Int { reads.load(ordering: .relaxed) }
     /// The number of threads that read bytes now.
     var readers: Int { reading.load(ordering: .relaxed) }
 
@@ -76,6 +79,7 @@ final class BlobSerializer: CacheSerializer {
 
     func value(with data: Data) -> Blob? {
         reading.add(1, ordering: .relaxed)
+        reads.add(1, ordering: .relaxed)
         defer { reading.subtract(1, ordering: .relaxed) }
         gate.withLock { $0 }?.wait()
         guard let line = data.split(separator: 10, maxSplits: 1).first else { return nil }

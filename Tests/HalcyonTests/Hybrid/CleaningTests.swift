@@ -130,6 +130,30 @@ struct CleaningTests {
         #expect(try await cache.image(forKey: "k1").cacheType == .disk)
     }
 
+    @Test("a load that is cancelled between reading and decoding is not decoded")
+    func cancelledBeforeDecoding() async throws {
+        let fixture = try CacheFixture()
+        let cache = fixture.cache
+        await cache.store(Blob("x", cost: 10), forKey: "a")
+        cache.clearMemoryCache()
+        let hasRead = Mutex(false)
+        let gate = DispatchSemaphore(value: 0)
+        cache.afterReading.withLock {
+            $0 = {
+                hasRead.withLock { $0 = true }
+                gate.wait()
+            }
+        }
+        let load = Task { try await cache.image(forKey: "a") }
+        await waitUntil { hasRead.withLock { $0 } }
+        load.cancel()
+        gate.signal()
+        await #expect(throws: CancellationError.self) { try await load.value }
+        #expect(fixture.serializer.readCount == 0 && cache.memoryStorage.count == 0)
+        cache.afterReading.withLock { $0 = nil }
+        #expect(try await cache.image(forKey: "a").cacheType == .disk)
+    }
+
     @Test("a load that is cancelled while it is decoded promotes nothing and is no hit")
     func cancelledWhileDecoded() async throws {
         let fixture = try CacheFixture()
@@ -358,6 +382,45 @@ struct CleaningTests {
             #expect(
                 trigger.source == .use(current: folder.path + "/sys/fs/cgroup/g/memory.current", limit: 1_000))
             subscription.cancel()
+        }
+
+        @Test("file pages that the kernel can free are not used memory, and the group with the least limit counts")
+        func reclaimablePages() throws {
+            let folder = try DiskFixture().folder
+            for path in ["/proc/self", "/sys/fs/cgroup/a/b", "/sys/fs/cgroup/memory/x"] {
+                try FileManager.default.createDirectory(
+                    atPath: folder.path + path, withIntermediateDirectories: true)
+            }
+            _ = try folder.file("proc/self/cgroup", "0::/a/b\n")
+            _ = try folder.file("sys/fs/cgroup/a/b/memory.max", "5000\n")
+            _ = try folder.file("sys/fs/cgroup/a/b/memory.current", "10\n")
+            _ = try folder.file("sys/fs/cgroup/a/memory.max", "1000\n")
+            let current = try folder.file("sys/fs/cgroup/a/memory.current", "990\n")
+            #expect(MemoryPressureTrigger.used(current: current) == 990)
+            let trigger = MemoryPressureTrigger(root: folder.path, interval: 1_000)
+            #expect(trigger.source == .use(current: current, limit: 1_000))
+            let statistics = "anon 50\nfile 940\nactive_file 100\ninactive_file 840\n"
+            _ = try folder.file("sys/fs/cgroup/a/memory.stat", statistics)
+            #expect(MemoryPressureTrigger.used(current: current) == 150)
+            // No report while only file pages fill the group, one once other pages do.
+            let heard = Mutex<[MemoryPressure]>([])
+            let subscription = trigger.subscribe { event in
+                if case .memoryPressure(let pressure) = event { heard.withLock { $0.append(pressure) } }
+            }
+            Thread.sleep(forTimeInterval: 0.05)
+            #expect(heard.withLock { $0 } == [])
+            _ = try folder.file("sys/fs/cgroup/a/memory.stat", "anon 950\ninactive_file 40\n")
+            let end = Date() + 60
+            while heard.withLock({ $0.isEmpty }), Date() < end { usleep(1_000) }
+            #expect(heard.withLock { $0.first } == .some(.some))
+            subscription.cancel()
+            // Version 1.
+            _ = try folder.file("proc/self/cgroup", "4:memory:/x\n")
+            _ = try folder.file("sys/fs/cgroup/memory/x/memory.limit_in_bytes", "1000\n")
+            let usage = try folder.file("sys/fs/cgroup/memory/x/memory.usage_in_bytes", "900\n")
+            _ = try folder.file("sys/fs/cgroup/memory/x/memory.stat", "inactive_file 1\ntotal_inactive_file 800\n")
+            #expect(MemoryPressureTrigger(root: folder.path).source == .use(current: usage, limit: 1_000))
+            #expect(MemoryPressureTrigger.used(current: usage) == 100)
         }
 
         @Test("row 32: from nine tenths of the limit memory is short")

@@ -120,6 +120,44 @@ struct DiskOwnerTests {
         withExtendedLifetime(folder) {}
     }
 
+    @Test("a removal of many keys waits for no other key's serializer, no read does, and what it matches is not stored")
+    func removalBesideStores() async throws {
+        let serializer = GatedSerializer()
+        let (cache, folder) = try Self.cache(serializer)
+        let listed = CacheOptions(categories: ["c"])
+        await cache.store(Blob("there"), forKey: "there")
+        await cache.store(Blob("old"), forKey: "replaced")
+        await cache.store(Blob("gone"), forKey: "gone", options: listed)
+        cache.clearMemoryCache()
+        serializer.close()
+        let group = DispatchGroup()
+        func store(_ key: String, _ options: CacheOptions = CacheOptions()) {
+            group.enter()
+            cache.store(Blob(key), forKey: key, options: options) { result in
+                #expect(throws: Never.self) { try result.diskCacheResult.get() }
+                group.leave()
+            }
+        }
+        for number in 0..<40 { store("k\(number)") }
+        // The value that it would replace has another category.
+        store("replaced", listed)
+        store("variants", CacheOptions(categories: [], processorIdentifier: "small"))
+        store(EntryOrigin.privateKey("private", of: "u1"))
+        // Were one of these to wait for a serializer, it would never return.
+        await cache.remove(category: "c")
+        await cache.removeVariants(ofKey: "variants")
+        await cache.removePrivate(ofUser: "u1")
+        for key in ["replaced", "gone"] { #expect(try await cache.image(forKey: key).image == nil) }
+        async let again: Void = cache.remove(category: "c")
+        #expect(load(cache, "there")?.cacheType == .disk)
+        await again
+        #expect(cache.diskStorage?.count == 1)
+        serializer.open()
+        await withCheckedContinuation { continuation in group.notify(queue: .global()) { continuation.resume() } }
+        #expect(cache.diskStorage?.count == 41)
+        withExtendedLifetime(folder) {}
+    }
+
     @Test("after a clearing has returned, memory and disk are empty, whatever was being loaded")
     func clearBesideLoads() async throws {
         let fixture = try CacheFixture(memory: .lasting(cost: 10_000))
@@ -174,7 +212,7 @@ struct DiskOwnerTests {
         // More than the queue ever has threads.
         for number in 0..<600 {
             group.enter()
-            owner.store(.store("k\(number)")) {
+            owner.store("k\(number)") {
                 Data("v".utf8)
             } write: { storage, data in
                 try storage.store(value: data, forKey: "k\(number)")
@@ -282,6 +320,107 @@ struct DiskOwnerTests {
         #expect(files.count { !$0.hasPrefix(".") } == 2)
     }
 
+    @Test(
+        "closing waits for reads that wait for nothing, on the queue and on a caller's thread, and for their completions"
+    )
+    func closingBesideReads() async throws {
+        let folder = try TemporaryFolder()
+        for isSynchronous in [false, true] {
+            let owner = DiskOwner(clock: ManualClock()) { patience in
+                try Self.storage(folder, patience)
+            } onFailure: { _ in
+            }
+            let (reading, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+            let steps = Mutex<[String]>([])
+            let work = { @Sendable (storage: DiskStorage<Data>) throws in
+                reading.signal()
+                mayGoOn.wait()
+                // Of a closed storage, this would throw.
+                try storage.store(value: Data(), forKey: "b")
+                steps.withLock { $0.append("read") }
+            }
+            let done = { @Sendable (result: Result<Void, any Error>) in
+                #expect(throws: Never.self) { try result.get() }
+                steps.withLock { $0.append("completed") }
+            }
+            if isSynchronous {
+                DispatchQueue.global().async { owner.performNow(reading: "a", work, done: done) }
+            } else {
+                owner.perform(.read("a"), work, done: done)
+            }
+            try await CallbackQueue.dispatch(.global()).result { reading.wait() }
+            let closing = Task {
+                await owner.close()
+                steps.withLock { $0.append("closed") }
+            }
+            await waitUntil { owner.storage == nil }
+            // Time for a closing that does not wait.
+            try await Task.sleep(for: .milliseconds(50))
+            #expect(owner.openStorage != nil && steps.withLock { $0.isEmpty })
+            mayGoOn.signal()
+            await closing.value
+            #expect(steps.withLock { $0 } == ["read", "completed", "closed"])
+        }
+    }
+
+    @Test("a look-up that opens the directory while the cache is closed leaves it closed, and the directory free")
+    func openingWhileClosed() async throws {
+        let folder = try TemporaryFolder()
+        let clock = ManualClock()
+        let (opening, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let isFirst = Mutex(true)
+        let owner = DiskOwner(clock: clock) { patience in
+            let fails = isFirst.withLock { isFirst in
+                defer { isFirst = false }
+                return isFirst
+            }
+            if fails { throw CacheError.directoryInUse(URL(fileURLWithPath: "/x")) }
+            opening.signal()
+            mayGoOn.wait()
+            return try Self.storage(folder, patience)
+        } onFailure: { _ in
+        }
+        clock.advance(by: 10)
+        owner.perform(.read("a"), { _ in }, done: { _ in })
+        try await CallbackQueue.dispatch(.global()).result { opening.wait() }
+        let closing = Task { await owner.close() }
+        await waitUntil { owner.isClosing }
+        mayGoOn.signal()
+        await closing.value
+        guard case .closed = owner.diskState else { return #expect(Bool(false), "\(owner.diskState)") }
+        #expect(throws: Never.self) { try Self.storage(folder, .zero) }
+    }
+
+    @Test("a storage that is opened after the closing has ended is closed again")
+    func openingAfterClosing() async throws {
+        let folder = try TemporaryFolder()
+        let clock = ManualClock()
+        let attempts = Mutex(0)
+        let reference = Mutex<DiskOwner?>(nil)
+        let owner = DiskOwner(clock: clock) { patience in
+            let attempt = attempts.withLock { attempts in
+                attempts += 1
+                return attempts
+            }
+            if attempt == 1 { throw CacheError.directoryInUse(URL(fileURLWithPath: "/x")) }
+            // The closing ends within the attempt.
+            reference.withLock { $0 }?.finishClosing()
+            return try Self.storage(folder, patience)
+        } onFailure: { _ in
+        }
+        reference.withLock { $0 = owner }
+        clock.advance(by: 10)
+        let isClosed = await withCheckedContinuation { continuation in
+            owner.perform(.read("a"), { _ in }) { result in
+                guard case .failure(CacheError.closed) = result else { return continuation.resume(returning: false) }
+                continuation.resume(returning: true)
+            }
+        }
+        #expect(isClosed && owner.openStorage == nil)
+        #expect(throws: Never.self) { try Self.storage(folder, .zero) }
+        reference.withLock { $0 = nil }
+    }
+
     // MARK: - Opening
 
     @Test("a second cache over a directory throws, or works in memory alone where that is asked for, and says so")
@@ -378,6 +517,48 @@ struct DiskOwnerTests {
         #expect(second.diskState.isOpen)
     }
 
+    @Test("notes do not wait for another storage of their folder, and are there a second after it has closed")
+    func notesWithoutWaiting() async throws {
+        let fixture = try CacheFixture()
+        let patiences = Mutex<[Duration]>([])
+        let notes = EntryNotes(disk: fixture.cache.disk, clock: fixture.clock) { folder, patience in
+            patiences.withLock { $0.append(patience) }
+            if patiences.withLock({ $0.count }) == 1 { throw CacheError.directoryInUse(folder) }
+            return try DiskStorage(
+                config: .init(name: "x", cachePathBlock: { _, _ in folder }), onStep: { _ in })
+        }
+        notes.set(Data([1]), of: "a")
+        #expect(notes.note(of: "a") == nil && patiences.withLock { $0 } == [.zero])
+        fixture.clock.advance(by: 1)
+        notes.set(Data([2]), of: "a")
+        #expect(notes.note(of: "a") == Data([2]) && patiences.withLock { $0 } == [.zero, .zero])
+        await notes.close()
+    }
+
+    @Test("a default cache is created once, and setting one waits for no creation and takes its place")
+    func defaultCache() async throws {
+        let slot = DefaultCache()
+        let (creating, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let created = Mutex<[String]>([])
+        let group = DispatchGroup()
+        for _ in 0..<2 {
+            DispatchQueue.global().async(group: group) {
+                let value = slot.value {
+                    creating.signal()
+                    mayGoOn.wait()
+                    return "created"
+                }
+                created.withLock { $0.append("\(value)") }
+            }
+        }
+        try await CallbackQueue.dispatch(.global()).result { creating.wait() }
+        slot.set("set")
+        #expect("\(slot.value { "another" })" == "set")
+        mayGoOn.signal()
+        await withCheckedContinuation { continuation in group.notify(queue: .global()) { continuation.resume() } }
+        #expect(created.withLock { $0 } == ["set", "set"])
+    }
+
     // MARK: - The disk as others leave it
 
     @Test("the size is 0 once the folder was deleted, and the next store begins anew")
@@ -396,6 +577,15 @@ struct DiskOwnerTests {
         try await cache.store(Blob(cost: 5), forKey: "c").diskCacheResult.get()
         #expect(await cache.diskStorageSize() == 4_096)
         #expect(try fixture.files().count == 1)
+    }
+
+    /// Opens a storage of a folder.
+    @discardableResult
+    private static func storage(_ folder: TemporaryFolder, _ patience: Duration) throws -> DiskStorage<Data> {
+        try DiskStorage(
+            files: FileStore(
+                config: .init(name: "x", directory: URL(fileURLWithPath: folder.path), cleanInterval: .zero),
+                policy: ConfiguredPolicy(LRU.self), seed: 1, clock: ManualClock(), patience: patience))
     }
 
     static func cache(_ serializer: GatedSerializer) throws -> (ImageCache<Blob>, TemporaryFolder) {

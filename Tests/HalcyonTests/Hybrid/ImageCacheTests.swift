@@ -84,6 +84,75 @@ struct ImageCacheTests {
         #expect(!cache.isCached(forKey: "c"))
     }
 
+    @Test(
+        "the file of an older value is not found once memory has evicted a newer one, whatever kept that off the disk")
+    func newestValue() async throws {
+        let fixture = try CacheFixture()
+        let cache = fixture.cache
+        for key in ["memory only", "not serialized", "other"] { await cache.store(Blob("old"), forKey: key) }
+        let gate = DispatchSemaphore(value: 0)
+        await cache.store(Blob("new"), forKey: "memory only", toDisk: false)
+        let result = await cache.store(Blob("unserializable"), forKey: "not serialized")
+        guard case .failure(CacheError.cannotSerialize) = result.diskCacheResult else {
+            Issue.record("\(result.diskCacheResult)")
+            return
+        }
+        #expect(cache.imageInMemory(forKey: "memory only") == Blob("new"))
+        #expect(cache.imageInMemory(forKey: "not serialized") == Blob("unserializable"))
+        // Of a store that has not been written yet.
+        cache.disk.queue.async { gate.wait() }
+        cache.store(Blob("old"), forKey: "pending", completionHandler: nil)
+        cache.store(Blob("new"), forKey: "pending", toDisk: false, completionHandler: nil)
+        gate.signal()
+        // With another extension, the file is another one.
+        var text = CacheOptions()
+        text.forcedExtension = "txt"
+        await cache.store(Blob("text"), forKey: "other", options: text)
+        await cache.store(Blob("new"), forKey: "other", toDisk: false, options: text)
+        cache.clearMemoryCache()
+        for key in ["memory only", "not serialized", "pending"] {
+            #expect(try await cache.image(forKey: key).image == nil, "\(key)")
+        }
+        #expect(try await cache.image(forKey: "other").image == Blob("old"))
+        #expect(try fixture.files().count == 1)
+    }
+
+    @Test("a load between the two halves of a store or a removal finds no older value, and leaves none in memory")
+    func diskFirst() async throws {
+        let fixture = try CacheFixture()
+        let cache = fixture.cache
+        var options = CacheOptions(categories: ["c"])
+        options.loadDiskFileSynchronously = true
+        let found = Mutex<Blob?>(nil)
+        let names = ["stored", "removed", "cleared", "category", "variants", "private"]
+        for name in names {
+            let key = name == "private" ? EntryOrigin.privateKey(name, of: "u") : name
+            await cache.store(Blob("old"), forKey: key, options: options)
+            cache.clearMemoryCache()
+            cache.betweenTiers.withLock {
+                $0 = { [cache, options] in
+                    cache.retrieveImage(forKey: key, options: options, callbackQueue: .untouch) { result in
+                        found.withLock { $0 = try? result.get().image }
+                    }
+                }
+            }
+            switch name {
+            // Memory refuses it, so that what the load has promoted would stay there.
+            case "stored": await cache.store(Blob("new", cost: 1_000), forKey: key)
+            case "removed": await cache.remove(forKey: key)
+            case "cleared": await cache.clear()
+            case "category": await cache.remove(category: "c")
+            case "variants": await cache.removeVariants(ofKey: key)
+            default: await cache.removePrivate(ofUser: "u")
+            }
+            cache.betweenTiers.withLock { $0 = nil }
+            let expected: Blob? = name == "stored" ? Blob("new", cost: 1_000) : nil
+            #expect(found.withLock { $0 } == expected, "\(name)")
+            #expect(cache.imageInMemory(forKey: key) == nil, "\(name)")
+            #expect(try await cache.image(forKey: key).image == expected, "\(name)")
+        }
+    }
+
     @Test("row 28: variants of a key are entries of their own")
     func variants() async throws {
         let fixture = try CacheFixture()

@@ -234,6 +234,36 @@ struct ManagerOptionTests {
         #expect(fixture.cache.diskStorage?.isCached(forKey: fake("a").absoluteString) == true)
     }
 
+    @Test("an image that is refreshed for memory alone removes the older one from disk; one of the same transfer stays")
+    func refreshedInMemory() async throws {
+        let transport = FakeTransport(answerAtOnce: try Sample().file)
+        let fixture = try ManagerFixture(transport)
+        let key = fake("a").absoluteString
+        _ = try await fixture.manager.image(for: fake("a"), options: ImageOptions { $0.waitForCache = true })
+        #expect(fixture.cache.diskStorage?.isCached(forKey: key) == true)
+        let options = ImageOptions {
+            $0.forceRefresh = true
+            $0.cacheMemoryOnly = true
+        }
+        _ = try await fixture.manager.image(for: fake("a"), options: options)
+        await fixture.settle()
+        #expect(fixture.cache.imageCachedType(forKey: key) == .memory)
+        #expect(fixture.cache.diskStorage?.isCached(forKey: key) == false)
+        // The load that keeps it on disk comes first.
+        let slow = FakeTransport()
+        let other = try ManagerFixture(slow)
+        let onDisk = Task {
+            try await other.manager.image(for: fake("a"), options: ImageOptions { $0.waitForCache = true })
+        }
+        await other.downloader.waitForWaiters(1)
+        let inMemory = Task { try await other.manager.image(for: fake("a"), options: options) }
+        await other.downloader.waitForWaiters(2)
+        slow.answer("a", try Sample().file)
+        _ = try await (inMemory.value, onDisk.value)
+        await other.settle()
+        #expect(other.cache.diskStorage?.isCached(forKey: key) == true)
+    }
+
     @Test("a prefetcher's loads have a low priority unless the call states another, whatever other options it has")
     func prefetchPriority() async throws {
         let transport = FakeTransport(answerAtOnce: try Sample().file)

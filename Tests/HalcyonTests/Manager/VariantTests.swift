@@ -92,6 +92,41 @@ struct VariantTests {
         await waitUntil { limiter.load.running == 0 }
     }
 
+    @Test("a look-up takes a turn to decode what it has read: not for a missing file, nor while it waits for a store")
+    func turnsOfLookUps() async throws {
+        let sample = try Sample()
+        let fixture = try ManagerFixture(FakeTransport(answerAtOnce: Data()))
+        let serializer = GatedPictures()
+        let cache = ImageCache(
+            memory: .lasting(cost: 1 << 20),
+            disk: DiskStorageConfig(name: "turns", directory: URL(fileURLWithPath: fixture.folder.path)),
+            serializer: serializer, triggers: [])
+        let limiter = DecodeLimiter(limit: 1)
+        let manager = HalcyonManager(cache: cache, downloader: fixture.downloader, decodeLimiter: limiter)
+        let options = ImageOptions { $0.onlyFromCache = true }
+        let gate = DispatchSemaphore(value: 0)
+        limiter.queue(over: .dispatch(.global()), .normal).execute { gate.wait() }
+        let hasEnded = Mutex(false)
+        let missing = Task {
+            defer { hasEnded.withLock { $0 = true } }
+            _ = try await manager.image(for: fake("missing"), options: options)
+        }
+        await waitUntil { hasEnded.withLock { $0 } || limiter.load.waiting > 0 }
+        #expect(limiter.load == (1, 0))
+        gate.signal()
+        await #expect(throws: ManagerError.self) { try await missing.value }
+        await waitUntil { limiter.load == (0, 0) }
+
+        let key = fake("a").absoluteString
+        cache.store(sample.picture, forKey: key, completionHandler: nil)
+        cache.clearMemoryCache()
+        let load = Task { try await manager.image(for: fake("a"), options: options) }
+        await waitUntil { cache.memoryStorage.core.state.withLock { $0.reads.isPending(key) } }
+        #expect(limiter.load == (0, 0))
+        serializer.gate.signal()
+        #expect(try await load.value.image == sample.picture)
+    }
+
     @Test("predicted work leaves a turn to all other work, unless there is only one")
     func predictedTurns() async {
         for limit in [1, 3] {
@@ -255,7 +290,6 @@ struct VariantTests {
         gate.signal()
         try await until { limiter.load.running == 0 }
         #expect(limiter.load.waiting == 0)
-        #expect(try await limiter.run(.low) { 5 } == 5)
     }
 }
 
@@ -278,6 +312,19 @@ private func until(_ holds: @Sendable () -> Bool) async throws {
         try await Task.sleep(for: .milliseconds(1))
     }
     Issue.record("it did not come to hold within a minute")
+}
+
+/// A serializer that waits at a gate before it makes bytes.
+private final class GatedPictures: CacheSerializer {
+    let gate = DispatchSemaphore(value: 0)
+    private let inner = BitmapSerializer()
+
+    func data(with value: Bitmap, original: Data?) -> Data? {
+        gate.wait()
+        return inner.data(with: value, original: original)
+    }
+
+    func value(with data: Data) -> Bitmap? { inner.value(with: data) }
 }
 
 /// Shared work that waits at a gate.
