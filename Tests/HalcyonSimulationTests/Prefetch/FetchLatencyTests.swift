@@ -120,6 +120,8 @@ struct FetchLatencyTests {
         #expect(FetchLatency.fixed(1_500).description == "1.5 ms")
         #expect(FetchLatency.fixed(2_500_000).description == "2.5 s")
         let slow = FetchLatency.modelled(try LatencyModel(parsing: "network=1e9,bandwidth=1B"))
-        #expect(slow.latency(ofObject: 0, bytes: .max) > Int64.max / 4 && slow.latency(ofObject: 0, bytes: -5) == 1_000_000_000_000)
+        #expect(
+            slow.latency(ofObject: 0, bytes: .max) > Int64.max / 4
+                && slow.latency(ofObject: 0, bytes: -5) == 1_000_000_000_000)
     }
 }

@@ -145,6 +145,29 @@ struct RecordedDayTests {
         }
     }
 
+    /// Returns how many accesses of a log were fetched for while a prefetch of their object was in flight, or had just arrived.
+    private func lateInLog(_ path: String) throws -> Int {
+        let reader = try AccessLogReader(path: path)
+        var events = try reader.events()[...]
+        var (late, position, inFlight) = (0, 0, Set<String>())
+        while true {
+            let batch = try reader.next()
+            if batch.isEmpty { return late }
+            for access in batch {
+                var arrived: String?
+                while let event = events.first, event.position <= position {
+                    events.removeFirst()
+                    guard let key = event.key else { continue }
+                    if event.kind == .prefetchStart { inFlight.insert(key) }
+                    if event.kind == .prefetchEnd { inFlight.remove(key) }
+                    if event.kind == .prefetchArrival, inFlight.remove(key) != nil, key == access.key { arrived = key }
+                }
+                if access.outcome == .network, inFlight.remove(access.key) != nil || arrived != nil { late += 1 }
+                position += 1
+            }
+        }
+    }
+
     @Test(
         "The prefetches of the log, repeated, give the hits of the day one by one, though they were late, joined and lost"
     )
