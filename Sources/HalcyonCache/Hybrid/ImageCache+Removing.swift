@@ -57,7 +57,7 @@ extension ImageCache {
     ///
     /// A file whose row in the index database was lost has no known owner and stays until it expires or is evicted.
     package func removePrivate(ofUser user: String) async {
-        let owner = Fingerprints.fingerprint(user)
+        let owner = EntryOrigin.owner(of: user)
         await withCheckedContinuation { continuation in
             disk.perform(.changeAll) { storage in
                 storage.remove { $0.owner == owner }
