@@ -53,6 +53,18 @@ package struct ImageLoad: Sendable {
         return mine
     }
 
+    /// The load of the source for Low Data Mode, if that mode is on and the source takes the place of this load's.
+    var ofLowDataSource: ImageLoad? {
+        guard case .network = source, let other = options.lowDataSource,
+            options.downloader.configuration.isNetworkConstrained()
+        else { return nil }
+        var options = options
+        (options.lowDataSource, options.allowsConstrainedNetwork) = (nil, true)
+        var low = ImageLoad(other, of: resource, options)
+        (low.isPrefetch, low.keepsInMemory) = (isPrefetch, keepsInMemory)
+        return low
+    }
+
     /// The options of the cache.
     package var cacheOptions: CacheOptions {
         var cache = CacheOptions()
@@ -102,7 +114,7 @@ struct VariantKey: Hashable, Sendable {
     let entry: EntryKey
     let originals: ObjectIdentifier
     let maker: String
-    let freshness: Bool
+    let heedsServer: Bool
     let onlyFromCache: Bool
 }
 
@@ -197,7 +209,7 @@ extension HalcyonManager {
         guard load.isVariant, !load.options.fromMemoryCacheOrRefresh else { return nil }
         let key = VariantKey(
             entry: load.entry, originals: ObjectIdentifier(load.options.originalCache), maker: maker(load).identifier,
-            freshness: load.options.freshness != nil, onlyFromCache: load.options.onlyFromCache)
+            heedsServer: load.options.freshness?.honoursServer == true, onlyFromCache: load.options.onlyFromCache)
         let (variant, isFirst) = try await variants.value(of: key) { [self] in try await makeVariant(load) }
         switch variant {
         case .none: return nil
@@ -290,9 +302,7 @@ extension HalcyonManager {
             }
             return await result(load, provided.made, provided.data, nil)
         case .network(let url, _):
-            if downloader.configuration.isNetworkConstrained(), let other = load.options.lowDataSource {
-                return try await lowData(load, other, task)
-            }
+            if let low = load.ofLowDataSource { return try await image(low, task) }
             let result = try await load.options.observed.transferring {
                 try await downloader.download(url, processor(load), limited(load.options).download, task)
             }
@@ -343,14 +353,6 @@ extension HalcyonManager {
         return ImageResult(
             image: made.image, cacheType: .none, resource: load.resource, source: load.source,
             originalData: load.options.wantsOriginalData ? data : nil)
-    }
-
-    private func lowData(_ load: ImageLoad, _ other: Source, _ task: DownloadTask?) async throws -> ImageResult {
-        var options = load.options
-        (options.lowDataSource, options.allowsConstrainedNetwork) = (nil, true)
-        var low = ImageLoad(other, of: load.resource, options)
-        (low.isPrefetch, low.keepsInMemory) = (load.isPrefetch, load.keepsInMemory)
-        return try await image(low, task)
     }
 }
 

@@ -38,6 +38,29 @@ struct VariantTests {
         #expect(fixture.manager.variants.count == 0 && fixture.manager.lookUps.count == 0)
     }
 
+    @Test("loads that ignore what servers say share a variant, whether they say so or not")
+    func ignoredFreshness() async throws {
+        let sample = try Sample()
+        let fixture = try ManagerFixture(FakeTransport())
+        try fixture.cache.diskStorage?.store(value: sample.file, forKey: fake("a").absoluteString)
+        let gate = DispatchSemaphore(value: 0)
+        let processor = CountingProcessor(gate)
+        let loads = [nil, FreshnessPolicy(honoursServer: false)].map { policy in
+            Task {
+                try await fixture.manager.image(
+                    for: fake("a"),
+                    options: ImageOptions {
+                        ($0.processor, $0.freshness) = (processor, policy)
+                    })
+            }
+        }
+        await waitUntil { fixture.manager.variants.waiterCount == 2 }
+        #expect(fixture.manager.variants.count == 1)
+        gate.signal()
+        for load in loads { #expect(try await load.value.image == sample.picture) }
+        #expect(processor.count == 1)
+    }
+
     @Test("twenty simultaneous loads of one image on disk decode it once, and each is a hit of the log")
     func oneDecode() async throws {
         let fixture = try ManagerFixture(FakeTransport(answerAtOnce: Data()))
