@@ -210,7 +210,11 @@ extension HalcyonManager {
         let key = VariantKey(
             entry: load.entry, originals: ObjectIdentifier(load.options.originalCache), maker: maker(load).identifier,
             heedsServer: load.options.freshness?.honoursServer == true, onlyFromCache: load.options.onlyFromCache)
-        let (variant, isFirst) = try await variants.value(of: key) { [self] in try await makeVariant(load) }
+        let (variant, isFirst) = try await variantWorks.with(key) { work in
+            work.join(
+                load.options.priority, decodeLimiter.queue(over: load.options.processingQueue, load.options.priority))
+            return try await variants.value(of: key) { [self] in try await makeVariant(load, work) }
+        }
         switch variant {
         case .none: return nil
         case .cached: return await lookUp(load)
@@ -224,7 +228,9 @@ extension HalcyonManager {
     }
 
     /// Makes and keeps a variant.
-    private func makeVariant(_ load: ImageLoad) async throws -> Variant {
+    ///
+    /// - Parameter work: processes it on the queue of the load that is most urgent.
+    private func makeVariant(_ load: ImageLoad, _ work: QueuedWork) async throws -> Variant {
         // It may have been made since this load looked it up.
         if !load.isPrefetch, load.options.cache.memoryStorage.isCached(forKey: load.computedKey) { return .cached }
         let (isUsable, record) = await freshnessOfOriginal(load)
@@ -238,7 +244,7 @@ extension HalcyonManager {
         let made: Result<(Bitmap, Freshness?), any Error>
         do {
             made = .success(
-                try await queue.result {
+                try await work.result {
                     // A record of other bytes does not hold for these.
                     let isKnown = bytes.map { record?.isOf($0) == true } == true
                     let item = try serializer.input(original)

@@ -65,6 +65,8 @@ public final class HalcyonManager: Sendable {
     let lookUps = SharedWork<EntryKey, ImageCacheResult<Bitmap>>()
     /// Merges the making of variants of cached originals.
     let variants = SharedWork<VariantKey, Variant>()
+    /// The processing of variants, which a load that joins with a higher priority does at once.
+    let variantWorks = QueuedWorks<VariantKey>()
 
     /// Creates a manager.
     ///
