@@ -42,7 +42,9 @@ struct EntryOriginTests {
         await fixture.cache.removePrivate(ofUser: "ann")
         for round in 0..<2 {
             #expect(!fixture.cache.isCached(forKey: EntryOrigin.privateKey("a", of: "ann")))
-            #expect(fixture.cache.isCached(forKey: EntryOrigin.privateKey("a", of: "ann@mail.org")))
+            #expect(
+                fixture.cache.imageCachedType(forKey: EntryOrigin.privateKey("a", of: "ann@mail.org"))
+                    == (round == 0 ? .memory : .disk))
             if round == 0 { fixture.cache.clearMemoryCache() }
         }
         await fixture.cache.removePrivate(ofUser: "ann@mail.org")
