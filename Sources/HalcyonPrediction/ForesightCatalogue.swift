@@ -217,6 +217,8 @@ extension ImageOptions {
         var options = self
         (options.forceRefresh, options.onlyFromCache, options.fromMemoryCacheOrRefresh) = (false, false, false)
         options.priority = .veryLow
+        // The queue of the request would process at the priority of what is on screen.
+        options.processingQueue = .dispatch(.global(qos: .background))
         options.onProgress = nil
         options.waitForCache = true
         options.wantsOriginalData = true

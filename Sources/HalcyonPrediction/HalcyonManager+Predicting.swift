@@ -133,9 +133,6 @@ extension HalcyonManager {
     /// - Throws: the first error, such as `AccessLogError`. All other parts are forgotten nevertheless; call again for the rest.
     public func forget(user: String) async throws {
         var failure: (any Error)?
-        var caches: [ImageCache<Bitmap>] = []
-        for cache in [cache, originalCache, defaultOptions.cache, defaultOptions.originalCache].compactMap({ $0 })
-        where !caches.contains(where: { $0 === cache }) { caches.append(cache) }
         for cache in caches {
             let file = (cache.diskStorage?.files.folder.hidden).map(KeptAccessesFile.init)
             do {

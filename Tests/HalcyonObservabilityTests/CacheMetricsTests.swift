@@ -1,6 +1,7 @@
 import Foundation
 import Halcyon
 import HalcyonTestSupport
+import Synchronization
 import Testing
 
 @testable import HalcyonCache
@@ -37,7 +38,10 @@ struct CacheMetricsTests {
     func values() async throws {
         let fixture = try Fixture(memoryEntries: 2)
         let factory = RecordingFactory()
-        let metrics = CacheMetrics(fixture.manager, name: "test", categoryLimit: 20, factory: factory) { 7 }
+        let clock = Atomic<Int64>(0)
+        let metrics = CacheMetrics(fixture.manager, name: "test", categoryLimit: 20, factory: factory) {
+            clock.wrappingAdd(1_000, ordering: .relaxed).newValue
+        }
         let (a, b, c) = (
             try Fixture.resource("a", "x"), try Fixture.resource("b", "y"), try Fixture.resource("c", "x", "y")
         )
@@ -72,10 +76,10 @@ struct CacheMetricsTests {
         #expect(values["halcyon_prefetches_wasted_total"] == nil)
         #expect(
             factory.durations == [
-                "halcyon_load_duration_seconds{kind=request,outcome=provider}": [0, 0, 0],
-                "halcyon_load_duration_seconds{kind=request,outcome=disk}": [0],
-                "halcyon_load_duration_seconds{kind=prefetch,outcome=provider}": [0],
-                "halcyon_load_duration_seconds{kind=request,outcome=failed}": [0],
+                "halcyon_load_duration_seconds{kind=request,outcome=provider}": [1_000, 1_000, 1_000],
+                "halcyon_load_duration_seconds{kind=request,outcome=disk}": [1_000],
+                "halcyon_load_duration_seconds{kind=prefetch,outcome=provider}": [1_000],
+                "halcyon_load_duration_seconds{kind=request,outcome=failed}": [1_000],
             ])
         metrics.collect()
         #expect(ownValues() == values)

@@ -6,7 +6,8 @@ import HalcyonTestSupport
 import Synchronization
 
 /// Many loads by many tasks through a manager over a cache that has room for some of the pictures. Some answers of the server are
-/// faults. The loads have options at random, some are cancelled, and entries are prefetched and removed meanwhile.
+/// faults. The loads have options at random, some are cancelled, and entries are prefetched and removed meanwhile. Some private answers
+/// show their user by the colour of the picture, so that an answer to another user is a wrong image.
 struct ManagerLoad {
     let loads: Int
     let tasks: Int
@@ -20,9 +21,10 @@ struct ManagerLoad {
             let number = requests.wrappingAdd(1, ordering: .relaxed).newValue
             let picture = Int(visit.path.dropFirst()) ?? 0
             let control = ["no-store", "private, max-age=60", "no-cache", "max-age=60", "max-age=60"][picture % 5]
+            let user = visit.headers["x-user"]
             visit.answer(
-                of: Self.file(picture), fault: number % 100 < faults ? number / 100 % 6 : nil,
-                headers: ["ETag: \"\(picture)\"", "Cache-Control: \(control)"])
+                of: Self.file(picture, user), fault: number % 100 < faults ? number / 100 % 6 : nil,
+                headers: ["ETag: \"\(picture)\(user ?? "")\"", "Cache-Control: \(control)"])
         }
         let folder = try TemporaryFolder()
         let cache = ImageCache<Bitmap>(
@@ -50,7 +52,10 @@ struct ManagerLoad {
         var random = SplitMix64(seed: UInt64(task) + 1)
         for _ in 0..<loads / tasks {
             let number = random.next(below: urls)
-            let resource = Resource(server.url("/\(number)"), user: "u\(random.next(below: 3))")
+            let user = "u\(random.next(below: 3))"
+            let resource = Resource(server.url("/\(number)"), user: user)
+            // Half of the private pictures; of the others users share transfers.
+            let shown = number % 10 == 1 ? user : nil
             var options = ImageOptions()
             if random.next(below: 3) == 0 { options.processor = BlackWhiteImageProcessor() }
             if random.next(below: 2) == 0 { options.freshness = FreshnessPolicy() }
@@ -68,6 +73,13 @@ struct ManagerLoad {
             }
             let isCancelled = random.next(below: 20) == 0
             let pause = random.next(below: 3_000)
+            if let shown {
+                options.requestModifier = AnyModifier { request in
+                    var request = request
+                    request.headers["X-User"] = shown
+                    return request
+                }
+            }
             let load = Task { [options] in try await manager.image(for: resource, options: options).image }
             if isCancelled {
                 try? await Task.sleep(for: .microseconds(pause))
@@ -76,7 +88,7 @@ struct ManagerLoad {
             let name =
                 switch await load.result {
                 case .success(let image):
-                    image == Self.picture(number, options.processor) ? "image" : "wrong image"
+                    image == Self.picture(number, shown, options.processor) ? "image" : "wrong image"
                 case .failure(let error): NetworkLoad.name(of: error, isCancelled)
                 }
             counts[name, default: 0] += 1
@@ -84,16 +96,25 @@ struct ManagerLoad {
         return counts
     }
 
-    /// The picture of a URL, different for each up to 65,536, and what a processor makes of it.
-    private static func picture(_ number: Int, _ processor: (any ImageProcessor)? = nil) -> Bitmap? {
+    /// The picture of a URL for a user, different for each URL up to 65,536, and what a processor makes of it.
+    private static func picture(
+        _ number: Int, _ user: String?, _ processor: (any ImageProcessor)? = nil
+    ) -> Bitmap? {
+        let blue: UInt8 =
+            switch user {
+            case "u0": 20
+            case "u1": 160
+            case "u2": 230
+            default: 90
+            }
         let color = PixelColor(
-            red: UInt8(truncatingIfNeeded: number), green: UInt8(truncatingIfNeeded: number >> 8), blue: 90)
+            red: UInt8(truncatingIfNeeded: number), green: UInt8(truncatingIfNeeded: number >> 8), blue: blue)
         guard let picture = Bitmap(width: 8, height: 6, color: color) else { return nil }
         guard let processor else { return picture }
         return try? processor.process(.image(picture), decoder: ImageDecoder())
     }
 
-    private static func file(_ number: Int) -> [UInt8] {
-        picture(number).flatMap { try? ImageEncoder.png().encode($0) }.map { Array($0) } ?? []
+    private static func file(_ number: Int, _ user: String?) -> [UInt8] {
+        picture(number, user).flatMap { try? ImageEncoder.png().encode($0) }.map { Array($0) } ?? []
     }
 }

@@ -63,7 +63,7 @@ extension ImageCache {
     ///
     /// A file whose row in the index database was lost has no known owner and stays until it expires or is evicted.
     package func removePrivate(ofUser user: String) async {
-        let owner = Fingerprints.fingerprint(user)
+        let owner = EntryOrigin.owner(of: user)
         await withCheckedContinuation { continuation in
             let filter = DiskOwner.Plan.Filter(mayMatch: { EntryOrigin.isKey($0, ofOwner: user) }) { _, labels in
                 labels.origin?.owner == owner

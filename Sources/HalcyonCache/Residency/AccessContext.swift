@@ -56,17 +56,23 @@ package struct EntryOrigin: Sendable, Equatable {
         self.owner = owner.map { Fingerprints.fingerprint(String($0)) } ?? Fingerprints.unknown
     }
 
-    /// Returns the key of the entry that is private to a user, or with an empty name to all loads without a user.
-    package static func privateKey(_ key: String, of user: String) -> String { key + mark + user }
+    /// Returns the fingerprint of the owner of a user's private entries. O(length).
+    static func owner(of user: String) -> UInt64 { Fingerprints.fingerprint(escaped(user)) }
+
+    /// Returns the key of the entry that is private to a user, or with an empty name to all loads without a user. The name is escaped
+    /// (`%`, `@` and U+001F as in a URL), so that it cannot end like the identifier of a processor. O(length).
+    package static func privateKey(_ key: String, of user: String) -> String { key + mark + escaped(user) }
 
     /// Returns the computed key of the entry that is private to a user, beside that of the shared entry.
     package static func privateKey(computed: String, ofSource source: String, for user: String) -> String {
-        computed.hasPrefix(source) ? source + mark + user + computed.dropFirst(source.count) : computed
+        computed.hasPrefix(source) ? source + mark + escaped(user) + computed.dropFirst(source.count) : computed
     }
 
     /// Returns the computed key of the shared entry for that of an entry which may be private to a user. O(length).
     package static func sharedKey(of computed: String, user: String?) -> String {
-        guard computed.utf8.contains(0x1F), let place = computed.range(of: mark + (user ?? ""), options: .backwards)
+        let name = escaped(user ?? "")
+        guard computed.utf8.contains(0x1F), let place = computed.range(of: mark + name, options: .backwards),
+            place.upperBound == computed.endIndex || computed[place.upperBound...].hasPrefix("@")
         else { return computed }
         return computed.replacingCharacters(in: place, with: "")
     }
@@ -82,7 +88,23 @@ package struct EntryOrigin: Sendable, Equatable {
     /// Whether a computed key is that of an entry which is private to a user.
     static func isKey(_ computed: String, ofOwner user: String) -> Bool {
         guard let owner = parts(computed).owner else { return false }
-        return owner == user || owner.hasPrefix(user + "@")
+        let name = escaped(user)
+        return owner == name || owner.hasPrefix(name + "@")
+    }
+
+    /// Returns a name without `@` and U+001F, which end it in a key. Different names stay different. O(length).
+    private static func escaped(_ name: String) -> String {
+        guard name.utf8.contains(where: { $0 == 0x25 || $0 == 0x40 || $0 == 0x1F }) else { return name }
+        var escaped = String.UnicodeScalarView()
+        for scalar in name.unicodeScalars {
+            switch scalar {
+            case "%": escaped.append(contentsOf: "%25".unicodeScalars)
+            case "@": escaped.append(contentsOf: "%40".unicodeScalars)
+            case "\u{1F}": escaped.append(contentsOf: "%1F".unicodeScalars)
+            default: escaped.append(scalar)
+            }
+        }
+        return String(escaped)
     }
 
     private static func parts(_ key: String) -> (source: Substring, owner: Substring?) {

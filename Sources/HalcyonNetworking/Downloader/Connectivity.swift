@@ -207,12 +207,17 @@ final class ConnectivityState: Sendable {
             var next = first
             while let entry = next?.pointee {
                 next = entry.ifa_next
-                let (wanted, loopback) = (UInt32(IFF_UP | IFF_RUNNING), UInt32(IFF_LOOPBACK))
-                guard entry.ifa_flags & wanted == wanted, entry.ifa_flags & loopback == 0, let address = entry.ifa_addr
-                else { continue }
-                if isUsable(UnsafeRawPointer(address), family: Int32(address.pointee.sa_family)) { return true }
+                if isConnected(flags: entry.ifa_flags, address: entry.ifa_addr) { return true }
             }
             return false
+        }
+
+        /// Whether an interface with these flags and this address is up and running, is no loopback and has an address that is not
+        /// link-local.
+        static func isConnected(flags: UInt32, address: UnsafePointer<sockaddr>?) -> Bool {
+            let (wanted, loopback) = (UInt32(IFF_UP | IFF_RUNNING), UInt32(IFF_LOOPBACK))
+            guard flags & wanted == wanted, flags & loopback == 0, let address else { return false }
+            return isUsable(UnsafeRawPointer(address), family: Int32(address.pointee.sa_family))
         }
 
         /// Whether a socket address is one by which other networks can be reached: not a link-local one.

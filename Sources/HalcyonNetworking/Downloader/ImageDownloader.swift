@@ -200,11 +200,19 @@ extension ImageDownloader {
         _ url: URL, _ freshness: Freshness, processor: DownloadProcessor<Value>,
         options: DownloadOptions = DownloadOptions()
     ) async throws -> Revalidation<Value> {
+        try await revalidate(url, freshness, processor: processor, options: options, nil)
+    }
+
+    /// Asks on behalf of a task.
+    package func revalidate<Value>(
+        _ url: URL, _ freshness: Freshness, processor: DownloadProcessor<Value>, options: DownloadOptions,
+        _ task: DownloadTask?
+    ) async throws -> Revalidation<Value> {
         var request = try request(for: url, options)
         freshness.validators.apply(to: &request)
         let requested = clock.now / 1_000_000
         do {
-            return .modified(try await download(request, for: url, processor, options, nil))
+            return .modified(try await download(request, for: url, processor, options, task))
         } catch NetworkError.notModified(let head) {
             return .notModified(freshness.refreshed(by: head, requested: requested, received: clock.now / 1_000_000))
         }

@@ -72,7 +72,7 @@ package struct Loader: Sendable {
                 failures += 1
                 request = next
             } else {
-                try await accept(answer, request)
+                try await accept(answer, request, isPrivate: isPrivate)
                 return try await body(of: answer, request, redirects, onProgress) { freshness in
                     freshness.isPrivate = freshness.isPrivate || isPrivate
                     freshness.isStorable = freshness.isStorable && isStorable
@@ -133,9 +133,15 @@ package struct Loader: Sendable {
     }
 
     /// Decides by the head whether the body is downloaded.
-    private func accept(_ answer: Answer, _ request: TransportRequest) async throws {
+    ///
+    /// - Parameter isPrivate: whether a redirect before it was private.
+    private func accept(_ answer: Answer, _ request: TransportRequest, isPrivate: Bool) async throws {
         let head = answer.head
-        if head.status == 304, request.isConditional { throw NetworkError.notModified(head) }
+        if head.status == 304, request.isConditional {
+            var unchanged = head
+            unchanged.isPrivate = isPrivate || Freshness.isPrivate(head, for: request)
+            throw NetworkError.notModified(unchanged)
+        }
         guard check.isValidStatusCode(head.status, for: head) else { throw NetworkError.invalidStatusCode(head) }
         if head.status == 206, answer.partial == nil, request.headers["Range"] == nil,
             ContentRange(head.headers["Content-Range"])?.isWhole != true

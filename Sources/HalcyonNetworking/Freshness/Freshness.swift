@@ -40,7 +40,8 @@ public struct Freshness: Sendable, Hashable, Codable {
         staleIfErrorUntil = mustRevalidate ? freshUntil : freshUntil + (control.staleIfError ?? 0)
     }
 
-    /// Returns the freshness after a `304 Not Modified`: as that answer states, with fields that it lacks as before.
+    /// Returns the freshness after a `304 Not Modified`: as that answer states, with fields that it lacks as before. What was private
+    /// stays so; the rest is private if a `200 OK` to the same request were.
     public func refreshed(by head: ResponseHead, requested: Int64, received: Int64, heuristic: Double = 0) -> Freshness
     {
         var head = head
@@ -48,7 +49,7 @@ public struct Freshness: Sendable, Hashable, Codable {
         if head.headers["ETag"] == nil { head.headers["ETag"] = validators.etag }
         if head.headers["Last-Modified"] == nil { head.headers["Last-Modified"] = validators.lastModified }
         var refreshed = Freshness(head, requested: requested, received: received, heuristic: heuristic)
-        refreshed.isPrivate = isPrivate || CacheControl(head.headers).isPrivate
+        refreshed.isPrivate = isPrivate || head.isPrivate || CacheControl(head.headers).isPrivate
         return refreshed
     }
 

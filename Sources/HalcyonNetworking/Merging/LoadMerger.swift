@@ -92,6 +92,8 @@ package final class LoadMerger<Key: Hashable & Sendable, Body: Sendable>: Sendab
         var listeners: [State.Token: Listener] = [:]
         var loaded: Result<Body, any Error>?
         var outcomes: [ProcessorKey: any LoadOutcomeOfAnyKind] = [:]
+        /// The work of each processor that is queued and has not begun, by its number.
+        var queued: [ProcessorKey: UInt64] = [:]
     }
 
     private struct Core {
@@ -100,6 +102,8 @@ package final class LoadMerger<Key: Hashable & Sendable, Body: Sendable>: Sendab
         var isWorking = false
         var waiters: [State.Token: Waiter] = [:]
         var runs: [State.TransferID: Run] = [:]
+        /// The number of the work that was queued last.
+        var lastWork: UInt64 = 0
 
         mutating func takePending() -> [State.Action] {
             defer { pending = [] }
@@ -133,6 +137,7 @@ package final class LoadMerger<Key: Hashable & Sendable, Body: Sendable>: Sendab
     ) {
         // Destroyed after the lock, since it may hold the last reference to a user's processor.
         var replaced: Job?
+        var urgent: (id: State.TransferID, job: Job, work: UInt64)?
         take { core in
             guard let joined = core.merging.join(token, key, processor, priority) else { return [] }
             let id = joined.transfer
@@ -140,7 +145,9 @@ package final class LoadMerger<Key: Hashable & Sendable, Body: Sendable>: Sendab
                 core.runs[id] = Run(load: load(), control: TransferControl(priority: priority))
             }
             if joined.isNewProcessor || core.runs[id]?.jobs[processor].map({ $0.priority < priority }) == true {
-                replaced = core.runs[id]?.jobs.updateValue((job(), priority), forKey: processor)?.job
+                let job = job()
+                replaced = core.runs[id]?.jobs.updateValue((job, priority), forKey: processor)?.job
+                if let work = core.runs[id]?.queued[processor] { urgent = (id, job, work) }
             }
             let listener = callbacks.listener
             if let listener { core.runs[id]?.listeners[token] = listener }
@@ -148,6 +155,8 @@ package final class LoadMerger<Key: Hashable & Sendable, Body: Sendable>: Sendab
             return joined.actions
         }
         withExtendedLifetime(replaced) {}
+        // The bytes are there, and a job of lower priority is queued. Whichever begins first does the work.
+        if let urgent { enqueue(urgent.job, urgent.work, urgent.id, processor) }
     }
 
     /// Removes a waiter, if it is there.
@@ -254,11 +263,27 @@ package final class LoadMerger<Key: Hashable & Sendable, Body: Sendable>: Sendab
     }
 
     private func process(_ id: State.TransferID, _ processor: ProcessorKey) {
-        guard let job = core.withLock({ $0.runs[id]?.jobs[processor]?.job }) else { return }
+        let queued = core.withLock { core -> (Job, UInt64)? in
+            guard let job = core.runs[id]?.jobs[processor]?.job else { return nil }
+            core.lastWork += 1
+            core.runs[id]?.queued[processor] = core.lastWork
+            return (job, core.lastWork)
+        }
+        if let (job, work) = queued { enqueue(job, work, id, processor) }
+    }
+
+    /// Queues a job, which does nothing if another one has begun the same work.
+    private func enqueue(_ job: Job, _ work: UInt64, _ id: State.TransferID, _ processor: ProcessorKey) {
         CallbackLane(job.queue, isOrdered: false).execute { [self] in
-            // The run is gone if no waiter is left.
-            guard case .success(let body)? = core.withLock({ $0.runs[id]?.loaded }) else { return }
-            processed(id, processor, job.process(body))
+            let body = core.withLock { core -> Body? in
+                // The run is gone if no waiter is left.
+                guard core.runs[id]?.queued[processor] == work, case .success(let body)? = core.runs[id]?.loaded else {
+                    return nil
+                }
+                core.runs[id]?.queued[processor] = nil
+                return body
+            }
+            if let body { processed(id, processor, job.process(body)) }
         }
     }
 

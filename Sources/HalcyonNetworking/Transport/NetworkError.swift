@@ -109,6 +109,17 @@ extension NetworkError: CustomStringConvertible {
 }
 
 extension Error {
+    /// Whether a stale entry may be used in place of this error, within its time for that: the server answered 500, 502, 503 or 504, or
+    /// could not be reached (RFC 5861, 4; RFC 9111, 4.2.4), also because of Low Data Mode.
+    package var allowsStale: Bool {
+        switch self as? NetworkError {
+        case .invalidStatusCode(let head): [500, 502, 503, 504].contains(head.status)
+        case .constrainedNetwork: true
+        case let error?: error.isConnectionFailure
+        case nil: false
+        }
+    }
+
     /// Whether the error says that a load was cancelled: `CancellationError`, ``NetworkError/cancelled`` or `URLError.cancelled`.
     public var isCancellation: Bool {
         if self is CancellationError || self as? NetworkError == .cancelled { return true }

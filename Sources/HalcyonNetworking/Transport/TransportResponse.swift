@@ -9,6 +9,9 @@ public struct ResponseHead: Sendable, Hashable {
     public var status: Int
     /// The header fields, in the order of their arrival.
     public var headers: HeaderFields
+    /// Whether the response may be served to its user only, by its request, itself and the redirects before it
+    /// (``Freshness/isPrivate``). Set for a `304 Not Modified`. Default: `false`.
+    package var isPrivate = false
 
     /// Creates a head.
     public init(url: URL, status: Int, headers: HeaderFields = HeaderFields()) {

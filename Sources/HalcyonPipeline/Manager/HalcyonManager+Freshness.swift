@@ -62,22 +62,23 @@ extension HalcyonManager {
         _ load: ImageLoad, _ record: FreshnessRecord?, _ policy: FreshnessPolicy, _ task: DownloadTask?
     ) async throws -> ImageResult {
         do {
-            guard let url = load.source.url, let record, !record.freshness.validators.isEmpty,
-                await holds(load, record)
+            guard let url = load.source.url, load.ofLowDataSource == nil, let record,
+                !record.freshness.validators.isEmpty, await holds(load, record)
             else { return try await loaded(load, task) }
             let answer = try await load.options.observed.transferring {
                 try await load.options.downloader.revalidate(
-                    url, record.freshness, processor: processor(load), options: limited(load.options).download)
+                    url, record.freshness, processor: processor(load), options: limited(load.options).download, task)
             }
             switch answer {
             case .modified(let new): return await result(load, try await own(new, url, load, task))
             case .notModified(let freshness):
+                if await removeShared(load, if: freshness) { return try await loaded(load, task) }
                 // It may have been removed meanwhile.
                 guard let found = await confirmed(load, record, freshness) else { return try await loaded(load, task) }
                 return found
             }
         } catch  where !error.isCancellation {
-            guard policy.mayServeAfterError(record?.freshness, at: seconds(load)),
+            guard error.allowsStale, policy.mayServeAfterError(record?.freshness, at: seconds(load)),
                 let found = await lookUp(load)
             else { throw error }
             return found
@@ -94,6 +95,18 @@ extension HalcyonManager {
         return (mayUse, record)
     }
 
+    /// Removes the entry of a load, and the original of which a variant was made, with their records.
+    func removeEntry(_ load: ImageLoad) async {
+        let (cache, originals, key) = (load.options.cache, load.options.originalCache, load.key)
+        await cache.remove(
+            forKey: key, processorIdentifier: load.options.processor.identifier,
+            forcedExtension: load.options.forcedExtension)
+        await removeRecord(cache, load.computedKey)
+        guard load.isVariant else { return }
+        await originals.remove(forKey: key)
+        await removeRecord(originals, key)
+    }
+
     /// Returns the record of a load's entry; `nil` if there is none.
     func record(of load: ImageLoad) async -> FreshnessRecord? {
         await record(load.options.cache, load.computedKey)
@@ -107,6 +120,12 @@ extension HalcyonManager {
         let notes = cache.notes
         guard notes.mayHaveAny else { return nil }
         return await cache.onDisk(.read(computed)) { _ in FreshnessRecord(note: notes.note(of: computed)) } ?? nil
+    }
+
+    private func removeRecord(_ cache: ImageCache<Bitmap>, _ computed: String) async {
+        let notes = cache.notes
+        guard notes.mayHaveAny else { return }
+        _ = await cache.onDisk(.change(computed)) { _ in notes.set(nil, of: computed) }
     }
 
     private func isThere(_ load: ImageLoad) async -> Bool {
@@ -126,6 +145,16 @@ extension HalcyonManager {
         guard let found = await lookUp(extended) else { return nil }
         await confirm(load, record, freshness, extendsDisk: found.cacheType == .memory)
         return found
+    }
+
+    /// Removes the shared entry of a load, and the original of which a variant was made, if the server says now that they are private.
+    /// The image is then loaded as that of its user.
+    ///
+    /// - Returns: whether it is so.
+    private func removeShared(_ load: ImageLoad, if freshness: Freshness) async -> Bool {
+        guard freshness.isPrivate, load.owner == nil else { return false }
+        await removeEntry(load)
+        return true
     }
 
     /// Notes what the server says now of an image that has not changed.
@@ -162,8 +191,10 @@ extension HalcyonManager {
     ///
     /// - Returns: whether it has changed, and was loaded.
     private func renewedUnseen(_ load: ImageLoad, _ record: FreshnessRecord) async throws -> Bool {
-        guard let url = load.source.url, !record.freshness.validators.isEmpty, await holds(load, record) else {
-            _ = try await loaded(load, nil)
+        guard let url = load.source.url, load.ofLowDataSource == nil, !record.freshness.validators.isEmpty,
+            await holds(load, record)
+        else {
+            _ = try await loadedUnseen(load)
             return true
         }
         let answer = try await load.options.observed.transferring {
@@ -175,6 +206,10 @@ extension HalcyonManager {
             _ = await result(load, try await own(new, url, load, nil))
             return true
         case .notModified(let freshness):
+            if await removeShared(load, if: freshness) {
+                _ = try await loadedUnseen(load)
+                return true
+            }
             await confirm(load, record, freshness, extendsDisk: true)
             return false
         }
@@ -189,13 +224,13 @@ extension HalcyonManager {
             load.source.url != nil
         else { return false }
         guard let record = await record(of: load) else {
-            _ = try await loaded(load, nil)
+            _ = try await loadedUnseen(load)
             return true
         }
         guard policy.decision(for: record.freshness, at: seconds(load)) != .use else { return false }
         do {
             return try await renewedUnseen(load, record)
-        } catch  where !error.isCancellation && policy.mayServeAfterError(record.freshness, at: seconds(load)) {
+        } catch  where error.allowsStale && policy.mayServeAfterError(record.freshness, at: seconds(load)) {
             return false
         }
     }

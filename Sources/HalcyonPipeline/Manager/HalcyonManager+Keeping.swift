@@ -10,13 +10,18 @@ extension HalcyonManager {
     func keep(_ made: MadeImage, original: Data?, _ freshness: Freshness?, _ load: ImageLoad) async {
         // An image of a truncated file is shown once, and never kept.
         if made.image.provenance?.isComplete == false { return }
+        let requested = load
         var load = load
         if freshness?.isPrivate == true { load.owner = load.context.user ?? "" }
         let options = load.options
         let heeds = options.freshness?.honoursServer == true
         if heeds, freshness?.isStorable == false {
             // A joined load that does not heed the server may have kept it.
-            return await made.forbid()
+            await made.forbid()
+            // An earlier response is outdated by this one.
+            await removeEntry(requested)
+            if load.owner != requested.owner { await removeEntry(load) }
+            return
         }
         let (cache, key, variant) = (options.cache, load.key, options.processor.identifier)
         if load.owner == nil, freshness != nil, let mine = load.ofPrivateEntry {
@@ -53,7 +58,10 @@ extension HalcyonManager {
                 made.image, original: original, forKey: load.key, toMemory: toMemory, toDisk: toDisk,
                 // Another load may have kept this image on disk.
                 keepsFile: made.isClaimed(disk), serializer: load.serializer, options: load.cacheOptions,
-                kept: { [notes = cache.notes] in notes.note(record, of: $0, at: computed) },
+                kept: { [notes = cache.notes] in
+                    made.stored($0, at: disk)
+                    notes.note(record, of: $0, at: computed)
+                },
                 done: { _ in
                     if toMemory { made.written(memory) }
                     if toDisk { made.written(disk) }
@@ -62,7 +70,7 @@ extension HalcyonManager {
         }
         if options.waitForCache { await made.settle(disk) }
         // Another load that does not heed the server has kept it without a record.
-        if heeds, !isOnDisk, !options.cacheMemoryOnly, freshness != nil { await note(record, made, original, load) }
+        if heeds, !isOnDisk, !options.cacheMemoryOnly, let freshness { await note(freshness, made, load) }
     }
 
     private func keepOriginal(_ made: MadeImage, _ original: Data?, _ freshness: Freshness?, _ load: ImageLoad) async {
@@ -95,15 +103,15 @@ extension HalcyonManager {
         if options.waitForCache { await made.settle(place) }
     }
 
-    /// Notes what the server says of bytes that another load has kept, once they are on disk.
-    private func note(_ freshness: Freshness?, _ made: MadeImage, _ original: Data?, _ load: ImageLoad) async {
-        guard let freshness, let original else { return }
-        let (cache, computed) = (load.options.cache, load.computedKey)
-        await made.settle(load.diskPlace)
-        let forcedExtension = load.options.forcedExtension
+    /// Notes what the server says of bytes that another load has kept, once they are on disk and as long as they are.
+    private func note(_ freshness: Freshness, _ made: MadeImage, _ load: ImageLoad) async {
+        let (cache, computed, place) = (load.options.cache, load.computedKey, load.diskPlace)
+        await made.settle(place)
+        guard let bytes = made.bytes(at: place) else { return }
         _ = await cache.onDisk(.change(computed)) { [notes = cache.notes] storage in
-            let url = storage.cacheFileURL(forKey: computed, forcedExtension: forcedExtension)
-            let bytes = (try? Data(contentsOf: url)) ?? original
+            let url = storage.cacheFileURL(forKey: computed, forcedExtension: place.forcedExtension)
+            // Another store may have taken its place.
+            guard (try? Data(contentsOf: url)) == bytes else { return }
             notes.set(FreshnessRecord(freshness, of: bytes).note, of: computed)
         }
     }

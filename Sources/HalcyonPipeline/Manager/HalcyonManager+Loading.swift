@@ -62,6 +62,18 @@ package struct ImageLoad: Sendable {
         return mine
     }
 
+    /// The load of the source for Low Data Mode, if that mode is on and the source takes the place of this load's.
+    var ofLowDataSource: ImageLoad? {
+        guard case .network = source, let other = options.lowDataSource,
+            options.downloader.configuration.isNetworkConstrained()
+        else { return nil }
+        var options = options
+        (options.lowDataSource, options.allowsConstrainedNetwork) = (nil, true)
+        var low = ImageLoad(other, of: resource, options)
+        (low.isPrefetch, low.keepsInMemory) = (isPrefetch, keepsInMemory)
+        return low
+    }
+
     /// The options of the cache.
     package var cacheOptions: CacheOptions {
         var cache = CacheOptions()
@@ -112,7 +124,7 @@ struct VariantKey: Hashable, Sendable {
     let entry: EntryKey
     let originals: ObjectIdentifier
     let maker: String
-    let freshness: Bool
+    let heedsServer: Bool
     let onlyFromCache: Bool
 }
 
@@ -206,8 +218,12 @@ extension HalcyonManager {
         guard load.isVariant, !load.options.fromMemoryCacheOrRefresh else { return nil }
         let key = VariantKey(
             entry: load.entry, originals: ObjectIdentifier(load.options.originalCache), maker: maker(load).identifier,
-            freshness: load.options.freshness != nil, onlyFromCache: load.options.onlyFromCache)
-        let (variant, isFirst) = try await variants.value(of: key) { [self] in try await makeVariant(load) }
+            heedsServer: load.options.freshness?.honoursServer == true, onlyFromCache: load.options.onlyFromCache)
+        let (variant, isFirst) = try await variantWorks.with(key) { work in
+            work.join(
+                load.options.priority, decodeLimiter.queue(over: load.options.processingQueue, load.options.priority))
+            return try await variants.value(of: key) { [self] in try await makeVariant(load, work) }
+        }
         switch variant {
         case .none: return nil
         case .cached: return await lookUp(load)
@@ -221,7 +237,9 @@ extension HalcyonManager {
     }
 
     /// Makes and keeps a variant.
-    private func makeVariant(_ load: ImageLoad) async throws -> Variant {
+    ///
+    /// - Parameter work: processes it on the queue of the load that is most urgent.
+    private func makeVariant(_ load: ImageLoad, _ work: QueuedWork) async throws -> Variant {
         // It may have been made since this load looked it up.
         if !load.isPrefetch, load.options.cache.memoryStorage.isCached(forKey: load.computedKey) { return .cached }
         let (isUsable, record) = await freshnessOfOriginal(load)
@@ -235,7 +253,7 @@ extension HalcyonManager {
         let made: Result<(Bitmap, Freshness?), any Error>
         do {
             made = .success(
-                try await queue.result {
+                try await work.result {
                     // A record of other bytes does not hold for these.
                     let isKnown = bytes.map { record?.isOf($0) == true } == true
                     let item = try serializer.input(original)
@@ -310,9 +328,7 @@ extension HalcyonManager {
             }
             return await result(load, provided.made, provided.data, nil)
         case .network(let url, _):
-            if downloader.configuration.isNetworkConstrained(), let other = load.options.lowDataSource {
-                return try await lowData(load, other, task)
-            }
+            if let low = load.ofLowDataSource { return try await image(low, task) }
             let result = try await load.options.observed.transferring {
                 try await downloader.download(url, processor(load), limited(load.options).download, task)
             }
@@ -363,14 +379,6 @@ extension HalcyonManager {
         return ImageResult(
             image: made.image, cacheType: .none, resource: load.resource, source: load.source,
             originalData: load.options.wantsOriginalData ? data : nil)
-    }
-
-    private func lowData(_ load: ImageLoad, _ other: Source, _ task: DownloadTask?) async throws -> ImageResult {
-        var options = load.options
-        (options.lowDataSource, options.allowsConstrainedNetwork) = (nil, true)
-        var low = ImageLoad(other, of: load.resource, options)
-        (low.isPrefetch, low.keepsInMemory) = (load.isPrefetch, load.keepsInMemory)
-        return try await image(low, task)
     }
 }
 

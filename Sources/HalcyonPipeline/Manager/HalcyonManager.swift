@@ -65,6 +65,8 @@ public final class HalcyonManager: Sendable {
     let lookUps = SharedWork<EntryKey, ImageCacheResult<Bitmap>>()
     /// Merges the making of variants of cached originals.
     let variants = SharedWork<VariantKey, Variant>()
+    /// The processing of variants, which a load that joins with a higher priority does at once.
+    let variantWorks = QueuedWorks<VariantKey>()
 
     /// Creates a manager.
     ///
@@ -191,7 +193,8 @@ public final class HalcyonManager: Sendable {
         return await cache.isThere(load.computedKey, forcedExtension: load.options.forcedExtension)
     }
 
-    /// Removes the original of a URL and all variants that processors have made of it, from memory and disk, for all users. O(entries).
+    /// Removes the original of a URL and all variants that processors have made of it, from memory and disk, for all users. It does so
+    /// in the manager's caches and those of ``defaultOptions``, not in the caches of single loads. O(entries).
     ///
     /// A process that is killed within a second of a store can lose the entry's row in the index. Such an entry is not recognised as a
     /// variant and stays until it expires or is evicted.
@@ -199,8 +202,15 @@ public final class HalcyonManager: Sendable {
 
     /// Removes the original of a cache key and all its variants; see ``remove(_:)``.
     public func remove(_ cacheKey: String) async {
-        await cache.removeVariants(ofKey: cacheKey)
-        if originalCache !== cache { await originalCache.removeVariants(ofKey: cacheKey) }
+        for cache in caches { await cache.removeVariants(ofKey: cacheKey) }
+    }
+
+    /// The caches of this manager and of its default options, each once.
+    package var caches: [ImageCache<Bitmap>] {
+        [cache, originalCache, defaultOptions.cache, defaultOptions.originalCache].compactMap { $0 }
+            .reduce(into: []) { caches, cache in
+                if !caches.contains(where: { $0 === cache }) { caches.append(cache) }
+            }
     }
 
     // MARK: - Inside

@@ -38,6 +38,8 @@ package final class MadeImage: Sendable {
         /// Removes what was written.
         let remove: @Sendable () async -> Void
         var writing = 0
+        /// The bytes that were written last.
+        var bytes: Data?
         var waiters: [@Sendable () -> Void] = []
     }
 
@@ -100,6 +102,12 @@ package final class MadeImage: Sendable {
 
     /// Whether a load has written the image to a place, or is about to.
     func isClaimed(_ place: Place) -> Bool { state.withLock { $0.places[place] != nil } }
+
+    /// Notes the bytes that a write has stored.
+    func stored(_ bytes: Data, at place: Place) { state.withLock { $0.places[place]?.bytes = bytes } }
+
+    /// Returns the bytes that were last stored at a place; `nil` if there were none.
+    func bytes(at place: Place) -> Data? { state.withLock { $0.places[place]?.bytes } }
 
     /// Notes that a write has ended.
     func written(_ place: Place) {

@@ -1,3 +1,5 @@
+import HalcyonNetworking
+import HalcyonSupport
 import Synchronization
 
 /// Merges asynchronous work by key: the first caller starts it, later ones wait for the same result.
@@ -67,6 +69,73 @@ final class SharedWork<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         }
         task?.cancel()
     }
+}
+
+/// Work on a queue that callers of a higher priority queue again on their own queues. Whichever begins first does it.
+final class QueuedWork: Sendable {
+    private struct State {
+        /// The work that has not begun: that of the latest callers, and of cancelled ones.
+        var blocks: [@Sendable () -> Void] = []
+        /// The queue of the caller with the highest priority.
+        var best: (priority: TransferPriority, queue: CallbackQueue)?
+    }
+
+    private let state = Mutex(State())
+
+    /// Adds the queue of a caller.
+    func join(_ priority: TransferPriority, _ queue: CallbackQueue) {
+        let isUrgent = state.withLock { state in
+            if let best = state.best, best.priority >= priority { return false }
+            state.best = (priority, queue)
+            return !state.blocks.isEmpty
+        }
+        if isUrgent { enqueue(on: queue) }
+    }
+
+    /// Returns the result of the work. At least one caller has joined.
+    func result<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            let queue = state.withLock { state in
+                state.blocks.append { continuation.resume(with: Result { try work() }) }
+                return state.best?.queue
+            }
+            enqueue(on: queue ?? .dispatch(.global()))
+        }
+    }
+
+    private func enqueue(on queue: CallbackQueue) {
+        queue.execute { [self] in
+            let blocks = state.withLock { state in
+                defer { state.blocks = [] }
+                return state.blocks
+            }
+            for block in blocks { block() }
+        }
+    }
+}
+
+/// The queued work of each key, as long as it has callers.
+final class QueuedWorks<Key: Hashable & Sendable>: Sendable {
+    private let works = Mutex<[Key: (work: QueuedWork, callers: Int)]>([:])
+
+    /// Calls a closure with the queued work of a key.
+    func with<Value>(_ key: Key, _ body: (QueuedWork) async throws -> Value) async rethrows -> Value {
+        let work = works.withLock { works in
+            let (work, callers) = works[key] ?? (QueuedWork(), 0)
+            works[key] = (work, callers + 1)
+            return work
+        }
+        defer {
+            works.withLock { works in
+                works[key]?.callers -= 1
+                if works[key]?.callers == 0 { works[key] = nil }
+            }
+        }
+        return try await body(work)
+    }
+
+    /// The number of keys that have callers.
+    var count: Int { works.withLock { $0.count } }
 }
 
 /// The result of some work, or its cancellation, whichever comes first.

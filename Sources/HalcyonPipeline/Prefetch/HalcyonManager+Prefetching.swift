@@ -17,7 +17,7 @@ extension HalcyonManager {
     }
 
     private func prefetch(_ load: ImageLoad) async throws -> Prefetched? {
-        if load.options.forceRefresh { return Prefetched(try await loaded(load, nil)) }
+        if load.options.forceRefresh { return try await loadedUnseen(load) }
         let cache = load.options.cache
         let view = await view(of: load)
         let found = await cache.isThere(view.computedKey, forcedExtension: view.options.forcedExtension)
@@ -34,6 +34,14 @@ extension HalcyonManager {
         }
         if let made = try await madeOfOriginal(view) { return Prefetched(made) }
         if load.options.onlyFromCache { throw ManagerError.notCached(key: load.computedKey) }
+        return try await loadedUnseen(load)
+    }
+
+    /// Loads, processes and keeps an image that no request waits for. In Low Data Mode its other source is prefetched.
+    ///
+    /// - Returns: what was loaded; `nil` if the image of the other source is cached.
+    func loadedUnseen(_ load: ImageLoad) async throws -> Prefetched? {
+        if let low = load.ofLowDataSource { return try await prefetch(low) }
         return Prefetched(try await loaded(load, nil))
     }
 }

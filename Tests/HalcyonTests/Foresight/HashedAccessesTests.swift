@@ -54,6 +54,27 @@ struct HashedAccessesTests: PredictiveTests {
         await fixture.cache.close()
     }
 
+    /// Visits of another start, from which both models learn.
+    private func visits(in folder: TemporaryFolder, keepsURLs: Bool) async throws {
+        let fixture = try ManagerFixture(FakeTransport(answerAtOnce: try Sample().file), folder: folder)
+        let manager = manager(fixture)
+        var prediction = PrefetchPrediction()
+        prediction.pretrained = try PlannerKeepingTests().learnt()
+        (prediction.budget, prediction.keepsURLs) = (.init(perRequest: .init(objects: 0)), keepsURLs)
+        let predictive = manager.startPredicting(prediction)
+        for _ in 0..<12 {
+            for name in ["a", "b", "c"] {
+                _ = try await manager.image(for: named(name))
+                fixture.clock.advance(by: 10)
+            }
+            await predictive.settle()
+            fixture.clock.advance(by: 86_400)
+        }
+        await predictive.stop()
+        #expect(await predictive.modelFault == nil)
+        await fixture.cache.close()
+    }
+
     @Test("No file of the hidden folder has a part of a URL, key, user or category", arguments: [false, true])
     func hidden(keepsURLs: Bool) async throws {
         let folder = try TemporaryFolder()
@@ -63,8 +84,13 @@ struct HashedAccessesTests: PredictiveTests {
         let kept = try #require(try KeptAccessesFile(folder: hidden).read())
         #expect(kept.accesses.count == 3 && kept.objects.count == 3 && kept.users.count == 1)
         #expect(kept.categorySets.count == 3 && (kept.hashKey == nil) == keepsURLs)
-        #expect(try found(texts, in: hidden).isEmpty == !keepsURLs)
         #expect((KeptAccessesFile(folder: hidden).readKey() == nil) == keepsURLs)
+        await fixture.cache.close()
+        // The models are among the files that are searched.
+        try await visits(in: folder, keepsURLs: keepsURLs)
+        #expect(try PlannerFile(folder: hidden).read() != nil)
+        #expect(try VisitsFile(folder: hidden).read() != nil)
+        #expect(try found(texts, in: hidden).isEmpty == !keepsURLs)
     }
 
     @Test("After a restart, an object is fetched once it is named; with clear names it is fetched at once")

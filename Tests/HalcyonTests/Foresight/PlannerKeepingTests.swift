@@ -13,7 +13,7 @@ import Testing
 @Suite("What the planner has learnt is kept with the cache", .timeLimit(.minutes(20)))
 struct PlannerKeepingTests {
     /// A planner that has learnt from users who go round and round.
-    private func learnt() throws -> PretrainedPlanner {
+    func learnt() throws -> PretrainedPlanner {
         var parameters = PlannerParameters()
         parameters.sampling = 1
         let planner = PrefetchPlanner(parameters)

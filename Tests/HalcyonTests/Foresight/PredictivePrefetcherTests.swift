@@ -48,6 +48,24 @@ struct PredictivePrefetcherTests: PredictiveTests {
         #expect(await predictive.statistics.precision == 1)
     }
 
+    @Test("What is fetched is processed in the background, whatever queue the request or the defaults name")
+    func queues() async throws {
+        let fixture = try ManagerFixture(FakeTransport(answerAtOnce: try Sample().file))
+        let processor = QueueProcessor()
+        let options = ImageOptions {
+            $0.processor = processor
+            $0.processingQueue = .dispatch(.global(qos: .userInteractive))
+        }
+        let manager = HalcyonManager(
+            cache: fixture.cache, downloader: fixture.downloader, defaultOptions: options)
+        let predictive = manager.startPredicting(prediction())
+        predictive.announce(["a", "b", "c"].map { resource($0) }, options: options)
+        _ = try await manager.image(for: resource("a"), options: options)
+        await predictive.settle()
+        let labels = processor.labels.withLock { $0 }
+        #expect(labels.map { $0.contains("background") } == [false, true, true], "\(labels)")
+    }
+
     @Test("What waits is looked at again where something must leave; what is likely no longer leaves first")
     func reconsidered() async throws {
         let sample = try Sample()

@@ -81,6 +81,28 @@ struct ManagerOptionTests {
         #expect(fixture.cache.isCached(forKey: fake("b").absoluteString, processorIdentifier: half.identifier))
     }
 
+    @Test("removing a URL reaches the caches of the default options, each once")
+    func removing() async throws {
+        let (fixture, images, originals) = (try ManagerFixture(), try ManagerFixture(), try ManagerFixture())
+        let defaults = ImageOptions {
+            $0.cache = images.cache
+            $0.originalCache = originals.cache
+        }
+        let manager = HalcyonManager(cache: fixture.cache, downloader: fixture.downloader, defaultOptions: defaults)
+        #expect(manager.caches.count == 3)
+        var half = CacheOptions()
+        half.processorIdentifier = "half"
+        let key = fake("a").absoluteString
+        for cache in manager.caches {
+            await cache.store(try Sample().picture, forKey: key)
+            await cache.store(try Sample().picture, forKey: key, options: half)
+        }
+        await manager.remove(fake("a"))
+        for cache in manager.caches {
+            #expect(!cache.isCached(forKey: key) && !cache.isCached(forKey: key.computedKey(with: "half")))
+        }
+    }
+
     @Test("the shared manager and the default cache can be replaced")
     func shared() throws {
         let fixture = try ManagerFixture()

@@ -255,7 +255,7 @@ struct PrefetcherTests {
 }
 
 /// Changes nothing, and writes down the label of its queue, which contains the quality of service of a global one.
-private final class QueueProcessor: BitmapProcessor {
+final class QueueProcessor: BitmapProcessor {
     let identifier = "queue"
     let labels = Mutex<[String]>([])
 

@@ -38,6 +38,57 @@ struct VariantTests {
         #expect(fixture.manager.variants.count == 0 && fixture.manager.lookUps.count == 0)
     }
 
+    @Test("loads that ignore what servers say share a variant, whether they say so or not")
+    func ignoredFreshness() async throws {
+        let sample = try Sample()
+        let fixture = try ManagerFixture(FakeTransport())
+        try fixture.cache.diskStorage?.store(value: sample.file, forKey: fake("a").absoluteString)
+        let gate = DispatchSemaphore(value: 0)
+        let processor = CountingProcessor(gate)
+        let loads = [nil, FreshnessPolicy(honoursServer: false)].map { policy in
+            Task {
+                try await fixture.manager.image(
+                    for: fake("a"),
+                    options: ImageOptions {
+                        ($0.processor, $0.freshness) = (processor, policy)
+                    })
+            }
+        }
+        await waitUntil { fixture.manager.variants.waiterCount == 2 }
+        #expect(fixture.manager.variants.count == 1)
+        gate.signal()
+        for load in loads { #expect(try await load.value.image == sample.picture) }
+        #expect(processor.count == 1)
+    }
+
+    @Test("a load that joins the making of a variant with a higher priority does not wait for its queue")
+    func urgent() async throws {
+        let sample = try Sample()
+        let fixture = try ManagerFixture(FakeTransport())
+        let manager = HalcyonManager(
+            cache: fixture.cache, downloader: fixture.downloader, decodeLimiter: DecodeLimiter(limit: 2))
+        try fixture.cache.diskStorage?.store(value: sample.file, forKey: fake("a").absoluteString)
+        let gate = DispatchSemaphore(value: 1)
+        let processor = CountingProcessor(gate)
+        let held = Mutex<[@Sendable () -> Void]>([])
+        let predicted = Task {
+            let options = ImageOptions {
+                ($0.processor, $0.priority) = (processor, .veryLow)
+                $0.processingQueue = .custom { block in held.withLock { $0.append(block) } }
+            }
+            return try await manager.prefetch(Resource(fake("a")), options, toMemory: true)
+        }
+        await waitUntil { held.withLock { $0.count } == 1 }
+        let options = ImageOptions {
+            ($0.processor, $0.processingQueue) = (processor, .dispatch(.global()))
+        }
+        #expect(try await manager.image(for: fake("a"), options: options).image == sample.picture)
+        _ = try await predicted.value
+        for block in held.withLock({ $0 }) { block() }
+        #expect(processor.count == 1 && manager.variantWorks.count == 0)
+        await waitUntil { manager.decodeLimiter.load == (0, 0) }
+    }
+
     @Test("twenty simultaneous loads of one image on disk decode it once, and each is a hit of the log")
     func oneDecode() async throws {
         let fixture = try ManagerFixture(FakeTransport(answerAtOnce: Data()))

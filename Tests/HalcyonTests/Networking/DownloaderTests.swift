@@ -177,6 +177,35 @@ struct DownloaderTests {
         #expect(try await other.value == Data([1]))
     }
 
+    @Test("a load that joins work of a lower priority, queued and not begun, does it itself, once for both")
+    func urgentWork() async throws {
+        let transport = FakeTransport()
+        let downloader = ImageDownloader.test(transport)
+        let held = Mutex<[@Sendable () -> Void]>([])
+        let workers = Mutex<[TransferPriority]>([])
+        func load(_ priority: TransferPriority, on queue: CallbackQueue) -> Task<Int, any Error> {
+            let processor = DownloadProcessor(identifier: "count") { data, _ in
+                workers.withLock { $0.append(priority) }
+                return data.count
+            }
+            var options = DownloadOptions()
+            (options.priority, options.processingQueue) = (priority, queue)
+            return Task { [options] in
+                try await downloader.download(url, processor: processor, options: options).value
+            }
+        }
+        let predicted = load(.veryLow, on: .custom { block in held.withLock { $0.append(block) } })
+        await transport.waitForCalls(1)
+        transport.answer("a", Data([1, 2, 3]))
+        await waitUntil { held.withLock { $0.count } == 1 }
+        let visible = load(.high, on: .dispatch(.global()))
+        #expect(try await visible.value == 3)
+        #expect(try await predicted.value == 3)
+        for block in held.withLock({ $0 }) { block() }
+        #expect(workers.withLock { $0 } == [.high])
+        #expect(downloader.transferCount == 0 && transport.calls.count == 1)
+    }
+
     @Test("loads that a server could answer differently have transfers of their own")
     func different() async throws {
         let server = try HostileServer { visit in

@@ -59,9 +59,9 @@ final class FakeTransport: Transport {
     }
 
     /// Ends a transfer with an answer; once it starts, if it has not: a load has joined a while before.
-    func answer(_ name: String, _ body: Data, status: Int = 200) {
+    func answer(_ name: String, _ body: Data, status: Int = 200, headers: HeaderFields = HeaderFields()) {
         give(name) { receiver in
-            receiver.received(ResponseHead(url: fake(name), status: status))
+            receiver.received(ResponseHead(url: fake(name), status: status, headers: headers))
             body.withUnsafeBytes { receiver.received($0) }
             receiver.finished(.success(TransferMetrics()))
         }

@@ -16,6 +16,55 @@ struct FreshnessTests {
             heuristic: heuristic)
     }
 
+    @Test(
+        "a response is private by Cache-Control, by credentials without public, and by Vary",
+        arguments: [
+            ([:], [:], false), (["Cache-Control": "max-age=60"], ["X-User": "1"], false),
+            (["Cache-Control": "private"], [:], true), (["Cache-Control": "max-age=60, Private"], [:], true),
+            (["Cache-Control": "private=\"Set-Cookie\""], [:], true),
+            (["Cache-Control": "max-age=60"], ["Authorization": "Bearer 1"], true),
+            (["Cache-Control": "public"], ["Authorization": "Bearer 1"], false),
+            (["Cache-Control": "public, private"], ["Authorization": "Bearer 1"], true),
+            ([:], ["Cookie": "a=b"], true), (["Cache-Control": "public"], ["cookie": "a=b"], false),
+            (["Vary": "*"], [:], true), (["Vary": "Accept-Encoding, *", "Cache-Control": "public"], [:], true),
+            (["Vary": "Accept-Encoding"], ["Accept-Encoding": "br"], false),
+            (["Vary": "Accept"], [:], false), (["Vary": "Accept"], ["accept": "image/webp"], true),
+            (["Vary": "accept-language , DPR"], [:], false), (["Vary": "X-User"], [:], true),
+            (["Vary": "X-User"], ["X-User": "1"], true), (["Vary": "Cookie"], [:], true), (["Vary": ""], [:], false),
+        ] as [(HeaderFields, HeaderFields, Bool)])
+    func privacy(response: HeaderFields, sent: HeaderFields, isPrivate: Bool) {
+        var request = TransportRequest(url)
+        request.headers = sent
+        let head = ResponseHead(url: url, status: 200, headers: response)
+        #expect(Freshness.isPrivate(head, for: request) == isPrivate)
+    }
+
+    @Test("a name and a password make a response private, unless it is public")
+    func privacyOfCredentials() {
+        var request = TransportRequest(url)
+        request.credential = Credential(user: "u", password: "p")
+        for (control, isPrivate) in [("max-age=60", true), ("public, max-age=60", false), ("public, private", true)] {
+            let head = ResponseHead(url: url, status: 200, headers: ["Cache-Control": control])
+            #expect(Freshness.isPrivate(head, for: request) == isPrivate)
+        }
+    }
+
+    @Test("a 304 keeps what was private, and makes private what a 200 to the same request were")
+    func privacyOfUnchanged() {
+        var shared = freshness([:])
+        var head = ResponseHead(url: url, status: 304, headers: ["Cache-Control": "max-age=60"])
+        func isPrivate() -> Bool { shared.refreshed(by: head, requested: now, received: now).isPrivate }
+        #expect(!isPrivate())
+        head.isPrivate = true
+        #expect(isPrivate())
+        head.isPrivate = false
+        head.headers["Cache-Control"] = "private"
+        #expect(isPrivate())
+        head.headers["Cache-Control"] = "public"
+        shared.isPrivate = true
+        #expect(isPrivate())
+    }
+
     @Test("dates in the three forms of RFC 9110, and what is none")
     func dates() {
         // RFC 9110's own example in its three forms.

@@ -58,6 +58,26 @@ struct RedirectRuleTests {
         #expect(try await upward.download(plain).response.url == secure)
     }
 
+    @Test("loads that differ in whether https may be left for http share no transfer")
+    func insecureJoined() async throws {
+        let (transport, plain) = (FakeTransport(), Self.url("http://fake/b"))
+        let downloader = ImageDownloader.test(transport)
+        func load(_ allows: Bool) -> Task<DownloadResult<Data>, any Error> {
+            var options = DownloadOptions()
+            options.allowsInsecureRedirects = allows
+            return Task { [options] in try await downloader.download(Self.url("https://fake/a"), options: options) }
+        }
+        let (lax, strict) = (load(true), load(false))
+        await transport.waitForCalls(2)
+        #expect(downloader.transferCount == 2)
+        for _ in 0..<2 {
+            transport.answer("a", Data(), status: 302, headers: ["Location": plain.absoluteString])
+        }
+        transport.answer("b", Data([1]))
+        #expect(try await lax.value.response.url == plain)
+        #expect(await networkError { try await strict.value } == .insecureRedirect(plain))
+    }
+
     @Test("another origin gets safe header fields only; what the caller adds or marks decides about the rest")
     func headers() async throws {
         let (near, far) = (Self.url("https://a.example/x"), "https://b.example/y")

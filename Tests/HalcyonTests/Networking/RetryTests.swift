@@ -202,5 +202,25 @@ struct RetryTests {
                 : withUnsafeBytes(of: &v4) { NetworkInterfaces.isUsable($0.baseAddress!, family: family) }
             #expect(found == isUsable)
         }
+
+        @Test(
+            "an interface connects if it is up and running, is no loopback and has a usable address",
+            arguments: [
+                (IFF_UP | IFF_RUNNING, "192.168.1.7", true), (IFF_UP | IFF_RUNNING | IFF_BROADCAST, "10.0.0.1", true),
+                (IFF_UP, "192.168.1.7", false), (IFF_RUNNING, "192.168.1.7", false), (0, "192.168.1.7", false),
+                (IFF_UP | IFF_RUNNING | IFF_LOOPBACK, "192.168.1.7", false),
+                (IFF_UP | IFF_RUNNING, "169.254.3.4", false), (IFF_UP | IFF_RUNNING, nil, false),
+            ] as [(Int, String?, Bool)])
+        func interfaces(flags: Int, text: String?, isConnected: Bool) {
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            if let text { _ = inet_pton(AF_INET, text, &address.sin_addr) }
+            let found = withUnsafePointer(to: &address) {
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    NetworkInterfaces.isConnected(flags: UInt32(flags), address: text == nil ? nil : $0)
+                }
+            }
+            #expect(found == isConnected)
+        }
     #endif
 }

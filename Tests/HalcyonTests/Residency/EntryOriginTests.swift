@@ -1,0 +1,53 @@
+import Halcyon
+import HalcyonTestSupport
+import Testing
+
+@testable import HalcyonCache
+
+@Suite("Keys of private entries", .timeLimit(.minutes(20)))
+struct EntryOriginTests {
+    private static let users = [
+        "", "ann", "ann@mail.org", "ann@halcyon.blackwhite", "ann%40mail.org", "ann%", "ann\u{1F}bob", "ann%1Fbob",
+        "bob", "@",
+        "%40", "a\u{301}nn",
+    ]
+
+    @Test("no two users share a key, with a processor or without, and each key leads back to the shared one")
+    func keys() {
+        var owners: [String: String] = [:]
+        for user in Self.users {
+            for identifier in ["", "halcyon.blackwhite", "mail.org", "x@y"] {
+                let key = EntryOrigin.privateKey("https://h/a", of: user).computedKey(with: identifier)
+                #expect(owners.updateValue(user, forKey: key) == nil, "\(key)")
+                let shared = "https://h/a".computedKey(with: identifier)
+                #expect(EntryOrigin.privateKey(computed: shared, ofSource: "https://h/a", for: user) == key)
+                #expect(EntryOrigin.sharedKey(of: key, user: user) == shared)
+                for other in Self.users {
+                    #expect(EntryOrigin.isKey(key, ofOwner: other) == (other == user), "\(key): \(other)")
+                }
+                #expect(EntryOrigin.isKey(key, ofSource: "https://h/a"))
+            }
+            #expect(
+                EntryOrigin(key: EntryOrigin.privateKey("https://h/a", of: user)).owner == EntryOrigin.owner(of: user))
+        }
+        #expect(EntryOrigin.sharedKey(of: "a\u{1F}anna", user: "ann") == "a\u{1F}anna")
+    }
+
+    @Test("forgetting a user leaves the entries of users whose names begin like it, in both tiers")
+    func forgetting() async throws {
+        let fixture = try CacheFixture()
+        for user in ["ann", "ann@mail.org"] {
+            await fixture.cache.store(Blob("a"), forKey: EntryOrigin.privateKey("a", of: user))
+        }
+        await fixture.cache.removePrivate(ofUser: "ann")
+        for round in 0..<2 {
+            #expect(!fixture.cache.isCached(forKey: EntryOrigin.privateKey("a", of: "ann")))
+            #expect(
+                fixture.cache.imageCachedType(forKey: EntryOrigin.privateKey("a", of: "ann@mail.org"))
+                    == (round == 0 ? .memory : .disk))
+            if round == 0 { fixture.cache.clearMemoryCache() }
+        }
+        await fixture.cache.removePrivate(ofUser: "ann@mail.org")
+        #expect(!fixture.cache.isCached(forKey: EntryOrigin.privateKey("a", of: "ann@mail.org")))
+    }
+}
